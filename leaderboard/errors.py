@@ -1,0 +1,84 @@
+"""Every error a user can cause, each with a message its reader can act on; no HTTP and no SQL here."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+MAX_PROBLEMS = 25
+"""How many problems of one file are collected before reading stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with, or odd about, an input file.
+
+    rule: what is asked for, as a sentence; remedy: what to do about it, as a sentence.
+    line is 1-based, None where the problem belongs to the whole file; field is the column's or
+    option's name and value the offending text, cut to a readable length; both may be empty.
+    """
+
+    rule: str
+    remedy: str = ""
+    line: int | None = None
+    field: str = ""
+    value: str = ""
+
+    def __str__(self) -> str:
+        """The problem in one line: place, value, rule, remedy."""
+        place = "" if self.line is None else f"line {self.line}: "
+        what = f"{self.field} {self.value!r}: " if self.field and self.value else ""
+        if self.value and not self.field:
+            what = f"{self.value!r}: "
+        return f"{place}{what}{self.rule} {self.remedy}".rstrip()
+
+
+class LeaderboardError(Exception):
+    """Base of all errors that are a user's to mend; message is a sentence, facts are its parts."""
+
+    def __init__(self, message: str, **facts: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.facts = facts
+
+
+class Invalid(LeaderboardError):
+    """Input breaks a rule; problems says where, what and how to mend it."""
+
+    def __init__(self, message: str, problems: Sequence[Problem] = (), **facts: object) -> None:
+        super().__init__(message, **facts)
+        self.problems = tuple(problems)
+
+
+class UnknownMeasure(Invalid):
+    """No measure of that name, or a parameter it does not take or that is out of range."""
+
+
+class NotFound(LeaderboardError):
+    """There is no such thing, or the viewer may not know of it."""
+
+
+class Forbidden(LeaderboardError):
+    """The viewer knows of the thing but may not do this to it."""
+
+
+class SignInNeeded(Forbidden):
+    """The act needs an account and the viewer is not signed in."""
+
+
+class Conflict(LeaderboardError):
+    """The act contradicts what is stored already."""
+
+
+class Closed(LeaderboardError):
+    """The task or phase does not take this now."""
+
+
+class TooLarge(LeaderboardError):
+    """The file is over a size limit."""
+
+
+class OverQuota(LeaderboardError):
+    """More often than the rules allow."""
+
+
+class SchemaOutdated(LeaderboardError):
+    """The database is not at the schema this program needs; the message names the command."""
