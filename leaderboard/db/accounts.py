@@ -1,0 +1,133 @@
+"""People: accounts, their sessions and tokens, teams, roles, the audit log and throttles."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ForeignKey, Index, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from leaderboard.db.base import Base
+
+
+class Account(Base):
+    """One person; `canonical` is the name folded so that look-alikes collide."""
+
+    __tablename__ = "account"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str]
+    canonical: Mapped[str] = mapped_column(unique=True)
+    email: Mapped[str] = mapped_column(default="")
+    password_hash: Mapped[str | None]
+    is_organiser: Mapped[bool] = mapped_column(default=False)
+    """May create collections and tasks."""
+    created_at: Mapped[datetime]
+    disabled_at: Mapped[datetime | None]
+
+
+class WebSession(Base):
+    """One signed-in browser; only the digest of its cookie is kept."""
+
+    __tablename__ = "session"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    token_sha256: Mapped[str] = mapped_column(unique=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
+    created_at: Mapped[datetime]
+    seen_at: Mapped[datetime]
+    ip: Mapped[str] = mapped_column(default="")
+    agent: Mapped[str] = mapped_column(default="")
+
+
+class Token(Base):
+    """A secret of which only the digest is kept: a one-time sign-in link or a team's invitation."""
+
+    __tablename__ = "token"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    kind: Mapped[str]
+    """sign_in or invite (api later)."""
+    token_sha256: Mapped[str] = mapped_column(unique=True)
+    account_id: Mapped[int | None] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"))
+    team_id: Mapped[int | None] = mapped_column(ForeignKey("team.id", ondelete="CASCADE"))
+    scope: Mapped[str] = mapped_column(default="")
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime | None]
+    used_at: Mapped[datetime | None]
+    revoked_at: Mapped[datetime | None]
+
+
+class Team(Base):
+    """Who runs belong to."""
+
+    __tablename__ = "team"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str]
+    canonical: Mapped[str] = mapped_column(unique=True)
+    created_at: Mapped[datetime]
+
+
+class Member(Base):
+    """An account in a team; role is captain or member."""
+
+    __tablename__ = "member"
+
+    team_id: Mapped[int] = mapped_column(ForeignKey("team.id", ondelete="CASCADE"), primary_key=True)
+    account_id: Mapped[int] = mapped_column(
+        ForeignKey("account.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+    role: Mapped[str]
+    joined_at: Mapped[datetime]
+
+
+class TaskRole(Base):
+    """What an account may do in a task; role is organiser or assessor."""
+
+    __tablename__ = "task_role"
+
+    task_id: Mapped[int] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"), primary_key=True)
+    account_id: Mapped[int] = mapped_column(
+        ForeignKey("account.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+    role: Mapped[str] = mapped_column(primary_key=True)
+
+
+class Entry(Base):
+    """A team in a task, under a pseudonym until reveal_at where one is set."""
+
+    __tablename__ = "entry"
+    __table_args__ = (UniqueConstraint("task_id", "team_id"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    task_id: Mapped[int] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"))
+    team_id: Mapped[int] = mapped_column(ForeignKey("team.id", ondelete="CASCADE"), index=True)
+    pseudonym: Mapped[str | None]
+    reveal_at: Mapped[datetime | None]
+    created_at: Mapped[datetime]
+
+
+class Audit(Base):
+    """Append-only record of acts, each row's digest covering the row before it."""
+
+    __tablename__ = "audit"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    at: Mapped[datetime]
+    account_id: Mapped[int | None]
+    ip: Mapped[str] = mapped_column(default="")
+    action: Mapped[str]
+    subject: Mapped[str]
+    detail: Mapped[dict[str, Any]]
+    digest: Mapped[str]
+
+
+class Throttle(Base):
+    """How often something was tried in a window of time; survives restarts."""
+
+    __tablename__ = "throttle"
+    __table_args__ = (Index("ix_throttle_window_start", "window_start"),)
+
+    key: Mapped[str] = mapped_column(primary_key=True)
+    window_start: Mapped[datetime] = mapped_column(primary_key=True)
+    count: Mapped[int]

@@ -1,0 +1,78 @@
+"""Scores: what a run got under a qrels revision, and the editions a board shows."""
+
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from leaderboard.db.base import Base, FloatArray
+
+
+class Evaluation(Base):
+    """One run under one revision by one measure; unique and immutable."""
+
+    __tablename__ = "evaluation"
+    __table_args__ = (UniqueConstraint("revision_id", "run_id", "measure", "measure_version", "dialect"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"), index=True)
+    revision_id: Mapped[int] = mapped_column(ForeignKey("qrels_revision.id", ondelete="CASCADE"))
+    measure: Mapped[str]
+    """Canonical key, such as nDCG@10."""
+    measure_version: Mapped[int]
+    dialect: Mapped[int]
+    evaluator: Mapped[str]
+    """Version of this program that computed it."""
+    scores: Mapped[npt.NDArray[np.float64]] = mapped_column(FloatArray, deferred=True)
+    """Per-topic scores in the revision's topic order."""
+    created_at: Mapped[datetime]
+
+
+class EvaluationMean(Base):
+    """An evaluation's aggregate over a topic set: mean, or sum where the measure sums."""
+
+    __tablename__ = "evaluation_mean"
+
+    evaluation_id: Mapped[int] = mapped_column(
+        ForeignKey("evaluation.id", ondelete="CASCADE"), primary_key=True
+    )
+    topic_set_id: Mapped[int] = mapped_column(
+        ForeignKey("topic_set.id", ondelete="CASCADE"), primary_key=True
+    )
+    mean: Mapped[float]
+    topics: Mapped[int]
+
+
+class Edition(Base):
+    """What a board shows, all of it under one revision and one list of measures."""
+
+    __tablename__ = "edition"
+    __table_args__ = (
+        UniqueConstraint("task_id", "number"),
+        CheckConstraint("state IN ('building', 'current', 'past', 'failed')", name="state"),
+        Index(
+            "uq_edition_one_current",
+            "task_id",
+            unique=True,
+            sqlite_where=text("state = 'current'"),
+            postgresql_where=text("state = 'current'"),
+        ),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    task_id: Mapped[int] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"))
+    number: Mapped[int]
+    revision_id: Mapped[int] = mapped_column(ForeignKey("qrels_revision.id"))
+    dialect: Mapped[int]
+    measures: Mapped[list[dict[str, Any]]]
+    """[{"key": ..., "version": ...}] in board order."""
+    primary_measure: Mapped[str]
+    topic_sets: Mapped[dict[str, Any]]
+    """Name -> {"id": ..., "topics": [...]}: the sets as they were when this edition was built."""
+    state: Mapped[str]
+    created_at: Mapped[datetime]
+    shown_from: Mapped[datetime | None]
+    shown_to: Mapped[datetime | None]

@@ -1,0 +1,99 @@
+"""Uploads as received, runs that were accepted, and their packed rankings."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from leaderboard.db.base import Base
+
+
+class Upload(Base):
+    """One file someone sent; a rejected one keeps its report and makes no run."""
+
+    __tablename__ = "upload"
+    __table_args__ = (
+        CheckConstraint("state IN ('received', 'accepted', 'rejected')", name="state"),
+        Index("ix_upload_task_id_team_id", "task_id", "team_id"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    task_id: Mapped[int] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"))
+    team_id: Mapped[int] = mapped_column(ForeignKey("team.id"))
+    account_id: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
+    file_name: Mapped[str]
+    sha256: Mapped[str]
+    """Digest of the bytes as sent."""
+    bytes: Mapped[int]
+    idempotency_key: Mapped[str | None] = mapped_column(unique=True)
+    state: Mapped[str]
+    wishes: Mapped[dict[str, Any]]
+    """What the sender asked for: name of the run, kind, description."""
+    report: Mapped[dict[str, Any] | None]
+    """trec.check's report as JSON, once the file was checked."""
+    created_at: Mapped[datetime]
+    checked_at: Mapped[datetime | None]
+
+
+class UploadChunk(Base):
+    """A piece of the file as sent, compressed where it was not."""
+
+    __tablename__ = "upload_chunk"
+
+    upload_id: Mapped[int] = mapped_column(ForeignKey("upload.id", ondelete="CASCADE"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True)
+    body: Mapped[bytes]
+
+
+class Run(Base):
+    """One accepted run; withdrawn, never deleted."""
+
+    __tablename__ = "run"
+    __table_args__ = (
+        UniqueConstraint("task_id", "name"),
+        CheckConstraint("kind IN ('official', 'baseline', 'late', 'unofficial')", name="kind"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    upload_id: Mapped[int] = mapped_column(ForeignKey("upload.id"), unique=True)
+    task_id: Mapped[int] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"))
+    phase_id: Mapped[int] = mapped_column(ForeignKey("phase.id"))
+    team_id: Mapped[int] = mapped_column(ForeignKey("team.id"), index=True)
+    name: Mapped[str]
+    tag: Mapped[str]
+    """The sixth column of the file."""
+    kind: Mapped[str] = mapped_column(default="official")
+    description: Mapped[str] = mapped_column(default="")
+    details: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    """ir_metadata from the file's header."""
+    topics: Mapped[int]
+    entries: Mapped[int]
+    deepest: Mapped[int]
+    """Documents of the longest ranking."""
+    ranking_sha256: Mapped[str] = mapped_column(index=True)
+    order_differs: Mapped[bool] = mapped_column(default=False)
+    """Whether 32-bit and 64-bit scores order some topic differently."""
+    withdrawn_at: Mapped[datetime | None]
+    withdrawn_by: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
+    withdrawn_why: Mapped[str] = mapped_column(default="")
+    created_at: Mapped[datetime]
+
+
+class RankingIndex(Base):
+    """Where each topic of a run lies: block, offset, length; packed."""
+
+    __tablename__ = "ranking_index"
+
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"), primary_key=True)
+    body: Mapped[bytes]
+
+
+class RankingBlock(Base):
+    """Whole topics of one run in order of arrival: docnos and scores, one compressed frame."""
+
+    __tablename__ = "ranking_block"
+
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True)
+    body: Mapped[bytes]

@@ -1,0 +1,91 @@
+"""The schema's version: tables are made and changed by migrations only."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+
+from leaderboard.db.engine import Database
+from leaderboard.errors import SchemaOutdated
+from leaderboard.resources import bundled
+
+LOCK = 7_203_551
+"""Key of PostgreSQL's advisory lock: one migrator at a time."""
+
+
+def config() -> Config:
+    """Alembic's configuration, pointing at the migrations this program brought along."""
+    made = Config()
+    made.set_main_option("script_location", str(bundled("migrations")).replace("%", "%%"))
+    return made
+
+
+def head() -> str:
+    """The newest revision this program knows."""
+    newest = ScriptDirectory.from_config(config()).get_current_head()
+    assert newest is not None, "there is no migration"
+    return newest
+
+
+def current(database: Database) -> str | None:
+    """The revision the database is at, None where it is empty."""
+    with database.engine.connect() as connection:
+        return MigrationContext.configure(connection).get_current_revision()
+
+
+def require_head(database: Database) -> None:
+    """Raise SchemaOutdated, naming the command to run, unless the database is at the newest revision."""
+    found, wanted = current(database), head()
+    if found != wanted:
+        raise SchemaOutdated(
+            f"The database is at schema {found or '(empty)'}, this program needs {wanted}. "
+            "Run `leaderboard db upgrade` with the same settings, then start again."
+        )
+
+
+def upgrade(database: Database, revision: str = "head") -> None:
+    """Bring the database to a revision; on SQLite in one transaction with foreign keys checked after it."""
+    with _migrating(database) as connection:
+        options = config()
+        options.attributes["connection"] = connection
+        command.upgrade(options, revision)
+
+
+def downgrade(database: Database, revision: str) -> None:
+    """Take the database back to an earlier revision."""
+    with _migrating(database) as connection:
+        options = config()
+        options.attributes["connection"] = connection
+        command.downgrade(options, revision)
+
+
+@contextmanager
+def _migrating(database: Database) -> Iterator[Connection]:
+    """A connection in one transaction, alone in migrating.
+
+    Foreign keys are off while Alembic rebuilds SQLite tables: with them on, dropping the old
+    table deletes every row that points at it.
+    """
+    with database.engine.connect() as connection:
+        if not database.is_sqlite:
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
+            yield connection
+            connection.commit()
+            return
+        raw = connection.connection.driver_connection
+        assert raw is not None
+        raw.execute("PRAGMA foreign_keys=OFF")
+        try:
+            with connection.begin():
+                yield connection
+                broken = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()
+                if broken:
+                    raise SchemaOutdated(
+                        f"The migration would leave {len(broken)} rows pointing nowhere; nothing was changed."
+                    )
+        finally:
+            raw.execute("PRAGMA foreign_keys=ON")

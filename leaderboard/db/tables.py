@@ -1,0 +1,42 @@
+"""All tables in one place, so that their foreign keys resolve and migrations see every one."""
+
+from leaderboard.db.accounts import Account, Audit, Entry, Member, TaskRole, Team, Throttle, Token, WebSession
+from leaderboard.db.base import Base
+from leaderboard.db.evaluations import Edition, Evaluation, EvaluationMean
+from leaderboard.db.jobs import Job
+from leaderboard.db.qrels import Judgment, Qrels, QrelsRevision
+from leaderboard.db.runs import RankingBlock, RankingIndex, Run, Upload, UploadChunk
+from leaderboard.db.tasks import Collection, DocumentBlock, Phase, Task, Topic, TopicSet
+
+metadata = Base.metadata
+
+__all__ = [
+    "Account",
+    "Audit",
+    "Collection",
+    "DocumentBlock",
+    "Edition",
+    "Entry",
+    "Evaluation",
+    "EvaluationMean",
+    "Job",
+    "Judgment",
+    "Member",
+    "Phase",
+    "Qrels",
+    "QrelsRevision",
+    "RankingBlock",
+    "RankingIndex",
+    "Run",
+    "Task",
+    "TaskRole",
+    "Team",
+    "Throttle",
+    "Token",
+    "Topic",
+    "TopicSet",
+    "Upload",
+    "UploadChunk",
+    "WebSession",
+    "metadata",
+]
