@@ -1,0 +1,1 @@
+"""Use cases: functions (session, ...) that return frozen dataclasses, never commit and know no HTTP."""

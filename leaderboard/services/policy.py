@@ -1,0 +1,193 @@
+"""The one place that decides what a viewer may see and do.
+
+open: everything is shown. blind: means over the public topics only, at three decimals, no per-topic
+score, no judgment and no Judged@k, until the task closes: per-topic reciprocal rank alone gives away all
+judgments in about twenty uploads. sealed: nothing but that a run is valid, until the task closes.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import now
+from leaderboard.db.tables import Entry, Member, Phase, Run, Task, TaskRole, Team
+from leaderboard.errors import Forbidden, NotFound, SignInNeeded
+
+BLIND_DECIMALS = 3
+ALL_TOPICS = "all"
+PUBLIC_TOPICS = "public"
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Who asks: nobody, an account with its teams and tasks, or the operator at the command line."""
+
+    account_id: int | None = None
+    name: str = ""
+    is_organiser: bool = False
+    team_ids: frozenset[int] = frozenset()
+    organises: frozenset[int] = frozenset()
+    is_operator: bool = False
+    ip: str = ""
+
+
+ANONYMOUS = Viewer()
+OPERATOR = Viewer(name="operator", is_operator=True, is_organiser=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What one viewer sees of one task at one moment."""
+
+    organises: bool
+    means: bool
+    """Whether any score is shown."""
+    topic_set: str
+    """Name of the topic set whose means are shown."""
+    decimals: int | None
+    """Decimals of means; None is full precision."""
+    details: bool
+    """Whether per-topic scores, judgments and others' rankings are shown."""
+    why: str
+    """A sentence saying what is held back and until when; empty where nothing is."""
+
+    def hides(self, measure: str) -> bool:
+        """Whether this measure is held back: how much of a run is judged is itself a hint."""
+        return not self.details and measure.startswith("Judged")
+
+
+OPEN_SIGHT = Sight(False, True, ALL_TOPICS, None, True, "")
+
+
+def sight(viewer: Viewer, task: Task, closed: bool) -> Sight:
+    """What the viewer sees of the task; closed tells whether its last phase is over."""
+    if viewer.is_operator or task.id in viewer.organises:
+        return Sight(True, True, ALL_TOPICS, None, True, "")
+    if task.visibility == "open" or closed:
+        return OPEN_SIGHT
+    if task.visibility == "blind":
+        return Sight(
+            False,
+            True,
+            PUBLIC_TOPICS,
+            BLIND_DECIMALS,
+            False,
+            "This task is blind until it closes: means over its public topics only, at three decimals.",
+        )
+    return Sight(
+        False,
+        False,
+        PUBLIC_TOPICS,
+        BLIND_DECIMALS,
+        False,
+        "This task is sealed: no score is shown until it closes.",
+    )
+
+
+def viewer_of(session: Session, account_id: int, name: str, is_organiser: bool, ip: str = "") -> Viewer:
+    """The viewer an account is, with its teams and the tasks it organises."""
+    teams = session.scalars(select(Member.team_id).where(Member.account_id == account_id))
+    tasks = session.scalars(
+        select(TaskRole.task_id).where(TaskRole.account_id == account_id, TaskRole.role == "organiser")
+    )
+    return Viewer(account_id, name, is_organiser, frozenset(teams), frozenset(tasks), False, ip)
+
+
+def is_closed(session: Session, task_id: int, moment: datetime | None = None) -> bool:
+    """Whether every phase of the task has a closing time that has passed."""
+    closing = list(session.scalars(select(Phase.closes_at).where(Phase.task_id == task_id)))
+    if not closing or None in closing:
+        return False
+    at = moment or now(session)
+    return all(closes is not None and closes <= at for closes in closing)
+
+
+def visible_task(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sight]:
+    """The task and what the viewer sees of it.
+
+    Raises NotFound where there is none, or where it is a draft of others: both look the same.
+    """
+    task = session.scalar(select(Task).where(Task.slug == slug))
+    if task is None or (task.published_at is None and not organises(viewer, task.id)):
+        raise NotFound(f"There is no task {slug!r}.", task=slug)
+    return task, sight(viewer, task, is_closed(session, task.id))
+
+
+def visible_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task, Sight]:
+    """The run, its task and what the viewer sees of it.
+
+    Raises NotFound where there is none or the viewer may not know of it: in a sealed task only the
+    team and the organisers know of a run.
+    """
+    row = session.execute(
+        select(Run, Task).join(Task, Task.id == Run.task_id).where(Run.id == run_id)
+    ).one_or_none()
+    if row is not None:
+        run, task = row
+        seen = sight(viewer, task, is_closed(session, task.id))
+        published = task.published_at is not None or seen.organises
+        if published and (seen.means or owns(viewer, run.team_id)):
+            return run, task, seen
+    raise NotFound(f"There is no run {run_id}.", run=run_id)
+
+
+def owns(viewer: Viewer, team_id: int) -> bool:
+    """Whether the viewer is in the team."""
+    return team_id in viewer.team_ids
+
+
+def organises(viewer: Viewer, task_id: int) -> bool:
+    """Whether the viewer may change the task."""
+    return viewer.is_operator or task_id in viewer.organises
+
+
+def require_account(viewer: Viewer) -> int:
+    """The viewer's account id; raises SignInNeeded for a visitor."""
+    if viewer.account_id is None:
+        raise SignInNeeded("Sign in first.")
+    return viewer.account_id
+
+
+def require_organiser(viewer: Viewer, task: Task) -> None:
+    """Raise unless the viewer organises the task: SignInNeeded for a visitor, else Forbidden."""
+    if organises(viewer, task.id):
+        return
+    require_account(viewer)
+    raise Forbidden(f"Only organisers of {task.name} may do this.")
+
+
+def require_creator(viewer: Viewer) -> None:
+    """Raise unless the viewer may create tasks and collections."""
+    if viewer.is_organiser or viewer.is_operator:
+        return
+    require_account(viewer)
+    raise Forbidden("Only organiser accounts may create tasks; ask whoever runs this site.")
+
+
+def require_member(viewer: Viewer, team: Team) -> None:
+    """Raise unless the viewer is in the team (or operates the site)."""
+    if viewer.is_operator or owns(viewer, team.id):
+        return
+    require_account(viewer)
+    raise Forbidden(f"You are not in team {team.name}; ask a member for the invitation link.")
+
+
+def team_names(session: Session, viewer: Viewer, task: Task) -> dict[int, str]:
+    """Team id -> the name this viewer may read: a pseudonym until its reveal date."""
+    at = now(session)
+    rows = session.execute(
+        select(Team.id, Team.name, Entry.pseudonym, Entry.reveal_at)
+        .join(Entry, Entry.team_id == Team.id)
+        .where(Entry.task_id == task.id)
+    )
+    return {
+        team_id: name
+        if not pseudonym
+        or (reveal_at is not None and reveal_at <= at)
+        or owns(viewer, team_id)
+        or organises(viewer, task.id)
+        else pseudonym
+        for team_id, name, pseudonym, reveal_at in rows
+    }
