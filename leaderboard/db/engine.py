@@ -21,7 +21,9 @@ PRAGMAS = (
     f"journal_size_limit={64 * 2**20}",
     "trusted_schema=OFF",
 )
-POSTGRES_OPTIONS = "-c statement_timeout=60000 -c lock_timeout=15000 -c idle_in_transaction_session_timeout=120000"
+POSTGRES_OPTIONS = (
+    "-c statement_timeout=60000 -c lock_timeout=15000 -c idle_in_transaction_session_timeout=120000"
+)
 
 
 class Database:
@@ -114,5 +116,3 @@ def _set_pragmas(connection: sqlite3.Connection, _: object) -> None:
 def _begin(connection: Connection) -> None:
     reading = connection.get_execution_options().get("reading", False)
     connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
-
-

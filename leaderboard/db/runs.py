@@ -72,6 +72,8 @@ class Run(Base):
     deepest: Mapped[int]
     """Documents of the longest ranking."""
     ranking_sha256: Mapped[str] = mapped_column(index=True)
+    sketch: Mapped[bytes]
+    """Bottom-k sketch of its top documents, to find near copies."""
     order_differs: Mapped[bool] = mapped_column(default=False)
     """Whether 32-bit and 64-bit scores order some topic differently."""
     withdrawn_at: Mapped[datetime | None]

@@ -363,6 +363,7 @@ def upgrade() -> None:
         sa.Column("entries", Id, nullable=False),
         sa.Column("deepest", Id, nullable=False),
         sa.Column("ranking_sha256", sa.String(), nullable=False),
+        sa.Column("sketch", sa.LargeBinary(), nullable=False),
         sa.Column("order_differs", sa.Boolean(), nullable=False),
         sa.Column("withdrawn_at", Moment, nullable=True),
         sa.Column("withdrawn_by", Id, nullable=True),

@@ -1,0 +1,93 @@
+"""`leaderboard serve` and `leaderboard worker`: the site and its evaluators."""
+
+import logging
+import os
+from pathlib import Path
+
+import click
+
+from leaderboard.cli.site import data_option, open_database, opened
+from leaderboard.cli.supervisor import Supervisor, bind
+from leaderboard.db import schema
+from leaderboard.db.engine import Database
+from leaderboard.services import accounts
+from leaderboard.settings import Settings
+from leaderboard.web.session import is_loopback
+from leaderboard.worker import Evaluator, free_dead_owners
+
+
+@click.command()
+@click.option("--demo", is_flag=True, help="Load the demo task, unless it is there already.")
+@click.option("--host", help="Address to bind to [127.0.0.1].")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port to bind to [8000].")
+@click.option(
+    "--insecure-http", is_flag=True, default=None, help="Allow sign-in over plain http from elsewhere."
+)
+@data_option
+def serve(
+    demo: bool, host: str | None, port: int | None, insecure_http: bool | None, data: Path | None
+) -> None:
+    """Run the site: web server and evaluators, on SQLite unless LEADERBOARD_DATABASE_URL says otherwise."""
+    settings = Settings.from_env(data=data, host=host, port=port, insecure_http=insecure_http)
+    listening = bind(settings.host, settings.port)
+    database = open_database(settings)
+    try:
+        prepare(database)
+        free_dead_owners(database)
+        if demo:
+            _load_demo(database, settings)
+        with database.write() as session:
+            name, token = accounts.first_organiser(session)
+        supervisor = Supervisor(settings, database)
+        supervisor.add_evaluators(evaluators(settings))
+        supervisor.add_web(listening)
+        supervisor.run(lambda: _greet(settings, name, token))
+    finally:
+        database.dispose()
+    click.echo("Stopped.")
+
+
+@click.command()
+@click.option("--once", is_flag=True, help="Do what is queued, then exit.")
+@data_option
+def worker(once: bool, data: Path | None) -> None:
+    """Run evaluators only, beside a site that runs elsewhere on the same database."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    with opened(data) as (database, settings):
+        free_dead_owners(database)
+        if once:
+            click.echo(f"{Evaluator(database, settings).drain()} jobs were done.")
+            return
+        supervisor = Supervisor(settings, database)
+        supervisor.add_evaluators(evaluators(settings))
+        supervisor.run(lambda: click.echo("Evaluators are running. Ctrl-C stops them."))
+
+
+def prepare(database: Database) -> None:
+    """Make the tables of an empty database; raises SchemaOutdated for one of another version."""
+    if schema.current(database) is None:
+        schema.upgrade(database)
+    schema.require_head(database)
+
+
+def evaluators(settings: Settings) -> int:
+    """How many evaluation slots to run."""
+    return settings.evaluators or max(1, (os.cpu_count() or 2) - 1)
+
+
+def _load_demo(database: Database, settings: Settings) -> None:
+    from leaderboard.services import demo
+
+    with click.progressbar(length=demo.STEPS, label="Loading the demo task") as shown:
+        loaded = demo.load(database, settings, lambda: shown.update(1))
+    click.echo(f"The demo task {'was loaded' if loaded else 'is there already'}.")
+
+
+def _greet(settings: Settings, name: str, token: str) -> None:
+    shown = f"[{settings.host}]" if ":" in settings.host else settings.host
+    base = settings.public_url.rstrip("/") or f"http://{shown}:{settings.port}"
+    click.echo(f"The leaderboard is at {base}/")
+    click.echo(f"Sign in once as {name}, within {accounts.LINK_HOURS} hours: {base}/sign-in/{token}")
+    if not is_loopback(settings.host) and not settings.public_url and not settings.insecure_http:
+        click.echo("Sign-in is refused over plain http: set LEADERBOARD_PUBLIC_URL, or use --insecure-http.")
+    click.echo("Ctrl-C stops it.")

@@ -1,0 +1,109 @@
+"""`leaderboard task`: tasks made and listed from the command line."""
+
+from pathlib import Path
+
+import click
+
+from leaderboard.cli.site import FILE, data_option, opened
+from leaderboard.services import overviews, tasks
+from leaderboard.services.overviews import TaskOverview
+from leaderboard.services.policy import OPERATOR
+from leaderboard.services.tasks import TaskDraft
+
+
+@click.group()
+def task() -> None:
+    """Shared tasks."""
+
+
+@task.command()
+@click.argument("slug")
+@click.option("--name", required=True, help="The task's name as people read it.")
+@click.option("--topics", required=True, type=FILE, help="TREC SGML or XML, TSV or JSONL.")
+@click.option("--qrels", type=FILE, help="Judgments; may come later with `qrels add`.")
+@click.option("--collection", help="Name of a collection there is.")
+@click.option("--documents", type=FILE, help="Documents of a new collection named like the task.")
+@click.option("--description", type=FILE, help="A Markdown file.")
+@click.option(
+    "--depth", type=int, default=1000, show_default=True, help="Most documents a run may list a topic."
+)
+@click.option("--level", type=int, default=1, show_default=True, help="Least grade that counts as relevant.")
+@click.option(
+    "--dialect", type=click.Choice(["9", "10"]), default="10", show_default=True, help="trec_eval version."
+)
+@click.option("--visibility", type=click.Choice(tasks.VISIBILITIES), default="open", show_default=True)
+@click.option(
+    "-m", "--measure", "measures", multiple=True, help="Measure such as nDCG@10 [proposed from the grades]."
+)
+@click.option("--primary", help="The measure the board ranks by [the first].")
+@click.option(
+    "--origin",
+    type=click.Choice(["human", "machine"]),
+    default="human",
+    show_default=True,
+    help="Who judged.",
+)
+@click.option("--origin-name", default="", help="Which machine judged.")
+@click.option("--draft", is_flag=True, help="Keep it a draft that only organisers see.")
+@data_option
+def create(
+    slug: str,
+    topics: Path,
+    description: Path | None,
+    dialect: str,
+    measures: tuple[str, ...],
+    draft: bool,
+    data: Path | None,
+    **options: str | int | Path | None,
+) -> None:
+    """Make a task and publish it; counts and mismatches are printed."""
+    wanted = TaskDraft(
+        slug=slug,
+        topics=topics,
+        description=description.read_text(encoding="utf-8") if description else "",
+        dialect=int(dialect),
+        measures=measures,
+        **options,  # type: ignore[arg-type]
+    )
+    with opened(data) as (database, settings):
+        prepared = tasks.prepare(wanted)
+        with database.write() as session:
+            tasks.create(session, OPERATOR, prepared)
+            if not draft:
+                tasks.publish(session, OPERATOR, slug, limit_s=settings.job_limit_s)
+            shown = overviews.overview(session, OPERATOR, slug)
+        click.echo("\n".join(_lines(shown)))
+
+
+@task.command("list")
+@data_option
+def list_(data: Path | None) -> None:
+    """List all tasks, drafts too."""
+    with opened(data) as (database, _), database.read() as session:
+        for row in overviews.listing(session, OPERATOR):
+            state = "published" if row.published_at else "draft"
+            click.echo(
+                f"{row.slug}\t{row.name}\t{row.visibility}\t{state}\t{row.topics} topics\t{row.runs} runs"
+            )
+
+
+def _lines(shown: TaskOverview) -> list[str]:
+    state = "published" if shown.published_at else "a draft"
+    lines = [
+        f"Task {shown.slug} ({shown.name}) is {state}.",
+        f"Topics: {shown.topics}. Measures: {', '.join(shown.measures)}; ranked by {shown.primary}.",
+    ]
+    if shown.revision is None:
+        lines.append("No judgments yet: runs wait until `leaderboard qrels add` brings them.")
+        return lines
+    grades = ", ".join(f"{grade}: {count}" for grade, count in shown.grades.items())
+    lines.append(f"Judgments: {shown.judgments} (grade: number; {grades}).")
+    for title, ids in (
+        ("Topics without judgments", shown.topics_without_judgments),
+        ("Judged ids that are no topic", shown.judged_not_topics),
+        ("Judged topics without a relevant document", shown.topics_without_relevant),
+    ):
+        if ids:
+            more = f" and {len(ids) - 10} more" if len(ids) > 10 else ""
+            lines.append(f"{title}: {len(ids)} ({', '.join(ids[:10])}{more}).")
+    return lines

@@ -1,0 +1,100 @@
+"""Names of measures: `Name(key=value,...)@cutoff`, the grammar of ir_measures, and trec_eval's names.
+
+>>> parse("nDCG@10").key, parse("P(rel=2)@5").key, parse("MAP").key, parse("recall_1000").key
+('nDCG@10', 'P(rel=2)@5', 'AP', 'R@1000')
+"""
+
+import re
+from difflib import get_close_matches
+
+from leaderboard.errors import UnknownMeasure
+from leaderboard.measures.binding import BoundMeasure, bind, out_of_range, parameter_of, with_level
+from leaderboard.measures.record import Measure, Value
+from leaderboard.measures.registry import MEASURES, NAMES
+from leaderboard.measures.trec_names import from_trec_name
+
+__all__ = ["BoundMeasure", "parse", "with_level"]
+
+_WHOLE = re.compile(r"(?P<name>\w+)(?:\((?P<inner>[^()]*)\))?(?:@(?P<at>[^()@]*))?", re.ASCII)
+_PAIR = re.compile(r"\s*(?P<key>\w+)\s*=\s*(?P<value>[^=]*?)\s*", re.ASCII)
+_KINDS = {
+    "integer": re.compile(r"[+-]?\d{1,18}", re.ASCII),
+    "number": re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.ASCII),
+}
+
+
+def parse(text: str) -> BoundMeasure:
+    """The measure a name stands for; `parse(text).key` is its canonical name.
+
+    Names are case-sensitive. Raises UnknownMeasure, with the nearest known name where there is
+    one, or with the allowed range of the parameter that is out of it.
+    """
+    text = text.strip()
+    known = from_trec_name(text)
+    if known is not None:
+        return known
+    match = _WHOLE.fullmatch(text)
+    if match is None:
+        raise UnknownMeasure(
+            f"{_quoted(text)} is not a measure's name: write it like nDCG@10, P(rel=2)@5 or ndcg_cut_10."
+        )
+    measure = NAMES.get(match["name"])
+    if measure is None:
+        raise UnknownMeasure(f"There is no measure {_quoted(text)}{_nearest(text, match['name'])}")
+    return bind(measure, _given(measure, match["inner"], match["at"]))
+
+
+def _given(measure: Measure, inner: str | None, at: str | None) -> dict[str, Value]:
+    pairs = [_pair(measure, each) for each in inner.split(",")] if inner and inner.strip() else []
+    if at is not None:
+        pairs.append((_at_name(measure), at.strip()))
+    given: dict[str, Value] = {}
+    for key, value in pairs:
+        if key in given:
+            raise UnknownMeasure(f"{measure.name} is given {key} twice; give it once.")
+        given[key] = _value(measure, key, value)
+    return given
+
+
+def _pair(measure: Measure, text: str) -> tuple[str, str]:
+    match = _PAIR.fullmatch(text)
+    if match is None:
+        raise UnknownMeasure(f"{_quoted(text)} in {measure.name}(...) must read key=value, such as rel=2.")
+    return match["key"], match["value"]
+
+
+def _at_name(measure: Measure) -> str:
+    for each in measure.parameters:
+        if each.at:
+            return each.name
+    raise UnknownMeasure(f"{measure.name} takes no cut-off; write it without @.")
+
+
+def _value(measure: Measure, key: str, text: str) -> Value:
+    parameter = parameter_of(measure, key)
+    if not _KINDS[parameter.kind].fullmatch(text):
+        raise out_of_range(measure, parameter, _quoted(text))
+    return int(text) if parameter.kind == "integer" else float(text)
+
+
+def _nearest(text: str, name: str) -> str:
+    known = (*_trec_examples(), *NAMES, *(measure.name for measure in MEASURES))
+    names = {each.lower(): each for each in known}
+    close = get_close_matches(name.lower(), names, n=1)
+    if not close:
+        return "; the list of measures shows those there are."
+    found = names[close[0]]
+    return f"; did you mean {found}{text[len(name) :] if found in NAMES else ''}?"
+
+
+def _trec_examples() -> list[str]:
+    return [
+        f"{name.text}_10" if name.parameter else name.text
+        for measure in MEASURES
+        for name in measure.trec_names
+        if not name.squared
+    ]
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:40] + "…")

@@ -1,0 +1,160 @@
+"""Collections and the documents stored for reading; which docnos a collection knows."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, undefer
+
+from leaderboard.db.engine import now
+from leaderboard.db.tables import Collection, DocumentBlock
+from leaderboard.errors import Conflict, Invalid, NotFound, Problem
+from leaderboard.services import audit, policy
+from leaderboard.services.policy import Viewer
+from leaderboard.trec.documents import DocnoFilter, Document, pack_documents, read_documents, unpack_documents
+from leaderboard.trec.documents import DocumentBlock as PackedBlock
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedDocuments:
+    """A documents file, packed and ready to be stored."""
+
+    blocks: tuple[PackedBlock, ...]
+    known_docnos: bytes
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionRow:
+    """A collection as lists show it."""
+
+    id: int
+    name: str
+    size: int | None
+    stored: int
+    link_template: str
+
+
+def prepare(path: Path) -> PreparedDocuments:
+    """The documents of a file, packed; needs no session. Raises Invalid with the lines at fault."""
+    docnos: list[str] = []
+
+    def noted() -> Iterator[Document]:
+        for document in read_documents(path):
+            docnos.append(document.docno)
+            yield document
+
+    blocks = tuple(pack_documents(noted()))
+    if not docnos:
+        raise Invalid(f"{path.name} holds no document.")
+    return PreparedDocuments(blocks, DocnoFilter.build([docno.encode() for docno in docnos]), len(docnos))
+
+
+def add(
+    session: Session,
+    viewer: Viewer,
+    name: str,
+    *,
+    documents: PreparedDocuments | None = None,
+    size: int | None = None,
+    link_template: str = "",
+) -> CollectionRow:
+    """A new collection, with its documents where they are given.
+
+    Raises Invalid for a bad name, size or template, Conflict where the name is taken.
+    """
+    policy.require_creator(viewer)
+    name = name.strip()
+    _check(name, size, link_template, documents)
+    if session.scalar(select(Collection.id).where(Collection.name == name)) is not None:
+        raise Conflict(f"There is a collection named {name!r} already; choose another name.")
+    collection = Collection(
+        name=name,
+        size=size if size is not None else (documents.count if documents else None),
+        stored=documents.count if documents else 0,
+        link_template=link_template,
+        known_docnos=documents.known_docnos if documents else None,
+        created_at=now(session),
+    )
+    session.add(collection)
+    session.flush()
+    for block in documents.blocks if documents else ():
+        session.add(
+            DocumentBlock(
+                collection_id=collection.id,
+                first_docno=block.first,
+                last_docno=block.last,
+                count=block.count,
+                body=block.body,
+            )
+        )
+    audit.record(session, viewer, "collection.add", f"collection:{collection.id}", name=name)
+    return _row(collection)
+
+
+def _check(name: str, size: int | None, template: str, documents: PreparedDocuments | None) -> None:
+    if not name or len(name) > 100:
+        raise Invalid("A collection needs a name of 1 to 100 characters.")
+    if size is not None and size < (documents.count if documents else 1):
+        raise Invalid(f"A size of {size} is less than the documents there are; give the true number or none.")
+    if template and ("{docno}" not in template or not template.startswith(("http://", "https://"))):
+        problem = Problem(
+            "must start with http:// or https:// and contain {docno}.",
+            "For instance https://example.org/documents/{docno}.",
+            field="link template",
+            value=template,
+        )
+        raise Invalid("The link template cannot be used.", [problem])
+
+
+def listing(session: Session) -> tuple[CollectionRow, ...]:
+    """All collections by name."""
+    return tuple(_row(each) for each in session.scalars(select(Collection).order_by(Collection.name)))
+
+
+def named(session: Session, name: str) -> CollectionRow:
+    """The collection of that name; raises NotFound."""
+    found = session.scalar(select(Collection).where(Collection.name == name))
+    if found is None:
+        raise NotFound(f"There is no collection {name!r}.", collection=name)
+    return _row(found)
+
+
+def known_docnos(session: Session, collection_id: int) -> bytes | None:
+    """The bit filter of the collection's docnos, None where they are not known."""
+    collection = session.get_one(Collection, collection_id, options=[undefer(Collection.known_docnos)])
+    return collection.known_docnos
+
+
+def texts(session: Session, collection_id: int, docnos: Sequence[str]) -> dict[str, Document]:
+    """The stored documents among docnos; each block is read and unpacked once."""
+    if not docnos:
+        return {}
+    wanted = sorted(set(docnos), key=str.encode)
+    spans = session.execute(
+        select(DocumentBlock.id, DocumentBlock.first_docno, DocumentBlock.last_docno)
+        .where(
+            DocumentBlock.collection_id == collection_id,
+            DocumentBlock.last_docno >= wanted[0],
+            DocumentBlock.first_docno <= wanted[-1],
+        )
+        .order_by(DocumentBlock.first_docno)
+    ).all()
+    needed = [
+        span.id for span in spans if any(span.first_docno <= docno <= span.last_docno for docno in wanted)
+    ]
+    bodies = session.scalars(select(DocumentBlock.body).where(DocumentBlock.id.in_(needed)))
+    chosen = set(wanted)
+    return {
+        document.docno: document
+        for body in bodies
+        for document in unpack_documents(body)
+        if document.docno in chosen
+    }
+
+
+def _row(collection: Collection) -> CollectionRow:
+    return CollectionRow(
+        collection.id, collection.name, collection.size, collection.stored, collection.link_template
+    )

@@ -1,0 +1,142 @@
+"""Scoring one run for one edition: read, compute outside any transaction, store once."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import select
+from sqlalchemy.orm import Session, undefer
+
+from leaderboard import __version__
+from leaderboard.db.engine import Database, now
+from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, QrelsRevision, RankingBlock, Run
+from leaderboard.errors import NotFound
+from leaderboard.measures.grammar import parse
+from leaderboard.trec.align import align, compile_judgments
+from leaderboard.trec.packing import unpack_block, unpack_judgments
+from leaderboard.trec.runs import Ranking
+
+Scores = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What has to be computed: the measures a run lacks under an edition's revision."""
+
+    run_id: int
+    revision_id: int
+    dialect: int
+    missing: tuple[dict[str, Any], ...]
+    packed_judgments: bytes
+
+
+def plan(session: Session, run_id: int, edition_id: int) -> Plan:
+    """What is still to be computed for the run in the edition; raises NotFound where either is gone."""
+    edition = session.get(Edition, edition_id)
+    run = session.get(Run, run_id)
+    if edition is None or run is None:
+        raise NotFound(f"Run {run_id} or edition {edition_id} is gone.")
+    stored = _stored(session, run_id, edition)
+    revision = session.get_one(QrelsRevision, edition.revision_id, options=[undefer(QrelsRevision.packed)])
+    missing = tuple(each for each in edition.measures if each["key"] not in stored)
+    return Plan(run_id, edition.revision_id, edition.dialect, missing, revision.packed)
+
+
+def compute(database: Database, plan: Plan) -> dict[str, Scores]:
+    """Measure key -> per-topic scores in the revision's topic order, for all that is missing.
+
+    The rankings are read block by block from the database, so memory stays flat.
+    """
+    if not plan.missing:
+        return {}
+    compiled = compile_judgments(unpack_judgments(plan.packed_judgments))
+    judged = align(_rankings(database, plan.run_id), compiled, dialect=plan.dialect)
+    return {each["key"]: parse(each["key"]).compute(judged) for each in plan.missing}
+
+
+def store(session: Session, run_id: int, edition_id: int, computed: dict[str, Scores]) -> None:
+    """Add the scores that are not there yet, and the aggregate of each over every topic set."""
+    edition = session.get_one(Edition, edition_id)
+    stored = _stored(session, run_id, edition)
+    for measure in edition.measures:
+        key = measure["key"]
+        if key not in stored:
+            stored[key] = _add(session, run_id, edition, measure, computed[key])
+    session.flush()
+    _add_means(session, edition, list(stored.values()))
+
+
+def _add(
+    session: Session, run_id: int, edition: Edition, measure: dict[str, Any], scores: Scores
+) -> Evaluation:
+    evaluation = Evaluation(
+        run_id=run_id,
+        revision_id=edition.revision_id,
+        measure=measure["key"],
+        measure_version=measure["version"],
+        dialect=edition.dialect,
+        evaluator=__version__,
+        scores=scores,
+        created_at=now(session),
+    )
+    session.add(evaluation)
+    return evaluation
+
+
+def _add_means(session: Session, edition: Edition, evaluations: list[Evaluation]) -> None:
+    topics = session.get_one(QrelsRevision, edition.revision_id).topics
+    place = {topic: index for index, topic in enumerate(topics)}
+    ids = [each.id for each in evaluations]
+    rows = session.execute(
+        select(EvaluationMean.evaluation_id, EvaluationMean.topic_set_id).where(
+            EvaluationMean.evaluation_id.in_(ids)
+        )
+    )
+    there = {(evaluation_id, set_id) for evaluation_id, set_id in rows}
+    for topic_set in edition.topic_sets.values():
+        chosen = np.array([place[topic] for topic in topic_set["topics"]], dtype=np.int64)
+        for evaluation in evaluations:
+            if len(chosen) and (evaluation.id, topic_set["id"]) not in there:
+                mean = parse(evaluation.measure).aggregate(evaluation.scores[chosen])
+                session.add(
+                    EvaluationMean(
+                        evaluation_id=evaluation.id,
+                        topic_set_id=topic_set["id"],
+                        mean=mean,
+                        topics=len(chosen),
+                    )
+                )
+
+
+def _stored(session: Session, run_id: int, edition: Edition) -> dict[str, Evaluation]:
+    """The evaluations the run has already under the edition's revision, dialect and measure versions."""
+    versions = {each["key"]: each["version"] for each in edition.measures}
+    rows = session.scalars(
+        select(Evaluation)
+        .where(
+            Evaluation.revision_id == edition.revision_id,
+            Evaluation.run_id == run_id,
+            Evaluation.dialect == edition.dialect,
+            Evaluation.measure.in_(versions),
+        )
+        .options(undefer(Evaluation.scores))
+    )
+    return {row.measure: row for row in rows if row.measure_version == versions[row.measure]}
+
+
+def _rankings(database: Database, run_id: int) -> Iterator[Ranking]:
+    """All rankings of a run; each block is read in a transaction of its own, none held while computing."""
+    with database.read() as session:
+        numbers = list(
+            session.scalars(
+                select(RankingBlock.number).where(RankingBlock.run_id == run_id).order_by(RankingBlock.number)
+            )
+        )
+    for number in numbers:
+        with database.read() as session:
+            body = session.scalars(
+                select(RankingBlock.body).where(RankingBlock.run_id == run_id, RankingBlock.number == number)
+            ).one()
+        yield from unpack_block(body)

@@ -1,0 +1,274 @@
+"""Background work: queued with the change that needs it, claimed by compare-and-set, finished once.
+
+A claim carries a token; a worker whose lease was taken over holds an old token, and nothing it
+computed is stored. Times are the database's, so machines need not agree on theirs.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import CursorResult, Update, and_, func, or_, select, update
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import now
+from leaderboard.db.tables import Edition, Job, Run
+from leaderboard.errors import LeaderboardError, NotFound
+
+CHECK = "check"
+EVALUATE = "evaluate"
+FRESH = 10
+"""Priority of what somebody waits for."""
+AGAIN = 0
+"""Priority of re-scoring under a new edition."""
+RETRY_AFTER_S = 5
+UNFINISHED = ("queued", "leased", "failed")
+
+
+class LeaseLost(LeaderboardError):
+    """Another worker has taken the job over; nothing this one did may be stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A job held by one worker until its lease runs out."""
+
+    job_id: int
+    token: int
+    kind: str
+    subject_id: int
+    edition_id: int | None
+    limit_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """Where a run is on its way to scores.
+
+    state: waiting (for judgments), queued, running, done, failed or withdrawn; position counts
+    from 1 among queued jobs; message says why it failed.
+    """
+
+    state: str
+    position: int | None = None
+    message: str = ""
+    attempts: int = 0
+
+
+def enqueue(
+    session: Session,
+    kind: str,
+    subject_id: int,
+    *,
+    limit_s: int,
+    priority: int,
+    edition_id: int | None = None,
+) -> None:
+    """Queue a job in the caller's transaction; one that is queued or running already is left as it is."""
+    key = f"{kind}:{subject_id}:{edition_id or ''}"
+    if _is_pending(session, key):
+        return
+    at = now(session)
+    session.add(
+        Job(
+            kind=kind,
+            subject_id=subject_id,
+            edition_id=edition_id,
+            priority=priority,
+            state="queued",
+            limit_s=limit_s,
+            run_after=at,
+            dedupe_key=key,
+            created_at=at,
+        )
+    )
+    session.flush()
+
+
+def claim(session: Session, owner: str, lease_s: int) -> Claim | None:
+    """Take the most urgent job that is due, or None where none is."""
+    at = now(session)
+    job = session.scalar(
+        select(Job)
+        .where(Job.state == "queued", Job.run_after <= at)
+        .order_by(Job.priority.desc(), Job.id)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    if job is None:
+        return None
+    job.state, job.owner, job.started_at = "leased", owner, at
+    job.token += 1
+    job.attempts += 1
+    job.lease_until = at + timedelta(seconds=lease_s)
+    session.flush()
+    return Claim(job.id, job.token, job.kind, job.subject_id, job.edition_id, job.limit_s)
+
+
+def heartbeat(session: Session, held: Claim, lease_s: int) -> bool:
+    """Push the lease on; False where it was lost."""
+    until = now(session) + timedelta(seconds=lease_s)
+    return _changes(session, _held(held).values(lease_until=until)) == 1
+
+
+def finish(session: Session, held: Claim) -> None:
+    """Mark the job done in the transaction that stores its result; raises LeaseLost for a stale token."""
+    done = _held(held).values(state="done", lease_until=None, finished_at=now(session), error="")
+    if _changes(session, done) != 1:
+        raise LeaseLost(f"Job {held.job_id} was taken over by another worker.", job=held.job_id)
+
+
+def fail(session: Session, held: Claim, message: str, *, again: bool) -> None:
+    """Record why an attempt failed: queued again while attempts are left and again is True, else failed."""
+    at = now(session)
+    job = session.get(Job, held.job_id, with_for_update=True)
+    if job is None or job.token != held.token or job.state != "leased":
+        return
+    _give_back(job, message, again and job.attempts < job.max_attempts)
+    job.run_after = at + timedelta(seconds=RETRY_AFTER_S * job.attempts)
+    job.finished_at = at if job.state == "failed" else None
+
+
+def sweep(session: Session) -> int:
+    """Give back every job whose lease ran out; how many there were."""
+    at = now(session)
+    expired = select(Job).where(Job.state == "leased", Job.lease_until < at).with_for_update(skip_locked=True)
+    return _release(session, list(session.scalars(expired)))
+
+
+def free(session: Session, owner: str) -> int:
+    """Give back what a worker that is known to be dead still holds; how many jobs that were."""
+    held = select(Job).where(Job.state == "leased", Job.owner == owner).with_for_update(skip_locked=True)
+    return _release(session, list(session.scalars(held)))
+
+
+def held_on(session: Session, host: str) -> list[str]:
+    """The owners on this host that hold a job."""
+    owners = select(Job.owner).where(Job.state == "leased", Job.owner.startswith(f"{host}:", autoescape=True))
+    return list(session.scalars(owners.distinct()))
+
+
+def retry(session: Session, job_id: int) -> None:
+    """Queue a failed job anew with all its attempts; raises NotFound unless it has failed."""
+    job = session.get(Job, job_id)
+    if job is None or job.state != "failed":
+        raise NotFound(f"There is no failed job {job_id}.", job=job_id)
+    if _is_pending(session, job.dedupe_key):
+        job.state = "superseded"
+        return
+    job.state, job.attempts, job.error = "queued", 0, ""
+    job.run_after, job.finished_at = now(session), None
+
+
+def run_states(session: Session, run_ids: Collection[int]) -> dict[int, RunState]:
+    """The state of each run; three statements however many runs."""
+    runs = session.execute(
+        select(Run.id, Run.task_id, Run.withdrawn_at, Run.withdrawn_why).where(Run.id.in_(run_ids))
+    ).all()
+    tasks = {run.task_id for run in runs}
+    shown = select(Edition.task_id).where(
+        Edition.task_id.in_(tasks), Edition.state.in_(("current", "building"))
+    )
+    judged = set(session.scalars(shown))
+    newest = _newest_jobs(session, run_ids)
+    ahead = _positions(session) if any(job.state == "queued" for job in newest.values()) else {}
+    states: dict[int, RunState] = {}
+    for run in runs:
+        if run.withdrawn_at is not None:
+            states[run.id] = RunState("withdrawn", message=run.withdrawn_why)
+        elif run.task_id not in judged:
+            states[run.id] = RunState("waiting", message="Waiting for judgments.")
+        else:
+            states[run.id] = _state(newest.get(run.id), ahead)
+    return states
+
+
+def _state(job: Job | None, ahead: dict[int, int]) -> RunState:
+    if job is None:
+        return RunState("done")
+    if job.state == "queued":
+        return RunState("queued", ahead.get(job.id), job.error, job.attempts)
+    words = {"leased": "running", "failed": "failed"}
+    return RunState(words.get(job.state, "done"), None, job.error, job.attempts)
+
+
+def _newest_jobs(session: Session, run_ids: Collection[int]) -> dict[int, Job]:
+    """Run id -> its job of the shown edition that is unfinished, else of the building one, else its last."""
+    rows = session.execute(
+        select(Job, Edition.state)
+        .join(Edition, Edition.id == Job.edition_id)
+        .where(Job.kind == EVALUATE, Job.subject_id.in_(run_ids), Edition.state.in_(("current", "building")))
+        .order_by(Edition.state == "current", Job.id)
+    )
+    jobs: dict[int, Job] = {}
+    for job, state in rows:
+        if (
+            job.subject_id not in jobs
+            or (state == "current" and job.state in UNFINISHED)
+            or state != "current"
+        ):
+            jobs[job.subject_id] = job
+    return jobs
+
+
+def _positions(session: Session) -> dict[int, int]:
+    queued = session.scalars(
+        select(Job.id).where(Job.state == "queued").order_by(Job.priority.desc(), Job.id)
+    )
+    return {job_id: place for place, job_id in enumerate(queued, start=1)}
+
+
+def check_position(session: Session, upload_id: int) -> RunState:
+    """The state of an upload's check."""
+    job = session.scalar(
+        select(Job).where(Job.kind == CHECK, Job.subject_id == upload_id).order_by(Job.id.desc()).limit(1)
+    )
+    if job is None or job.state == "done":
+        return RunState("done")
+    ahead = 1 + (
+        session.scalar(
+            select(func.count())
+            .select_from(Job)
+            .where(
+                Job.state == "queued",
+                or_(Job.priority > job.priority, and_(Job.priority == job.priority, Job.id < job.id)),
+            )
+        )
+        or 0
+    )
+    return _state(job, {job.id: ahead})
+
+
+def _is_pending(session: Session, key: str) -> bool:
+    pending = select(Job.id).where(Job.dedupe_key == key, Job.state.in_(("queued", "leased")))
+    return session.scalar(pending.limit(1)) is not None
+
+
+def _held(held: Claim) -> Update:
+    return update(Job).where(Job.id == held.job_id, Job.token == held.token, Job.state == "leased")
+
+
+def _changes(session: Session, statement: Update) -> int:
+    result = session.execute(statement.execution_options(synchronize_session=False))
+    assert isinstance(result, CursorResult)
+    return result.rowcount
+
+
+def _release(session: Session, jobs: list[Job]) -> int:
+    at = now(session)
+    for job in jobs:
+        _give_back(
+            job,
+            f"The evaluator stopped before it was done (attempt {job.attempts} of {job.max_attempts}).",
+            job.attempts < job.max_attempts,
+        )
+        job.run_after = at
+        job.finished_at = at if job.state == "failed" else None
+    session.flush()
+    return len(jobs)
+
+
+def _give_back(job: Job, message: str, again: bool) -> None:
+    job.state = "queued" if again else "failed"
+    job.error = message
+    job.lease_until = None

@@ -1,0 +1,150 @@
+"""Every error as a page or as JSON: one status a class, a sentence, and never an exception's own text."""
+
+import logging
+from typing import Any
+from uuid import uuid4
+
+from flask import Flask, Response, g, jsonify, redirect, render_template, request, url_for
+from sqlalchemy.exc import OperationalError
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
+from werkzeug.wrappers import Response as AnyResponse
+
+from leaderboard import errors
+from leaderboard.services.policy import ANONYMOUS
+from leaderboard.web.session import is_https
+
+log = logging.getLogger(__name__)
+
+STATUS: dict[type[errors.LeaderboardError], int] = {
+    errors.Invalid: 422,
+    errors.NotFound: 404,
+    errors.SignInNeeded: 401,
+    errors.Forbidden: 403,
+    errors.Conflict: 409,
+    errors.Closed: 409,
+    errors.TooLarge: 413,
+    errors.OverQuota: 429,
+    errors.SchemaOutdated: 503,
+}
+TITLES = {
+    400: "The request cannot be read",
+    401: "Sign in first",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Not possible here",
+    409: "Not possible now",
+    413: "Too large",
+    422: "Something needs mending",
+    429: "Too often",
+    503: "Not available just now",
+    507: "No room left",
+}
+SENTENCES = {
+    400: "The request is malformed: it holds characters or parts that are not allowed, or it was cut off.",
+    404: "There is nothing at this address, or it is not open to you.",
+    405: "This address does not take this kind of request.",
+    413: "The request is larger, or has more parts, than this address takes.",
+    415: "This kind of content is not taken here.",
+}
+
+
+def register(app: Flask) -> None:
+    """Handle every error of the application here."""
+    app.register_error_handler(errors.LeaderboardError, _expected)
+    app.register_error_handler(HTTPException, _http)
+    app.register_error_handler(OperationalError, _database)
+    app.register_error_handler(Exception, _unexpected)
+
+
+def status_of(error: errors.LeaderboardError) -> int:
+    """The HTTP status of an error: its class's, or the nearest class above it."""
+    return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 400)
+
+
+def wants_json() -> bool:
+    """Whether the answer should be JSON: by the address's suffix, else by the Accept header."""
+    if request.path.endswith((".json", ".csv")):
+        return True
+    accepted = request.accept_mimetypes
+    return accepted["application/json"] > accepted["text/html"]
+
+
+def problem_facts(problems: tuple[errors.Problem, ...]) -> list[dict[str, Any]]:
+    """Problems as JSON objects."""
+    return [
+        {
+            "line": each.line,
+            "field": each.field,
+            "value": each.value,
+            "rule": each.rule,
+            "remedy": each.remedy,
+        }
+        for each in problems
+    ]
+
+
+def _expected(error: errors.LeaderboardError) -> AnyResponse:
+    if isinstance(error, errors.SignInNeeded) and request.method in ("GET", "HEAD") and not wants_json():
+        return redirect(url_for("accounts.sign_in", next=request.full_path.rstrip("?")), 303)
+    problems = error.problems if isinstance(error, errors.Invalid) else ()
+    response = _answer(status_of(error), error.message, problems)
+    if isinstance(error, errors.OverQuota) and "retry_after_s" in error.facts:
+        response.headers["Retry-After"] = str(error.facts["retry_after_s"])
+    return response
+
+
+def _http(error: HTTPException) -> AnyResponse:
+    code = error.code or 500
+    if code < 400:
+        return error.get_response()
+    response = _answer(code, SENTENCES.get(code, "The request could not be answered."))
+    if isinstance(error, MethodNotAllowed) and error.valid_methods:
+        response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
+    return response
+
+
+def _database(error: OperationalError) -> Response:
+    if "disk is full" in str(error.orig):
+        return _failure(507, "The server has no room left; nothing was stored. Tell whoever runs this site.")
+    response = _failure(
+        503, "The database does not answer just now; nothing was changed. Try again in a minute."
+    )
+    response.headers["Retry-After"] = "30"
+    return response
+
+
+def _unexpected(_: Exception) -> Response:
+    return _failure(500, "Something went wrong on our side; nothing was changed.")
+
+
+def _failure(status: int, message: str) -> Response:
+    """An answer with a request id, under which the traceback is in the log."""
+    request_id = uuid4().hex[:12]
+    log.exception("request %s failed: %s %s", request_id, request.method, request.path)
+    # Who asks may be what could not be found out; asking again would fail again.
+    g.setdefault("viewer", ANONYMOUS)
+    return _answer(status, message, request_id=request_id)
+
+
+def _answer(
+    status: int, message: str, problems: tuple[errors.Problem, ...] = (), request_id: str = ""
+) -> Response:
+    if wants_json():
+        facts: dict[str, Any] = {"error": message, "status": status, "problems": problem_facts(problems)}
+        if request_id:
+            facts["request"] = request_id
+        response = jsonify(facts)
+    else:
+        page = render_template(
+            "errors/error.html",
+            status=status,
+            title=TITLES.get(status, "Something went wrong"),
+            message=message,
+            problems=problems,
+            request_id=request_id,
+        )
+        response = Response(page, mimetype="text/html")
+    response.status_code = status
+    if status == 401:
+        response.headers["WWW-Authenticate"] = f'Cookie realm="sign-in", secure={str(is_https()).lower()}'
+    return response

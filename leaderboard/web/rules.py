@@ -1,0 +1,99 @@
+"""Who may open a route at all: every view declares it, and one without a declaration stops the start.
+
+This is the outer door only; what a viewer may see or do inside is decided by services.policy.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, TypeVar
+
+from flask import Flask, current_app, request
+
+from leaderboard.errors import Forbidden, SignInNeeded
+from leaderboard.settings import Settings
+from leaderboard.web.session import viewer
+
+SMALL_BODY = 2**20
+"""Bytes a request without files may have."""
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+
+class Access(Enum):
+    """Who may come in."""
+
+    PUBLIC = auto()
+    SIGNED_IN = auto()
+    ORGANISER = auto()
+
+
+class Body(Enum):
+    """How large a request's body may be."""
+
+    SMALL = auto()
+    UPLOAD = auto()
+    FILES = auto()
+
+    def limit(self, settings: Settings) -> int:
+        """The limit in bytes."""
+        if self is Body.UPLOAD:
+            return settings.upload_bytes + SMALL_BODY
+        if self is Body.FILES:
+            return settings.plain_bytes + SMALL_BODY
+        return SMALL_BODY
+
+
+PUBLIC, SIGNED_IN, ORGANISER = Access.PUBLIC, Access.SIGNED_IN, Access.ORGANISER
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What one view declares."""
+
+    access: Access
+    body: Body = Body.SMALL
+
+
+def rule(access: Access, body: Body = Body.SMALL) -> Callable[[View], View]:
+    """A decorator, put under the route decorator, that declares a view's rule."""
+
+    def declare(view: View) -> View:
+        view.rule = Rule(access, body)  # type: ignore[attr-defined]
+        return view
+
+    return declare
+
+
+def rule_of(app: Flask, endpoint: str) -> Rule | None:
+    """The rule of an endpoint's view, None where it declares none."""
+    found = getattr(app.view_functions[endpoint], "rule", None)
+    return found if isinstance(found, Rule) else None
+
+
+def require_rules(app: Flask) -> None:
+    """Raise RuntimeError naming every route whose view declares no rule."""
+    bare = sorted(
+        {
+            f"{each.rule} ({each.endpoint})"
+            for each in app.url_map.iter_rules()
+            if not rule_of(app, each.endpoint)
+        }
+    )
+    if bare:
+        raise RuntimeError(f"These routes declare no rule; put @rule(...) on their views: {', '.join(bare)}")
+
+
+def enforce() -> None:
+    """Raise SignInNeeded or Forbidden where the route's rule keeps the viewer out."""
+    if request.endpoint is None:
+        return
+    declared = rule_of(current_app, request.endpoint)
+    if declared is None:
+        raise Forbidden("This address is not open.")
+    if declared.access is PUBLIC:
+        return
+    if viewer().account_id is None:
+        raise SignInNeeded("Sign in first.")
+    if declared.access is ORGANISER and not viewer().is_organiser:
+        raise Forbidden("Only organiser accounts may do this; ask whoever runs this site.")

@@ -1,0 +1,164 @@
+"""The evaluator: claims jobs, does them outside any transaction, stores each result exactly once."""
+
+import logging
+import os
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+from leaderboard.db.engine import Database
+from leaderboard.errors import LeaderboardError
+from leaderboard.services import admission, editions, evaluations, jobs, prepared_runs, uploads
+from leaderboard.services.jobs import Claim, LeaseLost
+from leaderboard.settings import Settings
+from leaderboard.trec.lines import Limits
+
+log = logging.getLogger(__name__)
+
+IDLE_S = 1.0
+"""How long an idle evaluator waits before it looks again, unless it is woken."""
+SWEEP_S = 5.0
+
+
+def owner_name() -> str:
+    """What this process signs its claims with: host:process."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+class Evaluator:
+    """One evaluation slot: does one job after the other.
+
+    deadline is told the moment (time.monotonic) at which a parent should kill this process, 0 while idle.
+    """
+
+    def __init__(
+        self, database: Database, settings: Settings, deadline: Callable[[float], None] = lambda _: None
+    ) -> None:
+        self.database = database
+        self.settings = settings
+        self.owner = owner_name()
+        self._deadline = deadline
+
+    def drain(self) -> int:
+        """Do every job that is due; how many were done."""
+        self.sweep()
+        done = 0
+        while self.work():
+            done += 1
+        return done
+
+    def sweep(self) -> None:
+        """Give back the jobs of workers that are gone."""
+        with self.database.write() as session:
+            jobs.sweep(session)
+
+    def run(self, stopping: Callable[[], bool], wait: Callable[[float], object]) -> None:
+        """Work until stopping() is true; wait(seconds) returns early when there may be something to do."""
+        swept = 0.0
+        while not stopping():
+            if time.monotonic() - swept > SWEEP_S:
+                self.sweep()
+                swept = time.monotonic()
+            if not self.work():
+                wait(IDLE_S)
+
+    def work(self) -> bool:
+        """Claim and do one job; False where none is due."""
+        with self.database.write() as session:
+            held = jobs.claim(session, self.owner, self.settings.lease_s)
+        if held is None:
+            return False
+        self._deadline(time.monotonic() + held.limit_s)
+        try:
+            with self._heartbeat(held):
+                self._do(held)
+        finally:
+            self._deadline(0.0)
+        return True
+
+    def _do(self, held: Claim) -> None:
+        try:
+            {jobs.EVALUATE: self._evaluate, jobs.CHECK: self._check}[held.kind](held)
+        except LeaseLost as lost:
+            log.warning("%s", lost)
+        except LeaderboardError as error:
+            log.warning("job %d (%s %d): %s", held.job_id, held.kind, held.subject_id, error)
+            self._fail(held, error.message, again=False)
+        except Exception:
+            reference = uuid4().hex[:12]
+            log.exception(
+                "job %d (%s %d) failed, reference %s", held.job_id, held.kind, held.subject_id, reference
+            )
+            self._fail(
+                held, f"The evaluator failed unexpectedly; its log has reference {reference}.", again=True
+            )
+
+    def _fail(self, held: Claim, message: str, *, again: bool) -> None:
+        with self.database.write() as session:
+            jobs.fail(session, held, message, again=again)
+
+    def _evaluate(self, held: Claim) -> None:
+        assert held.edition_id is not None, "an evaluation belongs to an edition"
+        with self.database.read() as session:
+            plan = evaluations.plan(session, held.subject_id, held.edition_id)
+        computed = evaluations.compute(self.database, plan)
+        with self.database.write() as session:
+            jobs.finish(session, held)
+            evaluations.store(session, held.subject_id, held.edition_id, computed)
+            editions.settle(session, held.edition_id)
+
+    def _check(self, held: Claim) -> None:
+        limits = Limits(plain_bytes=self.settings.plain_bytes)
+        with tempfile.TemporaryDirectory(prefix="leaderboard-") as folder:
+            path = Path(folder) / "upload"
+            with self.database.read() as session:
+                name = uploads.write_file(session, held.subject_id, path)
+                rules = admission.check_rules(session, held.subject_id)
+            prepared = prepared_runs.prepare(path, name, rules, limits)
+            with self.database.write() as session:
+                jobs.finish(session, held)
+                uploads.decide(session, held.subject_id, prepared, self.settings.job_limit_s)
+
+    @contextmanager
+    def _heartbeat(self, held: Claim) -> Iterator[None]:
+        """Keep the lease alive from a thread while the job is being done."""
+        over = threading.Event()
+
+        def beat() -> None:
+            while not over.wait(self.settings.lease_s / 4):
+                with self.database.write() as session:
+                    if not jobs.heartbeat(session, held, self.settings.lease_s):
+                        return
+
+        thread = threading.Thread(target=beat, name=f"heartbeat-{held.job_id}", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+
+def free_dead_owners(database: Database) -> None:
+    """Give back at once what processes of this host held that no longer run, as after a crash."""
+    host = socket.gethostname()
+    with database.write() as session:
+        for owner in jobs.held_on(session, host):
+            if not _is_running(owner):
+                jobs.free(session, owner)
+
+
+def _is_running(owner: str) -> bool:
+    pid = int(owner.rsplit(":", 1)[1])
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

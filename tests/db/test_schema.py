@@ -1,0 +1,90 @@
+"""Migrations: one line of them, up and down, and the tables they make are the ones in the code."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from click.testing import CliRunner
+from sqlalchemy import inspect, text
+
+from leaderboard.cli import main
+from leaderboard.db import schema
+from leaderboard.db.engine import Database
+from leaderboard.db.tables import metadata
+from leaderboard.errors import SchemaOutdated
+
+
+def _revisions() -> list[str]:
+    scripts = ScriptDirectory.from_config(schema.config())
+    return [script.revision for script in reversed(list(scripts.walk_revisions()))]
+
+
+def test_the_history_is_one_line_of_numbered_steps() -> None:
+    """There is one head, and revisions count up from 0001."""
+    scripts = ScriptDirectory.from_config(schema.config())
+    assert len(scripts.get_heads()) == 1
+    assert _revisions() == [f"{number:04d}" for number in range(1, len(_revisions()) + 1)]
+
+
+def test_every_step_goes_up_down_and_up_again(database: Database) -> None:
+    """From the newest schema down to nothing and up again, step by step, the same tables come out."""
+    before = set(inspect(database.engine).get_table_names())
+    schema.downgrade(database, "base")
+    assert set(inspect(database.engine).get_table_names()) == {"alembic_version"}
+    for revision in _revisions():
+        schema.upgrade(database, revision)
+        schema.downgrade(database, "-1")
+        schema.upgrade(database, revision)
+    assert set(inspect(database.engine).get_table_names()) == before
+    schema.require_head(database)
+
+
+def test_migrations_and_code_agree(database: Database) -> None:
+    """The tables in the code and those the migrations make do not differ."""
+    with database.engine.connect() as connection:
+        context = MigrationContext.configure(
+            connection, opts={"compare_type": True, "compare_server_default": True}
+        )
+        assert compare_metadata(context, metadata) == []
+
+
+def test_an_outdated_schema_is_refused_with_the_command_to_run(database: Database) -> None:
+    """A program never works on a schema it was not written for."""
+    with database.engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '0000'"))
+    with pytest.raises(SchemaOutdated, match="leaderboard db upgrade"):
+        schema.require_head(database)
+
+
+def test_a_step_that_would_break_references_changes_nothing(tmp_path: Path) -> None:
+    """A migration that leaves rows pointing nowhere is rolled back whole."""
+    database = Database(f"sqlite:///{tmp_path / 'a.sqlite3'}")
+    schema.upgrade(database)
+    raw = sqlite3.connect(tmp_path / "a.sqlite3")
+    raw.execute(
+        "INSERT INTO member (team_id, account_id, role, joined_at) VALUES (9, 9, 'member', '2026-01-01')"
+    )
+    raw.commit()
+    raw.close()
+    with pytest.raises(SchemaOutdated, match="2 rows pointing nowhere"):
+        schema.upgrade(database)
+    database.dispose()
+
+
+def test_db_upgrade_makes_the_tables_and_says_so(tmp_path: Path) -> None:
+    """The command makes a database from nothing; the second time there is nothing to do."""
+    first = CliRunner().invoke(main, ["db", "upgrade", "--data", str(tmp_path / "d")])
+    again = CliRunner().invoke(main, ["db", "upgrade", "--data", str(tmp_path / "d")])
+    assert first.exit_code == again.exit_code == 0, first.output
+    assert f"now at schema {schema.head()} (was empty)" in first.output
+    assert "nothing was done" in again.output
+
+
+def test_commands_refuse_a_database_without_tables(tmp_path: Path) -> None:
+    """A command on an empty folder names the command that makes the tables."""
+    result = CliRunner().invoke(main, ["task", "list", "--data", str(tmp_path / "d")])
+    assert result.exit_code == 1
+    assert "leaderboard db upgrade" in result.output

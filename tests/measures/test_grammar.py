@@ -1,0 +1,184 @@
+"""Names of measures: what is understood, what it is called afterwards, and what is refused how."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leaderboard.errors import UnknownMeasure
+from leaderboard.measures.binding import BoundMeasure, bind, with_level
+from leaderboard.measures.grammar import parse
+from leaderboard.measures.record import Measure, Parameter, Value
+from leaderboard.measures.registry import MEASURES
+from leaderboard.measures.trec_names import trec_name
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("nDCG@10", "nDCG@10"),
+        (" nDCG@10 ", "nDCG@10"),
+        ("AP", "AP"),
+        ("AP()", "AP"),
+        ("AP(rel=1)", "AP"),
+        ("AP(rel=2)@100", "AP(rel=2)@100"),
+        ("AP(cutoff=100, rel=2)", "AP(rel=2)@100"),
+        ("SetF(beta=1)", "SetF"),
+        ("SetF(beta=0.5,rel=2)", "SetF(rel=2,beta=0.5)"),
+        ("MAP@100", "AP@100"),
+        ("MRR@10", "RR@10"),
+        ("NDCG", "nDCG"),
+        ("Precision@5", "P@5"),
+        ("Recall@5", "R@5"),
+        ("BPref", "Bpref"),
+        ("RPrec", "Rprec"),
+        ("NumRelRet", "NumRelRet"),
+        ("map", "AP"),
+        ("map_cut_100", "AP@100"),
+        ("ndcg", "nDCG"),
+        ("ndcg_cut_10", "nDCG@10"),
+        ("P_10", "P@10"),
+        ("recall_1000", "R@1000"),
+        ("recip_rank", "RR"),
+        ("bpref", "Bpref"),
+        ("set_P", "SetP"),
+        ("set_recall", "SetR"),
+        ("set_F", "SetF"),
+        ("set_F_0.25", "SetF(beta=0.5)"),
+        ("success_5", "Success@5"),
+        ("num_ret", "NumRet"),
+        ("num_rel", "NumRel"),
+        ("num_rel_ret", "NumRelRet"),
+        ("Judged@10", "Judged@10"),
+    ],
+)
+def test_names_and_aliases_have_one_canonical_key(text: str, key: str) -> None:
+    """Every spelling of a measure leads to one key, which leads to itself."""
+    assert parse(text).key == key
+    assert parse(key).key == key
+    assert parse(text) == parse(key)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nDCG@0", "must be a whole number from 1 to 999999999, not 0"),
+        ("P@0", "must be a whole number from 1 to 999999999, not 0"),
+        ("P_0", "must be a whole number from 1 to 999999999, not 0"),
+        ("Judged@0", "must be a whole number from 1"),
+        ("P(rel=0)@5", "parameter rel of P must be a whole number from 1 to 999999999, not 0"),
+        ("P@-5", "must be a whole number from 1 to 999999999, not -5"),
+        ("P@5.5", "must be a whole number from 1 to 999999999, not '5.5'"),
+        ("P@", "must be a whole number"),
+        ("P@١", "must be a whole number"),
+        ("P@" + "9" * 5000, "must be a whole number"),
+        ("P", "P needs its cut-off (after @): write P@10"),
+        ("SetF(beta=0)", "must be a number from 0.01 to 100, not 0"),
+        ("SetF(beta=nan)", "must be a number from 0.01 to 100, not 'nan'"),
+        ("SetF(beta=1e999)", "must be a number from 0.01 to 100, not inf"),
+        ("set_F_0", "must be a number from 0.01 to 100, not 0"),
+        ("nDCG(rel=2)", "nDCG has no parameter 'rel'; it takes only the cut-off (after @)"),
+        ("NumRet(rel=1)", "NumRet has no parameter 'rel'; it takes none"),
+        ("NumRet@5", "NumRet takes no cut-off"),
+        ("P(rel=1,rel=2)@5", "P is given rel twice"),
+        ("P(cutoff=5)@5", "P is given cutoff twice"),
+        ("P(rel)@5", "'rel' in P(...) must read key=value"),
+        ("P(rel=1,)@5", "must read key=value"),
+        ("ndcg@10", "There is no measure 'ndcg@10'; did you mean nDCG@10?"),
+        ("p@10", "did you mean P@10?"),
+        ("rprec", "did you mean Rprec?"),
+        ("Judgd@10", "did you mean Judged@10?"),
+        ("zzz", "There is no measure 'zzz'; the list of measures shows those there are."),
+        ("", "'' is not a measure's name"),
+        ("nDCG@10@5", "is not a measure's name"),
+        ("AP(", "is not a measure's name"),
+    ],
+)
+def test_what_is_wrong_with_a_name_is_said(text: str, message: str) -> None:
+    """A name that cannot be used is refused with a sentence that says what would do."""
+    with pytest.raises(UnknownMeasure) as caught:
+        parse(text)
+    assert message in caught.value.message
+    assert len(caught.value.message) < 200
+
+
+def values_of(parameter: Parameter) -> st.SearchStrategy[Value]:
+    """Any value the parameter may have."""
+    if parameter.kind == "integer":
+        return st.integers(int(parameter.low), int(parameter.high))
+    return st.floats(parameter.low, parameter.high)
+
+
+@st.composite
+def bound_measures(draw: st.DrawFn) -> BoundMeasure:
+    """Any registered measure with any permitted parameters."""
+    measure: Measure = draw(st.sampled_from(MEASURES))
+    chosen = [each for each in measure.parameters if each.required or draw(st.booleans())]
+    return bind(measure, {each.name: draw(values_of(each)) for each in chosen})
+
+
+@given(bound_measures())
+def test_every_key_reads_back_as_the_same_measure(bound: BoundMeasure) -> None:
+    """parse and key are inverses for every measure and every permitted value."""
+    again = parse(bound.key)
+    assert again == bound
+    assert again.key == bound.key
+    assert dict(again.params) == dict(bound.params)
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_a_measure_or_a_sentence(text: str) -> None:
+    """No text makes the parser fail in any other way than with its own error."""
+    try:
+        bound = parse(text)
+    except UnknownMeasure as error:
+        said = error.message
+    else:
+        said = f"{bound.key} it is."
+        assert parse(bound.key) == bound
+    assert said.endswith((".", "?"))
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("AP", "AP(rel=2)"),
+        ("RR@10", "RR(rel=2)@10"),
+        ("P_10", "P(rel=2)@10"),
+        ("AP(rel=3)", "AP(rel=3)"),
+        ("AP(rel=1)", "AP"),
+        ("nDCG@10", "nDCG@10"),
+        ("Judged@10", "Judged@10"),
+        ("SetF(beta=2)", "SetF(rel=2,beta=2)"),
+    ],
+)
+def test_a_tasks_level_becomes_rel_where_none_was_written(text: str, key: str) -> None:
+    """The task's level sets rel, never over one written out, and never for nDCG."""
+    assert with_level(parse(text), 2).key == key
+    assert with_level(with_level(parse(text), 2), 3).key == key
+
+
+@pytest.mark.parametrize(
+    ("key", "level", "name"),
+    [
+        ("AP", 1, "map"),
+        ("AP(rel=2)", 2, "map"),
+        ("AP(rel=2)", 1, None),
+        ("AP", 2, None),
+        ("AP@100", 1, "map_cut_100"),
+        ("nDCG@10", 2, "ndcg_cut_10"),
+        ("SetF", 1, "set_F"),
+        ("SetF(beta=0.5)", 1, "set_F_0.25"),
+        ("RR@10", 1, None),
+        ("Judged@10", 1, None),
+    ],
+)
+def test_trec_evals_name_of_a_measure(key: str, level: int, name: str | None) -> None:
+    """trec_eval's names do not show its -l, so a measure has one only at the level asked for."""
+    assert trec_name(parse(key), level) == name
+
+
+def test_set_f_of_trec_eval_has_the_square_of_beta() -> None:
+    """trec_eval's x is beta squared: set_F_2 is F with beta the square root of 2."""
+    assert parse("set_F_2").params["beta"] == math.sqrt(2)

@@ -1,0 +1,65 @@
+"""The table of measures: complete records, distinct names, worked examples."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from leaderboard.measures.binding import bind
+from leaderboard.measures.example import judged
+from leaderboard.measures.record import Measure
+from leaderboard.measures.registry import MEASURES, NAMES
+from leaderboard.measures.trec_names import from_trec_name, trec_name
+from leaderboard.trec.report import TREC_ORDER
+
+
+def test_no_name_stands_for_two_measures() -> None:
+    """Names, aliases and trec_eval's names are distinct, and lead to their own measure."""
+    names = [name for measure in MEASURES for name in (measure.name, *measure.aliases)]
+    assert len(names) == len(set(names))
+    for measure in MEASURES:
+        for name in measure.trec_names:
+            assert NAMES.get(name.text) in (None, measure)
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
+class TestRecord:
+    """What holds for the record of every measure."""
+
+    def test_is_complete(self, measure: Measure) -> None:
+        """Title, formula and citation are given, and every parameter says what it does."""
+        assert measure.title
+        assert measure.formula
+        assert len(measure.citation) >= 8
+        assert all(each.text.endswith(".") for each in measure.parameters)
+
+    def test_parameters_are_those_of_its_function(self, measure: Measure) -> None:
+        """compute takes exactly the declared parameters, with the declared defaults."""
+        taken = list(inspect.signature(measure.compute).parameters.values())[1:]
+        assert {each.name for each in taken} == {each.name for each in measure.parameters}
+        for each in taken:
+            parameter = measure.parameter(each.name)
+            assert parameter is not None
+            assert parameter.required == (each.default is inspect.Parameter.empty)
+            assert parameter.required or parameter.default == each.default
+
+    def test_has_a_worked_example(self, measure: Measure) -> None:
+        """The function's docstring carries a doctest that calls it."""
+        assert f">>> {measure.compute.__name__}(" in (measure.compute.__doc__ or "")
+
+    def test_an_empty_ranking_scores_the_undefined_value(self, measure: Measure) -> None:
+        """A topic without relevant documents and without a ranking scores the undefined value."""
+        bound = bind(measure, {each.name: 5 for each in measure.parameters if each.required})
+        scores = bound.compute(judged({}, missed=[0]))
+        assert scores.dtype == np.float64
+        assert scores.tolist() == [measure.undefined]
+
+    def test_trec_evals_names_read_back(self, measure: Measure) -> None:
+        """trec_eval's name of the measure leads to it and back, and has a place in its order."""
+        for name in measure.trec_names:
+            text = f"{name.text}_4" if name.parameter else name.text
+            bound = from_trec_name(text)
+            assert bound is not None
+            assert bound.measure is measure
+            assert trec_name(bound) == text
+            assert name.text in TREC_ORDER

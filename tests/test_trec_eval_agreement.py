@@ -1,0 +1,244 @@
+"""Agreement with trec_eval: its printed figures on real runs, and its doubles on generated ones."""
+
+import gzip
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import pytrec_eval
+
+from leaderboard.errors import Invalid
+from leaderboard.measures.binding import BoundMeasure, with_level
+from leaderboard.measures.grammar import parse
+from leaderboard.measures.judged import Judged
+from leaderboard.measures.trec_names import from_trec_name
+from leaderboard.trec.align import CompiledJudgments, align, compile_judgments
+from leaderboard.trec.qrels import read_qrels
+from leaderboard.trec.runs import Ranking, Run, read_run
+
+EXPECTED_FILE = re.compile(r"(?P<run>.+)\.l(?P<level>[12])(?P<complete>c?)\.v(?P<dialect>9|10)\.txt\.gz")
+WEB_QRELS = {"wt11": "101-150", "wt12": "151-200", "wt13": "201-250", "wt14": "251-300"}
+FOLDERS = (
+    "robust03",
+    "touche2020-beir",
+    "cedr-robust-wt",
+    "clef-tar2017",
+    "tilde-dl19",
+    "cast2021",
+    "ir_measures-compat",
+)
+
+PUBLISHED_OTHERWISE = {("THUIRr0301", "Rprec"): "0.2853"}
+"""What trec_eval 9 and 10 print where the published figure differs: 0.285252 came out as 0.2852 in 2003."""
+
+Figures = dict[tuple[str, str], str]
+"""(trec_eval's name, topic or `all`) -> the value as printed."""
+
+
+@cache
+def cached_run(path: Path) -> Run:
+    """The run of a file, read once a session."""
+    return read_run(path, strict=False)
+
+
+@cache
+def cached_qrels(path: Path) -> CompiledJudgments:
+    """The judgments of a file, read once a session."""
+    return compile_judgments(read_qrels(path).judgments)
+
+
+@cache
+def cached_judged(run: Path, qrels: Path, dialect: int, depth: int | None = None) -> Judged:
+    """A run aligned with judgments, once a session; the relevance level plays no part in it."""
+    rankings = cached_run(run).rankings.values()
+    return align(rankings, cached_qrels(qrels), dialect=dialect, depth=depth)
+
+
+def printed(path: Path) -> Figures:
+    """What trec_eval printed into a file."""
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        fields = (line.rstrip("\n").split("\t") for line in lines)
+        return {(name.strip(), topic): value for name, topic, value in fields}
+
+
+def files_of(folder: Path, run: str) -> tuple[Path, Path]:
+    """The run file and the qrels file an expected file's name stands for."""
+    if folder.name == "cedr-robust-wt":
+        name = f"web.{WEB_QRELS[run]}" if run in WEB_QRELS else "trec8-adhoc.401-450"
+        return folder / "runs" / f"{run}.gz", folder / f"qrels.{name}.txt.gz"
+    if folder.name == "clef-tar2017":
+        run, _, kind = run.rpartition(".")
+        return folder / "runs" / f"{run}.gz", folder / f"qrels.{kind}.txt.gz"
+    if folder.name == "ir_measures-compat":
+        return folder / "compat.run.gz", folder / "compat.qrels.gz"
+    return folder / "runs" / f"{run}.gz", folder / "qrels.txt.gz"
+
+
+def shared_measures(figures: Figures, level: int) -> Iterator[tuple[str, BoundMeasure]]:
+    """The measures among trec_eval's that we have, with its name, at that relevance level."""
+    for name in dict.fromkeys(name for name, _ in figures):
+        measure = from_trec_name(name)
+        if measure is not None:
+            yield name, with_level(measure, level)
+
+
+def as_printed(measure: BoundMeasure, value: float) -> str:
+    """A value with the decimals trec_eval prints."""
+    return f"{value:.{measure.measure.digits}f}"
+
+
+def differences(figures: Figures, judged: Judged, level: int) -> tuple[list[str], int]:
+    """Where our figures differ from trec_eval's, and how many were compared.
+
+    Its mean leaves out judged topics the run misses unless called with -c; ours never does, so
+    `all` is compared only where it averaged over as many topics as we do.
+    """
+    topics = judged.judgments.topics
+    same_topics = figures.get(("num_q", "all"), str(len(topics))) == str(len(topics))
+    wrong, compared = [], 0
+    for name, measure in shared_measures(figures, level):
+        scores = measure.compute(judged)
+        ours = dict(zip(topics, scores.tolist(), strict=True))
+        if same_topics:
+            ours["all"] = measure.aggregate(scores)
+        for topic, value in ours.items():
+            expected = figures.get((name, topic))
+            if expected is not None:
+                compared += 1
+                if as_printed(measure, value) != expected:
+                    wrong.append(f"{name} {topic}: {value!r}, trec_eval {expected}")
+    return wrong, compared
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_printed_figure_of_real_runs_is_reproduced(shared_data: Path, folder: str) -> None:
+    """Per topic and mean, both levels, both dialects: to the last digit trec_eval prints."""
+    wrong, compared, files = [], 0, 0
+    for path in sorted((shared_data / folder / "expected").glob("*.txt.gz")):
+        match = EXPECTED_FILE.fullmatch(path.name)
+        assert match, path.name
+        run, qrels = files_of(shared_data / folder, match["run"])
+        found, count = differences(
+            printed(path), cached_judged(run, qrels, int(match["dialect"])), int(match["level"])
+        )
+        wrong += [f"{path.name} {each}" for each in found]
+        compared, files = compared + count, files + 1
+    assert not wrong
+    assert files >= 4
+    assert compared > 50 * files
+
+
+def test_every_mean_over_all_judged_topics_is_compared(shared_data: Path) -> None:
+    """A run that misses judged topics has the mean trec_eval prints with -c, on both qrels."""
+    folder = shared_data / "clef-tar2017"
+    for kind in ("abs", "content"):
+        figures = printed(folder / "expected" / f"iiit.run1.{kind}.l1c.v10.txt.gz")
+        run, qrels = files_of(folder, f"iiit.run1.{kind}")
+        judged = cached_judged(run, qrels, 10)
+        assert (judged.retrieved == 0).any()
+        assert (
+            as_printed(parse("AP"), parse("AP").aggregate(parse("AP").compute(judged)))
+            == figures["map", "all"]
+        )
+
+
+def test_a_document_twice_in_a_topic_is_refused(shared_data: Path) -> None:
+    """The real run trec_eval stops at (ERRORS.tsv) is refused here too."""
+    with pytest.raises(Invalid, match="has this document already"):
+        read_run(shared_data / "clef-tar2017" / "runs" / "uos.sis.TMAL30Q_BM25.gz", strict=False)
+
+
+@pytest.mark.parametrize(
+    ("expected", "run", "qrels", "level", "depth"),
+    [
+        ("out.test", "results.test", "qrels.test", 1, None),
+        ("out.test.a", "results.test", "qrels.test", 1, None),
+        ("out.test.aq", "results.test", "qrels.test", 1, None),
+        ("out.test.aqc", "results.trunc", "qrels.test", 1, None),
+        ("out.test.aqcM", "results.trunc", "qrels.test", 1, 100),
+        ("out.test.aql", "results.test", "qrels.rel_level", 2, None),
+        ("out.test.meas_params", "results.test", "qrels.test", 1, None),
+        ("out.comment.test", "results.comment.test", "qrels.comment.test", 1, None),
+        ("out.test", "results.test", "qrels.test.with-comments", 1, None),
+    ],
+)
+def test_trec_evals_own_regression_files_are_reproduced(
+    shared_data: Path, expected: str, run: str, qrels: str, level: int, depth: int | None
+) -> None:
+    """trec_eval's own golden outputs: -q, -c, -M, -l, parameters, and comment lines."""
+    folder = shared_data / "trec_eval-suite"
+    judged = cached_judged(folder / f"{run}.gz", folder / f"{qrels}.gz", 10, depth)
+    wrong, compared = differences(printed(folder / f"{expected}.gz"), judged, level)
+    assert not wrong
+    assert compared >= 15
+
+
+@pytest.mark.parametrize(("folder", "count"), [("robust03", 40), ("touche2020-beir", 12), ("tilde-dl19", 4)])
+def test_published_scores_are_reproduced(shared_data: Path, folder: str, count: int) -> None:
+    """Every published score, in the dialect of its time, but one that trec_eval itself contradicts."""
+    with gzip.open(shared_data / folder / "official.tsv.gz", "rt", encoding="utf-8") as lines:
+        rows = [line.rstrip("\n").split("\t") for line in lines][1:]
+    assert len(rows) == count
+    for run, name, arguments, published in rows:
+        measure = with_level(parse(name), 2 if "-l 2" in arguments else 1)
+        judged = cached_judged(*files_of(shared_data / folder, run), 9)
+        value = measure.aggregate(measure.compute(judged))
+        digits = len(published.partition(".")[2])
+        expected = PUBLISHED_OTHERWISE.get((run, name), published)
+        assert f"{value:.{digits}f}" == expected, (run, name)
+
+
+def generated(seed: int) -> tuple[dict[str, dict[bytes, int]], list[Ranking]]:
+    """Judgments and rankings with ties, scores apart only beyond 32 bits, and negative grades."""
+    rng = np.random.default_rng(seed)
+    judgments: dict[str, dict[bytes, int]] = {}
+    rankings = []
+    for topic in map(str, range(1, 31)):
+        pool = rng.permutation(400)
+        grades = rng.integers(-2, 4, size=int(rng.integers(2, 120)))
+        judgments[topic] = {b"d%d" % pool[place]: int(grade) for place, grade in enumerate(grades)}
+        judgments[topic][b"never"] = int(rng.integers(0, 2))
+        depth = int(rng.integers(1, 300))
+        scores = rng.choice([rng.random(depth), rng.integers(0, 9, depth), 1e7 + rng.random(depth)])
+        docnos = np.array([b"d%d" % each for each in rng.permutation(400)[:depth]])
+        rankings.append(Ranking(topic, docnos, np.asarray(scores, dtype=np.float64)))
+    return judgments, rankings
+
+
+@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize("seed", range(4))
+def test_every_double_equals_trec_eval_9(seed: int, level: int) -> None:
+    """Not one bit differs from the compiled trec_eval 9, on ties and scores beyond 32 bits too."""
+    judgments, rankings = generated(seed)
+    judged = align(rankings, compile_judgments(judgments), dialect=9)
+    cuts = "5,10,15,20,30,100,200,500,1000"
+    families = {"map", "ndcg", "recip_rank", "Rprec", "bpref", "set_P", "set_recall", "set_F"}
+    families |= {"num_ret", "num_rel", "num_rel_ret", "success.1,5,10"}
+    families |= {f"{each}.{cuts}" for each in ("map_cut", "ndcg_cut", "P", "recall")}
+    evaluator = pytrec_eval.RelevanceEvaluator(
+        {
+            topic: {docno.decode(): grade for docno, grade in each.items()}
+            for topic, each in judgments.items()
+        },
+        families,
+        relevance_level=level,
+    )
+    oracle = evaluator.evaluate(
+        {
+            each.topic: dict(
+                zip((docno.decode() for docno in each.docnos.tolist()), each.scores.tolist(), strict=True)
+            )
+            for each in rankings
+        }
+    )
+    names = sorted(next(iter(oracle.values())))
+    assert len(names) == 11 + 3 + 4 * 9
+    for name in names:
+        measure = from_trec_name(name)
+        assert measure is not None, name
+        scores = with_level(measure, level).compute(judged)
+        theirs = [oracle[topic][name] for topic in judged.judgments.topics]
+        assert scores.tolist() == theirs, name
