@@ -52,7 +52,7 @@ class Failure(click.ClickException):
     def __init__(self, error: LeaderboardError) -> None:
         lines = [error.message]
         if isinstance(error, Invalid):
-            lines += [f"  {problem}" for problem in error.problems]
+            lines += [f"  {problem}" for problem in error.problems if str(problem) not in error.message]
         super().__init__("\n".join(lines))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from leaderboard.errors import Invalid, LeaderboardError, Problem
+from leaderboard.errors import Invalid, LeaderboardError
 
 if TYPE_CHECKING:
     from leaderboard.measures.binding import BoundMeasure
@@ -53,11 +53,7 @@ def evaluate(
     Means are over all judged topics: one a run misses counts as an empty ranking. Runs are named
     by their tag, or by their file where two have the same.
     """
-    try:
-        measures = _measures(names, level)
-        reports = _reports(qrels, runs, measures, int(dialect))
-    except LeaderboardError as error:
-        raise click.ClickException(_message(error)) from error
+    reports = _reports(qrels, runs, _measures(names, level), int(dialect))
     text = "".join(_text(reports, layout, int(dialect), level, per_topic))
     # Topic ids and tags go out as the bytes they came in as, UTF-8 or not.
     click.echo(text.encode("utf-8", "surrogateescape"), nl=False)
@@ -100,7 +96,8 @@ def _read(reader: Callable[[Path], Read], path: Path) -> Read:
     try:
         return reader(path)
     except LeaderboardError as error:
-        raise Invalid(f"{path}: {error.message}", _problems(error)) from error
+        problems = error.problems if isinstance(error, Invalid) else ()
+        raise Invalid(f"{path}: {error.message}", problems) from error
 
 
 def _text(
@@ -113,13 +110,3 @@ def _text(
     if layout == "tsv":
         return tsv(reports, per_topic=per_topic)
     return trec(reports, level=level, per_topic=per_topic)
-
-
-def _message(error: LeaderboardError) -> str:
-    problems = _problems(error)
-    # A single problem is in the message already.
-    return "\n".join([error.message, *(f"  {problem}" for problem in problems if len(problems) > 1)])
-
-
-def _problems(error: LeaderboardError) -> tuple[Problem, ...]:
-    return error.problems if isinstance(error, Invalid) else ()

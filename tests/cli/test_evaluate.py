@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from leaderboard.cli.evaluate import evaluate
+from leaderboard.cli import main
 
 QRELS = "1 0 a 1\n1 0 b 0\n2 0 a 2\n2 0 c 1\n"
 RUN = "1 Q0 b 1 2.0 one\n1 Q0 a 2 1.0 one\n"
@@ -23,7 +23,7 @@ def files(tmp_path: Path) -> Path:
 
 def call(*arguments: object) -> Result:
     """What the command does with these arguments."""
-    return CliRunner().invoke(evaluate, [str(each) for each in arguments])
+    return CliRunner().invoke(main, ["evaluate", *map(str, arguments)])
 
 
 def test_output_looks_as_trec_evals(files: Path) -> None:
