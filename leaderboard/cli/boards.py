@@ -1,5 +1,7 @@
 """`leaderboard board`: a board in the terminal or as a file."""
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -27,3 +29,42 @@ def board(slug: str, measure: str | None, form: str, data: Path | None) -> None:
 
 def _json(shown: Board) -> str:
     return json.dumps(boards.as_json(shown), indent=2, ensure_ascii=False) + "\n"
+
+
+def _csv(shown: Board) -> str:
+    header, rows = boards.table(shown)
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    return text.getvalue()
+
+
+def _table(shown: Board) -> str:
+    digits = {each.key: each.digits for each in shown.measures}
+    lines = [["", "run", "team", *digits]]
+    for row in shown.rows:
+        scores = [_digits(row.scores[key], places, row.state) for key, places in digits.items()]
+        lines.append([str(row.rank or ""), row.run, row.team, *scores])
+    widths = [max(len(line[place]) for line in lines) for place in range(len(lines[0]))]
+    body = "\n".join(
+        "  ".join(
+            cell.ljust(width) if 0 < place < 3 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+    return f"{caption(shown)}\n{body}\n"
+
+
+def caption(shown: Board) -> str:
+    """What the scores rest on, in a line."""
+    basis = shown.basis
+    if basis is None:
+        return f"{shown.task}: no judgments yet; runs wait, unranked."
+    return (
+        f"{shown.task}: by {shown.sorted_by}, qrels revision {basis.revision} ({basis.origin} judgments), "
+        f"{basis.topics} topics, as trec_eval {basis.dialect}."
+    )
+
+
+def _digits(value: float | None, places: int, state: str) -> str:
+    return state if value is None else f"{value:.{places}f}"

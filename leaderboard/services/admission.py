@@ -116,6 +116,7 @@ def _require_open(session: Session, viewer: Viewer, task: Task, phase: Phase) ->
 
 
 def phase_of(session: Session, task: Task) -> Phase:
+    """The phase of the task that takes runs."""
     phases = select(Phase).where(Phase.task_id == task.id).order_by(Phase.id)
     phase = session.scalars(phases).first()
     assert phase is not None, "a task has at least one phase"

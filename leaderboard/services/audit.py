@@ -6,6 +6,7 @@ by someone who kept the last digest.
 
 import hashlib
 import json
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,10 +57,12 @@ def record(session: Session, viewer: Viewer, action: str, subject: str, **detail
 def verify(session: Session) -> Chain:
     """Whether every row of the record follows from the one before."""
     before, count = "", 0
-    for row in session.scalars(select(Audit).order_by(Audit.id).execution_options(yield_per=1000)):
-        if row.digest != _digest(before, row):
-            return Chain(count, before, row.id)
-        before, count = row.digest, count + 1
+    rows = session.scalars(select(Audit).order_by(Audit.id).execution_options(yield_per=1000))
+    with closing(rows):
+        for row in rows:
+            if row.digest != _digest(before, row):
+                return Chain(count, before, row.id)
+            before, count = row.digest, count + 1
     return Chain(count, before, None)
 
 

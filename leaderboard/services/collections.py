@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
@@ -121,6 +122,11 @@ def named(session: Session, name: str) -> CollectionRow:
     return _row(found)
 
 
+def by_id(session: Session, collection_id: int) -> CollectionRow:
+    """The collection with that id."""
+    return _row(session.get_one(Collection, collection_id))
+
+
 def known_docnos(session: Session, collection_id: int) -> bytes | None:
     """The bit filter of the collection's docnos, None where they are not known."""
     collection = session.get_one(Collection, collection_id, options=[undefer(Collection.known_docnos)])
@@ -158,3 +164,8 @@ def _row(collection: Collection) -> CollectionRow:
     return CollectionRow(
         collection.id, collection.name, collection.size, collection.stored, collection.link_template
     )
+
+
+def link(template: str, docno: str) -> str:
+    """The outside address of a document, empty where the collection has no template."""
+    return template.replace("{docno}", quote(docno, safe="")) if template else ""

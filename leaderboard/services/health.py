@@ -24,7 +24,8 @@ class Health:
 def health(session: Session) -> Health:
     """The state of the queue."""
     at = now(session)
-    counts = dict(session.execute(select(Job.state, func.count()).group_by(Job.state)).tuples().all())
+    rows = session.execute(select(Job.state, func.count()).group_by(Job.state))
+    counts = {state: count for state, count in rows}
     oldest = session.scalar(select(func.min(Job.run_after)).where(Job.state == "queued"))
     workers = session.scalar(
         select(func.count(Job.owner.distinct())).where(Job.state == "leased", Job.lease_until > at)

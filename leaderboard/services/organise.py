@@ -8,10 +8,10 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Account, Job, Qrels, QrelsRevision, Run, Task, Team, Upload
 from leaderboard.errors import NotFound
-from leaderboard.services import audit, jobs, policy, tasks
+from leaderboard.services import audit, jobs, policy
 from leaderboard.services.jobs import RunState
+from leaderboard.services.overviews import TaskOverview, overview
 from leaderboard.services.policy import Viewer
-from leaderboard.services.tasks import TaskOverview
 
 MOST_UPLOADS = 500
 """Uploads listed, newest first."""
@@ -81,7 +81,7 @@ def desk(session: Session, viewer: Viewer, slug: str) -> Desk:
     """Everything about one task; raises NotFound or Forbidden unless the viewer organises it."""
     task = _own_task(session, viewer, slug)
     return Desk(
-        tasks.overview(session, viewer, slug),
+        overview(session, viewer, slug),
         _revisions(session, task.id),
         _uploads(session, task.id),
         _runs(session, task.id),

@@ -104,6 +104,11 @@ def is_closed(session: Session, task_id: int, moment: datetime | None = None) ->
     return all(closes is not None and closes <= at for closes in closing)
 
 
+def sight_of(session: Session, viewer: Viewer, task: Task) -> Sight:
+    """What the viewer sees of the task now; an open task needs no look at its phases."""
+    return sight(viewer, task, task.visibility != "open" and is_closed(session, task.id))
+
+
 def visible_task(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sight]:
     """The task and what the viewer sees of it.
 
@@ -112,7 +117,7 @@ def visible_task(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sig
     task = session.scalar(select(Task).where(Task.slug == slug))
     if task is None or (task.published_at is None and not organises(viewer, task.id)):
         raise NotFound(f"There is no task {slug!r}.", task=slug)
-    return task, sight(viewer, task, is_closed(session, task.id))
+    return task, sight_of(session, viewer, task)
 
 
 def visible_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task, Sight]:
@@ -126,7 +131,7 @@ def visible_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Tas
     ).one_or_none()
     if row is not None:
         run, task = row
-        seen = sight(viewer, task, is_closed(session, task.id))
+        seen = sight_of(session, viewer, task)
         published = task.published_at is not None or seen.organises
         if published and (seen.means or owns(viewer, run.team_id)):
             return run, task, seen
@@ -176,18 +181,18 @@ def require_member(viewer: Viewer, team: Team) -> None:
 
 def team_names(session: Session, viewer: Viewer, task: Task) -> dict[int, str]:
     """Team id -> the name this viewer may read: a pseudonym until its reveal date."""
-    at = now(session)
     rows = session.execute(
         select(Team.id, Team.name, Entry.pseudonym, Entry.reveal_at)
         .join(Entry, Entry.team_id == Team.id)
         .where(Entry.task_id == task.id)
-    )
+    ).all()
+    at = now(session) if any(row.pseudonym for row in rows) else None
     return {
-        team_id: name
-        if not pseudonym
-        or (reveal_at is not None and reveal_at <= at)
-        or owns(viewer, team_id)
+        row.id: row.name
+        if not row.pseudonym
+        or (row.reveal_at is not None and at is not None and row.reveal_at <= at)
+        or owns(viewer, row.id)
         or organises(viewer, task.id)
-        else pseudonym
-        for team_id, name, pseudonym, reveal_at in rows
+        else row.pseudonym
+        for row in rows
     }

@@ -184,8 +184,8 @@ def invitation(session: Session, viewer: Viewer, token: str) -> Invitation:
     require_account(viewer)
     row = session.execute(
         _open(session)
-        .with_only_columns(Team.id, Team.name)
         .join(Team, Team.id == Token.team_id)
+        .with_only_columns(Team.id, Team.name)
         .where(Token.token_sha256 == sessions.digest(token))
     ).one_or_none()
     if row is None:

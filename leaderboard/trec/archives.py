@@ -97,12 +97,19 @@ class _Zstd:
         return self._inner.decompress(step)
 
 
-_DECODERS: dict[bytes, tuple[str, Callable[[], _Decoder]]] = {
-    b"\x1f\x8b": ("gzip", _Gzip),
-    b"BZh": ("bzip2", bz2.BZ2Decompressor),
-    b"\xfd7zXZ\x00": ("xz", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MEMORY)),
-    b"\x28\xb5\x2f\xfd": ("zstd", _Zstd),
-}
+@dataclass(frozen=True)
+class _Codec:
+    name: str
+    magic: bytes
+    decoder: Callable[[], _Decoder]
+
+
+_CODECS = (
+    _Codec("gzip", b"\x1f\x8b", _Gzip),
+    _Codec("bzip2", b"BZh", bz2.BZ2Decompressor),
+    _Codec("xz", b"\xfd7zXZ\x00", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MEMORY)),
+    _Codec("zstd", b"\x28\xb5\x2f\xfd", _Zstd),
+)
 _REFUSED = {
     b"PK\x03\x04": "zip",
     b"PK\x05\x06": "zip",
@@ -123,9 +130,9 @@ def plain_blocks(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]
         head = file.read(8)
         file.seek(0)
         _refuse_archive(head)
-        kind = next((known for magic, known in _DECODERS.items() if head.startswith(magic)), None)
-        raw = _blocks(file) if kind is None else _unpacked(file, *kind, limits)
-        yield from _guarded(raw, limits, within=kind is not None)
+        codec = next((known for known in _CODECS if head.startswith(known.magic)), None)
+        raw = _unpacked(file, codec, limits) if codec else _blocks(file)
+        yield from _guarded(raw, limits, within=codec is not None)
 
 
 def _blocks(file: BinaryIO) -> Iterator[bytes]:
@@ -147,18 +154,19 @@ def _guarded(blocks: Iterator[bytes], limits: Limits, within: bool) -> Iterator[
         yield block
 
 
-def _unpacked(
-    file: BinaryIO, name: str, decoder_of: Callable[[], _Decoder], limits: Limits
-) -> Iterator[bytes]:
-    decoder, rest, members, fresh = decoder_of(), b"", 0, True
+def _unpacked(file: BinaryIO, codec: _Codec, limits: Limits) -> Iterator[bytes]:
+    name, decoder, rest, members, fresh = codec.name, codec.decoder(), b"", 0, True
     used = total = 0
     while data := rest or file.read(READ_BYTES):
         used, rest = used + len(data), b""
-        if fresh and members and not (data := data.lstrip(b"\0")):
-            continue
+        if fresh and members:
+            if not (data := data.lstrip(b"\0")):
+                continue
+            if not data.startswith(codec.magic[: len(data)]):
+                raise _broken(f"The {name} file has bytes after its end that are no {name} data.")
         fresh = False
         while True:
-            block = _decoded(decoder, data, name, members)
+            block = _decoded(decoder, data, name)
             total += len(block)
             if total > max(RATIO_FLOOR, limits.ratio * used):
                 raise TooLarge(
@@ -173,24 +181,20 @@ def _unpacked(
         if decoder.eof:
             rest, fresh, members = decoder.unused_data, True, members + 1
             used -= len(rest)
-            decoder = decoder_of()
+            decoder = codec.decoder()
             if members > MEMBERS:
                 raise Invalid(
                     f"The {name} file is made of more than {MEMBERS:,} parts. Compress it in one go."
                 )
     if not fresh:
-        raise _broken(f"The {name} file ends in the middle: it was cut off.", "Compress and send it again.")
+        raise _broken(f"The {name} file ends in the middle: it was cut off.")
 
 
-def _decoded(decoder: _Decoder, data: bytes, name: str, members: int) -> bytes:
+def _decoded(decoder: _Decoder, data: bytes, name: str) -> bytes:
     try:
         return decoder.decompress(data, BLOCK_BYTES)
     except _DECODER_ERRORS as error:
-        if members:
-            rule = f"The {name} file has bytes after its end that are no {name} data."
-        else:
-            rule = f"The {name} file is damaged ({error})."
-        raise _broken(rule, "Compress and send it again.") from error
+        raise _broken(f"The {name} file is damaged ({error}).") from error
 
 
 def _refuse_archive(head: bytes) -> None:
@@ -206,11 +210,11 @@ def _refuse_content(block: bytes, within: bool) -> None:
         raise _broken(
             "This is a tar archive.", "Send the file inside it, plain or as .gz, .bz2, .xz or .zst."
         )
-    if within and any(block.startswith(magic) for magic in (*_DECODERS, *_REFUSED)):
+    if within and any(block.startswith(magic) for magic in (*(codec.magic for codec in _CODECS), *_REFUSED)):
         raise _broken("The file is compressed twice.", "Send the file compressed once.")
 
 
-def _broken(rule: str, remedy: str) -> Invalid:
+def _broken(rule: str, remedy: str = "Compress and send it again.") -> Invalid:
     return Invalid(f"{rule} {remedy}", [Problem(rule, remedy)])
 
 

@@ -1,6 +1,5 @@
 """Plain bytes to numbered lines, and the collected problems of one file."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,7 +24,6 @@ BOM = b"\xef\xbb\xbf"
 SHOWN_CHARACTERS = 80
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class Problems:
@@ -54,7 +52,7 @@ def shown(text: bytes | str, length: int = SHOWN_CHARACTERS) -> str:
     if isinstance(text, bytes):
         text = text[: 4 * length].decode("utf-8", "backslashreplace")
     text = text.replace("\t", " ")
-    text = _UNPRINTABLE.sub(lambda match: f"\\x{ord(match[0]):02x}", text[: length + 1])
+    text = "".join(one if one.isprintable() else f"\\x{ord(one):02x}" for one in text[: length + 1])
     return text if len(text) <= length else text[: length - 1] + "…"
 
 

@@ -37,6 +37,11 @@ class Draft:
     subtopics: tuple[tuple[str, str, str], ...] = ()
 
 
+def unescaped(text: str) -> str:
+    """The text with the character references of XML and SGML resolved; a lone & stays."""
+    return _REFERENCE.sub(lambda match: html.unescape(match[0]), text)
+
+
 def sgml_topics(lines: Iterable[tuple[int, str]], problems: Problems) -> Iterator[Draft]:
     """The topics between <top> and </top>; a tag holds until the next known one."""
     start, name = 0, ""
@@ -64,7 +69,7 @@ def _sgml_topic(line: int, parts: dict[str, list[str]]) -> Draft:
         joined = " ".join(" ".join(parts.get(name, [])).split())
         if name in _LABELS:
             joined = _LABELS[name].sub("", joined, count=1) if _LABELS[name].match(joined) else joined
-        return _REFERENCE.sub(lambda match: html.unescape(match[0]), joined).strip()
+        return unescaped(joined).strip()
 
     title = text("title") or text("query")
     return Draft(line, text("num"), title, text("desc") or text("question"), text("narr"))

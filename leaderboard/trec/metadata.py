@@ -15,6 +15,7 @@ MAX_DEPTH = 20
 
 _START, _END = "ir_metadata.start", "ir_metadata.end"
 _KEY = re.compile(r"""("[^"]*"|'[^']*'|[^\s:#"'\[{-][^:#]*?)\s*:(?:\s+(.*))?$""")
+_QUOTED = re.compile(r"""("[^"]*"|'[^']*')\s*(?:#.*)?$""")
 _COMMENT = re.compile(r"(?:^|\s)#.*$")
 _NEVER_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
@@ -105,7 +106,8 @@ def _scalar(value: str) -> Any:
 
 def _plain(value: str) -> str:
     """The value without a trailing comment."""
-    return value if value[:1] in ("'", '"') else _COMMENT.sub("", value).strip()
+    quoted = _QUOTED.match(value)
+    return quoted[1] if quoted else _COMMENT.sub("", value).strip()
 
 
 def _unquoted(value: str) -> str:

@@ -129,7 +129,7 @@ def _ranking(plain: bytes, offset: int) -> tuple[Ranking, int]:
 def _letters(docnos: Docnos) -> tuple[bytes, NDArray[np.uint16]]:
     """All docnos joined, and the length of each."""
     lengths = np.char.str_len(docnos)
-    table = np.ascontiguousarray(docnos).view(np.uint8).reshape(len(docnos), -1)
+    table = np.ascontiguousarray(docnos).view(np.uint8).reshape(len(docnos), docnos.dtype.itemsize)
     used = np.arange(table.shape[1]) < lengths[:, None]
     return table[used].tobytes(), lengths.astype(_LENGTH)
 

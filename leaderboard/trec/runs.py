@@ -17,6 +17,8 @@ TAGS_KEPT = 5
 
 Docnos = NDArray[np.bytes_]
 Scores = NDArray[np.float64]
+Column = Sequence[bytes]
+"""One field of every entry of a block."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,14 +103,10 @@ class _Reader:
         if number == 1 and block.startswith(BOM):
             block = block[len(BOM) :]
             self._note(1, "", b"", "The file starts with a byte order mark.", "It was ignored.")
-        numbers, rows = self._rows(number, block)
-        if not rows:
-            return
-        self.form = self.form or form_of(rows[0], self.strict)
-        if not all(map(self.form.fits, set(map(len, rows)))):
-            raise _Doubtful
-        self.entries += len(rows)
-        self._add_columns(numbers, list(zip(*rows, strict=False)))
+        numbers, columns = self._columns(number, block)
+        if numbers:
+            self.entries += len(numbers)
+            self._add_columns(numbers, columns)
 
     def run(self) -> Run:
         """The run of all blocks taken; each ranking's documents are distinct."""
@@ -133,19 +131,31 @@ class _Reader:
             first_lines={text_of(topic): parts.first_line for topic, parts in self.topics.items()},
         )
 
-    def _rows(self, number: int, block: bytes) -> tuple[Sequence[int], list[list[bytes]]]:
-        """The fields of every entry and the number of its line; blank lines and comments are left out."""
-        lines = block.removesuffix(b"\n").split(b"\n")
+    def _columns(self, number: int, block: bytes) -> tuple[Sequence[int], Sequence[Column]]:
+        """The lines that hold entries and the entries' fields by column, without blank lines and comments."""
+        lines = None
         if block.startswith(b"#") or b"\n#" in block:
-            lines = [self._without_comment(line) for line in lines]
+            lines = [self._without_comment(line) for line in block.removesuffix(b"\n").split(b"\n")]
             block = b"\n".join(lines)
         if self.strict:
             _refuse_bytes(block)
+        if lines is None and (columns := _six_columns(block)):
+            self.form = self.form or Form(6, self.strict)
+            if not self.form.fits(6):
+                raise _Doubtful
+            return range(number, number + len(columns[0])), columns
+        return self._irregular_columns(number, lines or block.removesuffix(b"\n").split(b"\n"))
+
+    def _irregular_columns(self, number: int, lines: list[bytes]) -> tuple[Sequence[int], Sequence[Column]]:
+        """The same, line by line."""
         rows = [line.split() for line in lines]
-        if all(rows):
-            return range(number, number + len(rows)), rows
         numbers = [place for place, row in enumerate(rows, number) if row]
-        return numbers, [row for row in rows if row]
+        rows = [row for row in rows if row]
+        if rows:
+            self.form = self.form or form_of(rows[0], self.strict)
+            if not all(map(self.form.fits, set(map(len, rows)))):
+                raise _Doubtful
+        return numbers, list(zip(*rows, strict=False))
 
     def _without_comment(self, line: bytes) -> bytes:
         if not line.startswith(b"#"):
@@ -154,7 +164,7 @@ class _Reader:
             self.comments.append(line.decode("utf-8", "replace"))
         return b""
 
-    def _add_columns(self, numbers: Sequence[int], columns: list[tuple[bytes, ...]]) -> None:
+    def _add_columns(self, numbers: Sequence[int], columns: Sequence[Column]) -> None:
         if self.form and self.form.columns == 3:
             topics, docnos, ranks = columns
             scores = _scores_of_ranks(ranks)
@@ -177,7 +187,7 @@ class _Reader:
     def _add_parts(
         self,
         numbers: Sequence[int],
-        topics: tuple[bytes, ...],
+        topics: Column,
         docnos: Docnos,
         scores: Scores,
         same: NDArray[np.bool_],
@@ -194,7 +204,7 @@ class _Reader:
             parts.docnos.append(docnos[start:end])
             parts.scores.append(scores[start:end])
 
-    def _add_tags(self, tags: tuple[bytes, ...]) -> None:
+    def _add_tags(self, tags: Column) -> None:
         self.tag = tags[-1]
         distinct = dict.fromkeys(tags)
         if self.form and max(map(len, distinct)) > self.form.id_bytes:
@@ -203,7 +213,7 @@ class _Reader:
             if len(self.tags) < TAGS_KEPT:
                 self.tags[tag] = None
 
-    def _note_second(self, numbers: Sequence[int], second: tuple[bytes, ...]) -> None:
+    def _note_second(self, numbers: Sequence[int], second: Column) -> None:
         if second.count(b"Q0") == len(second):
             return
         place = next(place for place, text in enumerate(second) if text != b"Q0")
@@ -211,7 +221,7 @@ class _Reader:
         self._note(numbers[place], "iteration", second[place], rule, "It is ignored.")
 
     def _note_ranks(
-        self, numbers: Sequence[int], texts: tuple[bytes, ...], scores: Scores, same: NDArray[np.bool_]
+        self, numbers: Sequence[int], texts: Column, scores: Scores, same: NDArray[np.bool_]
     ) -> None:
         try:
             ranks = np.array(list(map(float, texts)))
@@ -234,6 +244,18 @@ class _Reader:
             self.notes[rule] = Problem(rule, remedy, number, name, shown(value))
 
 
+def _six_columns(block: bytes) -> list[Column]:
+    """The columns of a block whose every line has six fields, [] for any other block.
+
+    Twice as fast as line by line: NUL, which no block holds, stands for the line ends.
+    """
+    ends = block.count(b"\n") + (not block.endswith(b"\n"))
+    fields = (block if block.endswith(b"\n") else block + b"\n").replace(b"\n", b" \0 ").split()
+    if len(fields) != 7 * ends or fields[6::7].count(b"\0") != ends:
+        return []
+    return [fields[place::7] for place in range(6)]
+
+
 def _refuse_bytes(block: bytes) -> None:
     try:
         block.decode("utf-8")
@@ -243,7 +265,7 @@ def _refuse_bytes(block: bytes) -> None:
         raise _Doubtful
 
 
-def _scores(texts: tuple[bytes, ...]) -> Scores:
+def _scores(texts: Column) -> Scores:
     """The scores; float() alone would also take underscores, nan and infinity."""
     if b"".join(texts).translate(None, SCORE_BYTES):
         raise _Doubtful
@@ -256,7 +278,7 @@ def _scores(texts: tuple[bytes, ...]) -> Scores:
     return scores
 
 
-def _scores_of_ranks(ranks: tuple[bytes, ...]) -> Scores:
+def _scores_of_ranks(ranks: Column) -> Scores:
     if not all(map(is_rank, ranks)):
         raise _Doubtful
     return -np.array(list(map(float, ranks)))

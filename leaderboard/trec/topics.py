@@ -86,7 +86,7 @@ def _tsv_topics(lines: Iterable[Line], problems: Problems) -> Iterator[Draft]:
         if not line.strip() or (place == 0 and tuple(map(str.lower, fields)) in TSV_HEADERS):
             continue
         if len(fields) == 2:
-            yield Draft(number, *fields)
+            yield Draft(number, fields[0], fields[1])
             continue
         rule = f"A topic has 2 columns, id and title, separated by a tab; this line has {len(fields)}."
         remedy = "Put a tab after the id." if len(fields) == 1 else "Take the tabs out of the title."
@@ -154,12 +154,15 @@ def _checked(drafts: Iterable[Draft], problems: Problems) -> tuple[Topic, ...]:
     lines: dict[str, int] = {}
     topics = []
     for draft in drafts:
-        first = lines.setdefault(draft.topic_id, draft.line)
+        first = lines.get(draft.topic_id)
         if fault := _fault_of_id(draft.topic_id):
             problems.add(Problem(*fault, draft.line, "topic id", shown(draft.topic_id)))
-        elif first != draft.line:
+        elif first is not None:
             rule = f"The topic is already on line {first}."
-            problems.add(Problem(rule, "Give each topic its own id.", draft.line, "topic id", draft.topic_id))
+            problems.add(
+                Problem(rule, "Give each topic its own id.", draft.line, "topic id", shown(draft.topic_id))
+            )
+        lines.setdefault(draft.topic_id, draft.line)
         texts = (draft.title, draft.description, draft.narrative, *chain.from_iterable(draft.subtopics))
         if any(map(_UNSTORABLE.search, texts)):
             rule = "The topic's text holds NUL or half a surrogate pair."

@@ -1,8 +1,6 @@
 """The web application: parses input, calls one service, renders."""
 
 from collections.abc import Callable
-from importlib import import_module
-from importlib.util import find_spec
 
 from flask import Flask
 from jinja2 import StrictUndefined
@@ -10,9 +8,25 @@ from jinja2 import StrictUndefined
 from leaderboard.db.engine import Database
 from leaderboard.resources import bundled
 from leaderboard.settings import Settings
-from leaderboard.web import errors, markdown, rules, security, session
+from leaderboard.web import (
+    accounts,
+    boards,
+    errors,
+    filters,
+    health,
+    markdown,
+    organise,
+    rules,
+    runs,
+    security,
+    session,
+    tasks,
+    teams,
+    topics,
+    uploads,
+)
 
-MODULES = ("accounts", "teams", "uploads", "organise", "health", "tasks", "boards", "runs", "topics")
+PAGES = (tasks, boards, topics, runs, uploads, organise, teams, accounts, health)
 
 
 def _nobody_waits() -> None:
@@ -37,11 +51,9 @@ def create_app(settings: Settings, database: Database, wake: Callable[[], None] 
 
 
 def _add_pages(app: Flask) -> None:
+    filters.register(app)
     app.jinja_env.filters["markdown"] = markdown.render
     app.context_processor(lambda: {"viewer": session.viewer()})
-    for name in MODULES:
-        if find_spec(f"leaderboard.web.{name}"):
-            app.register_blueprint(import_module(f"leaderboard.web.{name}").blueprint)
-    if find_spec("leaderboard.web.filters"):
-        import_module("leaderboard.web.filters").register(app)
+    for module in PAGES:
+        app.register_blueprint(module.blueprint)
     rules.rule(rules.PUBLIC)(app.view_functions["static"])

@@ -6,12 +6,11 @@ from uuid import uuid4
 
 from flask import Flask, Response, g, jsonify, redirect, render_template, request, url_for
 from sqlalchemy.exc import OperationalError
-from werkzeug.exceptions import HTTPException, MethodNotAllowed
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, SecurityError
 from werkzeug.wrappers import Response as AnyResponse
 
 from leaderboard import errors
 from leaderboard.services.policy import ANONYMOUS
-from leaderboard.web.session import is_https
 
 log = logging.getLogger(__name__)
 
@@ -95,6 +94,9 @@ def _expected(error: errors.LeaderboardError) -> AnyResponse:
 
 def _http(error: HTTPException) -> AnyResponse:
     code = error.code or 500
+    if isinstance(error, SecurityError):
+        # No address of ours can be built for a host that is not ours, so there is no page to show.
+        return Response("This host name is not answered here.\n", code, mimetype="text/plain")
     if code < 400:
         return error.get_response()
     response = _answer(code, SENTENCES.get(code, "The request could not be answered."))
@@ -146,5 +148,5 @@ def _answer(
         response = Response(page, mimetype="text/html")
     response.status_code = status
     if status == 401:
-        response.headers["WWW-Authenticate"] = f'Cookie realm="sign-in", secure={str(is_https()).lower()}'
+        response.headers["WWW-Authenticate"] = 'Cookie realm="sign-in"'
     return response

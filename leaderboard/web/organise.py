@@ -141,7 +141,7 @@ def exclude(slug: str) -> ResponseReturnValue:
 
 
 @blueprint.post("/tasks/<slug>/organise/qrels")
-@rule(SIGNED_IN, Body.FILES)
+@rule(SIGNED_IN, Body.UPLOAD)
 def revise(slug: str) -> ResponseReturnValue:
     """Add a qrels revision from a file and have every run scored under it."""
     asker = viewer()

@@ -63,7 +63,9 @@ class SiteRequest(Request):
         content_length: int | None = None,
     ) -> IO[bytes]:
         folder = incoming_folder()
-        return (folder / f"{len(list(folder.iterdir()))}{_suffix(filename or '')}").open("w+b")
+        file = (folder / f"{len(g.incoming_files)}{_suffix(filename or '')}").open("w+b")
+        g.incoming_files.append(file)
+        return file
 
 
 def register(app: Flask, settings: Settings) -> None:
@@ -91,13 +93,14 @@ def trusted_hosts(settings: Settings) -> list[str] | None:
 def incoming_folder() -> Path:
     """A folder for this request's files, removed at its end."""
     if "incoming" not in g:
+        g.incoming_files = []
         g.incoming = Path(tempfile.mkdtemp(prefix="upload-", dir=settings().data / "tmp"))
     found: Path = g.incoming
     return found
 
 
 def _suffix(name: str) -> str:
-    """The ending of a sent file's name, for readers that tell formats by it; nothing else of the name is used."""
+    """The ending of a sent file's name, by which readers tell formats; nothing else of it is used."""
     found = SUFFIX.search(name.lower())
     return found[0] if found else ""
 
@@ -105,7 +108,8 @@ def _suffix(name: str) -> str:
 def _remove_incoming() -> None:
     folder = g.pop("incoming", None)
     if folder is not None:
-        request.close()
+        for file in g.pop("incoming_files"):
+            file.close()
         shutil.rmtree(folder)
 
 
@@ -136,7 +140,7 @@ def refuse_cross_site() -> None:
     if not ours:
         raise Forbidden(
             "This request did not come from a page of this site, so it was refused. "
-            "Open the page here and try again; a program must send the header `Origin` with the site's address."
+            "Open the page here and try again; a program must send the site's address in the header `Origin`."
         )
 
 
@@ -192,6 +196,7 @@ def add_headers(response: Response) -> Response:
         response.vary.add("Cookie")
         if cookie_name() in request.cookies or response.status_code >= 400:
             response.headers["Cache-Control"] = "no-store"
+        response.headers.setdefault("Cache-Control", "no-cache")
     return response
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from flask import Flask, Response, current_app, g, request
+from flask import Flask, current_app, g, request
 from sqlalchemy.orm import Session
+from werkzeug.wrappers import Response
 
 from leaderboard.db.engine import Database
 from leaderboard.errors import Forbidden

@@ -19,6 +19,9 @@ from leaderboard.web.session import finish_reading, reading, settings, viewer, w
 
 blueprint = Blueprint("uploads", __name__)
 
+DESCRIPTION_CHARACTERS = 10_000
+KEY_CHARACTERS = 100
+
 
 @blueprint.get("/tasks/<slug>/submit")
 @rule(SIGNED_IN)
@@ -58,6 +61,7 @@ def send(slug: str) -> ResponseReturnValue:
 
 
 def _submit(slug: str) -> Submission:
+    upload_form(reading(), viewer(), slug)
     file = received("file")
     if file is None:
         raise Invalid("Choose a run file.")
@@ -69,10 +73,18 @@ def _submit(slug: str) -> Submission:
         request.form.get("kind", "official"),
         request.form.get("description", "").strip(),
     )
-    key = request.form.get("key") or None
+    if len(wishes.description) > DESCRIPTION_CHARACTERS:
+        raise Invalid(f"The description may have at most {DESCRIPTION_CHARACTERS:,} characters.")
+    key = _key()
     if file.path.stat().st_size > settings().inline_bytes:
         return _receive(slug, team_id, file, wishes, key)
     return _check_now(slug, team_id, file, wishes, key)
+
+
+def _key() -> str | None:
+    """The form's key, made the sender's own: nobody meets another account's upload by guessing it."""
+    given = request.form.get("key", "")[:KEY_CHARACTERS]
+    return f"{viewer().account_id}:{given}" if given else None
 
 
 def _check_now(slug: str, team_id: int, file: Received, wishes: Wishes, key: str | None) -> Submission:

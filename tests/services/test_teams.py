@@ -9,7 +9,7 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Audit, Member, Token
 from leaderboard.errors import Conflict, Forbidden, NotFound, OverQuota, SignInNeeded
 from leaderboard.services import teams
-from leaderboard.services.policy import ANONYMOUS
+from leaderboard.services.policy import ANONYMOUS, OPERATOR
 from tests.services.people import account, join, team, viewer
 
 
@@ -170,6 +170,17 @@ def test_the_last_member_stays(database: Database, anna: int, owls: int) -> None
     asker = viewer(database, anna)
     with pytest.raises(Conflict, match="last member"), database.write() as session:
         teams.leave(session, asker, owls)
+
+
+def test_the_operator_finds_or_makes_a_team(database: Database, anna: int, owls: int) -> None:
+    """The command line gets a team by any spelling of its name, made where there is none; nobody else does."""
+    with database.write() as session:
+        assert teams.ensure(session, OPERATOR, " OWLS ") == owls
+        made = teams.ensure(session, OPERATOR, "Baselines")
+        assert teams.ensure(session, OPERATOR, "baselines") == made != owls
+    asker = viewer(database, anna)
+    with pytest.raises(Forbidden), database.write() as session:
+        teams.ensure(session, asker, "Owls")
 
 
 def test_acts_on_teams_are_on_record(database: Database, anna: int, bert: int, owls: int) -> None:

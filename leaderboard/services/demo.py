@@ -1,0 +1,110 @@
+"""Loading the demo task: real documents, runs and judgments, by the road any user takes."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from sqlalchemy import select
+
+from leaderboard import demo
+from leaderboard.db.engine import Database
+from leaderboard.db.tables import Account, Task
+from leaderboard.services import (
+    accounts,
+    admission,
+    collections,
+    policy,
+    prepared_runs,
+    qrels,
+    tasks,
+    teams,
+    uploads,
+)
+from leaderboard.services.admission import Wishes
+from leaderboard.services.policy import OPERATOR, Viewer
+from leaderboard.settings import Settings
+from leaderboard.trec.lines import Limits
+
+STEPS = 1 + len(demo.RUNS) + len(demo.revisions())
+"""How often `load` reports progress."""
+
+
+def load(database: Database, settings: Settings, step: Callable[[], None]) -> bool:
+    """Load the demo task unless it is there; whether it was loaded. Calls step after each part.
+
+    The first revision is published with the runs, the second is added at once, so that the
+    evaluators score every run and then again, and the board switches before the reader's eyes.
+    """
+    organiser = _organiser(database)
+    if organiser is None:
+        return False
+    first, *later = demo.revisions()
+    _collection(database, organiser)
+    step()
+    _task(database, organiser, first, settings.job_limit_s)
+    step()
+    for name, path in demo.runs().items():
+        _run(database, name, path, settings.job_limit_s)
+        step()
+    for revision in later:
+        _revise(database, revision, settings.job_limit_s)
+        step()
+    return True
+
+
+def _organiser(database: Database) -> Viewer | None:
+    """The account that will organise the task, None where the task is there already."""
+    with database.write() as session:
+        if session.scalar(select(Task.id).where(Task.slug == demo.SLUG)) is not None:
+            return None
+        name, _ = accounts.first_organiser(session)
+        account_id = session.scalars(select(Account.id).where(Account.name == name)).one()
+        return policy.viewer_of(session, account_id, name, True)
+
+
+def _collection(database: Database, viewer: Viewer) -> None:
+    prepared = collections.prepare(demo.DOCUMENTS)
+    with database.write() as session:
+        if demo.COLLECTION not in {row.name for row in collections.listing(session)}:
+            collections.add(
+                session, viewer, demo.COLLECTION, documents=prepared, link_template=demo.LINK_TEMPLATE or ""
+            )
+
+
+def _task(database: Database, viewer: Viewer, first: demo.Revision, limit_s: int) -> None:
+    prepared = tasks.prepare(
+        tasks.TaskDraft(
+            slug=demo.SLUG,
+            name=demo.NAME,
+            description=demo.description(),
+            topics=demo.TOPICS,
+            qrels=first.path,
+            qrels_name=first.path.name,
+            note=first.note,
+            collection=demo.COLLECTION,
+            depth=demo.DEPTH,
+            measures=demo.MEASURES,
+            primary=demo.PRIMARY,
+            origin="machine",
+            origin_name=demo.JUDGE,
+            grade_names=demo.GRADES,
+        )
+    )
+    with database.write() as session:
+        tasks.create(session, viewer, prepared)
+        tasks.publish(session, OPERATOR, demo.SLUG, limit_s=limit_s)
+
+
+def _run(database: Database, name: str, path: Path, limit_s: int) -> None:
+    with database.write() as session:
+        team_id = teams.ensure(session, OPERATOR, demo.TEAM)
+    with database.read() as session:
+        rules = admission.rules_for(session, OPERATOR, demo.SLUG, team_id)
+    prepared = prepared_runs.prepare(path, path.name, rules, Limits())
+    with database.write() as session:
+        uploads.submit(session, OPERATOR, demo.SLUG, team_id, prepared, Wishes(name), limit_s=limit_s)
+
+
+def _revise(database: Database, revision: demo.Revision, limit_s: int) -> None:
+    prepared = qrels.prepare(revision.path, revision.path.name)
+    with database.write() as session:
+        qrels.revise(session, OPERATOR, demo.SLUG, prepared, revision.note, limit_s=limit_s)

@@ -1,0 +1,114 @@
+"""Documents in compressed blocks sorted by docno, so that millions of them are not millions of rows."""
+
+import heapq
+import json
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import IO
+
+import zstandard
+
+from leaderboard.errors import Invalid, LeaderboardError, Problem
+
+BLOCK_BYTES = 64 * 1024
+SORTED_AT_ONCE = 64 * 2**20
+"""Bytes of text sorted in memory; more goes through sorted temporary files."""
+
+_MAGIC = b"LBD1"
+_LEVEL = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document of a collection, as it is shown."""
+
+    docno: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentBlock:
+    """Neighbouring documents in docno order (as bytes), compressed; first and last are docnos."""
+
+    first: str
+    last: str
+    count: int
+    body: bytes
+
+
+def pack_documents(documents: Iterable[Document]) -> Iterator[DocumentBlock]:
+    """The documents as blocks of about 64 KB plain, sorted by docno as bytes.
+
+    Raises Invalid where two documents have one docno.
+    """
+    waiting: list[Document] = []
+    size = 0
+    before = None
+    with ExitStack() as files:
+        for document in _sorted(documents, files):
+            if document.docno == before:
+                rule = f"Two documents have the docno {before}."
+                remedy = "Give each document its own."
+                raise Invalid(f"{rule} {remedy}", [Problem(rule, remedy, None, "docno", document.docno)])
+            before = document.docno
+            waiting.append(document)
+            size += _size(document)
+            if size >= BLOCK_BYTES:
+                yield _block(waiting)
+                waiting, size = [], 0
+    if waiting:
+        yield _block(waiting)
+
+
+def unpack_documents(body: bytes) -> list[Document]:
+    """The documents of one block, in docno order."""
+    if body[:4] != _MAGIC:
+        raise LeaderboardError("The stored documents were written by another version. Add them again.")
+    plain = zstandard.ZstdDecompressor().decompress(body[4:])
+    return [Document(*fields) for fields in json.loads(plain)]
+
+
+def _block(documents: list[Document]) -> DocumentBlock:
+    fields = [(document.docno, document.title, document.text) for document in documents]
+    plain = json.dumps(fields, ensure_ascii=False).encode()
+    body = _MAGIC + zstandard.ZstdCompressor(level=_LEVEL).compress(plain)
+    return DocumentBlock(documents[0].docno, documents[-1].docno, len(documents), body)
+
+
+def _sorted(documents: Iterable[Document], files: ExitStack) -> Iterator[Document]:
+    """The documents by docno; beyond what fits in memory merged from temporary files."""
+    spilled: list[IO[str]] = []
+    held: list[Document] = []
+    size = 0
+    for document in documents:
+        held.append(document)
+        size += _size(document)
+        if size >= SORTED_AT_ONCE:
+            spilled.append(_spilled(held, files))
+            held, size = [], 0
+    held.sort(key=_order)
+    return heapq.merge(*map(_read_back, spilled), held, key=_order)
+
+
+def _spilled(documents: list[Document], files: ExitStack) -> IO[str]:
+    file = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 (closed by the stack)
+    files.callback(file.close)
+    for document in sorted(documents, key=_order):
+        file.write(json.dumps((document.docno, document.title, document.text)) + "\n")
+    file.seek(0)
+    return file
+
+
+def _read_back(file: IO[str]) -> Iterator[Document]:
+    return (Document(*json.loads(line)) for line in file)
+
+
+def _order(document: Document) -> bytes:
+    return document.docno.encode()
+
+
+def _size(document: Document) -> int:
+    return len(document.docno) + len(document.title) + len(document.text) + 10

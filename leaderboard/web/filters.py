@@ -1,0 +1,51 @@
+"""Jinja filters and what every template may use."""
+
+from datetime import UTC, datetime
+
+from flask import Flask
+from markupsafe import Markup, escape
+
+from leaderboard import __version__
+
+HTMX = "htmx-2.0.11.min.js"
+
+
+def register(app: Flask) -> None:
+    """Give the application's templates their filters."""
+    app.jinja_env.filters.update(utc=utc, score=score, thousands=thousands, size=size)
+    app.jinja_env.globals.update(htmx=HTMX, version=__version__)
+
+
+def utc(moment: datetime | None) -> Markup:
+    """A moment in UTC to the minute, as a <time> element; a dash for none."""
+    if moment is None:
+        return Markup("–")
+    at = moment.astimezone(UTC)
+    return Markup('<time datetime="{}">{}</time>').format(
+        at.isoformat(timespec="seconds"), f"{at:%Y-%m-%d %H:%M}"
+    )
+
+
+def score(value: float | None, digits: int = 4) -> str:
+    """A score with its measure's digits; a dash for none.
+
+    >>> score(0.25), score(12.0, 0), score(None)
+    ('0.2500', '12', '–')
+    """
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def thousands(value: int | None) -> str:
+    """A whole number with separators; a dash for none."""
+    return "–" if value is None else f"{value:,}"
+
+
+def size(value: int) -> Markup:
+    """A number of bytes in the unit that suits it, the exact number on pointing."""
+    shown, unit = float(value), "bytes"
+    for bigger in ("KB", "MB", "GB"):
+        if shown < 1024:
+            break
+        shown, unit = shown / 1024, bigger
+    text = f"{value} bytes" if unit == "bytes" else f"{shown:.1f} {unit}"
+    return Markup('<span title="{} bytes">{}</span>').format(f"{value:,}", escape(text))

@@ -1,0 +1,54 @@
+"""The one way to give a table as JSON or CSV, and to let a browser keep a page it has."""
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from flask import Response, request
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""A text cell that starts like this would be run by a spreadsheet."""
+
+
+def as_json(facts: dict[str, Any]) -> Response:
+    """The facts as JSON at full double precision."""
+    body = json.dumps(facts, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _kept(Response(body + "\n", mimetype="application/json"))
+
+
+def as_csv(table: tuple[Sequence[str], Sequence[Sequence[Any]]], name: str) -> Response:
+    """Header and rows as CSV, numbers at full double precision, offered as a file of that name."""
+    header, rows = table
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow([_cell(cell) for cell in header])
+    writer.writerows([_cell(cell) for cell in row] for row in rows)
+    response = Response(text.getvalue(), mimetype="text/csv")
+    safe = "".join(
+        letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "-" for letter in name
+    )
+    response.headers["Content-Disposition"] = f'attachment; filename="{safe}.csv"'
+    return _kept(response)
+
+
+def page(html: str) -> Response:
+    """A page the browser may keep as long as its content is the same."""
+    return _kept(Response(html, mimetype="text/html"))
+
+
+def _kept(response: Response) -> Response:
+    """The response with a tag of its own bytes: it says nothing that the bytes do not."""
+    response.set_etag(hashlib.sha256(response.get_data()).hexdigest()[:32])
+    response.cache_control.no_cache = True
+    return response.make_conditional(request)  # type: ignore[return-value]
+
+
+def _cell(value: Any) -> Any:
+    if value is None:
+        return ""
+    if isinstance(value, str) and value.startswith(FORMULA):
+        return f"'{value}"
+    return value

@@ -1,0 +1,27 @@
+"""The front page and what a task is about."""
+
+from flask import Blueprint, render_template
+from flask.typing import ResponseReturnValue
+
+from leaderboard.services import landing
+from leaderboard.web import tables
+from leaderboard.web.rules import PUBLIC, rule
+from leaderboard.web.session import reading, viewer
+
+blueprint = Blueprint("tasks", __name__)
+
+
+@blueprint.get("/")
+@rule(PUBLIC)
+def index() -> ResponseReturnValue:
+    """All tasks, each with its leader."""
+    rows = landing.landing(reading(), viewer())
+    return tables.page(render_template("tasks/index.html", rows=rows))
+
+
+@blueprint.get("/tasks/<slug>/about")
+@rule(PUBLIC)
+def about(slug: str) -> ResponseReturnValue:
+    """A task's description and rules."""
+    page = landing.about(reading(), viewer(), slug)
+    return tables.page(render_template("tasks/about.html", page=page))

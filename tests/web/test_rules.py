@@ -1,0 +1,152 @@
+"""Who may open which address: every route against every kind of viewer."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from flask import Flask
+
+from leaderboard.db.engine import Database
+from leaderboard.settings import Settings
+from leaderboard.web import create_app, rules
+from tests.web import worlds
+from tests.web.conftest import SignIn, Site, browser
+
+VIEWERS = (None, "Nina", "Carl", "Berta", "Otto", "Olga")
+"""A visitor, an account, another team's member, a member, another task's organiser, the organiser."""
+
+OPEN = (200,) * 6
+ACCOUNT = (401,) + (200,) * 5
+TEAM = (401, 404, 404, 200, 404, 404)
+SENDER = (401, 404, 404, 200, 404, 200)
+CREATOR = (401, 403, 403, 403, 200, 200)
+ORGANISER = (401, 403, 403, 403, 403, 200)
+
+READING = (
+    *("", ".json", ".csv", "/about", "/topics", "/topics.json", "/topics.csv"),
+    *("/topics/1", "/topics/1.json", "/topics/1.csv", "/documents?docno=d1"),
+)
+RUN_READING = ("", ".json", ".csv", "/topics/1", "/topics/1.json", "/topics/1.csv")
+"""What anybody may read of an open task, and only its organisers of a draft."""
+
+MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
+    ("GET", "/healthz"): OPEN,
+    ("GET", "/"): OPEN,
+    **{("GET", f"/tasks/robots{rest}"): OPEN for rest in READING},
+    **{("GET", f"/runs/{{run}}{rest}"): OPEN for rest in RUN_READING},
+    ("GET", "/sign-in"): OPEN,
+    ("POST", "/sign-in"): (422,) * 6,
+    ("GET", "/sign-in/{link}"): OPEN,
+    ("POST", "/sign-in/nonsense"): (404,) * 6,
+    ("GET", "/sign-up"): OPEN,
+    ("POST", "/sign-up"): (422,) * 6,
+    ("POST", "/sign-out"): (303,) * 6,
+    ("GET", "/account"): ACCOUNT,
+    ("POST", "/account/password"): (401,) + (422,) * 5,
+    ("POST", "/account/sessions/999999"): (401,) + (404,) * 5,
+    ("GET", "/teams"): ACCOUNT,
+    ("POST", "/teams"): (401,) + (422,) * 5,
+    ("GET", "/teams/{owls}"): TEAM,
+    ("POST", "/teams/{owls}/invitations"): (401, 404, 404, 201, 404, 404),
+    ("POST", "/teams/{owls}/invitations/revoke"): (401, 404, 404, 303, 404, 404),
+    ("POST", "/teams/{owls}/leave"): (401, 404, 404, 303, 404, 404),
+    ("POST", "/teams/{owls}/members/{anna}/remove"): (401, 404, 404, 403, 404, 404),
+    ("GET", "/join/{invitation}"): ACCOUNT,
+    ("POST", "/join/{invitation}"): (401, 303, 404, 404, 404, 404),
+    ("GET", "/tasks/robots/submit"): ACCOUNT,
+    ("POST", "/tasks/robots/submit"): (401,) + (422,) * 5,
+    ("GET", "/uploads/{accepted}"): SENDER,
+    ("GET", "/uploads/{accepted}.json"): SENDER,
+    ("POST", "/runs/{run}/withdraw"): (401, 403, 403, 422, 403, 422),
+    ("GET", "/tasks/new"): CREATOR,
+    ("POST", "/tasks/new"): (401, 403, 403, 403, 422, 422),
+    ("GET", "/tasks/robots/organise"): ORGANISER,
+    ("POST", "/tasks/robots/organise/publish"): (401, 403, 403, 403, 403, 303),
+    ("POST", "/tasks/robots/organise/discard"): (401, 403, 403, 403, 403, 409),
+    ("POST", "/tasks/robots/organise/exclusions"): (401, 403, 403, 403, 403, 409),
+    ("POST", "/tasks/robots/organise/qrels"): (401, 403, 403, 403, 403, 422),
+    ("POST", "/tasks/robots/organise/jobs/{job}"): (401, 403, 403, 403, 403, 303),
+}
+DRAFTS = {
+    **{("GET", f"/tasks/draft{rest}"): (404, 404, 404, 404, 404, 200) for rest in READING},
+    ("GET", "/tasks/draft/submit"): (401, 404, 404, 404, 404, 200),
+    ("POST", "/tasks/draft/submit"): (401, 404, 404, 404, 404, 422),
+    ("GET", "/tasks/draft/organise"): (401, 404, 404, 404, 404, 200),
+    ("POST", "/tasks/draft/organise/publish"): (401, 404, 404, 404, 404, 303),
+    ("POST", "/tasks/draft/organise/discard"): (401, 404, 404, 404, 404, 303),
+    ("POST", "/tasks/draft/organise/exclusions"): (401, 404, 404, 404, 404, 422),
+    ("POST", "/tasks/draft/organise/qrels"): (401, 404, 404, 404, 404, 422),
+    ("POST", "/tasks/draft/organise/jobs/{job}"): (401, 404, 404, 404, 404, 404),
+}
+"""What belongs to a draft does not exist for anyone but its organisers."""
+
+
+def _statuses(site: Site, method: str, path: str) -> list[int]:
+    address = path.format(**vars(site.world))
+    # JSON is asked for so that a visitor is answered rather than sent to the sign-in page.
+    headers = {"Accept": "application/json"}
+    return [site.browser(name).open(address, method=method, headers=headers).status_code for name in VIEWERS]
+
+
+@pytest.mark.parametrize(("method", "path"), [*MATRIX, *DRAFTS])
+def test_every_route_lets_in_whom_it_should(site: Site, method: str, path: str) -> None:
+    """Each route answers each kind of viewer with the status written down for it."""
+    assert tuple(_statuses(site, method, path)) == {**MATRIX, **DRAFTS}[method, path]
+
+
+def test_no_route_is_missing_here(site: Site) -> None:
+    """Every route and method of the application has its line in the matrix."""
+    adapter = site.app.url_map.bind("localhost")
+    written = {
+        (method, adapter.match(urlsplit(path.format(**vars(site.world))).path, method=method)[0])
+        for method, path in MATRIX
+    }
+    routes = {
+        (method, rule.endpoint)
+        for rule in site.app.url_map.iter_rules()
+        for method in (rule.methods or set()) & {"GET", "POST", "PUT", "PATCH", "DELETE"}
+    }
+    assert routes - written == {("GET", "static")}
+
+
+@pytest.mark.parametrize("path", ["/account", "/teams", "/join/x", "/tasks/new", "/tasks/robots/organise"])
+def test_visitors_are_sent_to_sign_in_and_back(site: Site, path: str) -> None:
+    """A visitor's browser is sent to the sign-in page with the way back."""
+    response = site.browser().get(f"{path}?a=b")
+    assert response.status_code == 303
+    assert response.headers["Location"] == f"/sign-in?next={path}?a%3Db"
+
+
+def test_a_route_without_a_rule_stops_the_start(
+    settings: Settings, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An application with an undeclared route is not made, and the message names the route."""
+    register = rules.require_rules
+
+    def with_stray(app: Flask) -> None:
+        app.add_url_rule("/stray", view_func=lambda: "open")
+        register(app)
+
+    monkeypatch.setattr(rules, "require_rules", with_stray)
+    with pytest.raises(RuntimeError, match="/stray"):
+        create_app(settings, database)
+
+
+def test_a_route_added_later_stays_shut(site: Site) -> None:
+    """A route that slips in after the start without a rule is refused, not open."""
+    site.app.add_url_rule("/stray", view_func=lambda: "open")
+    assert site.browser("Olga").get("/stray").status_code == 403
+
+
+def test_every_page_opens_on_both_databases(
+    app: Flask, database: Database, tmp_path: Path, sign_in: SignIn
+) -> None:
+    """The organiser and a member open every page they may on SQLite and PostgreSQL alike."""
+    world = worlds.build(database, tmp_path)
+    for place, name in ((3, "Berta"), (5, "Olga")):
+        client = browser(app)
+        sign_in(client, name)
+        for (method, path), statuses in MATRIX.items():
+            if method == "GET":
+                answered = client.get(path.format(**vars(world)), headers={"Accept": "application/json"})
+                assert answered.status_code == statuses[place], (name, path)
