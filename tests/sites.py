@@ -1,5 +1,6 @@
 """A real site in processes of its own, for tests that need one."""
 
+import os
 import re
 import select
 import signal
@@ -12,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-START_S = 90
+START_S = 60
 
 
 @dataclass
@@ -67,14 +68,19 @@ def running_site(
 
 def _started(process: subprocess.Popen[str]) -> Site:
     assert process.stdout is not None
-    lines: list[str] = []
+    pipe, text = process.stdout.fileno(), ""
     until = time.monotonic() + START_S
-    while time.monotonic() < until and process.poll() is None:
-        if not select.select([process.stdout], [], [], 1)[0]:
+    while time.monotonic() < until:
+        if not select.select([pipe], [], [], 1)[0]:
             continue
-        lines.append(process.stdout.readline())
-        found = re.search(r"(http://\S+)/sign-in/\S+", lines[-1])
+        # Not readline: its buffer would hide lines from select.
+        piece = os.read(pipe, 65536).decode()
+        text += piece
+        found = re.search(r"(http://\S+)/sign-in/\S+\n", text)
         if found:
-            return Site(found[1], found[0], process, lines)
+            return Site(found[1], found[0].strip(), process, text.splitlines())
+        if not piece:
+            break
     process.kill()
-    raise AssertionError(f"the site did not start:\n{''.join(lines)}{process.communicate()[0]}")
+    process.wait()
+    raise AssertionError(f"the site did not start:\n{text}")

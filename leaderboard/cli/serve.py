@@ -53,6 +53,7 @@ def serve(
 def worker(once: bool, data: Path | None) -> None:
     """Run evaluators only, beside a site that runs elsewhere on the same database."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("alembic").setLevel(logging.WARNING)
     with opened(data) as (database, settings):
         free_dead_owners(database)
         if once:

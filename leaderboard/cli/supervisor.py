@@ -166,7 +166,7 @@ def serve_forever(settings: Settings, listening: socket.socket, wakers: tuple[Co
         app,
         sockets=[listening],
         threads=WEB_THREADS,
-        max_request_body_size=settings.upload_bytes + 2**20,
+        max_request_body_size=max(settings.upload_bytes, settings.plain_bytes) + 2**20,
         clear_untrusted_proxy_headers=not settings.public_url,
         ident=None,
     )

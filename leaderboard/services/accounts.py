@@ -107,7 +107,7 @@ def signed_in(
     account_id: int,
     name: str,
     ip: str,
-    agent: str,
+    browser: str,
     replaces: str = "",
     rehashed: PasswordHash | None = None,
 ) -> str:
@@ -117,7 +117,7 @@ def signed_in(
     throttles.give_back(session, by_network)
     if rehashed is not None:
         _store(session, account_id, rehashed)
-    return sessions.start(session, account_id, ip, agent, replaces)
+    return sessions.start(session, account_id, ip, browser, replaces)
 
 
 def sign_in_link(session: Session, account_id: int, hours: int = LINK_HOURS) -> str:
@@ -160,7 +160,7 @@ def link_owner(session: Session, token: str) -> str:
     return name
 
 
-def use_link(session: Session, viewer: Viewer, token: str, agent: str, replaces: str = "") -> str:
+def use_link(session: Session, viewer: Viewer, token: str, browser: str, replaces: str = "") -> str:
     """The token of a new session for the account a sign-in link is for; a link works once.
 
     Raises NotFound where the link no longer works.
@@ -175,7 +175,7 @@ def use_link(session: Session, viewer: Viewer, token: str, agent: str, replaces:
     if account_id is None:
         raise NotFound("This sign-in link was used already or has run out; ask for a new one.")
     audit.record(session, viewer, "account.use_link", f"account:{account_id}")
-    return sessions.start(session, account_id, viewer.ip, agent, replaces)
+    return sessions.start(session, account_id, viewer.ip, browser, replaces)
 
 
 def first_organiser(session: Session) -> tuple[str, str]:
@@ -219,7 +219,7 @@ def own_credentials(session: Session, viewer: Viewer) -> Credentials:
 
 
 def change_password(
-    session: Session, viewer: Viewer, checked: Credentials, password: PasswordHash, agent: str
+    session: Session, viewer: Viewer, checked: Credentials, password: PasswordHash, browser: str
 ) -> str:
     """The token of the one session left after the viewer's password became another; all others end.
 
@@ -234,7 +234,7 @@ def change_password(
         throttles.give_back(session, key)
     sessions.end_all(session, account_id)
     audit.record(session, viewer, "account.change_password", f"account:{account_id}")
-    return sessions.start(session, account_id, viewer.ip, agent)
+    return sessions.start(session, account_id, viewer.ip, browser)
 
 
 def set_password(session: Session, viewer: Viewer, name: str, password: PasswordHash) -> None:

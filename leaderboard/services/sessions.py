@@ -17,7 +17,7 @@ LIFETIME = timedelta(days=30)
 IDLE = timedelta(days=7)
 STAMP_EVERY = timedelta(minutes=5)
 """How stale the last-seen stamp may grow before it is written again."""
-AGENT_CHARACTERS = 200
+BROWSER_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class SessionRow:
     created_at: datetime
     seen_at: datetime
     ip: str
-    agent: str
+    browser: str
     is_current: bool
 
 
@@ -51,7 +51,7 @@ def digest(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def start(session: Session, account_id: int, ip: str, agent: str, replaces: str = "") -> str:
+def start(session: Session, account_id: int, ip: str, browser: str, replaces: str = "") -> str:
     """The token of a new session for the account; the session whose token is `replaces` ends."""
     at = now(session)
     session.execute(delete(WebSession).where(WebSession.created_at < at - LIFETIME))
@@ -64,7 +64,7 @@ def start(session: Session, account_id: int, ip: str, agent: str, replaces: str 
             created_at=at,
             seen_at=at,
             ip=ip,
-            agent=agent[:AGENT_CHARACTERS],
+            agent=browser[:BROWSER_CHARACTERS],
         )
     )
     return token

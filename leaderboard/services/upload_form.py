@@ -34,6 +34,7 @@ class UploadForm:
     kinds: tuple[str, ...]
     teams: tuple[TeamChoice, ...]
     closed: str
+    organises: bool
 
 
 def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
@@ -52,6 +53,7 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
         kinds=tuple(kind for kind in KINDS if organises or kind not in ORGANISERS_KINDS),
         teams=teams,
         closed=closed,
+        organises=organises,
     )
 
 

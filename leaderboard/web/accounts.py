@@ -56,7 +56,7 @@ def _token_for(name: str, password: str) -> str:
     rehashed = _rehashed(credentials.password_hash, password)
     with writing() as session:
         return accounts.signed_in(
-            session, credentials.account_id, name, client_ip(), _agent(), session_token(), rehashed
+            session, credentials.account_id, name, client_ip(), _browser(), session_token(), rehashed
         )
 
 
@@ -72,7 +72,7 @@ def _next() -> str:
     return local_path(request.values.get("next", ""))
 
 
-def _agent() -> str:
+def _browser() -> str:
     return request.headers.get("User-Agent", "")
 
 
@@ -97,7 +97,7 @@ def use_link(token: str) -> ResponseReturnValue:
     require_safe_sign_in()
     asker = viewer()
     with writing() as session:
-        made = accounts.use_link(session, asker, token, _agent(), session_token())
+        made = accounts.use_link(session, asker, token, _browser(), session_token())
     return _welcome(made, url_for("tasks.index"))
 
 
@@ -130,7 +130,7 @@ def sign_up_now() -> ResponseReturnValue:
         secret = passwords.hashed(password, name)
         with writing() as session:
             account_id = accounts.sign_up(session, asker, name, secret)
-            token = sessions.start(session, account_id, client_ip(), _agent(), session_token())
+            token = sessions.start(session, account_id, client_ip(), _browser(), session_token())
     except LeaderboardError as error:
         if wants_json():
             raise
@@ -174,7 +174,7 @@ def change_password() -> ResponseReturnValue:
             raise Invalid("The current password is wrong.")
         secret = passwords.hashed(request.form.get("password", ""), asker.name)
         with writing() as session:
-            token = accounts.change_password(session, asker, credentials, secret, _agent())
+            token = accounts.change_password(session, asker, credentials, secret, _browser())
     except LeaderboardError as error:
         if wants_json():
             raise

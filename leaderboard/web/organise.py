@@ -13,7 +13,7 @@ from leaderboard.services.tasks import TaskDraft
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import Received, number, received
 from leaderboard.web.rules import ORGANISER, SIGNED_IN, Body, rule
-from leaderboard.web.session import finish_reading, reading, viewer, wake, writing
+from leaderboard.web.session import finish_reading, reading, settings, viewer, wake, writing
 
 blueprint = Blueprint("organise", __name__)
 
@@ -115,7 +115,7 @@ def publish(slug: str) -> ResponseReturnValue:
     """Show a draft to everybody."""
     asker = viewer()
     with writing() as session:
-        tasks.publish(session, asker, slug)
+        tasks.publish(session, asker, slug, limit_s=settings().job_limit_s)
     wake()
     return redirect(url_for("organise.show", slug=slug), 303)
 
@@ -166,7 +166,7 @@ def _revise(slug: str) -> None:
         raise Invalid("A revision needs a note: it is shown in the board's history.", [problem])
     prepared = qrels.prepare(file.path, file.name)
     with writing() as session:
-        qrels.revise(session, asker, slug, prepared, note)
+        qrels.revise(session, asker, slug, prepared, note, limit_s=settings().job_limit_s)
 
 
 @blueprint.post("/tasks/<slug>/organise/jobs/<int:job_id>")

@@ -93,7 +93,16 @@ def _check_now(slug: str, team_id: int, file: Received, wishes: Wishes, key: str
     finish_reading()
     prepared = prepared_runs.prepare(file.path, file.name, rules, Limits(plain_bytes=settings().plain_bytes))
     with writing() as session:
-        return uploads.submit(session, asker, slug, team_id, prepared, wishes, idempotency_key=key)
+        return uploads.submit(
+            session,
+            asker,
+            slug,
+            team_id,
+            prepared,
+            wishes,
+            idempotency_key=key,
+            limit_s=settings().job_limit_s,
+        )
 
 
 def _receive(slug: str, team_id: int, file: Received, wishes: Wishes, key: str | None) -> Submission:

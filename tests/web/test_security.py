@@ -41,7 +41,7 @@ def test_every_response_carries_the_headers(site: Site, name: str | None) -> Non
     """Policy, nosniff, referrer and opener headers are on every response, errors and redirects too."""
     client = site.browser(name)
     for address in _addresses(site):
-        for response in (client.get(address), client.head(address), client.put(address)):
+        for response in [client.open(address, method=each, buffered=True) for each in ("GET", "HEAD", "PUT")]:
             assert response.headers["Content-Security-Policy"] == POLICY, address
             assert response.headers["X-Content-Type-Options"] == "nosniff", address
             assert response.headers["Referrer-Policy"] == "same-origin", address
@@ -253,7 +253,7 @@ def test_reading_pages_never_writes(site: Site) -> None:
     event.listen(site.database.engine, "begin", note)
     for address in _addresses(site):
         for client in clients:
-            client.get(address)
+            client.get(address, buffered=True)
     assert opened == []
 
 

@@ -1,0 +1,173 @@
+"""`leaderboard serve`: one command starts everything, and everything stops with it."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from leaderboard.cli.supervisor import bind
+from leaderboard.db import schema
+from leaderboard.db.engine import Database
+from leaderboard.db.tables import Job
+from leaderboard.errors import Conflict
+from tests import build
+from tests.sites import free_port, running_site
+
+
+def _get(address: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(address, timeout=10) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def _children(pid: int) -> dict[int, str]:
+    """Process id -> command line of everything below a process."""
+    found: dict[int, str] = {}
+    for line in subprocess.run(
+        ["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True
+    ).stdout.splitlines():
+        match = re.match(r"\s*(\d+)\s+(\d+)\s+(.*)", line)
+        if match and (int(match[2]) == pid or int(match[2]) in found):
+            found[int(match[1])] = match[3]
+    return found
+
+
+def _eventually(condition, seconds: float = 15) -> bool:  # type: ignore[no-untyped-def]
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if condition():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_it_starts_from_nothing_serves_and_stops_cleanly(tmp_path: Path) -> None:
+    """On an empty folder the site makes its database, answers, and Ctrl-C ends it with code 0."""
+    with running_site(tmp_path / "data") as site:
+        assert _get(f"{site.address}/")[0] == 200
+        assert json.loads(_get(f"{site.address}/healthz")[1])["database"] == "ok"
+        children = _children(site.process.pid)
+        assert site.stop() == 0
+    assert site.output[-1].strip() == "Stopped."
+    assert not any(Path(f"/proc/{pid}").exists() for pid in children if Path("/proc").exists())
+    assert (tmp_path / "data").stat().st_mode & 0o077 == 0
+
+
+def test_starting_again_on_the_same_folder_is_harmless(tmp_path: Path) -> None:
+    """A second start finds what the first one left, and offers a fresh sign-in link."""
+    with running_site(tmp_path / "data") as first:
+        pass
+    with running_site(tmp_path / "data") as second:
+        assert _get(f"{second.address}/")[0] == 200
+    assert first.sign_in != second.sign_in
+
+
+def test_a_taken_port_is_said_in_one_sentence(tmp_path: Path) -> None:
+    """Nothing is started where the port is in use, and the message names the way out."""
+    port = free_port()
+    listening = bind("127.0.0.1", port)
+    try:
+        with pytest.raises(Conflict, match="--port"):
+            bind("127.0.0.1", port)
+        done = subprocess.run(
+            [
+                str(Path(sys.executable).parent / "leaderboard"),
+                "serve",
+                "--data",
+                str(tmp_path),
+                "--port",
+                str(port),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    finally:
+        listening.close()
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        f"Error: Port {port} on 127.0.0.1 cannot be used (address already in use); "
+        "stop what uses it or choose another with --port."
+    ]
+
+
+def test_a_killed_child_is_started_again(tmp_path: Path) -> None:
+    """After SIGKILL of every child the site answers again, and a run is still scored."""
+    with running_site(tmp_path / "data") as site:
+        for pid in _children(site.process.pid):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+
+        def answers() -> bool:
+            try:
+                return _get(f"{site.address}/healthz")[0] == 200
+            except OSError:
+                return False
+
+        assert _eventually(answers)
+        assert site.stop() == 0
+
+
+def test_no_child_outlives_a_killed_supervisor(tmp_path: Path) -> None:
+    """When the supervisor is killed its children end by themselves."""
+    with running_site(tmp_path / "data") as site:
+        children = _children(site.process.pid)
+        assert children
+        site.process.kill()
+        site.process.wait()
+        assert _eventually(lambda: not any(Path(f"/proc/{pid}/cmdline").exists() for pid in children))
+
+
+def test_an_evaluation_over_its_limit_is_stopped_and_said(tmp_path: Path) -> None:
+    """A job that runs longer than allowed is killed with its process, three times, then failed."""
+    data = tmp_path / "data"
+    data.mkdir(mode=0o700)
+    database = Database(f"sqlite:///{data / 'leaderboard.sqlite3'}")
+    schema.upgrade(database)
+    build.task(database, tmp_path)
+    build.run(database, tmp_path, {"1": ["a"]})
+    with database.write() as session:
+        job = session.query(Job).one()
+        job.limit_s = 0
+    environ = {**os.environ, "LEADERBOARD_EVALUATORS": "1", "PYTHONPATH": str(_slow_package(tmp_path))}
+    with running_site(data, environ=environ) as site:
+
+        def failed() -> bool:
+            with database.read() as session:
+                return bool(session.query(Job).one().state == "failed")
+
+        assert _eventually(failed, 60), site.output
+    with database.read() as session:
+        job = session.query(Job).one()
+    assert (job.attempts, job.error) == (3, "The evaluator stopped before it was done (attempt 3 of 3).")
+    database.dispose()
+
+
+def _slow_package(folder: Path) -> Path:
+    """A folder for PYTHONPATH whose sitecustomize makes every evaluation hang."""
+    made = folder / "slow"
+    made.mkdir()
+    (made / "sitecustomize.py").write_text(
+        "import sys, time\n"
+        "class Hook:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name != 'leaderboard.worker': return None\n"
+        "        sys.meta_path.remove(self)\n"
+        "        from leaderboard.services import evaluations\n"
+        "        evaluations.compute = lambda *_: time.sleep(600)\n"
+        "        return None\n"
+        "sys.meta_path.insert(0, Hook())\n"
+    )
+    return made
