@@ -64,6 +64,8 @@ def running_site(
     finally:
         if process.poll() is None:
             site.stop()
+        assert process.stdout is not None
+        process.stdout.close()
 
 
 def _started(process: subprocess.Popen[str]) -> Site:
