@@ -1,0 +1,71 @@
+"""A headless Chromium and a real site in processes of its own."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from leaderboard.db import schema
+from leaderboard.db.engine import Database
+from tests.sites import Site, running_site
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Headless Chromium; skips where none is installed."""
+    found = next((path for path in map(shutil.which, NAMES) if path), None)
+    if found is None:
+        pytest.skip("no Chromium on this machine (Debian: apt-get install chromium)")
+    # Chromium's sandbox does not work for root, who runs containers and CI.
+    options = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=found, args=[*options, "--disable-gpu"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def site_database(tmp_path: Path) -> Iterator[Database]:
+    """The database of the site that `site` starts, migrated and empty."""
+    data = tmp_path / "site"
+    data.mkdir(mode=0o700)
+    database = Database(f"sqlite:///{data / 'leaderboard.sqlite3'}")
+    schema.upgrade(database)
+    yield database
+    database.dispose()
+
+
+@pytest.fixture
+def site(tmp_path: Path, site_database: Database) -> Iterator[Site]:
+    """A running site on that database."""
+    with running_site(tmp_path / "site") as started:
+        yield started
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A fresh browser window that fails the test where a page logs an error or asks another origin."""
+    context = browser.new_context()
+    context.set_default_timeout(15_000)
+    opened = context.new_page()
+    complaints: list[str] = []
+    hosts: set[str] = set()
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on(
+        "console",
+        lambda message: (
+            complaints.append(message.text)
+            if message.type == "error" and "status of 4" not in message.text
+            else None
+        ),
+    )
+    opened.on("request", lambda request: hosts.add(request.url.split("/")[2]))
+    yield opened
+    context.close()
+    assert complaints == []
+    assert len(hosts) <= 1, f"requests left the origin: {hosts}"

@@ -1,0 +1,98 @@
+"""The roads of a participant and of an organiser, walked in a real browser."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from leaderboard.db.engine import Database
+from tests import build
+from tests.sites import Site
+
+pytestmark = pytest.mark.browser
+
+GOOD = {"1": ["a", "c", "x"], "2": ["d", "a"], "3": ["x", "e", "f"]}
+PASSWORD = "rivers and seven hills"
+
+
+def test_a_participant_goes_from_an_account_to_a_rank(
+    page: Page, site: Site, site_database: Database, tmp_path: Path
+) -> None:
+    """Sign up, make a team, have a bad file rejected, send a good one, see it ranked, drill down."""
+    build.task(site_database, tmp_path, name="Small task", measures=("AP", "RR"))
+    page.goto(f"{site.address}/")
+    page.get_by_role("link", name="Small task").click()
+    page.get_by_role("link", name="Send a run", exact=True).click()
+    page.get_by_role("main").get_by_role("link").first.click()
+    page.get_by_label("Name").fill("Maria")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Make the account").click()
+    page.get_by_role("link", name="make a team").click()
+    page.get_by_label("Name").fill("Team One")
+    page.get_by_role("button", name="Make the team").click()
+
+    page.get_by_label("Run file").set_input_files(build.run_file(tmp_path, {"1": ["a", "a"]}, "wrong"))
+    page.get_by_role("button", name="Send the run").click()
+    expect(page.get_by_role("status")).to_contain_text("Rejected")
+    expect(page.get_by_role("table", name="Problems")).to_contain_text("a")
+
+    packed = tmp_path / "good.run.gz"
+    packed.write_bytes(gzip.compress(build.run_file(tmp_path, GOOD).read_bytes()))
+    page.get_by_role("link", name="send it again").click()
+    page.get_by_label("Run file").set_input_files(packed)
+    page.get_by_role("button", name="Send the run").click()
+    if "/uploads/" in page.url:
+        page.get_by_role("link", name="Run good").click()
+    # The page refreshes itself: nobody reloads it here.
+    expect(page.locator("#state")).to_contain_text("scored")
+    expect(page.get_by_role("table", name="Means")).to_contain_text("1 of 1")
+
+    page.get_by_role("link", name="Small task").click()
+    board = page.get_by_role("table", name="Ranked by mean AP")
+    expect(board.get_by_role("row", name="good")).to_contain_text("Team One")
+    board.get_by_role("link", name="RR").click()
+    expect(page.get_by_role("columnheader", name="RR")).to_have_attribute("aria-sort", "descending")
+    page.get_by_role("link", name="good").click()
+    page.get_by_role("table", name="Scores of good").get_by_role("link", name="3").click()
+    ranking = page.get_by_role("table", name="3 of 3 documents")
+    expect(ranking.get_by_role("row").nth(2)).to_contain_text("e")
+    expect(ranking.get_by_role("row").nth(2)).to_contain_text("3")
+    page.get_by_role("link", name="All runs on this topic").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("title of 3")
+
+
+def test_an_organiser_goes_from_files_to_a_board_that_is_scored_again(
+    page: Page, site: Site, site_database: Database, tmp_path: Path
+) -> None:
+    """Sign in by the printed link, make a task, check and publish it, add a revision, see the switch."""
+    page.goto(site.sign_in)
+    page.get_by_role("main").get_by_role("button").click()
+    page.get_by_role("link", name="New task").click()
+    page.get_by_label("Name", exact=True).fill("Robust small")
+    page.locator("input[name=slug]").fill("robust-small")
+    page.locator("input[name=topics]").set_input_files(build.topics_file(tmp_path))
+    page.locator("input[name=qrels]").set_input_files(
+        build.qrels_file(tmp_path, {"1": {"a": 2, "b": 0}, "2": {"d": 1}, "77": {"z": 1}})
+    )
+    page.get_by_role("button", name="Make the draft").click()
+
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Draft of Robust small")
+    expect(page.get_by_role("table", name="Judgments by grade")).to_contain_text("25.0%")
+    expect(page.locator("details", has_text="Topics without judgments")).to_contain_text("3")
+    expect(page.locator("details", has_text="Judged, but not among the topics")).to_contain_text("77")
+    page.get_by_role("button", name="Publish the task").click()
+
+    run_id = build.run(site_database, tmp_path, GOOD, "theirs", slug="robust-small")
+    page.goto(f"{site.address}/runs/{run_id}")
+    expect(page.locator("#state")).to_contain_text("scored")
+    page.goto(f"{site.address}/tasks/robust-small")
+    expect(page.get_by_role("table")).to_contain_text("qrels revision 1, 2 topics")
+
+    page.get_by_role("link", name="Organise", exact=True).click()
+    page.get_by_label("Qrels file").set_input_files(build.qrels_file(tmp_path, name="second"))
+    page.get_by_label("What is new in it").fill("topic 3 was judged")
+    page.get_by_role("button", name="Add the revision").click()
+    expect(page.get_by_role("table", name="Qrels revisions")).to_contain_text("topic 3 was judged")
+    page.goto(f"{site.address}/tasks/robust-small")
+    expect(page.get_by_role("table")).to_contain_text("qrels revision 2, 3 topics")
