@@ -39,8 +39,9 @@ def add(slug: str, file: Path, note: str, origin: str | None, origin_name: str, 
         change = revision.change
         for warning in revision.warnings:
             click.echo(f"warning: {warning}", err=True)
+        changes = f"{change.added} added, {change.changed} changed, {change.removed} removed"
         click.echo(
             f"Revision {revision.number} of {slug}: {revision.judgments} judgments on "
-            f"{revision.topics} topics ({change.added} added, {change.changed} changed, {change.removed} removed)."
+            f"{revision.topics} topics ({changes})."
         )
         click.echo(f"{revision.jobs} runs are queued for scoring under it.")

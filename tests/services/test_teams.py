@@ -173,7 +173,7 @@ def test_the_last_member_stays(database: Database, anna: int, owls: int) -> None
 
 
 def test_the_operator_finds_or_makes_a_team(database: Database, anna: int, owls: int) -> None:
-    """The command line gets a team by any spelling of its name, made where there is none; nobody else does."""
+    """The command line gets a team by any spelling, made where there is none; nobody else does."""
     with database.write() as session:
         assert teams.ensure(session, OPERATOR, " OWLS ") == owls
         made = teams.ensure(session, OPERATOR, "Baselines")
