@@ -78,8 +78,10 @@ def kappa(pairs: list[tuple[int, int]], distance: Callable[[int, int], float]) -
     return 1.0 if crossed == 0 else 1 - observed / (crossed / len(pairs) ** 2)
 
 
-def agreement(first: Grades, second: Grades) -> dict[str, Any]:
-    """How far the two judges agree on the documents both have graded."""
+def agreement(first: Grades, second: Grades) -> dict[str, Any] | None:
+    """How far the two judges agree on the documents both have graded; None where there are none."""
+    if not second:
+        return None
     pairs = [(first[key], given) for key, given in sorted(second.items())]
     relevant = [(int(a >= 2), int(b >= 2)) for a, b in pairs]
     return {
@@ -123,8 +125,6 @@ def assemble(judgments: Path, pooled: Pool, folder: Path) -> Mapping[str, Any]:
     first, second = read(judgments / "first.tsv"), read(judgments / "second.tsv")
     check(first, pooled, pooled, "first")
     check(second, pooled, {topic for topic, _ in second}, "second")
-    if not second:
-        raise SystemExit("The second judge has graded nothing, so agreement cannot be stated.")
     revisions = [write_qrels(first, pooled, depth, folder) for depth in (DEPTH // 2, DEPTH)]
     facts = about(first, second, revisions, folder)
     (folder / "ABOUT.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")

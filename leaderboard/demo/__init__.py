@@ -98,10 +98,20 @@ first {facts["pool_depth"]} documents of {pooled} of them; {outside} stayed out,
 documents are unjudged, and unjudged documents count as not relevant.
 
 **Judgments.** {judged:,} grades from 0 (not relevant) to 3 (highly relevant), given by a machine, a
-language-model assistant, from the text alone, in random order, blind to run and rank. No person has judged.
-{len(agreement["topics"])} topics ({agreement["judgments"]} documents) were judged a second time,
-independently, by the same kind of machine: Cohen's kappa is {agreement["kappa"]:.2f}, with linear
-weights {agreement["kappa_linear"]:.2f}. Agreement between machines says nothing about agreement with people.
+language-model assistant, from title and beginning of the text alone, in random order, blind to run and rank.
+No person has judged.
+{_agreement(agreement)}
 
 This task shows what the site does. It is far too small to rank these methods in general.
 """
+
+
+def _agreement(found: dict[str, Any] | None) -> str:
+    """How far two judges agree, in a sentence; said plainly where nothing was judged twice."""
+    if found is None:
+        return "No topic was judged a second time, so how far another judge would agree is not known."
+    return (
+        f"{len(found['topics'])} topics ({found['judgments']} documents) were judged a second time, "
+        f"independently, by the same kind of machine: Cohen's kappa is {found['kappa']:.2f}, with linear weights "
+        f"{found['kappa_linear']:.2f}. Agreement between machines says nothing about agreement with people."
+    )
