@@ -35,6 +35,8 @@ class MeasureColumn:
     direction: str
     digits: int
     version: int
+    aggregate: str
+    """mean or sum: what a run's value is of its topics' scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,8 @@ class Board:
     measures: tuple[MeasureColumn, ...]
     primary: str
     sorted_by: str
+    aggregate: str
+    """What the ranking value is of its topics' scores: mean or sum."""
     rows: tuple[Row, ...]
     rescoring: Rescoring | None
     sight: Sight
@@ -125,6 +129,7 @@ def board(
         measures=measures,
         primary=primary,
         sorted_by=sorted_by.key,
+        aggregate=sorted_by.aggregate,
         rows=rank(rows, sorted_by),
         rescoring=_rescoring(session, found) if edition is None else None,
         sight=sight,
@@ -175,7 +180,9 @@ def table(shown: Board) -> tuple[list[str], list[list[Any]]]:
 def column(bound: BoundMeasure) -> MeasureColumn:
     """A measure as a column's head."""
     measure = bound.measure
-    return MeasureColumn(bound.key, measure.title, measure.direction, measure.digits, measure.version)
+    return MeasureColumn(
+        bound.key, measure.title, measure.direction, measure.digits, measure.version, measure.aggregate
+    )
 
 
 def rank(rows: Iterable[Row], by: MeasureColumn) -> tuple[Row, ...]:

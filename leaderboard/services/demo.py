@@ -82,6 +82,7 @@ def _task(database: Database, viewer: Viewer, first: demo.Revision, limit_s: int
             note=first.note,
             collection=demo.COLLECTION,
             depth=demo.DEPTH,
+            level=demo.LEVEL,
             measures=demo.MEASURES,
             primary=demo.PRIMARY,
             origin="machine",

@@ -78,6 +78,7 @@ class DocumentPage:
     """(topic id, topic title, grade)."""
     basis: Basis | None
     grade_names: dict[int, str]
+    level: int
     sight: Sight
 
 
@@ -144,6 +145,7 @@ def document_page(session: Session, viewer: Viewer, slug: str, docno: str) -> Do
         judgments=judged,
         basis=shown.basis,
         grade_names=topics.grade_names(task),
+        level=task.level,
         sight=sight,
     )
 
