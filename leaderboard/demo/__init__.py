@@ -114,6 +114,6 @@ def _agreement(found: dict[str, Any] | None) -> str:
         return "No topic was judged a second time, so how far another judge would agree is not known."
     return (
         f"{len(found['topics'])} topics ({found['judgments']} documents) were judged a second time, "
-        f"independently, by the same kind of machine: Cohen's kappa is {found['kappa']:.2f}, with linear weights "
-        f"{found['kappa_linear']:.2f}. Agreement between machines says nothing about agreement with people."
+        f"independently, by the same kind of machine: Cohen's kappa is {found['kappa']:.2f}, "
+        f"with linear weights {found['kappa_linear']:.2f}. Agreement between machines says nothing about agreement with people."
     )

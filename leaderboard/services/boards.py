@@ -150,7 +150,7 @@ def as_json(shown: Board) -> dict[str, Any]:
         "edition": basis.edition if basis else None,
         "dialect": basis.dialect if basis else None,
         "origin": basis.origin if basis else None,
-        "revision_sha256": basis.revision_sha256 if basis else None,
+        "revision_sha256": (basis.revision_sha256 or None) if basis else None,
         "measure_versions": {each.key: each.version for each in shown.measures},
         "rows": [
             {
@@ -236,19 +236,19 @@ def means(
     return found
 
 
-def basis_of(edition: Edition, revision: QrelsRevision, qrels: Qrels, topic_set: str) -> Basis:
-    """What the scores of an edition rest on."""
+def basis_of(edition: Edition, revision: QrelsRevision, qrels: Qrels, sight: Sight) -> Basis:
+    """What the scores of an edition rest on; a digest of held-back judgments would confirm guesses."""
     return Basis(
         edition=edition.number,
         revision=revision.number,
         revision_id=revision.id,
         revision_note=revision.note,
         revision_at=revision.created_at,
-        revision_sha256=revision.sha256,
+        revision_sha256=revision.sha256 if sight.details else "",
         origin=qrels.origin,
         origin_name=qrels.origin_name,
         dialect=edition.dialect,
-        topics=len(edition.topic_sets.get(topic_set, {"topics": ()})["topics"]),
+        topics=len(edition.topic_sets.get(sight.topic_set, {"topics": ()})["topics"]),
         is_current=edition.state == "current",
     )
 
@@ -283,7 +283,7 @@ def shown_edition(session: Session, task: Task, sight: Sight, number: int | None
     building = next((row for row in rows if row.Edition.state == "building"), None)
     return Shown(
         chosen.Edition,
-        basis_of(*chosen, sight.topic_set),
+        basis_of(*chosen, sight),
         tuple(past),
         building.Edition.id if building else None,
         building.QrelsRevision.number if building else 0,

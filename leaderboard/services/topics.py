@@ -101,24 +101,24 @@ def topic_list(session: Session, viewer: Viewer, slug: str) -> TopicList:
         slug=task.slug,
         primary=primary,
         basis=shown.basis,
-        topics=tuple(_topic_row(row, counts, scores, bool(counts)) for row in rows),
+        topics=tuple(_topic_row(row, counts, scores, sight.details) for row in rows),
         sight=sight,
     )
 
 
 def _topic_row(
-    row: Topic, counts: dict[str, tuple[int, int]], scores: dict[str, list[float]], counted: bool
+    row: Topic, counts: dict[str, tuple[int, int]], scores: dict[str, list[float]], details: bool
 ) -> TopicRow:
     judged, relevant = counts.get(row.topic_id, (0, 0))
     values = scores.get(row.topic_id, [])
     return TopicRow(
         row.topic_id,
         row.title,
-        judged if counted else None,
-        relevant if counted else None,
+        judged if counts else None,
+        relevant if counts else None,
         median(values) if values else None,
         max(values) if values else None,
-        row.excluded,
+        row.excluded if details else "",
     )
 
 
@@ -144,7 +144,7 @@ def topic_page(session: Session, viewer: Viewer, slug: str, topic_id: str) -> To
         description=topic.description,
         narrative=topic.narrative,
         subtopics=tuple(topic.subtopics),
-        excluded=topic.excluded,
+        excluded=topic.excluded if sight.details else "",
         basis=shown.basis,
         grade_names=grade_names(task),
         grades=dict(sorted(Counter(each.grade for each in judged).items(), reverse=True)),

@@ -53,4 +53,4 @@ def _edition() -> int | None:
 
 def _state() -> dict[str, str]:
     """The parts of the address that choose what is shown, to be kept in links."""
-    return {key: request.args[key] for key in ("measure", "edition") if key in request.args}
+    return {key: request.args[key] for key in ("measure", "edition", "all") if key in request.args}

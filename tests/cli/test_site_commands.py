@@ -1,0 +1,137 @@
+"""Commands on a site's database: tasks, runs, judgments, boards from the terminal."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from leaderboard.cli import main
+from tests import build
+
+GOOD = {"1": ["a", "c", "x"], "2": ["d", "a"], "3": ["x", "e", "f"]}
+WORSE = {"1": ["x", "c"], "2": ["a"], "3": ["x"]}
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    """A function that runs one command on a site of the test's own."""
+    monkeypatch.setenv("LEADERBOARD_DATA", str(tmp_path / "data"))
+    runner = CliRunner()
+
+    def call(*arguments: object) -> Result:
+        return runner.invoke(main, [str(each) for each in arguments])
+
+    assert call("db", "upgrade").exit_code == 0
+    return call
+
+
+@pytest.fixture
+def task(run, tmp_path: Path):  # type: ignore[no-untyped-def]
+    """A published task `t` with judgments."""
+    made = run(
+        *("task", "create", "t", "--name", "A task", "--topics", build.topics_file(tmp_path)),
+        *("--qrels", build.qrels_file(tmp_path), "-m", "AP", "-m", "P@2"),
+    )
+    assert made.exit_code == 0, made.output
+    return run
+
+
+def test_a_new_task_is_summed_up(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """Counts and grades are printed, and the task is listed."""
+    listed = task("task", "list")
+    assert "t\tA task\topen\tpublished\t3 topics\t0 runs" in listed.output
+
+
+def test_mismatches_between_topics_and_qrels_are_printed(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """Ids on one side only are named when a task is made."""
+    qrels = build.qrels_file(tmp_path, {"1": {"a": 1}, "77": {"b": 1}})
+    made = run(
+        "task", "create", "t", "--name", "T", "--topics", build.topics_file(tmp_path), "--qrels", qrels
+    )
+    assert "Topics without judgments: 2 (2, 3)." in made.output
+    assert "Judged ids that are no topic: 1 (77)." in made.output
+
+
+def test_a_bad_file_does_not_stop_the_others_and_the_exit_code_says_so(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """Of three files the broken one is rejected with its lines, the others are added; the exit code is 1."""
+    files = [
+        build.run_file(tmp_path, GOOD, "good"),
+        build.run_file(tmp_path, {"1": ["a", "a"]}, "broken"),
+        build.run_file(tmp_path, WORSE, "worse"),
+    ]
+    added = task("run", "add", "t", *files, "--team", "Lab")
+    assert added.exit_code == 1
+    assert "as good (run 1)" in added.output
+    assert "as worse (run 2)" in added.output
+    assert "rejected" in added.stderr
+    assert "line 2" in added.stderr
+
+
+def test_runs_can_be_named_by_their_tag(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """With --name-from tag the sixth column names the run."""
+    path = build.run_file(tmp_path, GOOD, "the-tag").rename(tmp_path / "some-file.txt")
+    added = task("run", "add", "t", path, "--team", "Lab", "--name-from", "tag")
+    assert "as the-tag" in added.output
+
+
+def test_the_board_is_printed_as_table_json_and_csv(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """The same scores in three forms, at full precision in two of them."""
+    task("run", "add", "t", build.run_file(tmp_path, GOOD, "good"), "--team", "Lab")
+    task("run", "add", "t", build.run_file(tmp_path, WORSE, "worse"), "--team", "Lab", "--kind", "baseline")
+    assert "2 jobs were done." in task("worker", "--once").output
+    table = task("board", "t").output
+    assert "by AP, qrels revision 1 (human judgments), 3 topics, as trec_eval 10." in table
+    assert "1  good   Lab   0.8611  0.6667" in table
+    found = json.loads(task("board", "t", "--format", "json").output)
+    assert found["rows"][0]["scores"]["AP"] == (1 + 1 + (1 / 2 + 2 / 3) / 2) / 3
+    assert [row["rank"] for row in found["rows"]] == [1, None]
+    rows = list(csv.reader(io.StringIO(task("board", "t", "--measure", "P@2", "--format", "csv").output)))
+    assert rows[0] == ["rank", "run", "team", "kind", "AP", "P@2", "state"]
+    assert float(rows[1][5]) == found["rows"][0]["scores"]["P@2"]
+
+
+def test_a_revision_is_added_and_scored(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """`qrels add` says what changed, and the board follows once every run is scored."""
+    task("run", "add", "t", build.run_file(tmp_path, GOOD, "good"), "--team", "Lab")
+    task("worker", "--once")
+    added = task("qrels", "add", "t", build.qrels_file(tmp_path, {"1": {"a": 1}}, "v2"), "--note", "less")
+    assert "Revision 2 of t: 1 judgments on 1 topics (0 added, 1 changed, 6 removed)." in added.output
+    assert "qrels revision 1" in task("board", "t").output
+    task("worker", "--once")
+    assert "qrels revision 2" in task("board", "t").output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("board", "nothing"), "There is no task 'nothing'."),
+        (("board", "t", "--measure", "nDCG@0"), "from 1 to"),
+        (("board", "t", "--measure", "Rprec"), "is not on this board"),
+        (("collection", "add", "c", "--link", "example.org"), "must start with http"),
+        (("account", "create", " "), "name"),
+    ],
+)
+def test_mistakes_end_in_a_sentence_and_exit_code_1(task, arguments: tuple[str, ...], message: str) -> None:  # type: ignore[no-untyped-def]
+    """No traceback: stderr says what is wrong, stdout stays empty."""
+    result = task(*arguments)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert message in result.stderr
+
+
+def test_an_account_is_made_with_a_link(run) -> None:  # type: ignore[no-untyped-def]
+    """`account create` prints a one-time sign-in link."""
+    result = run("account", "create", "Ada", "--organiser")
+    assert "Account 'Ada' was made as an organiser." in result.output
+    assert "http://127.0.0.1:8000/sign-in/" in result.output
+
+
+def test_a_collection_with_documents_is_stored(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """Documents are counted and listed."""
+    path = tmp_path / "corpus.jsonl"
+    path.write_text('{"_id": "a", "title": "A", "text": "one"}\n{"_id": "b", "title": "B", "text": "two"}\n')
+    added = run("collection", "add", "c", "--documents", path, "--link", "https://example.org/{docno}")
+    assert "Collection 'c': 2 documents stored, size 2." in added.output
+    assert run("collection", "list").output == "c\t2\t2\thttps://example.org/{docno}\n"

@@ -1,0 +1,87 @@
+"""What the documentation says is what the program does."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from leaderboard.cli import COMMANDS, main
+from leaderboard.settings import PREFIX, Settings
+from tests import build
+from tests.conftest import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BIN = Path(sys.executable).parent
+JUDGMENTS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 0, "d": 1}, "3": {"e": 3}}
+
+
+def _blocks() -> list[list[str]]:
+    """The commands of each shell block of the README."""
+    found = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+    return [[line for line in block.splitlines() if line.strip()] for block in found]
+
+
+def test_the_readme_names_the_two_commands_a_fresh_machine_needs() -> None:
+    """One line starts the site with the demo, one line runs the tests."""
+    lines = [line for block in _blocks() for line in block]
+    assert "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/leaderboard serve --demo" in lines
+    test = 'python3 -m venv .venv && .venv/bin/pip install -e ".[test]" && .venv/bin/python -m pytest'
+    assert test in lines
+    assert test in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+
+
+def test_the_commands_of_the_readme_work_as_written(tmp_path: Path) -> None:
+    """Every `leaderboard` command of the README runs, one after the other, on files of these names."""
+    build.topics_file(tmp_path).rename(tmp_path / "topics.txt")
+    build.qrels_file(tmp_path, JUDGMENTS)
+    build.qrels_file(tmp_path, {**JUDGMENTS, "2": {"d": 2, "x": 0}}, "qrels-v2")
+    rankings = {"1": ["a", "c"], "2": ["d", "a"], "3": ["e"]}
+    build.run_file(tmp_path, rankings)
+    (tmp_path / "runs").mkdir()
+    for name in ("one", "two"):
+        path = build.run_file(tmp_path / "runs", rankings, name)
+        subprocess.run(["gzip", str(path)], check=True)
+    environ = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    ran = []
+    for line in (line for block in _blocks() for line in block if line.startswith("leaderboard ")):
+        done = subprocess.run(line, shell=True, cwd=tmp_path, env=environ, capture_output=True, text=True)
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        ran.append(shlex.split(line)[1])
+    assert set(ran) == {"db", "collection", "task", "run", "worker", "board", "qrels", "evaluate", "check"}
+
+
+def test_the_settings_are_documented_with_their_defaults() -> None:
+    """The table of settings has a line for each, with its default and its help."""
+    text = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", text, re.MULTILINE))
+    expected = {
+        PREFIX + each.name.upper(): f"{_default(each.default)} | {each.metadata['help']}"
+        for each in fields(Settings)
+    }
+    assert rows == expected
+
+
+def _default(value: object) -> str:
+    text = str(int(value)) if isinstance(value, bool) else str(value)
+    return f"`{text}`" if text else ""
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(name: str) -> None:
+    """Each command says in its help what it does."""
+    result = CliRunner().invoke(main, [name, "--help"])
+    assert result.exit_code == 0, result.output
+    assert len(result.output.splitlines()) > 4
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    """Every relative link of the README and the documents names a file that is there."""
+    for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for link in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
+            assert (path.parent / link).exists(), f"{path.name}: {link}"
