@@ -4,148 +4,348 @@ After the two-worlds test of information flow (non-interference; Goguen and Mese
 visitor or another team's member can ask for, byte for byte, header for header.
 """
 
-import secrets
-from collections.abc import Iterator
-from dataclasses import replace
+import hashlib
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from flask import Flask
+from flask import Flask, Response
 from flask.testing import FlaskClient
 from sqlalchemy import select, update
+from werkzeug.routing import Rule
+from werkzeug.test import TestResponse
 
-from leaderboard.db import schema
 from leaderboard.db.base import UtcDateTime
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import TopicSet, metadata
-from leaderboard.services import policy
+from leaderboard.db.tables import QrelsRevision, Task, TopicSet, WebSession, metadata
+from leaderboard.services import boards, jobs, landing, policy
+from leaderboard.services.admission import Wishes
 from leaderboard.settings import Settings
-from leaderboard.web import create_app
+from leaderboard.web import create_app, tables, uploads
 from tests import build
 from tests.services import people
 from tests.web.conftest import browser, enter
 
 TOPICS = tuple(str(number) for number in range(1, 11))
-MOMENT = datetime.now(UTC).replace(microsecond=0)
-STATES = ["?measure=RR", "?measure=Judged@10", "?measure=AP", "?edition=1", "?edition=2", "?all", "?docno=a"]
-SUFFIXED = ("", ".json", ".csv")
+DEEP = tuple(f"d{number:02}" for number in range(14))
+MEASURES = ("RR", "AP", "NumRel", "Judged@10")
+VIEWERS = (None, "Ann", "Stranger", "Olga")
+"""A visitor, a team's member with runs of her own, an account without a team, another task's organiser."""
+
+VALUES: dict[str, Sequence[object]] = {
+    "slug": ("blind", "sealed", "open", "draft", "nothing"),
+    "run_id": range(1, 8),
+    "topic_id": TOPICS,
+    "upload_id": range(1, 10),
+    "team_id": range(1, 5),
+    "token": ("nonsense",),
+    "filename": ("app.css",),
+}
+"""What every placeholder of an address is filled with: all there is in either world, and what is not."""
+
+STATE = "?measure=Judged@10&edition=1&all"
+BOARD_STATES = (
+    *("?measure=recip_rank", "?measure=AP", "?measure=NumRel", "?measure=Judged@10", "?measure=nonsense"),
+    *("?edition=1", "?edition=2&measure=AP", "?edition=9", "?all"),
+)
+DOCUMENTS = ("d00", "d05", "d13", "only-a", "only-b", "nowhere")
 
 
-def _judgments(public: set[str], held_back: bool) -> dict[str, dict[str, int]]:
-    """Public topics alike in both worlds; the others have other grades and other documents judged."""
-    other = {"late00": 1, "a": 0, "p03": 1, "p04": 0}
-    return {
-        topic: {"a": 1, "b": 0, "late01": 1} if topic in public or not held_back else other
-        for topic in TOPICS
-    }
+@dataclass(frozen=True)
+class World:
+    """One of the two sites."""
+
+    app: Flask
+    database: Database
+    moment: datetime
+
+    def browser(self, name: str | None) -> FlaskClient:
+        """A browser, signed in as the account of that name at the same moment in both worlds."""
+        client = browser(self.app)
+        if name is not None:
+            enter(self.database, client, name)
+            with self.database.write() as session:
+                session.execute(update(WebSession).values(created_at=self.moment, seen_at=self.moment))
+        return client
 
 
-def _world(folder: Path, visibility: str, held_back: bool) -> Iterator[tuple[Flask, Database]]:
-    """A site with one task, two teams of one member each, a run of each, everything at the same moment."""
-    folder.mkdir()
-    database = Database(f"sqlite:///{folder / 'world.sqlite3'}")
-    schema.upgrade(database)
-    one, two = people.account(database, "Ann"), people.account(database, "Bob")
-    teams = {"One": people.team(database, "One", one), "Two": people.team(database, "Two", two)}
+def _judged(secret: str, public: Sequence[str], offset: int) -> dict[str, dict[str, int]]:
+    """Public topics alike in both worlds; of the others one is judged in world a alone, the rest otherwise."""
+    alike = {topic: {"d01": 1, DEEP[offset]: 2, "d07": 0} for topic in public}
+    held_back = [topic for topic in TOPICS if topic not in public]
+    if secret == "a":
+        return {**alike, **{topic: {"d00": 1, "only-a": 1} for topic in held_back}}
+    return {**alike, **{topic: {"d02": 2, "d03": 0, "only-b": 1} for topic in held_back[1:]}, "77": {"d00": 1}}
+
+
+def _rankings(secret: str, public: Sequence[str]) -> dict[str, list[str]]:
+    """Another team's run: public topics alike, the others turned round in world b."""
+    turned = {topic: secret == "b" and topic not in public for topic in TOPICS}
+    return {topic: list(reversed(DEEP)) if turned[topic] else list(DEEP) for topic in TOPICS}
+
+
+def _fill(database: Database, folder: Path, secret: str) -> None:
+    """Three tasks with runs of two teams under two revisions, and what only one world has at the end."""
+    accounts = {name: people.account(database, name) for name in ("Ann", "Bob", "Stranger", "Zed")}
+    olga = people.account(database, "Olga", is_organiser=True)
+    people.team(database, "Owls", accounts["Ann"])
+    people.team(database, "Bears", accounts["Bob"])
+    for slug in ("blind", "sealed"):
+        _held_back_task(database, folder, slug, secret)
+    build.task(database, folder, "open", measures=("RR",), viewer=people.viewer(database, olga))
+    build.run(database, folder, {"1": ["a"]}, "shown", slug="open", team_name="Owls")
+    if secret == "b":
+        build.run(
+            database, folder, _rankings("a", ()), "extra", slug="sealed", team_name="Bears", wishes=Wishes("x1")
+        )
+        build.submit(database, build.run_file(folder, {"99": ["a"]}, "bad"), "sealed", team_name="Bears")
+        people.team(database, "Wolves", accounts["Zed"])
+        build.task(database, folder, "draft")
+        with database.write() as session:
+            session.execute(update(Task).where(Task.slug == "draft").values(published_at=None))
+    build.drain(database)
+
+
+def _held_back_task(database: Database, folder: Path, slug: str, secret: str) -> None:
     build.task(
-        database,
-        folder,
-        judgments=None,
-        topics=TOPICS,
-        measures=("RR", "AP", "Judged@10"),
-        visibility=visibility,
+        database, folder, slug, judgments=None, topics=TOPICS, measures=MEASURES, visibility=slug, name=slug
     )
     with database.read() as session:
-        public = set(session.scalar(select(TopicSet.topics).where(TopicSet.name == "public")) or ())
-    build.revise(database, folder, _judgments(public, held_back))
-    for place, name in enumerate(teams):
-        late = [f"late{number:02}" for number in range(12)]
-        rankings = {topic: [*late[: place + 1], "a", *late[place + 1 :], "b"] for topic in TOPICS}
-        build.run(database, folder, rankings, f"run-{name}", team_name=name)
+        public = list(session.scalar(select(TopicSet.topics).where(TopicSet.name == "public")) or ())
+    public = public if slug == "blind" else []
+    build.revise(database, folder, _judged(secret, public, 4), slug)
+    own = {topic: list(DEEP[1:]) for topic in TOPICS[1:]}
+    build.run(database, folder, own, "own", slug=slug, team_name="Owls")
+    name = "other" if slug == "blind" else f"other-{secret}"
+    build.run(database, folder, _rankings(secret, public), name, slug=slug, team_name="Bears")
     build.drain(database)
-    _stop_the_clock(database)
-    yield create_app(Settings(data=folder, database_url=str(database.engine.url)), database), database
-    database.dispose()
+    build.revise(database, folder, _judged(secret, public, 5), slug)
+    build.drain(database)
 
 
-def _stop_the_clock(database: Database) -> None:
+def _stop_the_clock(database: Database, moment: datetime) -> None:
     with database.write() as session:
         for table in metadata.sorted_tables:
             for column in table.columns:
                 if isinstance(column.type, UtcDateTime) and not column.primary_key:
-                    session.execute(update(table).where(column.is_not(None)).values({column.name: MOMENT}))
+                    session.execute(update(table).where(column.is_not(None)).values({column.name: moment}))
 
 
-@pytest.fixture(params=["blind", "sealed"])
-def worlds(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list]:  # type: ignore[type-arg]
-    """The application and database of two worlds that differ in held-back judgments only."""
-    monkeypatch.setattr(secrets, "token_urlsafe", lambda *_: "the-same-in-both-worlds")
-    made = [_world(tmp_path / name, request.param, name == "b") for name in ("a", "b")]
-    yield [next(world) for world in made]
-    for world in made:
-        assert next(world, None) is None
+@pytest.fixture(scope="module")
+def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, World]]:
+    """Two worlds with the same clock and ids, built once."""
+    moment = datetime.now(UTC).replace(microsecond=0)
+    found = []
+    for secret in ("a", "b"):
+        folder = tmp_path_factory.mktemp(f"world-{secret}")
+        path = shutil.copyfile(sqlite_template, folder / "world.sqlite3")
+        database = Database(f"sqlite:///{path}")
+        _fill(database, folder, secret)
+        _stop_the_clock(database, moment)
+        settings = Settings(data=folder, database_url=f"sqlite:///{path}")
+        found.append(World(create_app(settings, database), database, moment))
+    yield found[0], found[1]
+    for world in found:
+        world.database.dispose()
+
+
+@pytest.fixture
+def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tuple[World, World]:
+    """The two worlds, where chance (the key in the upload form) is the same too."""
+    monkeypatch.setattr(uploads, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
+    return filled
+
+
+def _paths(rule: Rule) -> list[str]:
+    """The addresses of a rule with every combination of objects."""
+    names = sorted(rule.arguments)
+    filled = product(*(VALUES[name] for name in names))
+    built = (rule.build(dict(zip(names, values, strict=True))) for values in filled)
+    return [found[1] for found in built if found is not None]
 
 
 def _addresses(app: Flask) -> list[str]:
-    """Every GET rule with every object there is, with and without parameters."""
-    values = {
-        "slug": ["t"],
-        "run_id": ["1", "2"],
-        "topic_id": list(TOPICS[:4]),
-        "upload_id": ["1", "2"],
-        "team_id": ["1", "2"],
-        "token": ["x"],
-        "filename": ["app.css"],
-    }
-    found: list[str] = []
-    for rule in app.url_map.iter_rules():
+    """Every GET rule with every object, alone and with the parameters it may listen to."""
+    found = []
+    for rule in app.url_map.bind("localhost").map.iter_rules():
         if "GET" not in (rule.methods or ()):
             continue
-        paths = [rule.rule]
-        for argument in rule.arguments:
-            spelled = next(part for part in rule.rule.split("/") if f"{argument}>" in part)
-            placeholder = spelled[spelled.index("<") : spelled.index(">") + 1]
-            paths = [path.replace(placeholder, value) for path in paths for value in values[argument]]
-        found += paths
-    return [path + state for path in found for state in ("", *STATES)]
+        states: tuple[str, ...] = ("", STATE)
+        if rule.endpoint.startswith("boards."):
+            states = ("", STATE, *BOARD_STATES)
+        if rule.endpoint == "runs.document":
+            states = ("", *(f"?docno={docno}" for docno in DOCUMENTS))
+        found += [path + state for path in _paths(rule) for state in states]
+    return found
 
 
-def _answer(client: FlaskClient, address: str) -> tuple[int, list[tuple[str, str]], bytes]:
-    response = client.get(address)
-    headers = sorted((key, value) for key, value in response.headers if key != "Date")
-    return response.status_code, headers, response.get_data()
+def _facts(response: TestResponse) -> tuple[int, list[tuple[str, str]], bytes]:
+    """Status, all headers but the date, and the body."""
+    with response:
+        headers = sorted((key, value) for key, value in response.headers if key != "Date")
+        assert response.status_code < 500, response.text
+        return response.status_code, headers, response.get_data()
 
 
-def _differences(worlds: list, name: str | None) -> list[str]:  # type: ignore[type-arg]
-    """The addresses whose answers differ between the worlds, for a visitor or an account."""
-    clients = []
-    for app, database in worlds:
-        client = browser(app)
-        if name is not None:
-            enter(database, client, name)
-        clients.append(client)
+def _differences(worlds: tuple[World, World], name: str | None, **options: Any) -> list[str]:
+    """The addresses that answer differently in the two worlds."""
+    one, other = (world.browser(name) for world in worlds)
     return [
         address
-        for address in _addresses(worlds[0][0])
-        if _answer(clients[0], address) != _answer(clients[1], address)
+        for address in _addresses(worlds[0].app)
+        if _facts(one.open(address, **options)) != _facts(other.open(address, **options))
     ]
 
 
-@pytest.mark.parametrize("name", [None, "Ann", "Bob", "Stranger"])
-def test_nothing_that_is_held_back_shows(worlds: list, name: str | None) -> None:  # type: ignore[type-arg]
-    """Visitor, both teams' members and a stranger get the same bytes and headers in both worlds."""
+@pytest.mark.parametrize("name", VIEWERS)
+def test_nothing_that_is_held_back_shows(worlds: tuple[World, World], name: str | None) -> None:
+    """Visitor, member, stranger and another task's organiser get the same bytes and headers in both worlds."""
     assert _differences(worlds, name) == []
 
 
-def test_planted_leaks_are_found(worlds: list, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[type-arg]
-    """Showing details, means over all topics, or unrounded scores makes the two worlds differ."""
+@pytest.mark.parametrize("options", [{"method": "HEAD"}, {"headers": {"Accept": "application/json"}}])
+def test_other_ways_to_ask_show_no_more(worlds: tuple[World, World], options: dict[str, Any]) -> None:
+    """HEAD, and errors as JSON, are equal too."""
+    assert _differences(worlds, "Ann", **options) == []
+
+
+def test_an_entity_tag_of_one_world_fits_the_other(worlds: tuple[World, World]) -> None:
+    """Asking with the tag of the other world's answer is answered as with one's own: nothing changed."""
+    one, other = (world.browser(None) for world in worlds)
+    for address in ("/", "/tasks/blind", "/tasks/blind.json", "/tasks/sealed.csv", "/tasks/blind/topics/1"):
+        tag = one.get(address).headers["ETag"]
+        assert other.get(address, headers={"If-None-Match": tag}).status_code == 304, address
+
+
+def test_the_walk_reaches_what_is_shown(worlds: tuple[World, World]) -> None:
+    """The walk is worth something: every rule is in it, and most of what it asks for is answered."""
+    app = worlds[0].app
+    adapter = app.url_map.bind("localhost")
+    addresses = _addresses(app)
+    walked = {adapter.match(address.partition("?")[0])[0] for address in addresses}
+    assert walked == {rule.endpoint for rule in app.url_map.iter_rules() if "GET" in (rule.methods or ())}
+    client = worlds[0].browser("Ann")
+    answered = {_facts(client.get(address))[0] for address in ("/tasks/blind", "/tasks/sealed", "/runs/1")}
+    assert answered == {200}
+    rows = client.get("/tasks/blind.json").get_json()["rows"]
+    assert [row["rank"] for row in rows] == [1, 2]
+
+
+def test_the_worlds_do_differ(worlds: tuple[World, World]) -> None:
+    """What is held back is really different: once the tasks are open, so are their answers."""
+    operators = []
+    for world in worlds:
+        with world.database.read() as session:
+            shown = (boards.board(session, policy.OPERATOR, slug) for slug in ("blind", "sealed"))
+            operators.append([[row.scores for row in each.rows] for each in shown])
+    blind, sealed = zip(*operators, strict=True)
+    assert blind[0] != blind[1]
+    assert sealed[0] != sealed[1]
+
+
+Patch = Callable[[pytest.MonkeyPatch], None]
+
+
+def _wider_sight(**changes: object) -> Patch:
     real = policy.sight
-    leaks = [
-        lambda seen: replace(seen, details=True),
-        lambda seen: replace(seen, means=True, topic_set=policy.ALL_TOPICS, decimals=None),
-        lambda seen: replace(seen, means=True, details=True, topic_set=policy.ALL_TOPICS),
-    ]
-    for leak in leaks:
-        monkeypatch.setattr(policy, "sight", lambda *given, leak=leak: leak(real(*given)))
-        assert _differences(worlds, None), leak
+
+    def plant(monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(policy, "sight", lambda *given: replace(real(*given), **changes))
+
+    return plant
+
+
+def _everybodys_team(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "owns", lambda *_: True)
+
+
+def _drafts_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "organises", lambda *_: True)
+
+
+def _digest_of_judgments(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = boards.basis_of
+
+    def with_digest(edition: Any, revision: QrelsRevision, *rest: Any) -> boards.Basis:
+        return replace(real(edition, revision, *rest), revision_note=revision.sha256, revision=revision.judgments)
+
+    monkeypatch.setattr(boards, "basis_of", with_digest)
+
+
+def _rows_in_hidden_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The right numbers in the order of what is held back."""
+    real = boards._rows
+
+    def ordered(session: Any, viewer: Any, task: Any, sight: Any, edition: Any, *rest: Any) -> Any:
+        rows = real(session, viewer, task, sight, edition, *rest)
+        hidden = boards.means(session, edition, policy.ALL_TOPICS) if edition else {}
+        return sorted(rows, key=lambda row: -hidden.get(row.run_id, {}).get("AP", 0.0))
+
+    monkeypatch.setattr(boards, "_rows", ordered)
+    monkeypatch.setattr(boards, "rank", lambda rows, _: tuple(rows))
+
+
+def _leader_of_every_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = landing._leaders
+    monkeypatch.setattr(landing, "_leaders", lambda session, _: real(session, {1, 2, 3}))
+
+
+def _tag_of_hidden_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An entity tag made of when or what was stored, not of the bytes shown."""
+    real = tables._kept
+
+    def tagged(response: Response) -> Response:
+        from leaderboard.web.session import reading
+
+        digests = reading().scalars(select(QrelsRevision.sha256).order_by(QrelsRevision.id)).all()
+        response = real(response)
+        response.set_etag(hashlib.sha256("".join(digests).encode()).hexdigest())
+        return response
+
+    monkeypatch.setattr(tables, "_kept", tagged)
+
+
+def _states_of_all_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A header that counts runs nobody may know of."""
+    real = tables.page
+
+    def counted(html: str) -> Response:
+        from leaderboard.web.session import reading
+
+        response = real(html)
+        response.headers["X-Runs"] = str(len(jobs.run_states(reading(), range(1, 99))))
+        return response
+
+    monkeypatch.setattr(tables, "page", counted)
+
+
+LEAKS: dict[str, Patch] = {
+    "details": _wider_sight(details=True),
+    "means of sealed tasks": _wider_sight(means=True, topic_set=policy.ALL_TOPICS),
+    "means over all topics": _wider_sight(topic_set=policy.ALL_TOPICS),
+    "runs of other teams": _everybodys_team,
+    "drafts of others": _drafts_for_all,
+    "digest of the judgments": _digest_of_judgments,
+    "order of rows": _rows_in_hidden_order,
+    "leader of a blind task": _leader_of_every_task,
+    "entity tag": _tag_of_hidden_state,
+    "a count in a header": _states_of_all_runs,
+}
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_planted_leaks_are_found(
+    worlds: tuple[World, World], monkeypatch: pytest.MonkeyPatch, leak: str
+) -> None:
+    """Each of ten leaks makes the two worlds differ, so the walk would have caught it."""
+    LEAKS[leak](monkeypatch)
+    one, other = (world.browser("Ann") for world in worlds)
+    assert any(
+        _facts(one.get(address)) != _facts(other.get(address)) for address in _addresses(worlds[0].app)
+    )
