@@ -10,6 +10,7 @@ from leaderboard.cli.site import data_option, open_database, opened
 from leaderboard.cli.supervisor import Supervisor, bind
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
+from leaderboard.errors import Invalid
 from leaderboard.services import accounts
 from leaderboard.settings import Settings
 from leaderboard.web.session import is_loopback
@@ -29,6 +30,7 @@ def serve(
 ) -> None:
     """Run the site: web server and evaluators, on SQLite unless LEADERBOARD_DATABASE_URL says otherwise."""
     settings = Settings.from_env(data=data, host=host, port=port, insecure_http=insecure_http)
+    require_safe(settings)
     listening = bind(settings.host, settings.port)
     database = open_database(settings)
     try:
@@ -62,6 +64,21 @@ def worker(once: bool, data: Path | None) -> None:
         supervisor = Supervisor(settings, database)
         supervisor.add_evaluators(evaluators(settings))
         supervisor.run(lambda: click.echo("Evaluators are running. Ctrl-C stops them."))
+
+
+def require_safe(settings: Settings) -> None:
+    """Raise Invalid where starting would show others what is theirs to hide."""
+    if os.name == "posix" and settings.data.is_dir() and settings.data.stat().st_mode & 0o077:
+        raise Invalid(
+            f"The folder {settings.data} can be read by other users of this machine; "
+            f"run `chmod 700 {settings.data}` first."
+        )
+    named = settings.trusted_hosts or settings.public_url
+    if not is_loopback(settings.host) and not named:
+        raise Invalid(
+            f"On {settings.host} the site can be reached under any name; say which it answers to with "
+            "LEADERBOARD_TRUSTED_HOSTS=board.example.org, or with LEADERBOARD_PUBLIC_URL behind a proxy."
+        )
 
 
 def prepare(database: Database) -> None:

@@ -29,8 +29,6 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.prepared_runs import PreparedUpload
 from leaderboard.trec.check import Report
 
-CHUNK_LIMIT_S = 600
-
 
 @dataclass(frozen=True, slots=True)
 class Submission:
@@ -98,6 +96,7 @@ def receive(
     wishes: Wishes,
     *,
     idempotency_key: str | None = None,
+    limit_s: int = 600,
 ) -> Submission:
     """Keep a large file as it came and queue its check; raises as `submit` does."""
     earlier = _earlier(session, idempotency_key, stored.sha256)
@@ -106,7 +105,7 @@ def receive(
     task, team, _ = admission.admit(session, viewer, slug, team_id, wishes)
     upload = _new_upload(session, viewer, task, team, stored, wishes, idempotency_key)
     _add_chunks(session, upload.id, stored)
-    jobs.enqueue(session, jobs.CHECK, upload.id, limit_s=CHUNK_LIMIT_S, priority=jobs.FRESH)
+    jobs.enqueue(session, jobs.CHECK, upload.id, limit_s=limit_s, priority=jobs.FRESH)
     return Submission(upload.id, None, upload.state, None)
 
 

@@ -109,7 +109,16 @@ def _receive(slug: str, team_id: int, file: Received, wishes: Wishes, key: str |
     asker = viewer()
     stored = prepared_runs.unchecked(file.path, file.name)
     with writing() as session:
-        return uploads.receive(session, asker, slug, team_id, stored, wishes, idempotency_key=key)
+        return uploads.receive(
+            session,
+            asker,
+            slug,
+            team_id,
+            stored,
+            wishes,
+            idempotency_key=key,
+            limit_s=settings().job_limit_s,
+        )
 
 
 @blueprint.get("/uploads/<int:upload_id>")

@@ -12,7 +12,10 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+from sqlalchemy import create_engine, text
 
+from leaderboard.cli import main
 from leaderboard.cli.supervisor import bind
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
@@ -99,6 +102,38 @@ def test_a_taken_port_is_said_in_one_sentence(tmp_path: Path) -> None:
         f"Error: Port {port} on 127.0.0.1 cannot be used (address already in use); "
         "stop what uses it or choose another with --port."
     ]
+
+
+@pytest.mark.parametrize(
+    ("options", "mode", "message"),
+    [([], 0o755, "chmod 700"), (["--host", "0.0.0.0"], 0o700, "LEADERBOARD_TRUSTED_HOSTS")],
+)
+def test_an_unsafe_start_is_refused_with_the_way_out(
+    tmp_path: Path, options: list[str], mode: int, message: str
+) -> None:
+    """A data folder others can read, or a public address under any name, stops the start."""
+    data = tmp_path / "data"
+    data.mkdir()
+    data.chmod(mode)
+    result = CliRunner().invoke(main, ["serve", "--data", str(data), "--port", str(free_port()), *options])
+    assert result.exit_code == 1
+    assert message in result.stderr
+
+
+def test_it_serves_and_scores_on_postgresql(postgres_server: str, tmp_path: Path) -> None:
+    """With a PostgreSQL URL the same command makes the tables there, serves, and its evaluators score."""
+    name = f"serve{os.getpid()}"
+    engine = create_engine(f"{postgres_server}/postgres", isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f'CREATE DATABASE "{name}"'))
+    engine.dispose()
+    environ = {**os.environ, "LEADERBOARD_DATABASE_URL": f"{postgres_server}/{name}"}
+    with running_site(tmp_path / "data", environ=environ) as site:
+        database = Database(f"{postgres_server}/{name}")
+        build.task(database, tmp_path)
+        run_id = build.run(database, tmp_path, {"1": ["a"]})
+        assert _eventually(lambda: '"state":"done"' in _get(f"{site.address}/runs/{run_id}.json")[1])
+        database.dispose()
 
 
 def test_a_killed_child_is_started_again(tmp_path: Path) -> None:
