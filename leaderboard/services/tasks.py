@@ -33,6 +33,8 @@ GRADED = ("nDCG@10", "AP", "RR@10", "R@1000")
 BINARY = ("AP", "nDCG@10", "P@10", "R@1000")
 ONE_RELEVANT = ("RR@10", "Success@1", "Success@10")
 ALWAYS = "Judged@10"
+MOSTLY = 0.9
+"""Share of topics with one relevant document from which a task counts as looking for that one."""
 BLIND_RUNS_PER_DAY, BLIND_RUNS_IN_ALL = 5, 30
 
 
@@ -84,14 +86,14 @@ class CreatedTask:
 def propose_measures(judgments: Mapping[str, Mapping[bytes, int]] | None) -> tuple[tuple[str, ...], str]:
     """Measures that suit the judgments, and the primary one.
 
-    Several relevant grades: nDCG@10 first; one relevant document in every topic: RR@10; else,
+    Several relevant grades: nDCG@10 first; one relevant document in nearly every topic: RR@10; else,
     and where no judgment is known yet, average precision.
     """
     chosen: tuple[str, ...] = BINARY
     positive = [[grade for grade in topic.values() if grade > 0] for topic in (judgments or {}).values()]
     if any(grade > 1 for grades in positive for grade in grades):
         chosen = GRADED
-    elif positive and all(len(grades) <= 1 for grades in positive):
+    elif positive and sum(len(grades) <= 1 for grades in positive) >= MOSTLY * len(positive):
         chosen = ONE_RELEVANT
     return (*chosen, ALWAYS), chosen[0]
 
