@@ -309,7 +309,8 @@ def _rows(
     edition: Edition | None,
     measures: tuple[MeasureColumn, ...],
 ) -> list[Row]:
-    runs = list(session.scalars(select(Run).where(Run.task_id == task.id, Run.withdrawn_at.is_(None))))
+    shown_runs = select(Run.id, Run.name, Run.team_id, Run.kind, Run.order_differs, Run.created_at)
+    runs = list(session.execute(shown_runs.where(Run.task_id == task.id, Run.withdrawn_at.is_(None))))
     if edition is not None and edition.shown_to is not None:
         runs = [run for run in runs if run.created_at <= edition.shown_to]
     if not sight.means:

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
 from leaderboard.db.engine import now
-from leaderboard.db.tables import Collection, DocumentBlock
+from leaderboard.db.tables import Collection, DocumentBlock, Task
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.services import audit, policy
 from leaderboard.services.policy import Viewer
@@ -112,6 +112,16 @@ def _check(name: str, size: int | None, template: str, documents: PreparedDocume
 def listing(session: Session) -> tuple[CollectionRow, ...]:
     """All collections by name."""
     return tuple(_row(each) for each in session.scalars(select(Collection).order_by(Collection.name)))
+
+
+def choices(session: Session, viewer: Viewer) -> tuple[CollectionRow, ...]:
+    """The collections a task of the viewer's may be on, by name: all but those only others' drafts use."""
+    tasks = session.execute(select(Task.collection_id, Task.id, Task.published_at)).all()
+    known = {
+        row.collection_id for row in tasks if row.published_at is not None or policy.organises(viewer, row.id)
+    }
+    unknown = {row.collection_id for row in tasks} - known
+    return tuple(row for row in listing(session) if row.id not in unknown)
 
 
 def named(session: Session, name: str) -> CollectionRow:

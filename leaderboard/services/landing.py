@@ -1,6 +1,7 @@
 """The site's front page: every task with who leads it."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -33,6 +34,22 @@ class LandingRow:
     revision: int | None
     leader: Leader | None
 
+    @property
+    def runs(self) -> int | None:
+        """How many runs there are; None in a sealed task, where this is held back too."""
+        return None if self.task.visibility == "sealed" else self.task.runs
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """How one measure of a task is defined."""
+
+    key: str
+    title: str
+    formula: str
+    citation: str
+    version: int
+
 
 @dataclass(frozen=True, slots=True)
 class About:
@@ -48,7 +65,7 @@ class About:
     depth: int
     level: int
     dialect: int
-    measures: tuple[str, ...]
+    measures: tuple[Definition, ...]
     primary: str
     grade_names: dict[int, str]
     organises: bool
@@ -61,6 +78,35 @@ def landing(session: Session, viewer: Viewer) -> tuple[LandingRow, ...]:
     revisions = _revisions(session, shown)
     leaders = _leaders(session, shown)
     return tuple(LandingRow(row, revisions.get(row.id), leaders.get(row.id)) for row in rows)
+
+
+def as_json(rows: tuple[LandingRow, ...]) -> dict[str, Any]:
+    """The tasks as plain values at full precision."""
+    header, body = table(rows)
+    return {"tasks": [dict(zip(header, row, strict=True)) for row in body]}
+
+
+def table(rows: tuple[LandingRow, ...]) -> tuple[list[str], list[list[Any]]]:
+    """Header and rows of the tasks, for CSV."""
+    header = [
+        "task",
+        "name",
+        "visibility",
+        "topics",
+        "runs",
+        "revision",
+        "leader",
+        "measure",
+        "score",
+        "tied",
+    ]
+    return header, [_cells(row) for row in rows]
+
+
+def _cells(row: LandingRow) -> list[Any]:
+    task, leader = row.task, row.leader
+    best = [leader.run, leader.measure, leader.value, leader.tied] if leader else [None] * 4
+    return [task.slug, task.name, task.visibility, task.topics, row.runs, row.revision, *best]
 
 
 def about(session: Session, viewer: Viewer, slug: str) -> About:
@@ -79,11 +125,16 @@ def about(session: Session, viewer: Viewer, slug: str) -> About:
         depth=task.depth,
         level=task.level,
         dialect=task.dialect,
-        measures=tuple(task.measures),
+        measures=tuple(_definition(key) for key in task.measures),
         primary=task.primary_measure,
         grade_names={int(grade): str(name) for grade, name in task.grade_names.items()},
         organises=policy.organises(viewer, task.id),
     )
+
+
+def _definition(key: str) -> Definition:
+    measure = parse(key).measure
+    return Definition(key, measure.title, measure.formula, measure.citation, measure.version)
 
 
 def _revisions(session: Session, task_ids: set[int]) -> dict[int, int]:
@@ -97,7 +148,15 @@ def _revisions(session: Session, task_ids: set[int]) -> dict[int, int]:
 
 def _leaders(session: Session, task_ids: set[int]) -> dict[int, Leader]:
     rows = session.execute(
-        select(Task.id, Run.id, Run.name, Evaluation.measure, EvaluationMean.mean)
+        select(
+            Task.id,
+            Run.id,
+            Run.name,
+            Edition.measures,
+            Evaluation.measure,
+            Evaluation.measure_version,
+            EvaluationMean.mean,
+        )
         .join(Edition, (Edition.task_id == Task.id) & (Edition.state == "current"))
         .join(
             Evaluation,
@@ -117,7 +176,9 @@ def _leaders(session: Session, task_ids: set[int]) -> dict[int, Leader]:
         .order_by(Run.name)
     ).all()
     leaders: dict[int, Leader] = {}
-    for task_id, run_id, name, key, mean in rows:
+    for task_id, run_id, name, measures, key, version, mean in rows:
+        if {"key": key, "version": version} not in measures:
+            continue
         measure = parse(key).measure
         sign = 1 if measure.direction == "higher" else -1
         best = leaders.get(task_id)

@@ -9,8 +9,9 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Collection, Judgment, RankingBlock, RankingIndex, Task, Topic
 from leaderboard.errors import NotFound
 from leaderboard.services import boards, collections, policy, topics
-from leaderboard.services.boards import Basis
+from leaderboard.services.boards import Basis, MeasureColumn
 from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.runs import topic_scores
 from leaderboard.trec.align import order
 from leaderboard.trec.packing import read_index, unpack_topic
 from leaderboard.trec.runs import Ranking
@@ -51,6 +52,8 @@ class RankingPage:
     topic_id: str
     title: str
     description: str
+    scores: tuple[tuple[MeasureColumn, float], ...]
+    """What the run got on this topic; empty where scores are held back."""
     basis: Basis | None
     dialect: int
     grade_names: dict[int, str]
@@ -97,7 +100,12 @@ def ranking_page(
     dialect = shown.edition.dialect if shown.edition is not None else task.dialect
     ranking = _ranking(session, run.id, topic_id)
     places = order(ranking, dialect).tolist() if ranking is not None else []
-    grades = _grades(session, shown.edition.revision_id, topic_id) if shown.edition and sight.details else {}
+    grades: dict[str, int] = {}
+    scores: tuple[tuple[MeasureColumn, float], ...] = ()
+    if shown.edition is not None and sight.details:
+        grades = _grades(session, shown.edition.revision_id, topic_id)
+        if run.withdrawn_at is None:
+            scores = topic_scores(session, run.id, shown.edition, topic_id)
     docnos = [ranking.docnos[place].decode() for place in places] if ranking is not None else []
     rows = _rows(session, task, docnos, ranking, places, grades, limit)
     before, after = topics.neighbours(session, task, topic)
@@ -110,6 +118,7 @@ def ranking_page(
         topic_id=topic.topic_id,
         title=topic.title,
         description=topic.description,
+        scores=scores,
         basis=shown.basis,
         dialect=dialect,
         grade_names=topics.grade_names(task),
@@ -159,6 +168,7 @@ def as_json(page: RankingPage) -> dict[str, Any]:
         "topic": page.topic_id,
         "revision": page.basis.revision if page.basis else None,
         "dialect": page.dialect,
+        "scores": {column.key: value for column, value in page.scores},
         "documents": [
             {"rank": row.rank, "docno": row.docno, "score": row.score, "grade": row.grade}
             for row in page.rows
@@ -172,6 +182,24 @@ def table(page: RankingPage) -> tuple[list[str], list[list[Any]]]:
     return ["rank", "docno", "score", "grade", "title"], [
         [row.rank, row.docno, row.score, row.grade, row.title] for row in page.rows
     ]
+
+
+def document_json(page: DocumentPage) -> dict[str, Any]:
+    """The document with its judgments as plain values."""
+    return {
+        "task": page.slug,
+        "docno": page.docno,
+        "title": page.title,
+        "text": page.text,
+        "link": page.link,
+        "revision": page.basis.revision if page.basis else None,
+        "judgments": {topic: grade for topic, _, grade in page.judgments},
+    }
+
+
+def document_table(page: DocumentPage) -> tuple[list[str], list[list[Any]]]:
+    """Header and rows of the document's judgments, for CSV."""
+    return ["topic", "title", "grade"], [list(each) for each in page.judgments]
 
 
 def _ranking(session: Session, run_id: int, topic_id: str) -> Ranking | None:

@@ -30,7 +30,7 @@ class MeasureValue:
 
 @dataclass(frozen=True, slots=True)
 class TopicScores:
-    """One topic's scores, in the order of the measures; retrieved tells whether the run has the topic."""
+    """One topic's scores, in the order of the measures."""
 
     topic_id: str
     title: str
@@ -52,7 +52,7 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class RunPage:
-    """What a run's page shows; topics is empty where per-topic scores are held back or not there yet."""
+    """What a run's page shows; scores are empty where they are held back, not there yet or withdrawn."""
 
     id: int
     name: str
@@ -97,7 +97,7 @@ def run_page(session: Session, viewer: Viewer, run_id: int) -> RunPage:
     measures: tuple[MeasureValue, ...] = ()
     topics: tuple[TopicScores, ...] = ()
     evaluator = ""
-    if shown.edition is not None:
+    if shown.edition is not None and run.withdrawn_at is None:
         measures = _measures(session, viewer, task, run)
         if sight.details:
             topics, evaluator = _topics(session, task, run, shown.edition)
@@ -117,7 +117,7 @@ def run_page(session: Session, viewer: Viewer, run_id: int) -> RunPage:
         topics_run=run.topics,
         entries=run.entries,
         deepest=run.deepest,
-        order_differs=run.order_differs,
+        order_differs=run.order_differs and (sight.details or is_own),
         withdrawn_at=run.withdrawn_at,
         withdrawn_why=run.withdrawn_why,
         state=state,
@@ -217,6 +217,19 @@ def _topics(session: Session, task: Task, run: Run, edition: Edition) -> tuple[t
         ),
         evaluator,
     )
+
+
+def topic_scores(
+    session: Session, run_id: int, edition: Edition, topic_id: str
+) -> tuple[tuple[MeasureColumn, float], ...]:
+    """What a run got on one topic, in the order of the measures; empty where it is not scored or judged."""
+    order = session.get_one(QrelsRevision, edition.revision_id).topics
+    if topic_id not in order:
+        return ()
+    place = order.index(topic_id)
+    found = {each.measure: float(each.scores[place]) for each in evaluations_of(session, run_id, edition)}
+    columns = measure_columns([each["key"] for each in edition.measures])
+    return tuple((column, found[column.key]) for column in columns if column.key in found)
 
 
 def evaluations_of(session: Session, run_id: int, edition: Edition) -> list[Evaluation]:

@@ -29,7 +29,10 @@ def new() -> ResponseReturnValue:
 
 def _new_page(error: LeaderboardError | None = None) -> str:
     return render_template(
-        "organise/new.html", error=error, sent=request.form, collections=collections.listing(reading())
+        "organise/new.html",
+        error=error,
+        sent=request.form,
+        collections=collections.choices(reading(), viewer()),
     )
 
 

@@ -5,6 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import NotFound
 from leaderboard.services import rankings, runs
+from leaderboard.services.rankings import DocumentPage
 from leaderboard.services.runs import RunPage
 from leaderboard.web import tables
 from leaderboard.web.charts import BarChart, bar_chart
@@ -68,11 +69,29 @@ def ranking_csv(run_id: int, topic_id: str) -> ResponseReturnValue:
 @rule(PUBLIC)
 def document(slug: str) -> ResponseReturnValue:
     """One document of the task's collection, by ?docno=."""
+    return tables.page(render_template("runs/document.html", page=_document(slug)))
+
+
+@blueprint.get("/tasks/<slug>/documents.json")
+@rule(PUBLIC)
+def document_json(slug: str) -> ResponseReturnValue:
+    """The document as JSON."""
+    return tables.as_json(rankings.document_json(_document(slug)))
+
+
+@blueprint.get("/tasks/<slug>/documents.csv")
+@rule(PUBLIC)
+def document_csv(slug: str) -> ResponseReturnValue:
+    """The document's judgments as CSV."""
+    page = _document(slug)
+    return tables.as_csv(rankings.document_table(page), f"{slug}-{page.docno}")
+
+
+def _document(slug: str) -> DocumentPage:
     docno = request.args.get("docno", "")
     if not docno:
         raise NotFound("Say which document: ?docno= is missing.")
-    page = rankings.document_page(reading(), viewer(), slug, docno)
-    return tables.page(render_template("runs/document.html", page=page))
+    return rankings.document_page(reading(), viewer(), slug, docno)
 
 
 def _chart(page: RunPage) -> tuple[BarChart | None, list[str]]:

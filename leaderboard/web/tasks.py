@@ -19,6 +19,20 @@ def index() -> ResponseReturnValue:
     return tables.page(render_template("tasks/index.html", rows=rows))
 
 
+@blueprint.get("/tasks.json")
+@rule(PUBLIC)
+def index_json() -> ResponseReturnValue:
+    """All tasks as JSON."""
+    return tables.as_json(landing.as_json(landing.landing(reading(), viewer())))
+
+
+@blueprint.get("/tasks.csv")
+@rule(PUBLIC)
+def index_csv() -> ResponseReturnValue:
+    """All tasks as CSV."""
+    return tables.as_csv(landing.table(landing.landing(reading(), viewer())), "tasks")
+
+
 @blueprint.get("/tasks/<slug>/about")
 @rule(PUBLIC)
 def about(slug: str) -> ResponseReturnValue:
