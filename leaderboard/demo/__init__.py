@@ -115,5 +115,6 @@ def _agreement(found: dict[str, Any] | None) -> str:
     return (
         f"{len(found['topics'])} topics ({found['judgments']} documents) were judged a second time, "
         f"independently, by the same kind of machine: Cohen's kappa is {found['kappa']:.2f}, "
-        f"with linear weights {found['kappa_linear']:.2f}. Agreement between machines says nothing about agreement with people."
+        f"with linear weights {found['kappa_linear']:.2f}. "
+        "Agreement between machines says nothing about agreement with people."
     )
