@@ -1,0 +1,67 @@
+"""What pages load: all of it is here, of the right kind, and nothing is fetched from elsewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+from flask.testing import FlaskClient
+
+from tests.conftest import ROOT
+
+STATIC = ROOT / "leaderboard" / "web" / "static"
+TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+MOST_SCRIPT_BYTES = 60 * 1024
+MOST_STYLE_BYTES = 20 * 1024
+TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
+
+def test_every_page_loads_files_that_are_there(client: FlaskClient) -> None:
+    """Style sheet, script and icon of a page are served, each as its own type."""
+    page = BeautifulSoup(client.get("/sign-in").get_data(as_text=True), "html.parser")
+    tags = [*page.find_all("script"), *page.find_all("link", rel=["stylesheet", "icon"])]
+    paths = [str(tag.get("src") or tag.get("href")) for tag in tags]
+    assert {Path(path).suffix for path in paths} == set(TYPES)
+    for path in paths:
+        with client.get(path) as served:
+            assert served.status_code == 200, path
+            assert served.mimetype == TYPES[Path(path).suffix]
+            assert served.headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_no_template_has_inline_style_or_script(path: Path) -> None:
+    """The content security policy would block them, so that a page would silently miss a part."""
+    text = path.read_text(encoding="utf-8")
+    assert not re.search(r"<style|\sstyle=|\son[a-z]+=[\"']|javascript:|<script(?![^>]*\ssrc=)|hx-on", text)
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_no_template_switches_escaping_off(path: Path) -> None:
+    """What users wrote is text everywhere; sanitised Markdown comes as markup from its own filter."""
+    assert not re.search(r"\|\s*safe\b|autoescape\s+false|Markup\(", path.read_text(encoding="utf-8"))
+
+
+def test_nothing_is_fetched_from_elsewhere() -> None:
+    """Neither sheet nor templates name another host for anything a browser loads."""
+    for path in (STATIC / "app.css", *TEMPLATES):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(
+            r"(src|action)=[\"']?https?:|url\(['\"]?https?:|@import|<link[^>]+https?:", text
+        ), path
+
+
+def test_scripts_and_styles_stay_small() -> None:
+    """At most 60 KB of script and 20 KB of style for every page together."""
+    scripts = sum(path.stat().st_size for path in STATIC.rglob("*.js"))
+    styles = sum(path.stat().st_size for path in STATIC.rglob("*.css"))
+    assert 0 < scripts <= MOST_SCRIPT_BYTES
+    assert 0 < styles <= MOST_STYLE_BYTES
+
+
+@pytest.mark.parametrize(
+    "path", ["/static/", "/static/../tables.py", "/static/%2e%2e/tables.py", "/static/x.css"]
+)
+def test_only_static_files_are_served_as_such(client: FlaskClient, path: str) -> None:
+    """No listing, nothing outside the folder."""
+    assert client.get(path).status_code == 404
