@@ -38,9 +38,9 @@ def plan(session: Session, run_id: int, edition_id: int) -> Plan:
     run = session.get(Run, run_id)
     if edition is None or run is None:
         raise NotFound(f"Run {run_id} or edition {edition_id} is gone.")
-    stored = _stored(session, run_id, edition)
+    there = stored(session, run_id, edition)
     revision = session.get_one(QrelsRevision, edition.revision_id, options=[undefer(QrelsRevision.packed)])
-    missing = tuple(each for each in edition.measures if each["key"] not in stored)
+    missing = tuple(each for each in edition.measures if each["key"] not in there)
     return Plan(run_id, edition.revision_id, edition.dialect, missing, revision.packed)
 
 
@@ -59,13 +59,13 @@ def compute(database: Database, plan: Plan) -> dict[str, Scores]:
 def store(session: Session, run_id: int, edition_id: int, computed: dict[str, Scores]) -> None:
     """Add the scores that are not there yet, and the aggregate of each over every topic set."""
     edition = session.get_one(Edition, edition_id)
-    stored = _stored(session, run_id, edition)
+    there = stored(session, run_id, edition)
     for measure in edition.measures:
         key = measure["key"]
-        if key not in stored:
-            stored[key] = _add(session, run_id, edition, measure, computed[key])
+        if key not in there:
+            there[key] = _add(session, run_id, edition, measure, computed[key])
     session.flush()
-    _add_means(session, edition, list(stored.values()))
+    _add_means(session, edition, list(there.values()))
 
 
 def _add(
@@ -110,8 +110,8 @@ def _add_means(session: Session, edition: Edition, evaluations: list[Evaluation]
                 )
 
 
-def _stored(session: Session, run_id: int, edition: Edition) -> dict[str, Evaluation]:
-    """The evaluations the run has already under the edition's revision, dialect and measure versions."""
+def stored(session: Session, run_id: int, edition: Edition) -> dict[str, Evaluation]:
+    """Measure -> the run's evaluation under the edition's revision, dialect and measure versions."""
     versions = {each["key"]: each["version"] for each in edition.measures}
     rows = session.scalars(
         select(Evaluation)

@@ -5,12 +5,12 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session, undefer
+from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Edition, Evaluation, QrelsRevision, Run, Task, Topic, Upload
+from leaderboard.db.tables import Edition, QrelsRevision, Run, Task, Topic, Upload
 from leaderboard.errors import Problem
 from leaderboard.measures.grammar import parse
-from leaderboard.services import boards, jobs, policy
+from leaderboard.services import boards, evaluations, jobs, policy
 from leaderboard.services.boards import Basis, MeasureColumn
 from leaderboard.services.jobs import RunState
 from leaderboard.services.policy import Sight, Viewer
@@ -195,7 +195,7 @@ def _measures(session: Session, viewer: Viewer, task: Task, run: Run) -> tuple[M
 def _topics(session: Session, task: Task, run: Run, edition: Edition) -> tuple[tuple[TopicScores, ...], str]:
     """Scores on every judged topic of the task, in the task's order, and the evaluator's version."""
     arrays, evaluator = {}, ""
-    for evaluation in evaluations_of(session, run.id, edition):
+    for evaluation in evaluations.stored(session, run.id, edition).values():
         arrays[evaluation.measure] = evaluation.scores
         evaluator = evaluation.evaluator
     keys = [each["key"] for each in edition.measures]
@@ -227,25 +227,10 @@ def topic_scores(
     if topic_id not in order:
         return ()
     place = order.index(topic_id)
-    found = {each.measure: float(each.scores[place]) for each in evaluations_of(session, run_id, edition)}
+    scored = evaluations.stored(session, run_id, edition)
+    found = {measure: float(each.scores[place]) for measure, each in scored.items()}
     columns = measure_columns([each["key"] for each in edition.measures])
     return tuple((column, found[column.key]) for column in columns if column.key in found)
-
-
-def evaluations_of(session: Session, run_id: int, edition: Edition) -> list[Evaluation]:
-    """A run's evaluations in an edition, with their per-topic scores."""
-    versions = {each["key"]: each["version"] for each in edition.measures}
-    rows = session.scalars(
-        select(Evaluation)
-        .where(
-            Evaluation.revision_id == edition.revision_id,
-            Evaluation.run_id == run_id,
-            Evaluation.dialect == edition.dialect,
-            Evaluation.measure.in_(versions),
-        )
-        .options(undefer(Evaluation.scores))
-    )
-    return [row for row in rows if row.measure_version == versions[row.measure]]
 
 
 def _provenance(run: Run, upload: Upload, evaluator: str) -> Provenance:

@@ -48,8 +48,11 @@ def site(tmp_path: Path, site_database: Database) -> Iterator[Site]:
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A fresh browser window that fails the test where a page logs an error or asks another origin."""
+def page(browser: Browser, site: Site) -> Iterator[Page]:
+    """A fresh browser window that fails the test where a page logs an error or asks another origin.
+
+    It asks for the site so as to be closed before it: a page still loading would log a lost connection.
+    """
     context = browser.new_context()
     context.set_default_timeout(15_000)
     opened = context.new_page()
