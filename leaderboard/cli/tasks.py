@@ -1,5 +1,6 @@
 """`leaderboard task`: tasks made and listed from the command line."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -73,6 +74,33 @@ def create(
                 tasks.publish(session, OPERATOR, slug, limit_s=settings.job_limit_s)
             shown = overviews.overview(session, OPERATOR, slug)
         click.echo("\n".join(_lines(shown)))
+
+
+@task.command()
+@click.argument("slug")
+@click.argument("account")
+@data_option
+def organiser(slug: str, account: str, data: Path | None) -> None:
+    """Let an account organise a task in the browser, such as one made from the command line."""
+    with opened(data) as (database, _):
+        with database.write() as session:
+            tasks.add_organiser(session, OPERATOR, slug, account)
+        click.echo(f"{account} organises {slug}.")
+
+
+@task.command()
+@click.argument("slug")
+@click.option("--opens", type=click.DateTime(), help="Takes runs from then on, UTC [no limit].")
+@click.option("--closes", type=click.DateTime(), help="Takes runs until then, UTC [no limit].")
+@data_option
+def dates(slug: str, opens: datetime | None, closes: datetime | None, data: Path | None) -> None:
+    """Set when a task takes runs; a blind or sealed one shows everything once it is closed."""
+    moments = [moment.replace(tzinfo=UTC) if moment else None for moment in (opens, closes)]
+    with opened(data) as (database, _):
+        with database.write() as session:
+            tasks.set_dates(session, OPERATOR, slug, *moments)
+        shown = [f"{moment:%Y-%m-%d %H:%M} UTC" if moment else "no limit" for moment in moments]
+        click.echo(f"{slug} takes runs from: {shown[0]}; until: {shown[1]}.")
 
 
 @task.command("list")

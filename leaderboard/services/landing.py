@@ -1,6 +1,7 @@
 """The site's front page: every task with who leads it."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import select
@@ -8,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, QrelsRevision, Run, Task, TopicSet
 from leaderboard.measures.grammar import parse
-from leaderboard.services import collections, overviews, policy
+from leaderboard.services import admission, collections, overviews, policy
 from leaderboard.services.boards import RANKED_KIND
 from leaderboard.services.overviews import TaskRow
 from leaderboard.services.policy import ALL_TOPICS, Viewer
@@ -68,6 +69,8 @@ class About:
     measures: tuple[Definition, ...]
     primary: str
     grade_names: dict[int, str]
+    opens_at: datetime | None
+    closes_at: datetime | None
     organises: bool
 
 
@@ -114,6 +117,7 @@ def about(session: Session, viewer: Viewer, slug: str) -> About:
     task, _ = policy.visible_task(session, viewer, slug)
     row = next(each for each in overviews.listing(session, viewer) if each.id == task.id)
     collection = collections.by_id(session, task.collection_id)
+    phase = admission.phase_of(session, task)
     return About(
         name=task.name,
         slug=task.slug,
@@ -128,6 +132,8 @@ def about(session: Session, viewer: Viewer, slug: str) -> About:
         measures=tuple(_definition(key) for key in task.measures),
         primary=task.primary_measure,
         grade_names={int(grade): str(name) for grade, name in task.grade_names.items()},
+        opens_at=phase.opens_at,
+        closes_at=phase.closes_at,
         organises=policy.organises(viewer, task.id),
     )
 

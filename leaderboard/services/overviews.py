@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Collection, Qrels, QrelsRevision, Run, Task, Topic, TopicSet
-from leaderboard.services import policy, qrels
+from leaderboard.services import admission, policy, qrels
 from leaderboard.services.policy import PUBLIC_TOPICS, Viewer
 from leaderboard.trec.packing import unpack_judgments
 
@@ -30,6 +30,8 @@ class TaskOverview:
     measures: tuple[str, ...]
     primary: str
     published_at: datetime | None
+    opens_at: datetime | None
+    closes_at: datetime | None
     topics: int
     public_topics: int | None
     revision: int | None
@@ -63,6 +65,7 @@ def overview(session: Session, viewer: Viewer, slug: str) -> TaskOverview:
     rows = session.execute(select(Topic.topic_id, Topic.excluded).where(Topic.task_id == task.id)).all()
     topic_ids = {row.topic_id for row in rows}
     revision = qrels.newest(session, task.id)
+    phase = admission.phase_of(session, task)
     judgments = unpack_judgments(revision.packed) if revision else {}
     public = session.scalar(
         select(TopicSet).where(TopicSet.task_id == task.id, TopicSet.name == PUBLIC_TOPICS)
@@ -83,6 +86,8 @@ def overview(session: Session, viewer: Viewer, slug: str) -> TaskOverview:
         measures=tuple(task.measures),
         primary=task.primary_measure,
         published_at=task.published_at,
+        opens_at=phase.opens_at,
+        closes_at=phase.closes_at,
         topics=len(topic_ids),
         public_topics=len(public.topics) if public is not None and public.topics is not None else None,
         revision=revision.number if revision else None,

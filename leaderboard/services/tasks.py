@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from sqlalchemy import delete, select
@@ -19,7 +20,7 @@ from leaderboard.db.tables import (
 )
 from leaderboard.errors import Conflict, Invalid, Problem
 from leaderboard.measures.grammar import parse, with_level
-from leaderboard.services import audit, collections, editions, policy, qrels
+from leaderboard.services import accounts, audit, collections, editions, policy, qrels
 from leaderboard.services.collections import PreparedDocuments
 from leaderboard.services.policy import ALL_TOPICS, PUBLIC_TOPICS, Viewer
 from leaderboard.services.qrels import PreparedQrels
@@ -180,6 +181,33 @@ def discard(session: Session, viewer: Viewer, slug: str) -> None:
         raise Conflict(f"{task.name} is published; only drafts can be discarded.")
     audit.record(session, viewer, "task.discard", f"task:{task.id}", slug=slug)
     session.execute(delete(Task).where(Task.id == task.id))
+
+
+def add_organiser(session: Session, viewer: Viewer, slug: str, account_name: str) -> None:
+    """Let another account organise the task too; raises NotFound for an unknown account."""
+    task, _ = policy.visible_task(session, viewer, slug)
+    policy.require_organiser(viewer, task)
+    account_id = accounts.find(session, account_name)
+    if session.get(TaskRole, (task.id, account_id, "organiser")) is None:
+        session.add(TaskRole(task_id=task.id, account_id=account_id, role="organiser"))
+        audit.record(session, viewer, "task.add_organiser", f"task:{task.id}", account=account_id)
+
+
+def set_dates(
+    session: Session, viewer: Viewer, slug: str, opens_at: datetime | None, closes_at: datetime | None
+) -> None:
+    """Set when the task takes runs; None is no limit. A blind or sealed task shows everything once closed.
+
+    Raises Invalid where it would close before it opens.
+    """
+    task, _ = policy.visible_task(session, viewer, slug)
+    policy.require_organiser(viewer, task)
+    if opens_at is not None and closes_at is not None and closes_at <= opens_at:
+        raise Invalid("The task would close before it opens; give a later closing time.")
+    for phase in session.scalars(select(Phase).where(Phase.task_id == task.id)):
+        phase.opens_at, phase.closes_at = opens_at, closes_at
+    opens, closes = (moment.isoformat() if moment else "" for moment in (opens_at, closes_at))
+    audit.record(session, viewer, "task.dates", f"task:{task.id}", opens=opens, closes=closes)
 
 
 def exclude_topic(session: Session, viewer: Viewer, slug: str, topic_id: str, reason: str) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -131,6 +132,35 @@ def discard(slug: str) -> ResponseReturnValue:
     with writing() as session:
         tasks.discard(session, asker, slug)
     return redirect(url_for("tasks.index"), 303)
+
+
+@blueprint.post("/tasks/<slug>/organise/dates")
+@rule(SIGNED_IN)
+def dates(slug: str) -> ResponseReturnValue:
+    """Set when the task takes runs, in UTC; an empty field is no limit."""
+    asker = viewer()
+    try:
+        opens, closes = _moment("opens"), _moment("closes")
+        with writing() as session:
+            tasks.set_dates(session, asker, slug, opens, closes)
+    except Invalid as error:
+        if wants_json():
+            raise
+        return _desk_page(slug, error), status_of(error)
+    return redirect(url_for("organise.show", slug=slug), 303)
+
+
+def _moment(field: str) -> datetime | None:
+    text = request.form.get(field, "").strip()
+    if not text:
+        return None
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+    except ValueError:
+        problem = Problem(
+            "must be a date and time.", "Write it like 2026-05-31T23:59.", field=field, value=text[:40]
+        )
+        raise Invalid("The dates cannot be read.", [problem]) from None
 
 
 @blueprint.post("/tasks/<slug>/organise/exclusions")

@@ -104,6 +104,22 @@ def test_a_revision_is_added_and_scored(task, tmp_path: Path) -> None:  # type: 
     assert "qrels revision 2" in task("board", "t").output
 
 
+def test_an_account_can_be_made_organiser_of_a_task(task) -> None:  # type: ignore[no-untyped-def]
+    """A task made from the command line gets an organiser for the browser; unknown names are said."""
+    task("account", "create", "Ada")
+    assert task("task", "organiser", "t", "ada").output == "ada organises t.\n"
+    assert "There is no account 'Bob'." in task("task", "organiser", "t", "Bob").stderr
+
+
+def test_dates_open_and_close_a_task(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """A task says its dates, and refuses to close before it opens."""
+    result = task("task", "dates", "t", "--closes", "2020-01-31T12:00:00")
+    assert result.output == "t takes runs from: no limit; until: 2020-01-31 12:00 UTC.\n"
+    wrong = task("task", "dates", "t", "--opens", "2020-02-01", "--closes", "2020-01-31")
+    assert (wrong.exit_code, wrong.stdout) == (1, "")
+    assert "close before it opens" in wrong.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -214,3 +214,19 @@ def test_a_topic_is_left_out_with_a_reason(site: Site) -> None:
     assert "Left out of the means 3 No relevant document is known." in pages.main(client.get(address))
     client.post(f"{address}/exclusions", data={"topic": "3", "reason": ""})
     assert "Left out" not in pages.main(client.get(address))
+
+
+def test_a_task_closes_at_its_date(site: Site) -> None:
+    """Dates set on the organise page are shown, hold for the teams, and bad ones are refused in words."""
+    organiser = site.browser("Olga")
+    address = "/tasks/robots/organise"
+    assert organiser.post(f"{address}/dates", data={"closes": "soon"}).status_code == 422
+    assert (
+        organiser.post(f"{address}/dates", data={"opens": "", "closes": "2020-01-31T12:00"}).status_code
+        == 303
+    )
+    assert 'value="2020-01-31T12:00"' in organiser.get(address).get_data(as_text=True)
+    assert "closed at 2020-01-31 12:00 UTC" in site.browser("Berta").get("/tasks/robots/submit").get_data(
+        as_text=True
+    )
+    assert "until" in site.browser().get("/tasks/robots/about").get_data(as_text=True)

@@ -67,6 +67,7 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/tasks/robots/organise/publish"): (401, 403, 403, 403, 403, 303),
     ("POST", "/tasks/robots/organise/discard"): (401, 403, 403, 403, 403, 409),
     ("POST", "/tasks/robots/organise/exclusions"): (401, 403, 403, 403, 403, 409),
+    ("POST", "/tasks/robots/organise/dates"): (401, 403, 403, 403, 403, 303),
     ("POST", "/tasks/robots/organise/qrels"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/organise/jobs/{job}"): (401, 403, 403, 403, 403, 303),
 }
@@ -78,6 +79,7 @@ DRAFTS = {
     ("POST", "/tasks/draft/organise/publish"): (401, 404, 404, 404, 404, 303),
     ("POST", "/tasks/draft/organise/discard"): (401, 404, 404, 404, 404, 303),
     ("POST", "/tasks/draft/organise/exclusions"): (401, 404, 404, 404, 404, 422),
+    ("POST", "/tasks/draft/organise/dates"): (401, 404, 404, 404, 404, 303),
     ("POST", "/tasks/draft/organise/qrels"): (401, 404, 404, 404, 404, 422),
     ("POST", "/tasks/draft/organise/jobs/{job}"): (401, 404, 404, 404, 404, 404),
 }
