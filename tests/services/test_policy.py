@@ -48,9 +48,9 @@ def _member(database: Database, team: str) -> Viewer:
     return Viewer(account_id=1, team_ids=frozenset({build.team(database, team)}))
 
 
-def _board(database: Database, viewer: Viewer = ANONYMOUS, **options: str) -> Board:
+def _board(database: Database, viewer: Viewer = ANONYMOUS, measure: str | None = None) -> Board:
     with database.read() as session:
-        return boards.board(session, viewer, "t", **options)
+        return boards.board(session, viewer, "t", measure)
 
 
 def _set_close(database: Database, *offsets: float | None) -> None:

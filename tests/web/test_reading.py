@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 from flask.testing import FlaskClient
-from sqlalchemy import event
 
 from leaderboard.db.engine import Database
 from leaderboard.services import tasks
@@ -19,7 +18,6 @@ from tests.conftest import ROOT
 from tests.web.pages import parsed
 
 GOOD = {"1": ["a", "c", "x"], "2": ["d", "a"], "3": ["x", "e", "f"]}
-MOST_STATEMENTS = 6
 PAGES = [
     "/",
     "/tasks/t",
@@ -137,30 +135,6 @@ def test_a_page_that_did_not_change_is_not_sent_again(client: FlaskClient) -> No
     first = client.get("/tasks/t")
     again = client.get("/tasks/t", headers={"If-None-Match": first.headers["ETag"]})
     assert (again.status_code, again.get_data()) == (304, b"")
-
-
-def test_a_board_takes_few_statements_however_many_runs(
-    database: Database, client: FlaskClient, tmp_path: Path
-) -> None:
-    """The number of SQL statements of a board does not grow with its runs."""
-    build.task(database, tmp_path, measures=("AP", "RR"))
-    counts = []
-    for upto in (2, 12):
-        for number in range(upto - 2, upto):
-            build.run(database, tmp_path, GOOD, f"run-{upto}-{number}")
-        build.drain(database)
-        statements: list[str] = []
-
-        def note(*arguments: object, kept: list[str] = statements) -> None:
-            if not str(arguments[2]).startswith(("BEGIN", "COMMIT", "ROLLBACK")):
-                kept.append(str(arguments[2]))
-
-        event.listen(database.engine, "before_cursor_execute", note)
-        assert client.get("/tasks/t").status_code == 200
-        event.remove(database.engine, "before_cursor_execute", note)
-        counts.append(len(statements))
-    assert counts[0] == counts[1]
-    assert counts[0] <= MOST_STATEMENTS
 
 
 @pytest.mark.usefixtures("filled")

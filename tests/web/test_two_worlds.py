@@ -5,9 +5,8 @@ visitor or another team's member can ask for, byte for byte, header for header.
 """
 
 import hashlib
-import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
@@ -16,26 +15,17 @@ from typing import Any
 
 import pytest
 from flask import Flask, Response
-from flask.testing import FlaskClient
-from sqlalchemy import select, update
+from sqlalchemy import select
 from werkzeug.routing import Rule
 from werkzeug.test import TestResponse
 
-from leaderboard.db.base import UtcDateTime
-from leaderboard.db.engine import Database
-from leaderboard.db.tables import QrelsRevision, Task, TopicSet, WebSession, metadata
+from leaderboard.db.tables import QrelsRevision
 from leaderboard.services import boards, jobs, landing, policy
-from leaderboard.services.admission import Wishes
-from leaderboard.settings import Settings
-from leaderboard.web import create_app, tables, uploads
+from leaderboard.web import tables, uploads
 from leaderboard.web.session import reading
-from tests import build
-from tests.services import people
-from tests.web.conftest import browser, enter
+from tests.web import twins
+from tests.web.twins import World
 
-TOPICS = tuple(str(number) for number in range(1, 11))
-DEEP = tuple(f"d{number:02}" for number in range(14))
-MEASURES = ("RR", "AP", "NumRel", "Judged@10")
 VIEWERS = (None, "Ann", "Stranger", "Olga")
 """A visitor, a team's member with runs of her own, an account without a team, another task's organiser."""
 
@@ -58,109 +48,16 @@ BOARD_STATES = (
 DOCUMENTS = ("d00", "d05", "d13", "only-a", "only-b", "nowhere")
 
 
-@dataclass(frozen=True)
-class World:
-    """One of the two sites."""
-
-    app: Flask
-    database: Database
-    moment: datetime
-
-    def browser(self, name: str | None) -> FlaskClient:
-        """A browser, signed in as the account of that name at the same moment in both worlds."""
-        client = browser(self.app)
-        if name is not None:
-            enter(self.database, client, name)
-            with self.database.write() as session:
-                session.execute(update(WebSession).values(created_at=self.moment, seen_at=self.moment))
-        return client
-
-
-def _judged(secret: str, public: Sequence[str], offset: int) -> dict[str, dict[str, int]]:
-    """Public topics alike in both worlds; the others otherwise, one of them judged in world a alone."""
-    alike = {topic: {"d01": 1, DEEP[offset]: 2, "d07": 0} for topic in public}
-    held_back = [topic for topic in TOPICS if topic not in public]
-    if secret == "a":
-        return {**alike, **{topic: {"d00": 1, "only-a": offset} for topic in held_back}}
-    other = {topic: {"d02": 2, "d03": 0, "only-b": offset} for topic in held_back[1:]}
-    return {**alike, **other, "77": {"d00": 1}}
-
-
-def _other_run(folder: Path, secret: str, public: Sequence[str]) -> Path:
-    """Another team's run: public topics alike; the others turned in world b, by tiny steps of score."""
-    lines = []
-    for topic in TOPICS:
-        turned = secret == "b" and topic not in public
-        step = 1e-12 if turned else 1.0
-        docnos = (*DEEP[7:], *DEEP[:7]) if turned else DEEP
-        lines += [f"{topic} Q0 {docno} 1 {1.0 - rank * step!r} tag\n" for rank, docno in enumerate(docnos)]
-    path = folder / "other.txt"
-    path.write_text("".join(lines))
-    return path
-
-
-def _fill(database: Database, folder: Path, secret: str) -> None:
-    """Three tasks with runs of two teams under two revisions, and what only one world has at the end."""
-    accounts = {name: people.account(database, name) for name in ("Ann", "Bob", "Stranger", "Zed")}
-    olga = people.account(database, "Olga", is_organiser=True)
-    people.team(database, "Owls", accounts["Ann"])
-    people.team(database, "Bears", accounts["Bob"])
-    for slug in ("blind", "sealed"):
-        _held_back_task(database, folder, slug, secret)
-    build.task(database, folder, "open", measures=("RR",), viewer=people.viewer(database, olga))
-    build.run(database, folder, {"1": ["a"]}, "shown", slug="open", team_name="Owls")
-    if secret == "b":
-        path = _other_run(folder, "a", ())
-        build.submit(database, path, "sealed", team_name="Bears", wishes=Wishes("extra"))
-        build.submit(database, build.run_file(folder, {"99": ["a"]}, "bad"), "sealed", team_name="Bears")
-        people.team(database, "Wolves", accounts["Zed"])
-        build.task(database, folder, "draft")
-        with database.write() as session:
-            session.execute(update(Task).where(Task.slug == "draft").values(published_at=None))
-    build.drain(database)
-
-
-def _held_back_task(database: Database, folder: Path, slug: str, secret: str) -> None:
-    build.task(
-        database, folder, slug, judgments=None, topics=TOPICS, measures=MEASURES, visibility=slug, name=slug
-    )
-    with database.read() as session:
-        public = list(session.scalar(select(TopicSet.topics).where(TopicSet.name == "public")) or ())
-    public = public if slug == "blind" else []
-    build.revise(database, folder, _judged(secret, public, 4), slug)
-    own = {topic: list(DEEP[1:]) for topic in TOPICS[1:]}
-    build.run(database, folder, own, "own", slug=slug, team_name="Owls")
-    name = "other" if slug == "blind" else f"other-{secret}"
-    path = _other_run(folder, secret, public)
-    build.submit(database, path, slug, team_name="Bears", wishes=Wishes(name))
-    build.drain(database)
-    build.revise(database, folder, _judged(secret, public, 5), slug)
-    build.drain(database)
-
-
-def _stop_the_clock(database: Database, moment: datetime) -> None:
-    with database.write() as session:
-        for table in metadata.sorted_tables:
-            for column in table.columns:
-                if isinstance(column.type, UtcDateTime) and not column.primary_key:
-                    session.execute(update(table).where(column.is_not(None)).values({column.name: moment}))
-
-
 @pytest.fixture(scope="module")
 def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, World]]:
     """Two worlds with the same clock and ids, built once."""
     moment = datetime.now(UTC).replace(microsecond=0)
-    found = []
-    for secret in ("a", "b"):
-        folder = tmp_path_factory.mktemp(f"world-{secret}")
-        path = shutil.copyfile(sqlite_template, folder / "world.sqlite3")
-        database = Database(f"sqlite:///{path}")
-        _fill(database, folder, secret)
-        _stop_the_clock(database, moment)
-        settings = Settings(data=folder, database_url=f"sqlite:///{path}")
-        found.append(World(create_app(settings, database), database, moment))
-    yield found[0], found[1]
-    for world in found:
+    one, other = (
+        twins.build(sqlite_template, tmp_path_factory.mktemp(f"world-{secret}"), secret, moment)
+        for secret in ("a", "b")
+    )
+    yield one, other
+    for world in (one, other):
         world.database.dispose()
 
 
@@ -261,7 +158,7 @@ def test_the_worlds_do_differ(worlds: tuple[World, World]) -> None:
 Patch = Callable[[pytest.MonkeyPatch], None]
 
 
-def _wider_sight(**changes: object) -> Patch:
+def _wider_sight(**changes: Any) -> Patch:
     real = policy.sight
 
     def plant(monkeypatch: pytest.MonkeyPatch) -> None:

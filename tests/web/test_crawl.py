@@ -1,0 +1,116 @@
+"""Following every link as different people: nothing is broken, and every page met is well formed."""
+
+from collections.abc import Iterator
+from urllib.parse import urldefrag, urljoin
+
+import pytest
+from bs4 import BeautifulSoup
+from bs4.element import Tag
+from flask.testing import FlaskClient
+from sqlalchemy import update
+
+from leaderboard.db.tables import Job
+from tests import build
+from tests.web.conftest import Site
+
+START = "/"
+MOST_PAGES = 400
+NARROW = 3
+"""Columns that fit any screen."""
+
+
+def _crawl(client: FlaskClient) -> Iterator[tuple[str, BeautifulSoup]]:
+    """Every page that can be reached by links from the front page, each once."""
+    seen, waiting = {START}, [START]
+    while waiting:
+        address = waiting.pop()
+        with client.get(address, follow_redirects=True) as response:
+            assert response.status_code == 200, address
+            if response.mimetype != "text/html":
+                continue
+            page = BeautifulSoup(response.get_data(as_text=True), "html.parser")
+        yield address, page
+        fresh = {link for link in _links(page, address) if link not in seen}
+        seen |= fresh
+        waiting += sorted(fresh)
+        assert len(seen) < MOST_PAGES, "the site goes on for ever"
+
+
+def _links(page: BeautifulSoup, address: str) -> set[str]:
+    """What a page links to on this site, and that anchors lead to something."""
+    found = set()
+    for tag in page.find_all(["a", "link"], href=True):
+        target, anchor = urldefrag(urljoin(address, str(tag["href"])))
+        if anchor and target == urldefrag(address)[0]:
+            assert page.find(id=anchor) is not None, (address, anchor)
+        if target.startswith("/"):
+            found.add(target)
+    return found
+
+
+def _faults(page: BeautifulSoup) -> Iterator[str]:
+    """What is wrong with a page for somebody who hears it or works by keyboard."""
+    if page.html is None or page.html.get("lang") != "en":
+        yield "no language"
+    if len(page.find_all("h1")) != 1 or len(page.find_all("main")) != 1:
+        yield "not one heading and one main part"
+    if page.title is None or not page.title.get_text(strip=True).removesuffix("· Leaderboard").strip():
+        yield "no title"
+    ids = [str(tag["id"]) for tag in page.find_all(id=True)]
+    yield from (f"id {each} twice" for each in sorted({each for each in ids if ids.count(each) > 1}))
+    for name in ("aria-labelledby", "aria-describedby", "for"):
+        for tag in page.select(f"[{name}]"):
+            yield from (f"{name} {each} leads nowhere" for each in str(tag[name]).split() if each not in ids)
+    yield from (f"{tag.name} without text" for tag in page.find_all(["a", "button"]) if not _text(tag))
+    yield from (
+        f"field {tag.get('name')} without label"
+        for tag in page.select("input, select, textarea")
+        if _bare(page, tag)
+    )
+    for table in page.find_all("table"):
+        yield from _table_faults(table)
+    if page.find_all(["style", "iframe", "object"]) or page.find_all(style=True):
+        yield "inline style or embedded content"
+    yield from ("inline script" for tag in page.find_all("script") if not tag.get("src"))
+
+
+def _text(tag: Tag) -> str:
+    return tag.get_text(strip=True) or str(tag.get("aria-label", ""))
+
+
+def _bare(page: BeautifulSoup, field: Tag) -> bool:
+    if field.get("type") in ("hidden", "submit") or field.has_attr("hidden") or field.get("aria-label"):
+        return False
+    return (
+        page.find("label", attrs={"for": str(field.get("id"))}) is None and field.find_parent("label") is None
+    )
+
+
+def _table_faults(table: Tag) -> Iterator[str]:
+    caption = table.find("caption")
+    if caption is None or not caption.get_text(strip=True):
+        yield "table without caption"
+    yield from (
+        "head without scope" for head in table.find_all("th") if head.get("scope") not in ("row", "col")
+    )
+    columns = len(table.select("thead th"))
+    for row in table.select("tbody tr"):
+        cells = sum(int(str(cell.get("colspan", "1"))) for cell in row.find_all(["td", "th"]))
+        if cells != columns:
+            yield f"a row of {cells} cells under {columns} heads"
+    if columns > NARROW and table.find_parent(attrs={"role": "region"}) is None:
+        yield "wide table that cannot be scrolled"
+
+
+@pytest.mark.parametrize("name", [None, "Nina", "Berta", "Olga"])
+def test_every_link_leads_somewhere_and_every_page_is_well_formed(site: Site, name: str | None) -> None:
+    """Visitor, account, member and organiser reach many pages, none broken, none with a fault."""
+    with site.database.write() as session:
+        session.execute(update(Job).values(state="queued"))
+    build.drain(site.database)
+    faults, count = [], 0
+    for address, page in _crawl(site.browser(name)):
+        count += 1
+        faults += [f"{address}: {fault}" for fault in _faults(page)]
+    assert faults == []
+    assert count > 15
