@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import (
@@ -309,10 +309,13 @@ def _rows(
     edition: Edition | None,
     measures: tuple[MeasureColumn, ...],
 ) -> list[Row]:
-    shown_runs = select(Run.id, Run.name, Run.team_id, Run.kind, Run.order_differs, Run.created_at)
-    runs = list(session.execute(shown_runs.where(Run.task_id == task.id, Run.withdrawn_at.is_(None))))
-    if edition is not None and edition.shown_to is not None:
-        runs = [run for run in runs if run.created_at <= edition.shown_to]
+    ended = edition.shown_to if edition is not None else None
+    there: ColumnElement[bool] = Run.withdrawn_at.is_(None)
+    if ended is not None:
+        # A past edition stays as it was shown: with runs withdrawn since, without runs sent since.
+        there = or_(there, Run.withdrawn_at > ended) & (Run.created_at <= ended)
+    shown_runs = select(Run.id, Run.name, Run.team_id, Run.kind, Run.order_differs)
+    runs = list(session.execute(shown_runs.where(Run.task_id == task.id, there)))
     if not sight.means:
         runs = [run for run in runs if policy.owns(viewer, run.team_id)]
     scores = means(session, edition, sight.topic_set) if edition is not None and sight.means else {}

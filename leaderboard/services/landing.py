@@ -32,13 +32,15 @@ class LandingRow:
     """A task on the front page; revision and leader are None where there are no scores to show."""
 
     task: TaskRow
+    is_open: bool
+    """Whether everything of it is shown: an open task, or a closed one."""
     revision: int | None
     leader: Leader | None
 
     @property
     def runs(self) -> int | None:
         """How many runs there are; None in a sealed task, where this is held back too."""
-        return None if self.task.visibility == "sealed" else self.task.runs
+        return self.task.runs if self.is_open or self.task.visibility == "blind" else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +77,12 @@ class About:
 
 
 def landing(session: Session, viewer: Viewer) -> tuple[LandingRow, ...]:
-    """All tasks the viewer may know of; three statements however many there are."""
+    """All tasks the viewer may know of; three statements, and one more for each that is blind or sealed."""
     rows = overviews.listing(session, viewer)
-    shown = {row.id for row in rows if row.visibility == "open"}
+    shown = {row.id for row in rows if row.visibility == "open" or policy.is_closed(session, row.id)}
     revisions = _revisions(session, shown)
     leaders = _leaders(session, shown)
-    return tuple(LandingRow(row, revisions.get(row.id), leaders.get(row.id)) for row in rows)
+    return tuple(LandingRow(row, row.id in shown, revisions.get(row.id), leaders.get(row.id)) for row in rows)
 
 
 def as_json(rows: tuple[LandingRow, ...]) -> dict[str, Any]:

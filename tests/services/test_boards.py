@@ -8,7 +8,7 @@ import pytest
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Phase, Task, TaskRole
 from leaderboard.errors import NotFound, UnknownMeasure
-from leaderboard.services import accounts, boards, policy, rankings, runs, topics, uploads
+from leaderboard.services import accounts, boards, landing, policy, rankings, runs, topics, uploads
 from leaderboard.services.admission import Wishes
 from leaderboard.services.boards import Board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
@@ -97,6 +97,10 @@ def test_an_earlier_edition_stays_as_it_was(database: Database, tmp_path: Path) 
     old = _board(database, edition=1)
     assert (old.rows, old.basis and old.basis.is_current) == (before.rows, False)
     assert _board(database).rows[0].scores == {"RR": 1.0}
+    with database.write() as session:
+        uploads.withdraw(session, OPERATOR, 1, "found to be wrong since")
+    assert _board(database, edition=1).rows == old.rows
+    assert [row.run for row in _board(database).rows] == ["later"]
     with pytest.raises(NotFound, match="no edition 9"):
         _board(database, edition=9)
 
@@ -181,6 +185,9 @@ def test_a_sealed_task_shows_a_team_that_its_run_is_valid(database: Database, tm
             runs.run_page(session, member, 2)
         assert runs.run_page(session, member, 1).measures == ()
     _close(database)
+    with database.read() as session:
+        (front,) = landing.landing(session, ANONYMOUS)
+    assert (front.runs, front.leader and front.leader.run) == (2, "run-One")
     opened = _board(database)
     assert opened.basis is not None
     assert (len(opened.rows), opened.basis.topics, opened.rows[0].rank) == (2, 10, 1)
