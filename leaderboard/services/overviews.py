@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Collection, Qrels, QrelsRevision, Run, Task, Topic, TopicSet
+from leaderboard.db.tables import Collection, Qrels, Run, Task, Topic, TopicSet
 from leaderboard.services import admission, policy, qrels
 from leaderboard.services.policy import PUBLIC_TOPICS, Viewer
 from leaderboard.trec.packing import unpack_judgments
@@ -118,16 +118,4 @@ def listing(session: Session, viewer: Viewer) -> tuple[TaskRow, ...]:
     )
     return tuple(
         TaskRow(*row) for row in rows if row.published_at is not None or policy.organises(viewer, row.id)
-    )
-
-
-def revisions(session: Session, task_id: int) -> list[QrelsRevision]:
-    """All revisions of the task's main qrels, newest first."""
-    return list(
-        session.scalars(
-            select(QrelsRevision)
-            .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
-            .where(Qrels.task_id == task_id, Qrels.name == qrels.MAIN)
-            .order_by(QrelsRevision.number.desc())
-        )
     )

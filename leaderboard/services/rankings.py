@@ -12,6 +12,7 @@ from leaderboard.services import boards, collections, policy, topics
 from leaderboard.services.boards import Basis, MeasureColumn
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs import topic_scores
+from leaderboard.services.topics import JudgedDocument
 from leaderboard.trec.align import order
 from leaderboard.trec.packing import read_index, unpack_topic
 from leaderboard.trec.runs import Ranking
@@ -29,15 +30,6 @@ class RankedDocument:
     grade: int | None
     title: str
     snippet: str
-
-
-@dataclass(frozen=True, slots=True)
-class MissedDocument:
-    """A relevant document the ranking does not have."""
-
-    docno: str
-    grade: int
-    title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +52,7 @@ class RankingPage:
     level: int
     total: int
     rows: tuple[RankedDocument, ...]
-    missed: tuple[MissedDocument, ...]
+    missed: tuple[JudgedDocument, ...]
     previous: str | None
     following: str | None
     sight: Sight
@@ -261,13 +253,13 @@ def snippet(text: str) -> str:
 
 def _missed(
     session: Session, task: Task, retrieved: set[str], grades: dict[str, int]
-) -> tuple[MissedDocument, ...]:
+) -> tuple[JudgedDocument, ...]:
     missed = [
         (docno, grade) for docno, grade in grades.items() if grade >= task.level and docno not in retrieved
     ]
     texts = collections.texts(session, task.collection_id, [docno for docno, _ in missed])
     found = [
-        MissedDocument(docno, grade, texts[docno].title if docno in texts else "") for docno, grade in missed
+        JudgedDocument(docno, grade, texts[docno].title if docno in texts else "") for docno, grade in missed
     ]
     return tuple(sorted(found, key=lambda each: (-each.grade, each.docno)))
 

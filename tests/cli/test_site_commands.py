@@ -144,6 +144,18 @@ def test_an_account_is_made_with_a_link(run) -> None:  # type: ignore[no-untyped
     assert "http://127.0.0.1:8000/sign-in/" in result.output
 
 
+def test_a_lost_link_or_password_is_mended(run) -> None:  # type: ignore[no-untyped-def]
+    """`account link` makes a fresh link, `account password` asks for a new password and checks its rules."""
+    run("account", "create", "Ada")
+    assert "/sign-in/" in run("account", "link", "ada").output
+    assert "There is no account 'Bob'." in run("account", "link", "Bob").stderr
+    words = "rivers and seven hills"
+    changed = CliRunner().invoke(main, ["account", "password", "Ada"], input=f"{words}\n{words}\n")
+    assert "The password of Ada was changed." in changed.output
+    short = CliRunner().invoke(main, ["account", "password", "Ada"], input="short\nshort\n")
+    assert short.exit_code == 1
+
+
 def test_a_collection_with_documents_is_stored(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     """Documents are counted and listed."""
     path = tmp_path / "corpus.jsonl"
