@@ -192,7 +192,9 @@ def _missing_topics(run: Run, rules: Rules) -> Iterator[Problem]:
 
 
 def _unjudged_topics(run: Run, rules: Rules) -> Iterator[Problem]:
-    unjudged = [topic for topic in run.rankings if topic not in rules.judged]
+    judged = set(rules.judged)
+    asked = run.rankings if rules.topics is None else run.rankings.keys() & set(rules.topics)
+    unjudged = [topic for topic in run.rankings if topic in asked and topic not in judged]
     if rules.judged and unjudged:
         yield Problem(f"There are no judgments for {_topics(unjudged)}.", "They do not count in the means.")
 

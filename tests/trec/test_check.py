@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from pathlib import Path
 
 import pytest
 
@@ -217,3 +218,13 @@ def test_digest_depends_on_the_order_alone(written: Written) -> None:
     assert digest("1 Q0 a 1 1 t\n1 Q0 b 2 1 t\n") == digest("1 Q0 b 1 2 t\n1 Q0 a 2 1 t\n")
     assert digest(GOOD) != digest("1 Q0 a 1 1 t\n1 Q0 b 2 2 t\n2 Q0 a 1 7 t\n")
     assert digest("1 Q0 ab 1 1 t\n") != digest("1 Q0 a 1 1 t\n1 Q0 b 2 0 t\n")
+
+
+def test_a_topic_the_task_does_not_have_is_not_also_called_unjudged(tmp_path: Path) -> None:
+    """An unknown topic is one problem, not a problem and a warning."""
+    path = tmp_path / "run"
+    path.write_text("1 Q0 a 1 2 t\n2 Q0 a 1 2 t\n9 Q0 a 1 2 t\n")
+    _, report = read_and_check(path, Rules(topics=("1", "2"), judged=("1",)))
+    assert [problem.value for problem in report.problems] == ["9"]
+    said = [str(warning) for warning in report.warnings if "no judgments" in str(warning)]
+    assert said == ["There are no judgments for 1 topic (2). They do not count in the means."]
