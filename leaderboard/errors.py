@@ -52,6 +52,10 @@ class UnknownMeasure(Invalid):
     """No measure of that name, or a parameter it does not take or that is out of range."""
 
 
+class MissingInput(Invalid):
+    """A measure needs something the judgments or the caller do not have."""
+
+
 class NotFound(LeaderboardError):
     """There is no such thing, or the viewer may not know of it."""
 

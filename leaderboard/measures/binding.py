@@ -1,14 +1,18 @@
 """A measure together with its parameters' values."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
 
-from leaderboard.errors import UnknownMeasure
+from leaderboard.errors import MissingInput, UnknownMeasure
 from leaderboard.measures.judged import FloatArray, Judged
-from leaderboard.measures.record import Measure, Parameter, Value, number_text
+from leaderboard.measures.record import JUDGED_ONLY, Measure, Parameter, Value, value_text
+
+LEAST_SCORE = 1e-5
+"""What a geometric mean takes for smaller scores, as trec_eval does: one 0 would make it 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,25 +36,45 @@ class BoundMeasure:
             if value is None or value == each.default:
                 continue
             if each.at:
-                at = f"@{number_text(value)}"
+                at = f"@{value_text(value)}"
             else:
-                inner.append(f"{each.name}={number_text(value)}")
+                inner.append(f"{each.name}={value_text(value)}")
         return f"{self.measure.name}{'(' + ','.join(inner) + ')' if inner else ''}{at}"
 
     def compute(self, judged: Judged) -> FloatArray:
-        """The score of every topic, float64 (topics,), in the order of the judgments' topics."""
-        return self.measure.compute(judged, **self.params)
+        """The score of every topic, float64 (topics,), in the order of the judgments' topics.
 
-    def aggregate(self, scores: FloatArray) -> float:
-        """The mean of the scores (the sum, for counts), added one after the other in topic order.
-
-        Raises ValueError where there is no score at all.
+        Strings for a measure that is text. Raises MissingInput where the measure needs what the
+        judgments do not have.
         """
-        if not len(scores):
+        scores: FloatArray = self.measure.compute(self._seen(judged), **self._arguments)
+        return scores
+
+    def parts(self, judged: Judged) -> FloatArray | None:
+        """What the aggregate is made of where scores alone do not tell, float64 (k, topics), else None."""
+        if self.measure.parts is None:
+            return None
+        return self.measure.parts(self._seen(judged), **self._arguments)
+
+    def aggregate(self, scores: FloatArray, parts: FloatArray | None = None) -> float:
+        """The one number for all topics, added up one topic after the other in their order.
+
+        parts: what `parts` gave for the same topics, where the measure has any. Raises ValueError
+        where there is no topic, or no such number.
+        """
+        if not len(scores) or self.measure.aggregate == "none":
             raise ValueError(f"{self.key} has no topics to take a mean over")
-        # cumsum adds in order; np.sum pairs up and Python's sum compensates, either moves the last bit.
-        total = float(np.cumsum(scores)[-1])
-        return total if self.measure.aggregate == "sum" else total / len(scores)
+        return _AGGREGATES[self.measure.aggregate](self, scores, parts)
+
+    @property
+    def _arguments(self) -> dict[str, Value | None]:
+        return {name: value for name, value in self.params.items() if name != JUDGED_ONLY.name}
+
+    def _seen(self, judged: Judged) -> Judged:
+        for need in sorted(self.measure.needs - {"graded"}):
+            if _INPUTS[need](judged) is None:
+                raise MissingInput(f"{self.key} needs {_NEEDED[need]}.", need=need)
+        return judged.condensed if self.params.get(JUDGED_ONLY.name) else judged
 
     def __str__(self) -> str:
         """The canonical name."""
@@ -107,7 +131,70 @@ def out_of_range(measure: Measure, parameter: Parameter, text: str) -> UnknownMe
 
 
 def _checked(measure: Measure, parameter: Parameter, value: Value) -> Value:
-    whole = parameter.kind == "number" or isinstance(value, int)
-    if not whole or not parameter.low <= value <= parameter.high:
-        raise out_of_range(measure, parameter, number_text(value))
+    if not _is_allowed(parameter, value):
+        raise out_of_range(measure, parameter, value_text(value))
     return value
+
+
+def _is_allowed(parameter: Parameter, value: Value) -> bool:
+    if parameter.kind in ("boolean", "choice"):
+        return isinstance(value, bool) if parameter.kind == "boolean" else value in parameter.choices
+    if parameter.kind == "gains":
+        return isinstance(value, tuple) and all(parameter.low <= gain <= parameter.high for _, gain in value)
+    if isinstance(value, bool | str | tuple) or (parameter.kind == "integer" and isinstance(value, float)):
+        return False
+    return parameter.low <= value <= parameter.high
+
+
+def _mean(_: BoundMeasure, scores: FloatArray, __: FloatArray | None) -> float:
+    return _total(scores) / len(scores)
+
+
+def _geometric(_: BoundMeasure, scores: FloatArray, __: FloatArray | None) -> float:
+    # math.log and not np.log: the same bits on every processor.
+    logs = np.array([math.log(max(score, LEAST_SCORE)) for score in scores.tolist()])
+    return math.exp(_total(logs) / len(scores))
+
+
+def _micro(bound: BoundMeasure, _: FloatArray, parts: FloatArray | None) -> float:
+    numerators, divisors = _parts(bound, parts)
+    total = _total(divisors)
+    return _total(numerators) / total if total else bound.measure.undefined
+
+
+def _from_means(bound: BoundMeasure, scores: FloatArray, parts: FloatArray | None) -> float:
+    assert bound.measure.combine is not None, f"{bound.key} combines nothing"
+    means = [_total(part) / len(scores) for part in _parts(bound, parts)]
+    return bound.measure.combine(*means, **bound._arguments)
+
+
+def _parts(bound: BoundMeasure, parts: FloatArray | None) -> FloatArray:
+    if parts is None:
+        raise ValueError(f"{bound.key} needs its parts to be aggregated")
+    return parts
+
+
+def _total(values: FloatArray) -> float:
+    # cumsum adds in order; np.sum pairs up and Python's sum compensates, either moves the last bit.
+    return float(np.cumsum(values)[-1])
+
+
+_AGGREGATES: dict[str, Callable[[BoundMeasure, FloatArray, FloatArray | None], float]] = {
+    "mean": _mean,
+    "sum": lambda _, scores, __: _total(scores),
+    "geometric": _geometric,
+    "micro": _micro,
+    "from means": _from_means,
+}
+_INPUTS: dict[str, Callable[[Judged], object]] = {
+    "subtopics": lambda judged: judged.judgments.subtopics,
+    "preferences": lambda judged: judged.judgments.preferences,
+    "collection size": lambda judged: judged.judgments.collection_size,
+    "documents": lambda judged: judged.dissimilarity,
+}
+_NEEDED = {
+    "subtopics": "judgments of subtopics: qrels whose second column is the subtopic",
+    "preferences": "preference judgments: which of two documents is the better one",
+    "collection size": "the number of documents in the collection",
+    "documents": "the documents' text, or a file of their dissimilarities",
+}

@@ -22,17 +22,9 @@ def bpref(judged: Judged, *, rel: int = 1) -> FloatArray:
     least = np.minimum(judged.judgments.nonrelevant(rel), total)
     relevant = judged.grade >= rel
     topic = judged.topic[relevant]
-    above = _nonrelevant_above(judged, rel)[relevant]
+    above = judged.above((judged.grade >= 0) & (judged.grade < rel))[relevant]
     lost = ratio(np.minimum(above, total[topic]), least[topic])
     return ratio(judged.totals(topic, 1.0 - lost), total)
-
-
-def _nonrelevant_above(judged: Judged, rel: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """How many judged non-relevant documents of the topic rank above each hit, (hits,)."""
-    nonrelevant = (judged.grade >= 0) & (judged.grade < rel)
-    before = np.concatenate(([0], np.cumsum(nonrelevant, dtype=np.int64)))
-    starts = np.searchsorted(judged.topic, np.arange(len(judged.judgments)))
-    return before[:-1] - before[starts[judged.topic]]
 
 
 BPREF = Measure(

@@ -5,6 +5,7 @@
 """
 
 import re
+from collections.abc import Callable
 from difflib import get_close_matches
 
 from leaderboard.errors import UnknownMeasure
@@ -17,10 +18,11 @@ __all__ = ["BoundMeasure", "parse", "with_level"]
 
 _WHOLE = re.compile(r"(?P<name>\w+)(?:\((?P<inner>[^()]*)\))?(?:@(?P<at>[^()@]*))?", re.ASCII)
 _PAIR = re.compile(r"\s*(?P<key>\w+)\s*=\s*(?P<value>[^=]*?)\s*", re.ASCII)
-_KINDS = {
-    "integer": re.compile(r"[+-]?\d{1,18}", re.ASCII),
-    "number": re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.ASCII),
-}
+_COMMA = re.compile(r",(?![^{]*\})")
+"""A comma that is not between braces."""
+_GAIN = re.compile(r"\s*(?P<grade>-?\d{1,9})\s*:\s*(?P<gain>[^:\s]+)\s*", re.ASCII)
+_INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.ASCII)
 
 
 def parse(text: str) -> BoundMeasure:
@@ -45,7 +47,7 @@ def parse(text: str) -> BoundMeasure:
 
 
 def _given(measure: Measure, inner: str | None, at: str | None) -> dict[str, Value]:
-    pairs = [_pair(measure, each) for each in inner.split(",")] if inner and inner.strip() else []
+    pairs = [_pair(measure, each) for each in _COMMA.split(inner)] if inner and inner.strip() else []
     if at is not None:
         pairs.append((_at_name(measure), at.strip()))
     given: dict[str, Value] = {}
@@ -72,9 +74,32 @@ def _at_name(measure: Measure) -> str:
 
 def _value(measure: Measure, key: str, text: str) -> Value:
     parameter = parameter_of(measure, key)
-    if not _KINDS[parameter.kind].fullmatch(text):
+    value = _READERS[parameter.kind](text)
+    if value is None:
         raise out_of_range(measure, parameter, _quoted(text))
-    return int(text) if parameter.kind == "integer" else float(text)
+    return value
+
+
+def _gains(text: str) -> Value | None:
+    """{grade:gain,...} as pairs ascending by grade, None for anything else."""
+    if not (text.startswith("{") and text.endswith("}")):
+        return None
+    pairs: dict[int, float] = {}
+    for each in text[1:-1].split(","):
+        match = _GAIN.fullmatch(each)
+        if match is None or not _NUMBER.fullmatch(match["gain"]) or int(match["grade"]) in pairs:
+            return None
+        pairs[int(match["grade"])] = float(match["gain"])
+    return tuple(sorted(pairs.items()))
+
+
+_READERS: dict[str, Callable[[str], Value | None]] = {
+    "integer": lambda text: int(text) if _INTEGER.fullmatch(text) else None,
+    "number": lambda text: float(text) if _NUMBER.fullmatch(text) else None,
+    "boolean": lambda text: {"True": True, "False": False}.get(text),
+    "choice": lambda text: text.strip("'\""),
+    "gains": _gains,
+}
 
 
 def _nearest(text: str, name: str) -> str:

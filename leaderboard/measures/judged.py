@@ -42,16 +42,47 @@ def positions(starts: IntArray, topic: IntArray) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
+class Subtopics:
+    """Which judged documents are relevant to which subtopics.
+
+    document: (rows,) index into Judgments.grades; subtopic: (rows,) 0-based within its topic; grade:
+    (rows,); ascending by document, then subtopic. count: (topics,) subtopics a topic has judgments of.
+    """
+
+    document: IntArray
+    subtopic: IntArray
+    grade: IntArray
+    count: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Preferences:
+    """Pairs of judged documents of one topic of which the first was preferred.
+
+    better, worse: (pairs,) indices into Judgments.grades, ascending by topic; weight: (pairs,) how
+    often or how strongly.
+    """
+
+    better: IntArray
+    worse: IntArray
+    weight: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
 class Judgments:
     """The judgments of one qrels revision, without docnos.
 
-    topics: ids in byte order; grades: (judgments,) every topic's grades in descending order, one
-    topic after the other; starts: (topics + 1,) where each topic's grades begin, and their end.
+    topics: ids in byte order; grades: (documents,) the grade of every judged document, one topic
+    after the other; starts: (topics + 1,) where each topic's documents begin, and their end.
+    The other inputs are None where the revision or the caller has none of them.
     """
 
     topics: tuple[str, ...]
     grades: IntArray
     starts: IntArray
+    subtopics: Subtopics | None = None
+    preferences: Preferences | None = None
+    collection_size: int | None = None
     _kept: dict[object, NDArray[Any]] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
@@ -60,37 +91,43 @@ class Judgments:
 
     @cached_property
     def topic(self) -> IntArray:
-        """The topic's index of every grade, (judgments,)."""
+        """The topic's index of every judged document, (documents,)."""
         return np.repeat(np.arange(len(self.topics), dtype=np.int64), np.diff(self.starts))
+
+    @cached_property
+    def descending(self) -> IntArray:
+        """The grades of every topic in descending order, one topic after the other, (documents,)."""
+        return self.grades[np.lexsort((-self.grades, self.topic))]
 
     def relevant(self, level: int) -> IntArray:
         """How many documents of each topic have a grade of at least level, (topics,)."""
-        return self._keep(("relevant", level), lambda: self._count(self.grades >= level))
+        return self.keep(("relevant", level), lambda: self.count(self.grades >= level))
 
     def nonrelevant(self, level: int) -> IntArray:
         """How many documents of each topic have a grade from 0 up to below level, (topics,)."""
-        return self._keep(
-            ("nonrelevant", level), lambda: self._count((self.grades >= 0) & (self.grades < level))
+        return self.keep(
+            ("nonrelevant", level), lambda: self.count((self.grades >= 0) & (self.grades < level))
         )
 
     def ideal_dcg(self, cutoff: int | None) -> FloatArray:
         """The largest discounted gain the top cutoff ranks (None: all) of each topic can have."""
-        return self._keep(("ideal", cutoff), lambda: self._ideal(cutoff))
+        return self.keep(("ideal", cutoff), lambda: self._ideal(cutoff))
 
-    def _count(self, wanted: NDArray[np.bool_]) -> IntArray:
+    def count(self, wanted: NDArray[np.bool_]) -> IntArray:
+        """How many of the documents each topic has for which wanted, (documents,), is true, (topics,)."""
         return np.bincount(self.topic[wanted], minlength=len(self))
 
-    def _ideal(self, cutoff: int | None) -> FloatArray:
-        rank = positions(self.starts, self.topic)
-        wanted = self.grades > 0 if cutoff is None else (self.grades > 0) & (rank <= cutoff)
-        topic, rank, gain = self.topic[wanted], rank[wanted], self.grades[wanted]
-        return sums(topic, gain / log2_discounts(rank), len(self))
-
-    def _keep(self, key: object, make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
-        # Many runs are scored under one revision: each count is made once.
+    def keep(self, key: object, make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+        """What make gives, made once for a key: many runs are scored under one revision."""
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]
+
+    def _ideal(self, cutoff: int | None) -> FloatArray:
+        rank = positions(self.starts, self.topic)
+        wanted = self.descending > 0 if cutoff is None else (self.descending > 0) & (rank <= cutoff)
+        topic, rank, gain = self.topic[wanted], rank[wanted], self.descending[wanted]
+        return sums(topic, gain / log2_discounts(rank), len(self))
 
 
 class Relevant(NamedTuple):
@@ -105,25 +142,41 @@ class Relevant(NamedTuple):
 class Judged:
     """One run as the judgments see it: only its documents that are in the qrels.
 
-    topic, rank, grade: (hits,) index into judgments.topics, 1-based rank, and grade (negative ones
-    too), ascending by topic, then rank. retrieved: (topics,) length of each ranking, 0 where the
-    run misses the topic.
+    topic, rank, document: (hits,) index into judgments.topics, 1-based rank, and index into
+    judgments.grades, ascending by topic, then rank; negative grades are hits too. retrieved: (topics,)
+    length of each ranking, 0 where the run misses the topic. dialect: whose reading of a definition,
+    trec_eval 9's or 10's, where they differ. dissimilarity: for every topic the (n, n) dissimilarities
+    of its top n documents in rank order, where the caller knows them.
     """
 
     judgments: Judgments
     topic: IntArray
     rank: IntArray
-    grade: IntArray
+    document: IntArray
     retrieved: IntArray
+    dialect: int = 10
+    dissimilarity: tuple[FloatArray, ...] | None = None
+    _kept: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def grade(self) -> IntArray:
+        """The grade of every hit, (hits,)."""
+        return self.judgments.grades[self.document]
+
+    @cached_property
+    def starts(self) -> IntArray:
+        """Where the hits of each topic begin, (topics,)."""
+        return np.searchsorted(self.topic, np.arange(len(self.judgments)))
 
     def relevant(self, level: int, cutoff: int | IntArray | None = None) -> Relevant:
         """The hits with a grade of at least level in the top cutoff ranks (None: all)."""
-        wanted = self.grade >= level
-        if cutoff is not None:
-            wanted &= self.rank <= (cutoff if isinstance(cutoff, int) else cutoff[self.topic])
-        topic = self.topic[wanted]
-        starts = np.searchsorted(topic, np.arange(len(self.judgments)))
-        return Relevant(topic, self.rank[wanted], positions(starts, topic))
+        if cutoff is None or isinstance(cutoff, int):
+            key = ("relevant", level, cutoff)
+            if key not in self._kept:
+                self._kept[key] = self._relevant(level, cutoff)
+            found: Relevant = self._kept[key]
+            return found
+        return self._relevant(level, cutoff)
 
     def relevant_count(self, level: int, cutoff: int | IntArray | None = None) -> IntArray:
         """How many relevant documents each ranking has in its top cutoff ranks, (topics,)."""
@@ -132,3 +185,29 @@ class Judged:
     def totals(self, topic: IntArray, values: NDArray[Any]) -> FloatArray:
         """The sum of values for each topic, (topics,), added in the order given."""
         return sums(topic, values, len(self.judgments))
+
+    def above(self, wanted: NDArray[np.bool_]) -> IntArray:
+        """For every hit, how many hits of its topic ranked above it are wanted, (hits,)."""
+        before = np.concatenate(([0], np.cumsum(wanted, dtype=np.int64)))
+        return before[:-1] - before[self.starts[self.topic]]
+
+    @cached_property
+    def condensed(self) -> "Judged":
+        """The run without its unjudged documents and those of negative grade, ranks closed up.
+
+        Source: Sakai 2007, condensed lists; trec_eval -J.
+        """
+        wanted = self.grade >= 0
+        topic, document = self.topic[wanted], self.document[wanted]
+        starts = np.searchsorted(topic, np.arange(len(self.judgments)))
+        retrieved = np.bincount(topic, minlength=len(self.judgments))
+        rank = positions(starts, topic)
+        return Judged(self.judgments, topic, rank, document, retrieved, self.dialect)
+
+    def _relevant(self, level: int, cutoff: int | IntArray | None) -> Relevant:
+        wanted = self.grade >= level
+        if cutoff is not None:
+            wanted &= self.rank <= (cutoff if isinstance(cutoff, int) else cutoff[self.topic])
+        topic = self.topic[wanted]
+        starts = np.searchsorted(topic, np.arange(len(self.judgments)))
+        return Relevant(topic, self.rank[wanted], positions(starts, topic))

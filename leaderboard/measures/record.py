@@ -2,38 +2,59 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from leaderboard.measures.judged import FloatArray
 
-Value = int | float
+Gains = tuple[tuple[int, float], ...]
+"""Gains of grades, ascending by grade."""
+
+Value = int | float | bool | str | Gains
 """What a parameter can be set to."""
+
+Need = Literal["graded", "subtopics", "preferences", "collection size", "documents"]
+"""An input beyond a ranking and which documents are relevant."""
 
 LARGEST = 999_999_999
 """The upper end of whole-number parameters that have no natural one."""
 
 
-def number_text(value: Value) -> str:
+def number_text(value: float) -> str:
     """The shortest text that reads back as the value."""
     short = str(value) if isinstance(value, int) else f"{value:g}"
     return short if float(short) == value else repr(value)
+
+
+def value_text(value: Value) -> str:
+    """A value as it is written between the parentheses.
+
+    >>> value_text(0.5), value_text(True), value_text("exp-log2"), value_text(((1, 1), (2, 3.5)))
+    ('0.5', 'True', "'exp-log2'", '{1:1,2:3.5}')
+    """
+    if isinstance(value, bool | str):
+        return repr(value)
+    if isinstance(value, tuple):
+        return "{" + ",".join(f"{grade}:{number_text(gain)}" for grade, gain in value) + "}"
+    return number_text(value)
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """One parameter of a measure; default None means not applied unless given.
 
-    at: written after `@` instead of in the parentheses; low and high belong to the range.
+    at: written after `@` instead of in the parentheses; low and high belong to the range of an
+    integer, a number, or the gains of grades; choices are what a choice may be.
     """
 
     name: str
-    kind: Literal["integer", "number"]
+    kind: Literal["integer", "number", "boolean", "choice", "gains"]
     text: str
-    low: Value
-    high: Value
+    low: float = 0
+    high: float = 0
     default: Value | None = None
     required: bool = False
     at: bool = False
+    choices: tuple[str, ...] = ()
 
     @property
     def called(self) -> str:
@@ -43,6 +64,13 @@ class Parameter:
     @property
     def rule(self) -> str:
         """What it may be set to, such as `a whole number from 1 to 999999999`."""
+        if self.kind == "boolean":
+            return "True or False"
+        if self.kind == "choice":
+            return f"one of {', '.join(map(repr, self.choices))}"
+        if self.kind == "gains":
+            span = f"from {number_text(self.low)} to {number_text(self.high)}"
+            return f"gains of grades {span}, like {{1:1,2:3.5}}"
         kind = "whole number" if self.kind == "integer" else "number"
         return f"a {kind} from {number_text(self.low)} to {number_text(self.high)}"
 
@@ -51,39 +79,51 @@ class Parameter:
 class TrecName:
     """A name trec_eval prints for a measure: text alone, or text, `_` and a parameter's value.
 
-    squared: trec_eval's value is the square of ours.
+    squared: trec_eval's value is the square of ours; decimals: how many it prints of the value,
+    None for as many as it has; fixed: values of other parameters that the name stands for.
     """
 
     text: str
     parameter: str = ""
     squared: bool = False
+    decimals: int | None = None
+    fixed: tuple[tuple[str, Value], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measure:
     """A measure: what it is called, how it is defined, and the function that computes it.
 
-    compute(judged, **parameters) gives float64 (topics,) in the order of the judgments' topics.
-    range: smallest and largest score of a topic; undefined: the score where a divisor is 0;
-    needs: inputs beyond a ranking and its judgments' grades; direction none is never ranked or
+    compute(judged, **parameters) gives float64 (topics,) in the order of the judgments' topics; its
+    docstring ends in a worked example. range: smallest and largest score of a topic; undefined: the
+    score where a divisor is 0; note: what a reader must know to compare the number with other tools';
+    needs: inputs beyond a ranking and which documents are relevant; direction none is never ranked or
     tested; version goes up whenever a definition changes a number; digits are for display.
+
+    aggregate: how topics' scores become one number: their mean, sum or geometric mean (each at
+    least 1e-5), `micro` for the quotient of sums over topics, `from means` for a function of several
+    means, `none` where there is no such number. For the last but one two, parts(judged, **parameters)
+    gives float64 (k, topics): numerators and divisors for micro, what is averaged for `from means`,
+    where combine takes the k means and the parameters. text: compute gives strings, shown only.
     """
 
     name: str
     title: str
     formula: str
     citation: str
-    compute: Callable[..., FloatArray]
+    compute: Callable[..., Any]
     parameters: tuple[Parameter, ...] = ()
     aliases: tuple[str, ...] = ()
     trec_names: tuple[TrecName, ...] = ()
     direction: Literal["higher", "lower", "none"] = "higher"
     range: tuple[float, float] = (0.0, 1.0)
-    needs: frozenset[Literal["graded", "subtopics", "preferences", "collection size", "documents"]] = (
-        frozenset()
-    )
+    needs: frozenset[Need] = frozenset()
     undefined: float = 0.0
-    aggregate: Literal["mean", "sum"] = "mean"
+    aggregate: Literal["mean", "sum", "geometric", "micro", "from means", "none"] = "mean"
+    parts: Callable[..., FloatArray] | None = None
+    combine: Callable[..., float] | None = None
+    text: bool = False
+    note: str = ""
     version: int = 1
     digits: int = 4
 
@@ -95,3 +135,10 @@ class Measure:
 REL = Parameter("rel", "integer", "The lowest grade that counts as relevant.", 1, LARGEST, default=1)
 CUTOFF = Parameter("cutoff", "integer", "How many top ranks are looked at.", 1, LARGEST, at=True)
 CUTOFF_REQUIRED = replace(CUTOFF, required=True)
+JUDGED_ONLY = Parameter(
+    "judged_only",
+    "boolean",
+    "Leave out unjudged documents and those of negative grade, and close up the ranks.",
+    default=False,
+)
+"""Applied before a measure's function is called, which never sees it."""

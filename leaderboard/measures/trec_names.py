@@ -33,30 +33,34 @@ def trec_name(bound: BoundMeasure, level: int = 1) -> str | None:
     'P_5'
     """
     set_apart = {
-        each.name
+        each.name: bound.params[each.name]
         for each in bound.measure.parameters
         if each.name != "rel" and bound.params[each.name] != each.default
     }
     if bound.params.get("rel", level) != level:
         return None
     for name in bound.measure.trec_names:
-        if set_apart == ({name.parameter} if name.parameter else set()):
+        others = {key: value for key, value in set_apart.items() if key != name.parameter}
+        if (name.parameter in set_apart) == bool(name.parameter) and others == dict(name.fixed):
             return _write(bound, name)
     return None
 
 
 def _read(measure: Measure, name: TrecName, text: str) -> dict[str, Value] | None:
     if not name.parameter:
-        return {} if text == name.text else None
+        return dict(name.fixed) if text == name.text else None
     head, _, tail = text.rpartition("_")
     if head != name.text or not _NUMBER.fullmatch(tail):
         return None
-    value: Value = float(tail) if "." in tail else int(tail)
-    return {name.parameter: math.sqrt(value) if name.squared else value}
+    value = float(tail) if "." in tail else int(tail)
+    return {**dict(name.fixed), name.parameter: math.sqrt(value) if name.squared else value}
 
 
 def _write(bound: BoundMeasure, name: TrecName) -> str:
     value = bound.params.get(name.parameter)
-    if value is None:
+    if not isinstance(value, int | float):
         return name.text
-    return f"{name.text}_{value * value:g}" if name.squared else f"{name.text}_{number_text(value)}"
+    value = value * value if name.squared else value
+    if name.decimals is not None:
+        return f"{name.text}_{value:.{name.decimals}f}"
+    return f"{name.text}_{value:g}" if name.squared else f"{name.text}_{number_text(value)}"

@@ -16,12 +16,13 @@ DIALECTS = (9, 10)
 class CompiledJudgments:
     """A revision's judgments ready to be aligned with any number of runs.
 
-    index: topic -> its place in judgments.topics; grades: docno -> grade of every topic, in that order.
+    index: topic -> its place in judgments.topics; documents: docno -> index into judgments.grades, of
+    every topic in that order.
     """
 
     judgments: Judgments
     index: Mapping[str, int]
-    grades: tuple[Mapping[bytes, int], ...]
+    documents: tuple[Mapping[bytes, int], ...]
 
 
 def compile_judgments(by_topic: Mapping[str, Mapping[bytes, int]]) -> CompiledJudgments:
@@ -33,11 +34,14 @@ def compile_judgments(by_topic: Mapping[str, Mapping[bytes, int]]) -> CompiledJu
     ('10', '9')
     """
     topics = tuple(sorted((topic for topic in by_topic if by_topic[topic]), key=_bytes))
-    grades = tuple(by_topic[topic] for topic in topics)
-    starts = np.cumsum([0, *map(len, grades)], dtype=np.int64)
-    descending = [np.sort(np.fromiter(each.values(), np.int64))[::-1] for each in grades]
-    judgments = Judgments(topics, np.concatenate([np.empty(0, np.int64), *descending]), starts)
-    return CompiledJudgments(judgments, {topic: place for place, topic in enumerate(topics)}, grades)
+    starts = np.cumsum([0, *(len(by_topic[topic]) for topic in topics)], dtype=np.int64)
+    grades = np.array([grade for topic in topics for grade in by_topic[topic].values()], np.int64)
+    documents = tuple(
+        dict(zip(by_topic[topic], range(start, start + len(by_topic[topic])), strict=True))
+        for topic, start in zip(topics, starts.tolist(), strict=False)
+    )
+    judgments = Judgments(topics, grades, starts)
+    return CompiledJudgments(judgments, {topic: place for place, topic in enumerate(topics)}, documents)
 
 
 def order(ranking: Ranking, dialect: int) -> IntArray:
@@ -80,39 +84,42 @@ def align(
             raise ValueError(f"topic {ranking.topic!r} comes twice")
         length = len(ranking.scores)
         retrieved[place] = length if depth is None else min(length, depth)
-        hits[place] = _hits(ranking, compiled.grades[place], dialect, depth)
-    return _judged(compiled.judgments, hits, retrieved)
+        hits[place] = _hits(ranking, compiled.documents[place], dialect, depth)
+    return _judged(compiled.judgments, hits, retrieved, dialect)
 
 
 def _hits(
-    ranking: Ranking, grades: Mapping[bytes, int], dialect: int, depth: int | None
+    ranking: Ranking, documents: Mapping[bytes, int], dialect: int, depth: int | None
 ) -> tuple[IntArray, IntArray]:
-    """Ranks, ascending, and grades of the ranking's documents that are in the qrels."""
+    """Ranks, ascending, of the ranking's documents that are in the qrels, and their indices there."""
     found = [
-        (place, grade)
+        (place, document)
         for place, docno in enumerate(ranking.docnos.tolist())
-        if (grade := grades.get(docno)) is not None
+        if (document := documents.get(docno)) is not None
     ]
     if not found:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     rank = np.empty(len(ranking.scores), dtype=np.int64)
     rank[order(ranking, dialect)] = np.arange(1, len(rank) + 1)
-    place, grade = np.array(found, dtype=np.int64).T
+    place, document = np.array(found, dtype=np.int64).T
     best_first = np.argsort(rank[place])
-    rank, grade = rank[place][best_first], grade[best_first]
+    rank, document = rank[place][best_first], document[best_first]
     kept = len(rank) if depth is None else int(np.searchsorted(rank, depth, side="right"))
-    return rank[:kept], grade[:kept]
+    return rank[:kept], document[:kept]
 
 
 def _judged(
-    judgments: Judgments, hits: Mapping[int, tuple[IntArray, IntArray]], retrieved: IntArray
+    judgments: Judgments,
+    hits: Mapping[int, tuple[IntArray, IntArray]],
+    retrieved: IntArray,
+    dialect: int,
 ) -> Judged:
     places = sorted(hits)
     none = np.empty(0, np.int64)
     topic = np.repeat(np.array(places, dtype=np.int64), [len(hits[place][0]) for place in places])
     rank = np.concatenate([none, *(hits[place][0] for place in places)])
-    grade = np.concatenate([none, *(hits[place][1] for place in places)])
-    return Judged(judgments, topic, rank, grade, retrieved)
+    document = np.concatenate([none, *(hits[place][1] for place in places)])
+    return Judged(judgments, topic, rank, document, retrieved, dialect)
 
 
 def _compared(scores: FloatArray, dialect: int) -> np.ndarray[tuple[int], np.dtype[np.floating]]:

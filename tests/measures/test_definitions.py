@@ -31,14 +31,11 @@ def score(name: str, hits: Mapping[int, int], missed: list[int] | None = None) -
 
 def several(*topics: Mapping[int, int]) -> Judged:
     """A run of several topics with the given grade at each judged rank, nothing missed."""
-    grades = [sorted(hits.values(), reverse=True) for hits in topics]
-    starts = np.cumsum([0, *map(len, grades)])
-    judgments = Judgments(
-        tuple(map(str, range(len(topics)))), np.concatenate(grades).astype(np.int64), starts
-    )
     flat = [(place, *hit) for place, hits in enumerate(topics) for hit in sorted(hits.items())]
     topic, rank, grade = np.array(flat, dtype=np.int64).T
-    return Judged(judgments, topic, rank, grade, np.array([max(hits) for hits in topics]))
+    starts = np.cumsum([0, *map(len, topics)])
+    judgments = Judgments(tuple(map(str, range(len(topics)))), grade, starts)
+    return Judged(judgments, topic, rank, np.arange(len(rank)), np.array([max(hits) for hits in topics]))
 
 
 @given(HITS, MISSED)
