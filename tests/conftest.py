@@ -12,6 +12,7 @@ from sqlalchemy import create_engine, text
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
+from leaderboard.trec import kernel
 from tests import postgres
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -89,3 +90,14 @@ def database(database_url: str) -> Iterator[Database]:
 def settings(tmp_path: Path, database_url: str) -> Settings:
     """Settings that point at the test's own database and folder."""
     return Settings(data=tmp_path, database_url=database_url)
+
+
+@pytest.fixture(scope="module", params=["C", "numpy"])
+def each_kernel(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Every test of the module runs with the C kernel and again with numpy alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "C" and kernel.native is None:
+            pytest.skip("the C kernel was not built")
+        if request.param == "numpy":
+            patch.setattr(kernel, "native", None)
+        yield kernel.name()

@@ -56,7 +56,22 @@ class Failure(click.ClickException):
         super().__init__("\n".join(lines))
 
 
+def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        # Imported here: no other command should wait for numpy before it needs it.
+        kernel = import_module("leaderboard.trec.kernel")
+        click.echo(f"leaderboard {__version__} ({kernel.name()} kernel)")
+        context.exit()
+
+
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="leaderboard")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_show_version,
+    help="Show the version and which kernel reads runs, then exit.",
+)
 def main() -> None:
     """Run and use a leaderboard for information-retrieval shared tasks."""

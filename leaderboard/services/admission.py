@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -133,7 +134,7 @@ def _rules(session: Session, task: Task, team_id: int) -> UploadRules:
         topics=tuple(topic_ids),
         depth=task.depth,
         tag_pattern=task.tag_pattern or None,
-        unknown_docnos=None if known is None else lambda docnos: DocnoFilter.missing(known, docnos),
+        unknown_docnos=None if known is None else partial(DocnoFilter.unknown, known),
         judged=tuple(revision.topics) if revision else (),
     )
     runs = session.execute(

@@ -14,9 +14,8 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, QrelsRevision, RankingBlock, Run
 from leaderboard.errors import NotFound
 from leaderboard.measures.grammar import parse
-from leaderboard.trec.align import align, compile_judgments
-from leaderboard.trec.packing import unpack_block, unpack_judgments
-from leaderboard.trec.runs import Ranking
+from leaderboard.trec.align import Aligner
+from leaderboard.trec.packing import unpack_block, unpack_compiled
 
 Scores = npt.NDArray[np.float64]
 
@@ -51,8 +50,10 @@ def compute(database: Database, plan: Plan) -> dict[str, Scores]:
     """
     if not plan.missing:
         return {}
-    compiled = compile_judgments(unpack_judgments(plan.packed_judgments))
-    judged = align(_rankings(database, plan.run_id), compiled, dialect=plan.dialect)
+    aligner = Aligner(unpack_compiled(plan.packed_judgments), dialect=plan.dialect)
+    for body in _blocks(database, plan.run_id):
+        aligner.add(unpack_block(body))
+    judged = aligner.judged()
     return {each["key"]: parse(each["key"]).compute(judged) for each in plan.missing}
 
 
@@ -126,8 +127,8 @@ def stored(session: Session, run_id: int, edition: Edition) -> dict[str, Evaluat
     return {row.measure: row for row in rows if row.measure_version == versions[row.measure]}
 
 
-def _rankings(database: Database, run_id: int) -> Iterator[Ranking]:
-    """All rankings of a run; each block is read in a transaction of its own, none held while computing."""
+def _blocks(database: Database, run_id: int) -> Iterator[bytes]:
+    """A run's packed rankings; each block is read in a transaction of its own, none held while computing."""
     with database.read() as session:
         numbers = list(
             session.scalars(
@@ -139,4 +140,4 @@ def _rankings(database: Database, run_id: int) -> Iterator[Ranking]:
             body = session.scalars(
                 select(RankingBlock.body).where(RankingBlock.run_id == run_id, RankingBlock.number == number)
             ).one()
-        yield from unpack_block(body)
+        yield body

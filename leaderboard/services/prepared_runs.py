@@ -7,22 +7,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import zstandard
 
 from leaderboard.errors import Problem
 from leaderboard.services.admission import UploadRules
-from leaderboard.trec.align import order, order_differs
-from leaderboard.trec.check import Report, ranking_digest, read_and_check
+from leaderboard.trec.blocks import Scanned
+from leaderboard.trec.check import Checked, Report, read_and_check
+from leaderboard.trec.fingerprints import SKETCH_DEPTH, RankingDigest, Sketch, similarity
 from leaderboard.trec.lines import Limits
-from leaderboard.trec.packing import pack_rankings
-from leaderboard.trec.runs import Run
+from leaderboard.trec.packing import PackedBlocks, RunPacker
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".txt", ".run", ".res", ".trec")
 CHUNK_BYTES = 2**20
-SKETCH_SIZE = 256
-SKETCH_DEPTH = 10
 NEAR_COPY = 0.95
 LEAST_COVERAGE, LEAST_MEDIAN_DEPTH, MOST_UNKNOWN = 0.8, 10, 0.01
 """What a blind task scores: anything smaller or stranger is a probe for single judgments."""
@@ -41,7 +38,7 @@ class PackedRun:
     sketch: bytes
     order_differs: bool
     index: bytes
-    blocks: tuple[bytes, ...]
+    blocks: PackedBlocks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,12 +67,12 @@ def unpack_chunk(body: bytes) -> bytes:
 
 def prepare(path: Path, file_name: str, rules: UploadRules, limits: Limits) -> PreparedUpload:
     """The file checked and, if it can be accepted, packed; bad content ends in the report, not an error."""
-    run, report = read_and_check(path, rules.checks, limits)
+    scanned, report = read_and_check(path, rules.checks, limits, RunPacker, RankingDigest, Sketch)
     packed = None
-    if run is not None and rules.is_blind:
-        report = _with_probe_problems(report, run, rules)
-    if run is not None and report.accepted:
-        packed = _pack(run)
+    if scanned is not None and rules.is_blind:
+        report = _with_probe_problems(report, scanned.consumer, rules)
+    if scanned is not None and report.accepted:
+        packed = _packed(scanned)
         report = replace(report, warnings=(*report.warnings, *_copies(packed.sketch, rules)))
     return PreparedUpload(path, file_name, digest(path), path.stat().st_size, report, packed)
 
@@ -100,40 +97,24 @@ def suggested_name(text: str) -> str:
     return name[:64] or "run"
 
 
-def _pack(run: Run) -> PackedRun:
-    packed = pack_rankings(run.rankings.values())
+def _packed(scanned: Scanned[Checked]) -> PackedRun:
+    packer, digest_, sketch = scanned.consumer.others
+    assert isinstance(packer, RunPacker)
+    assert isinstance(digest_, RankingDigest)
+    assert isinstance(sketch, Sketch)
+    packed = packer.packed()
     return PackedRun(
-        tag=run.tag,
-        details=run.metadata,
-        topics=len(run.rankings),
-        entries=run.entries,
-        deepest=max(len(ranking.docnos) for ranking in run.rankings.values()),
-        digest=ranking_digest(run),
-        sketch=_sketch(run),
-        order_differs=any(order_differs(ranking) for ranking in run.rankings.values()),
+        tag=scanned.tag,
+        details=scanned.metadata,
+        topics=len(scanned.consumer.depths),
+        entries=scanned.entries,
+        deepest=max(scanned.consumer.depths.values()),
+        digest=digest_.hexdigest(),
+        sketch=sketch.packed(),
+        order_differs=digest_.differs,
         index=packed.index,
-        blocks=tuple(packed.blocks),
+        blocks=packed.blocks,
     )
-
-
-def _sketch(run: Run) -> bytes:
-    """The smallest hashes of all (topic, document) pairs in the top ten: similar sets share them."""
-    hashes = set()
-    for topic, ranking in run.rankings.items():
-        top = ranking.docnos[order(ranking, 10)[:SKETCH_DEPTH]]
-        for docno in top.tolist():
-            piece = hashlib.blake2b(topic.encode() + b"\0" + docno, digest_size=8).digest()
-            hashes.add(int.from_bytes(piece, "little"))
-    return np.array(sorted(hashes)[:SKETCH_SIZE], dtype="<u8").tobytes()
-
-
-def similarity(one: bytes, other: bytes) -> float:
-    """The estimated share of top documents two sketches have in common (Jaccard, bottom-k estimate)."""
-    first, second = np.frombuffer(one, "<u8"), np.frombuffer(other, "<u8")
-    union = np.union1d(first, second)[:SKETCH_SIZE]
-    if not len(union):
-        return 1.0
-    return float(np.isin(union, first).astype(int) @ np.isin(union, second).astype(int) / len(union))
 
 
 def _copies(sketch: bytes, rules: UploadRules) -> list[Problem]:
@@ -152,28 +133,20 @@ def _copies(sketch: bytes, rules: UploadRules) -> list[Problem]:
     return found
 
 
-def _with_probe_problems(report: Report, run: Run, rules: UploadRules) -> Report:
+def _with_probe_problems(report: Report, run: Checked, rules: UploadRules) -> Report:
     topics = rules.checks.topics or ()
-    depths = sorted(len(ranking.docnos) for ranking in run.rankings.values())
+    depths = sorted(run.depths.values())
     problems = []
-    if topics and len(run.rankings) < LEAST_COVERAGE * len(topics):
-        problems.append(f"has {len(run.rankings)} of {len(topics)} topics; a blind task scores at least 80%.")
+    if topics and len(depths) < LEAST_COVERAGE * len(topics):
+        problems.append(f"has {len(depths)} of {len(topics)} topics; a blind task scores at least 80%.")
     if depths and depths[len(depths) // 2] < LEAST_MEDIAN_DEPTH:
         problems.append(
             "lists fewer than 10 documents for most topics; a blind task scores deeper runs only."
         )
-    if _unknown_share(run, rules) > MOST_UNKNOWN:
+    if run.unknown > MOST_UNKNOWN * run.entries:
         problems.append("has more than 1% documents that are not in the collection.")
     diagnostic = [
         Problem(rule, "A run like this is diagnostic and is not scored before the task closes.", field="run")
         for rule in problems
     ]
     return replace(report, problems=(*report.problems, *diagnostic))
-
-
-def _unknown_share(run: Run, rules: UploadRules) -> float:
-    unknown = rules.checks.unknown_docnos
-    if unknown is None or not run.entries:
-        return 0.0
-    strange = sum(len(unknown(ranking.docnos.tolist())) for ranking in run.rankings.values())
-    return strange / run.entries

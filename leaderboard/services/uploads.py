@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
@@ -304,7 +304,7 @@ def _add_run(
     session.flush()
     session.add(RankingIndex(run_id=run.id, body=packed.index))
     for number, body in enumerate(packed.blocks):
-        session.add(RankingBlock(run_id=run.id, number=number, body=body))
+        session.execute(insert(RankingBlock).values(run_id=run.id, number=number, body=body))
     _enter(session, task.id, upload.team_id)
     session.flush()
     return run
@@ -318,11 +318,7 @@ def _enter(session: Session, task_id: int, team_id: int) -> None:
 
 def _add_chunks(session: Session, upload_id: int, stored: PreparedUpload) -> None:
     for number, body in enumerate(stored.chunks()):
-        chunk = UploadChunk(upload_id=upload_id, number=number, body=body)
-        session.add(chunk)
-        session.flush()
-        # A large file's chunks must not pile up in the session.
-        session.expunge(chunk)
+        session.execute(insert(UploadChunk).values(upload_id=upload_id, number=number, body=body))
 
 
 def _drop_chunks(session: Session, upload_id: int) -> None:

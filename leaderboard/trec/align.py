@@ -1,12 +1,17 @@
 """A run's rankings against a revision's judgments: who is at which rank with which grade."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from leaderboard.measures.judged import FloatArray, IntArray, Judged, Judgments
-from leaderboard.trec.runs import Ranking
+from leaderboard.measures.judged import IntArray, Judged, Judgments
+from leaderboard.trec import kernel
+from leaderboard.trec.blocks import Block
+from leaderboard.trec.kernel import Index, Int32
+from leaderboard.trec.lines import bytes_of
+from leaderboard.trec.runs import Ranking, block_of
 
 DIALECTS = (9, 10)
 """Whose order of a ranking: trec_eval 9 compares scores as 32-bit floats, trec_eval 10 as doubles."""
@@ -16,32 +21,44 @@ DIALECTS = (9, 10)
 class CompiledJudgments:
     """A revision's judgments ready to be aligned with any number of runs.
 
-    index: topic -> its place in judgments.topics; documents: docno -> index into judgments.grades, of
-    every topic in that order.
+    index: topic as bytes -> its place in judgments.topics; documents: the judged documents of each
+    topic in that order, docnos ascending as bytes: judgments.grades has their grades.
     """
 
     judgments: Judgments
-    index: Mapping[str, int]
-    documents: tuple[Mapping[bytes, int], ...]
+    index: Mapping[bytes, int]
+    documents: Index
 
 
 def compile_judgments(by_topic: Mapping[str, Mapping[bytes, int]]) -> CompiledJudgments:
-    """The judgments (topic -> docno -> grade) with their topics in byte order.
+    """The judgments (topic -> docno -> grade) with topics and docnos in byte order.
 
     Topics without a judgment are left out: no run is scored on them.
 
-    >>> compile_judgments({"9": {b"a": 1}, "10": {b"b": 0, b"c": 2}, "x": {}}).judgments.topics
-    ('10', '9')
+    >>> compile_judgments({"9": {b"a": 1}, "10": {b"c": 2, b"b": 0}, "x": {}}).judgments.grades
+    array([0, 2, 1])
     """
-    topics = tuple(sorted((topic for topic in by_topic if by_topic[topic]), key=_bytes))
-    starts = np.cumsum([0, *(len(by_topic[topic]) for topic in topics)], dtype=np.int64)
-    grades = np.array([grade for topic in topics for grade in by_topic[topic].values()], np.int64)
-    documents = tuple(
-        dict(zip(by_topic[topic], range(start, start + len(by_topic[topic])), strict=True))
-        for topic, start in zip(topics, starts.tolist(), strict=False)
+    topics = sorted((topic for topic in by_topic if by_topic[topic]), key=bytes_of)
+    pairs = [pair for topic in topics for pair in sorted(by_topic[topic].items())]
+    return compiled(
+        topics,
+        np.array([len(by_topic[topic]) for topic in topics], np.int64),
+        b"".join(docno for docno, _ in pairs),
+        np.array([len(docno) for docno, _ in pairs], np.int32),
+        np.array([grade for _, grade in pairs], np.int64),
     )
-    judgments = Judgments(topics, grades, starts)
-    return CompiledJudgments(judgments, {topic: place for place, topic in enumerate(topics)}, documents)
+
+
+def compiled(
+    topics: Sequence[str], counts: IntArray, docnos: bytes, length: Int32, grades: NDArray[np.integer]
+) -> CompiledJudgments:
+    """Judgments from arrays: topics in byte order, how many documents each has, and of every document, in
+    byte order of docnos within its topic, the docno (all joined), its length and its grade."""
+    starts = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
+    judgments = Judgments(tuple(topics), grades.astype(np.int64), starts)
+    at = np.cumsum(length, dtype=np.int32) - length
+    index = {bytes_of(topic): place for place, topic in enumerate(topics)}
+    return CompiledJudgments(judgments, index, kernel.index(docnos, at, length, starts))
 
 
 def order(ranking: Ranking, dialect: int) -> IntArray:
@@ -50,15 +67,63 @@ def order(ranking: Ranking, dialect: int) -> IntArray:
     (documents,) indices into ranking.docnos, best first. The order of the file and its rank column
     play no part; equal means equal in the precision of the dialect, 9 or 10.
     """
-    scores = _compared(ranking.scores, dialect)
-    if bool(np.all(scores[1:] < scores[:-1])):
-        return np.arange(len(scores), dtype=np.int64)
-    return np.lexsort((ranking.docnos, scores))[::-1].astype(np.int64, copy=False)
+    return block_of([ranking]).best(dialect).astype(np.int64)
 
 
-def order_differs(ranking: Ranking) -> bool:
-    """Whether trec_eval 9 and trec_eval 10 put the ranking's documents in different orders."""
-    return not np.array_equal(order(ranking, 9), order(ranking, 10))
+class Aligner:
+    """Takes the blocks of one run and reduces it to its judged hits.
+
+    Topics without judgments are passed over; depth keeps the best so many documents of each ranking
+    (None: all). Holds the hits only, and the docnos of the best `top` documents of each topic where
+    that is not 0.
+    """
+
+    def __init__(
+        self, compiled: CompiledJudgments, *, dialect: int, depth: int | None = None, top: int = 0
+    ) -> None:
+        self.top: dict[int, list[bytes]] = {}
+        self._compiled = compiled
+        self._dialect = dialect
+        self._depth = depth
+        self._keep = top
+        self._retrieved = np.zeros(len(compiled.judgments), dtype=np.int64)
+        self._seen = np.zeros(len(compiled.judgments), dtype=np.bool_)
+        self._hits: list[tuple[IntArray, IntArray, IntArray]] = []
+
+    def add(self, block: Block) -> None:
+        """Take a block; raises ValueError where a topic comes again: a reader must have joined its parts."""
+        index = self._compiled.index
+        place = np.array([index.get(topic, -1) for topic in block.topics], np.int32)
+        judged = place[place >= 0]
+        if self._seen[judged].any() or len(set(judged.tolist())) < len(judged):
+            raise ValueError("a topic comes twice")
+        self._seen[judged] = True
+        sizes = block.sizes()[place >= 0]
+        self._retrieved[judged] = sizes if self._depth is None else np.minimum(sizes, self._depth)
+        best = block.best(self._dialect)
+        self._hits.append(
+            kernel.match(block.body, block.columns, best, place, self._compiled.documents, self._depth)
+        )
+        for group in np.flatnonzero(place >= 0).tolist() if self._keep else ():
+            start, end = block.columns.group_start[group : group + 2].tolist()
+            entries = best[start : min(end, start + self._keep)].tolist()
+            self.top[int(place[group])] = [block.docno(entry) for entry in entries]
+
+    def judged(self) -> Judged:
+        """The run as the judgments see it."""
+        none = np.empty(0, np.int64)
+        topic, rank, document = (
+            np.concatenate([none, *(hits[part] for hits in self._hits)]) for part in range(3)
+        )
+        by_topic = np.argsort(topic, kind="stable")
+        return Judged(
+            self._compiled.judgments,
+            topic[by_topic],
+            rank[by_topic],
+            document[by_topic],
+            self._retrieved,
+            self._dialect,
+        )
 
 
 def align(
@@ -68,68 +133,8 @@ def align(
     dialect: int,
     depth: int | None = None,
 ) -> Judged:
-    """A run reduced to its judged hits, from rankings in any order of topics.
-
-    Topics without judgments are passed over; depth keeps the best so many documents of each
-    ranking (None: all). Holds one ranking at a time and the hits. Raises ValueError where a topic
-    comes twice: a reader must have joined its parts.
-    """
-    retrieved = np.zeros(len(compiled.judgments), dtype=np.int64)
-    hits: dict[int, tuple[IntArray, IntArray]] = {}
+    """A run reduced to its judged hits, from rankings in any order of topics; see `Aligner`."""
+    aligner = Aligner(compiled, dialect=dialect, depth=depth)
     for ranking in rankings:
-        place = compiled.index.get(ranking.topic)
-        if place is None:
-            continue
-        if place in hits:
-            raise ValueError(f"topic {ranking.topic!r} comes twice")
-        length = len(ranking.scores)
-        retrieved[place] = length if depth is None else min(length, depth)
-        hits[place] = _hits(ranking, compiled.documents[place], dialect, depth)
-    return _judged(compiled.judgments, hits, retrieved, dialect)
-
-
-def _hits(
-    ranking: Ranking, documents: Mapping[bytes, int], dialect: int, depth: int | None
-) -> tuple[IntArray, IntArray]:
-    """Ranks, ascending, of the ranking's documents that are in the qrels, and their indices there."""
-    found = [
-        (place, document)
-        for place, docno in enumerate(ranking.docnos.tolist())
-        if (document := documents.get(docno)) is not None
-    ]
-    if not found:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    rank = np.empty(len(ranking.scores), dtype=np.int64)
-    rank[order(ranking, dialect)] = np.arange(1, len(rank) + 1)
-    place, document = np.array(found, dtype=np.int64).T
-    best_first = np.argsort(rank[place])
-    rank, document = rank[place][best_first], document[best_first]
-    kept = len(rank) if depth is None else int(np.searchsorted(rank, depth, side="right"))
-    return rank[:kept], document[:kept]
-
-
-def _judged(
-    judgments: Judgments,
-    hits: Mapping[int, tuple[IntArray, IntArray]],
-    retrieved: IntArray,
-    dialect: int,
-) -> Judged:
-    places = sorted(hits)
-    none = np.empty(0, np.int64)
-    topic = np.repeat(np.array(places, dtype=np.int64), [len(hits[place][0]) for place in places])
-    rank = np.concatenate([none, *(hits[place][0] for place in places)])
-    document = np.concatenate([none, *(hits[place][1] for place in places)])
-    return Judged(judgments, topic, rank, document, retrieved, dialect)
-
-
-def _compared(scores: FloatArray, dialect: int) -> np.ndarray[tuple[int], np.dtype[np.floating]]:
-    if dialect not in DIALECTS:
-        raise ValueError(f"no dialect {dialect}: trec_eval 9 and 10 are known")
-    if dialect == 10:
-        return scores
-    with np.errstate(over="ignore"):  # beyond 32 bits a score is infinite, as in C
-        return scores.astype(np.float32)
-
-
-def _bytes(topic: str) -> bytes:
-    return topic.encode("utf-8", "surrogateescape")
+        aligner.add(block_of([ranking]))
+    return aligner.judged()

@@ -6,11 +6,18 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import zstandard
 
 from leaderboard.errors import Invalid, Problem, TooLarge
+
+try:
+    from isal import isal_zlib
+except ImportError:  # no build of it for this processor
+    isal_zlib = None  # type: ignore[assignment]
+
+_zlib: Any = isal_zlib or zlib
 
 READ_BYTES = 2**16
 BLOCK_BYTES = 2**20
@@ -46,11 +53,23 @@ class _Decoder(Protocol):
     def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
 
 
+class _Inflater(Protocol):
+    """What zlib's decoder and isal's have in common."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    @property
+    def unconsumed_tail(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int = 0) -> bytes: ...
+
+
 class _Gzip:
-    """zlib's decoder of one gzip member with the interface of bz2's."""
+    """The decoder of one gzip member with the interface of bz2's."""
 
     def __init__(self) -> None:
-        self._inner = zlib.decompressobj(31)
+        self._inner: _Inflater = _zlib.decompressobj(31)
         self.needs_input = True
 
     @property
@@ -117,7 +136,7 @@ _REFUSED = {
     b"Rar!": "rar",
     b"\x1f\x9d": "compress (.Z)",
 }
-_DECODER_ERRORS = (zlib.error, OSError, lzma.LZMAError, zstandard.ZstdError, EOFError, ValueError)
+_DECODER_ERRORS = (zlib.error, _zlib.error, OSError, lzma.LZMAError, zstandard.ZstdError, EOFError, ValueError)
 
 
 def plain_blocks(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:

@@ -7,6 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaderboard.errors import LeaderboardError
+from leaderboard.measures.judged import IntArray
+from leaderboard.trec.kernel import SLACK, Int32
+from leaderboard.trec.numpy_kernel import loaded, words_of
 
 BITS_A_DOCNO = 12
 PROBES = 8
@@ -28,7 +31,7 @@ class DocnoFilter:
         source = iter(docnos)
         hashes = [np.empty((2, 0), np.uint64)]
         while chunk := list(islice(source, _CHUNK)):
-            hashes.append(_hashes(chunk))
+            hashes.append(_hashes(*_laid_out(chunk)))
         both = np.concatenate(hashes, axis=1)
         bits = np.zeros(max(8, -(-both.shape[1] * BITS_A_DOCNO // 8) * 8), np.bool_)
         for places in _probes(both, len(bits)):
@@ -36,21 +39,26 @@ class DocnoFilter:
         return _MAGIC + np.packbits(bits).tobytes()
 
     @staticmethod
-    def missing(body: bytes, docnos: Sequence[bytes]) -> list[bytes]:
-        """Those of the docnos that are surely not in the filter, in their order."""
-        if body[:4] != _MAGIC:
+    def unknown(filter_: bytes, body: bytes | bytearray, at: Int32, length: Int32) -> IntArray:
+        """The places of those docnos that are surely not in the filter, ascending.
+
+        body holds the docnos, each at and of the length given, and SLACK bytes behind the last one.
+        """
+        if filter_[:4] != _MAGIC:
             raise LeaderboardError(
                 "The stored docnos were written by another version. Add the documents again."
             )
-        bits = np.frombuffer(body, np.uint8, offset=4)
-        unknown: list[bytes] = []
-        for start in range(0, len(docnos), _CHUNK):
-            chunk = docnos[start : start + _CHUNK]
-            known = np.ones(len(chunk), np.bool_)
-            for places in _probes(_hashes(chunk), 8 * len(bits)):
-                known &= (bits[places >> np.uint64(3)] << (places & np.uint64(7)).astype(np.uint8)) & 128 > 0
-            unknown.extend(chunk[place] for place in np.flatnonzero(~known).tolist())
-        return unknown
+        bits = np.frombuffer(filter_, np.uint8, offset=4)
+        known = np.ones(len(at), np.bool_)
+        for places in _probes(_hashes(body, at, length), 8 * len(bits)):
+            known &= (bits[places >> np.uint64(3)] << (places & np.uint64(7)).astype(np.uint8)) & 128 > 0
+        return np.flatnonzero(~known)
+
+
+def _laid_out(docnos: Sequence[bytes]) -> tuple[bytes, Int32, Int32]:
+    """Docnos as one buffer, and where each lies."""
+    length = np.array(list(map(len, docnos)), np.int32)
+    return b"".join(docnos) + bytes(SLACK), np.cumsum(length, dtype=np.int32) - length, length
 
 
 def _probes(hashes: Words, size: int) -> Iterable[Words]:
@@ -60,14 +68,14 @@ def _probes(hashes: Words, size: int) -> Iterable[Words]:
         yield (first + np.uint64(probe) * step) % np.uint64(size)
 
 
-def _hashes(docnos: Sequence[bytes]) -> Words:
-    """(2, docnos) hashes of the bytes; the same whatever the longest docno of the batch is."""
-    width = -(-max(map(len, docnos)) // 8) * 8 or 8
-    words = np.array(docnos, f"S{width}").view("<u8").reshape(len(docnos), -1)
-    both = np.empty((2, len(docnos)), np.uint64)
+def _hashes(body: bytes | bytearray, at: Int32, length: Int32) -> Words:
+    """(2, docnos) hashes of the bytes."""
+    text = words_of(body)
+    words = [loaded(text, at, length, done) for done in range(0, int(length.max(initial=0)), 8)]
+    both = np.empty((2, len(at)), np.uint64)
     for place, multiplier in enumerate(_MULTIPLIERS):
-        state = np.full(len(docnos), multiplier)
-        for column in words.T:
+        state = np.full(len(at), multiplier)
+        for column in words:
             # A column of zeros is padding: docnos hold no NUL.
             state = np.where(column == 0, state, _mixed(state ^ column, multiplier))
         both[place] = _mixed(state, multiplier)

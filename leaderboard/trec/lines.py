@@ -11,6 +11,7 @@ __all__ = [
     "DEFAULT_LIMITS",
     "Limits",
     "Problems",
+    "bytes_of",
     "line_blocks",
     "numbered_lines",
     "plain_blocks",
@@ -59,6 +60,11 @@ def shown(text: bytes | str, length: int = SHOWN_CHARACTERS) -> str:
 def text_of(value: bytes) -> str:
     """Text of an id; trec_eval takes any bytes, so those that are not UTF-8 survive as escapes."""
     return value.decode("utf-8", "surrogateescape")
+
+
+def bytes_of(text: str) -> bytes:
+    """The bytes an id came as."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 def line_blocks(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[int, bytes]]:

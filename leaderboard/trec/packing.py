@@ -8,48 +8,110 @@ string starts with a magic word that carries the version of this layout.
 
 import json
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
+from weakref import finalize
 
 import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
 from leaderboard.errors import LeaderboardError
+from leaderboard.trec import kernel
+from leaderboard.trec.align import CompiledJudgments, compiled
+from leaderboard.trec.blocks import Block
+from leaderboard.trec.kernel import Columns, Int32
 from leaderboard.trec.runs import Docnos, Ranking
 
 BLOCK_BYTES = 128 * 1024
 """Plain bytes after which a block is closed; blocks of ordinary topics are of 128 to 256 KB."""
+SPOOL_BYTES = 8 * 2**20
+"""Compressed bytes of a run up to which they are held in memory."""
 
 _RANKINGS, _INDEX, _JUDGMENTS = b"LBR1", b"LBI1", b"LBJ1"
 _HEAD = struct.Struct("<II")
 _LENGTH, _SCORE, _GRADE = np.dtype("<u2"), np.dtype("<f8"), np.dtype("<i4")
 _LEVEL = 3
 
+Lengths = NDArray[np.uint16]
+
+
+class PackedBlocks:
+    """A run's compressed blocks, in memory while they are few, else in a temporary file."""
+
+    def __init__(self) -> None:
+        self._sizes: list[int] = []
+        self._file = SpooledTemporaryFile(max_size=SPOOL_BYTES)  # noqa: SIM115
+        finalize(self, self._file.close)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._sizes)
+
+    def append(self, block: bytes) -> None:
+        """Add one at the end."""
+        self._file.write(block)
+        self._sizes.append(len(block))
+
+    def __iter__(self) -> Iterator[bytes]:
+        """The blocks in order, read one at a time."""
+        self._file.seek(0)
+        for size in self._sizes:
+            yield self._file.read(size)
+
 
 @dataclass(frozen=True, slots=True)
 class PackedRun:
     """A run's rankings: compressed blocks of whole topics, and the index that finds a topic."""
 
-    blocks: list[bytes]
+    blocks: PackedBlocks
     index: bytes
 
 
-def pack_rankings(rankings: Iterable[Ranking]) -> PackedRun:
-    """The rankings as blocks in the order given, and their index."""
-    blocks: list[bytes] = []
-    index: dict[str, tuple[int, int, int]] = {}
-    waiting = bytearray()
-    for ranking in rankings:
-        record = _record(ranking)
-        index[ranking.topic] = (len(blocks), len(waiting), len(record))
-        waiting += record
-        if len(waiting) >= BLOCK_BYTES:
-            blocks.append(_compressed(_RANKINGS, bytes(waiting)))
-            waiting.clear()
-    if waiting:
-        blocks.append(_compressed(_RANKINGS, bytes(waiting)))
-    return PackedRun(blocks, _compressed(_INDEX, json.dumps(index).encode()))
+class RunPacker:
+    """Takes the blocks of a run as it is read and packs them."""
+
+    def __init__(self) -> None:
+        self._blocks = PackedBlocks()
+        self._index: dict[str, tuple[int, int, int]] = {}
+        self._waiting = bytearray()
+        self._compressor = zstandard.ZstdCompressor(level=_LEVEL)
+
+    def add(self, block: Block) -> None:
+        """Take a block."""
+        columns = block.columns
+        every = np.arange(len(columns.at), dtype=np.int32)
+        letters = memoryview(kernel.joined(block.body, columns.at, columns.length, every))
+        lengths = memoryview(columns.length.astype(_LENGTH).tobytes())
+        scores = memoryview(columns.score.astype(_SCORE, copy=False).tobytes())
+        starts = columns.group_start.tolist()
+        ends = np.concatenate(([0], np.cumsum(columns.length, dtype=np.int64)))[columns.group_start].tolist()
+        for group, topic in enumerate(block.topics):
+            first, last = starts[group], starts[group + 1]
+            record = (
+                _HEAD.pack(len(topic), last - first),
+                topic,
+                lengths[first * _LENGTH.itemsize : last * _LENGTH.itemsize],
+                scores[first * _SCORE.itemsize : last * _SCORE.itemsize],
+                letters[ends[group] : ends[group + 1]],
+            )
+            size = sum(map(len, record))
+            self._index[topic.decode()] = (len(self._blocks), len(self._waiting), size)
+            for part in record:
+                self._waiting += part
+            if len(self._waiting) >= BLOCK_BYTES:
+                self._close()
+
+    def packed(self) -> PackedRun:
+        """The run, once all of it was added."""
+        if self._waiting:
+            self._close()
+        return PackedRun(self._blocks, _compressed(_INDEX, json.dumps(self._index).encode()))
+
+    def _close(self) -> None:
+        self._blocks.append(_RANKINGS + self._compressor.compress(self._waiting))
+        self._waiting.clear()
 
 
 def read_index(index: bytes) -> dict[str, tuple[int, int, int]]:
@@ -59,82 +121,96 @@ def read_index(index: bytes) -> dict[str, tuple[int, int, int]]:
     }
 
 
-def unpack_block(block: bytes) -> list[Ranking]:
+def unpack_block(block: bytes) -> Block:
     """The rankings of one block, in order."""
-    plain = _plain(_RANKINGS, block)
-    rankings, offset = [], 0
-    while offset < len(plain):
-        ranking, offset = _ranking(plain, offset)
-        rankings.append(ranking)
-    return rankings
+    body = _plain(_RANKINGS, block) + bytes(kernel.SLACK)
+    topics, starts, lengths, ats, scores = [], [0], [], [], []
+    offset = 0
+    while offset < len(body) - kernel.SLACK:
+        topic, length, score, letters = _record_at(body, offset)
+        offset = letters + int(length.sum())
+        topics.append(topic)
+        starts.append(starts[-1] + len(length))
+        lengths.append(length)
+        scores.append(score)
+        ats.append(letters + np.cumsum(length, dtype=np.int32) - length)
+    widths: Int32 = np.concatenate(lengths).astype(np.int32)
+    at: Int32 = np.concatenate(ats).astype(np.int32)
+    columns = Columns(
+        at=at,
+        length=widths,
+        hash=kernel.hashes(body, at, widths),
+        score=np.concatenate(scores).astype(np.float64),
+        group_start=np.array(starts, np.int32),
+        group_at=np.zeros(len(topics), np.int32),
+        group_length=np.zeros(len(topics), np.int32),
+        group_line=np.zeros(len(topics), np.int64),
+    )
+    return Block(body, columns, topics, [0] * len(topics))
 
 
 def unpack_topic(block: bytes, offset: int, length: int) -> Ranking:
     """The one ranking that the index says lies there."""
-    return _ranking(_plain(_RANKINGS, block)[offset : offset + length], 0)[0]
+    body = _plain(_RANKINGS, block)[offset : offset + length]
+    topic, lengths, scores, letters = _record_at(body, 0)
+    return Ranking(topic.decode(), _split(body, lengths, letters), scores.astype(np.float64))
 
 
 def pack_judgments(judgments: Mapping[str, Mapping[bytes, int]]) -> bytes:
-    """A revision's judgments (topic -> docno -> grade) as one compressed string, topics in byte order."""
+    """A revision's judgments (topic -> docno -> grade) as one compressed string, all in byte order."""
     topics = sorted(judgments, key=str.encode)
-    docnos = [docno for topic in topics for docno in judgments[topic]]
-    grades = [grade for topic in topics for grade in judgments[topic].values()]
-    lengths = np.array([len(docno) for docno in docnos], _LENGTH)
+    pairs = [pair for topic in topics for pair in sorted(judgments[topic].items())]
     head = json.dumps([[topic, len(judgments[topic])] for topic in topics]).encode()
     plain = b"".join(
         (
-            _HEAD.pack(len(head), len(docnos)),
+            _HEAD.pack(len(head), len(pairs)),
             head,
-            lengths.tobytes(),
-            np.array(grades, _GRADE).tobytes(),
-            *docnos,
+            np.array([len(docno) for docno, _ in pairs], _LENGTH).tobytes(),
+            np.array([grade for _, grade in pairs], _GRADE).tobytes(),
+            *(docno for docno, _ in pairs),
         )
     )
     return _compressed(_JUDGMENTS, plain)
 
 
 def unpack_judgments(packed: bytes) -> dict[str, dict[bytes, int]]:
-    """Topic -> docno -> grade, topics in byte order."""
+    """Topic -> docno -> grade, all in byte order."""
+    head, plain, lengths, grades, offset = _judgments_in(packed)
+    pairs = zip(_split(plain, lengths, offset).tolist(), grades.tolist(), strict=True)
+    return {topic: dict(next(pairs) for _ in range(size)) for topic, size in head}
+
+
+def unpack_compiled(packed: bytes) -> CompiledJudgments:
+    """The same judgments ready to be aligned with runs, without a Python object for each."""
+    head, plain, lengths, grades, offset = _judgments_in(packed)
+    head = [(topic, size) for topic, size in head if size]
+    counts = np.array([size for _, size in head], np.int64)
+    return compiled([topic for topic, _ in head], counts, plain[offset:], lengths.astype(np.int32), grades)
+
+
+def _judgments_in(packed: bytes) -> tuple[list[tuple[str, int]], bytes, Lengths, NDArray[np.int32], int]:
+    """Topics with their numbers of documents, the plain bytes, lengths, grades, and where docnos begin."""
     plain = _plain(_JUDGMENTS, packed)
     head_bytes, count = _HEAD.unpack_from(plain)
     offset = _HEAD.size + head_bytes
     head = json.loads(plain[_HEAD.size : offset])
     lengths = np.frombuffer(plain, _LENGTH, count, offset)
-    offset += lengths.nbytes
-    grades = np.frombuffer(plain, _GRADE, count, offset)
-    pairs = zip(_split(plain, lengths, offset + grades.nbytes).tolist(), grades.tolist(), strict=True)
-    return {topic: dict(next(pairs) for _ in range(size)) for topic, size in head}
+    grades = np.frombuffer(plain, _GRADE, count, offset + lengths.nbytes)
+    return head, plain, lengths, grades, offset + lengths.nbytes + grades.nbytes
 
 
-def _record(ranking: Ranking) -> bytes:
-    topic = ranking.topic.encode()
-    letters, lengths = _letters(ranking.docnos)
-    scores = np.ascontiguousarray(ranking.scores, _SCORE)
-    head = _HEAD.pack(len(topic), len(scores))
-    return b"".join((head, topic, lengths.tobytes(), scores.tobytes(), letters))
-
-
-def _ranking(plain: bytes, offset: int) -> tuple[Ranking, int]:
-    """The ranking that starts at offset, and where the next one starts."""
+def _record_at(plain: bytes, offset: int) -> tuple[bytes, Lengths, NDArray[np.float64], int]:
+    """Topic, lengths, scores of the record at offset, and where its docnos begin."""
     topic_bytes, count = _HEAD.unpack_from(plain, offset)
     offset += _HEAD.size
-    topic = plain[offset : offset + topic_bytes].decode()
+    topic = plain[offset : offset + topic_bytes]
     lengths = np.frombuffer(plain, _LENGTH, count, offset + topic_bytes)
     offset += topic_bytes + lengths.nbytes
-    scores = np.frombuffer(plain, _SCORE, count, offset).astype(np.float64)
-    offset += scores.nbytes
-    return Ranking(topic, _split(plain, lengths, offset), scores), offset + int(lengths.sum())
+    scores = np.frombuffer(plain, _SCORE, count, offset)
+    return topic, lengths, scores, offset + scores.nbytes
 
 
-def _letters(docnos: Docnos) -> tuple[bytes, NDArray[np.uint16]]:
-    """All docnos joined, and the length of each."""
-    lengths = np.char.str_len(docnos)
-    table = np.ascontiguousarray(docnos).view(np.uint8).reshape(len(docnos), docnos.dtype.itemsize)
-    used = np.arange(table.shape[1]) < lengths[:, None]
-    return table[used].tobytes(), lengths.astype(_LENGTH)
-
-
-def _split(plain: bytes, lengths: NDArray[np.uint16], offset: int) -> Docnos:
+def _split(plain: bytes, lengths: Lengths, offset: int) -> Docnos:
     """The docnos of these lengths that lie joined from offset on, as an array of equally wide bytes."""
     width = int(lengths.max(initial=1))
     table = np.zeros((len(lengths), width), np.uint8)

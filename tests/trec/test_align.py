@@ -7,8 +7,11 @@ from hypothesis import strategies as st
 
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged
-from leaderboard.trec.align import align, compile_judgments, order, order_differs
-from leaderboard.trec.runs import Ranking
+from leaderboard.trec.align import align, compile_judgments, order
+from leaderboard.trec.fingerprints import RankingDigest
+from leaderboard.trec.runs import Ranking, block_of
+
+pytestmark = pytest.mark.usefixtures("each_kernel")
 
 
 def ranking(topic: str, entries: dict[bytes, float]) -> Ranking:
@@ -20,6 +23,13 @@ def ordered(entries: dict[bytes, float], dialect: int = 10) -> list[bytes]:
     """The docnos of a ranking, best first."""
     one = ranking("1", entries)
     return [bytes(each) for each in one.docnos[order(one, dialect)]]
+
+
+def order_differs(one: Ranking) -> bool:
+    """Whether the dialects order the ranking's documents differently."""
+    digest = RankingDigest()
+    digest.add(block_of([one]))
+    return digest.differs
 
 
 def score_of(name: str, judged: Judged) -> float:

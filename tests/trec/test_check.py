@@ -2,16 +2,19 @@
 
 import gzip
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from leaderboard.errors import MAX_PROBLEMS
 from leaderboard.trec.archives import Limits
-from leaderboard.trec.check import Report, Rules, ranking_digest, read_and_check
+from leaderboard.trec.check import Report, Rules, read_and_check
 from leaderboard.trec.documents import DocnoFilter
-from leaderboard.trec.runs import read_run
+from leaderboard.trec.fingerprints import RankingDigest
 from tests.trec.conftest import Written
+
+pytestmark = pytest.mark.usefixtures("each_kernel")
 
 GOOD = "1 Q0 a 1 2.5 tag\n1 Q0 b 2 1.5 tag\n2 Q0 a 1 7 tag\n"
 TOPICS = ("1", "2")
@@ -170,7 +173,7 @@ def test_unknown_docnos_are_warned_of(written: Written) -> None:
     """Documents the collection lacks are counted, and five of them shown."""
     known = DocnoFilter.build([b"a"])
     content = GOOD + "".join(f"2 Q0 u{number} 2 {-number} tag\n" for number in range(9))
-    rules = Rules(TOPICS, unknown_docnos=lambda docnos: DocnoFilter.missing(known, docnos))
+    rules = Rules(TOPICS, unknown_docnos=partial(DocnoFilter.unknown, known))
     assert warned(report_of(written, content, rules)) == (
         "The collection does not have the documents of 10 of 12 entries (for example b, u0, u1, u2, u3). "
         "They count as not relevant; check that the run is of this collection."
@@ -212,7 +215,11 @@ def test_digest_depends_on_the_order_alone(written: Written) -> None:
     """Runs that rank alike have one digest, whatever their lines, scores and tags; others have another."""
 
     def digest(content: str) -> str:
-        return ranking_digest(read_run(written(content)))
+        scanned, _ = read_and_check(written(content), Rules(), Limits(), RankingDigest)
+        assert scanned is not None
+        digest = scanned.consumer.others[0]
+        assert isinstance(digest, RankingDigest)
+        return digest.hexdigest()
 
     assert digest(GOOD) == digest("2 Q0 a 1 0.1 x\n1 Q0 b 1 -5 x\n1 Q0 a 1 -4 x\n")
     assert digest("1 Q0 a 1 1 t\n1 Q0 b 2 1 t\n") == digest("1 Q0 b 1 2 t\n1 Q0 a 2 1 t\n")

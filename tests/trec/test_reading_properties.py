@@ -17,6 +17,8 @@ from leaderboard.trec.qrels import read_qrels
 from leaderboard.trec.runs import read_run
 from leaderboard.trec.topics import read_topics
 
+pytestmark = pytest.mark.usefixtures("each_kernel")
+
 SEEDS = (
     b"1 Q0 a 1 2.5 tag\n1 Q0 b 2 1.5 tag\n2 Q0 a 1 7 tag\n",
     b"# ir_metadata.start\n# tag: x\n# ir_metadata.end\n1 Q0 a 1 2.5 tag\r\n\r\n1 Q0 b 2 1.5 tag",

@@ -8,6 +8,8 @@ from leaderboard.trec.lines import Limits
 from leaderboard.trec.runs import Run, read_run
 from tests.trec.conftest import Written
 
+pytestmark = pytest.mark.usefixtures("each_kernel")
+
 GOOD = "1 Q0 a 1 2.5 tag\n1 Q0 b 2 1.5 tag\n2 Q0 a 1 7 tag\n"
 
 

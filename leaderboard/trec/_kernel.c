@@ -1,0 +1,630 @@
+/* The inner loops of reading runs and qrels: fields, scores, order, duplicates, judged documents.
+
+   Optional: numpy_kernel.py has the same functions and gives the same bits. Every function works on
+   one block of whole lines and on arrays that the caller owns; kernel.py says what each one means.
+   Build without -ffast-math and with -ffp-contract=off. */
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if !defined(__SIZEOF_INT128__) || !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "needs a little-endian machine and 128-bit integers; the package works without this module"
+#endif
+
+typedef unsigned char byte;
+
+/* Bytes that must be readable behind the end of a block: words are loaded whole. */
+enum { SLACK = 16 };
+
+enum { FLAG_SECOND = 1, FLAG_RANK = 2, FLAG_AGAINST = 4, FLAG_TAGS = 8, FLAG_COMMENTS = 16, FLAG_BYTES = 32 };
+
+static inline uint64_t word_at(const byte *p) {
+    uint64_t word;
+    memcpy(&word, p, 8);
+    return word;
+}
+
+/* The first byte from p on that is a blank, a line end or a control character. */
+static inline const byte *token_end(const byte *p) {
+    for (;; p += 8) {
+        uint64_t word = word_at(p);
+        uint64_t low = (word - 0x2121212121212121u) & ~word & 0x8080808080808080u;
+        if (low) return p + (__builtin_ctzll(low) >> 3);
+    }
+}
+
+static inline int is_blank(byte c) { return c == ' ' || c == '\t' || (c >= 11 && c <= 13); }
+
+/* Whether two ids of one length are the same bytes; cheaper than a call of memcmp for a few bytes. */
+static inline int same_bytes(const byte *one, const byte *two, int64_t length) {
+    for (; length >= 8; one += 8, two += 8, length -= 8)
+        if (word_at(one) != word_at(two)) return 0;
+    return !length || !((word_at(one) ^ word_at(two)) << (64 - 8 * length));
+}
+
+static inline uint64_t mixed(uint64_t state) {
+    state *= 0x9E3779B97F4A7C15u;
+    return state ^ (state >> 29);
+}
+
+static inline uint64_t hash_of(const byte *p, int64_t length) {
+    uint64_t state = (uint64_t)length;
+    for (; length >= 8; p += 8, length -= 8) state = mixed(state ^ word_at(p));
+    if (length) state = mixed(state ^ (word_at(p) & (~(uint64_t)0 >> (64 - 8 * length))));
+    return mixed(state);
+}
+
+static const double POWERS[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                  1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+/* mantissa / 10^places, correctly rounded: the quotient has at least 62 bits and its lowest one says
+   whether anything was left over, so that the conversion rounds as if it were exact. */
+static double quotient(uint64_t mantissa, int places) {
+    uint64_t divisor = 1;
+    for (int place = 0; place < places; place++) divisor *= 10;
+    int shift = (64 - __builtin_clzll(divisor)) + 63 - (64 - __builtin_clzll(mantissa));
+    unsigned __int128 shifted = (unsigned __int128)mantissa << shift;
+    uint64_t whole = (uint64_t)(shifted / divisor);
+    if (shifted % divisor) whole |= 1;
+    return ldexp((double)whole, -shift);
+}
+
+/* A number the fast ways cannot take; 0 where it is none or not finite. */
+static int slow_number(const byte *p, const byte *end, double *value) {
+    char text[512];
+    if (end - p >= (int64_t)sizeof text) return 0;
+    memcpy(text, p, end - p);
+    text[end - p] = 0;
+    *value = PyOS_string_to_double(text, NULL, NULL);
+    if (*value == -1.0 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return 0;
+    }
+    return isfinite(*value) != 0;
+}
+
+/* [+-] digits [. digits] [e [+-] digits], correctly rounded; 0 for anything else. */
+static inline int number(const byte *p, const byte *end, double *value) {
+    const byte *start = p;
+    int negative = *p == '-';
+    if (*p == '-' || *p == '+') p++;
+    uint64_t mantissa = 0;
+    int digits = 0, places = 0, exponent = 0;
+    const byte *first = p;
+    for (; (byte)(*p - '0') < 10; p++) mantissa = mantissa * 10 + (*p - '0');
+    digits = (int)(p - first);
+    if (*p == '.') {
+        const byte *point = ++p;
+        for (; (byte)(*p - '0') < 10; p++) mantissa = mantissa * 10 + (*p - '0');
+        places = (int)(p - point);
+        digits += places;
+    }
+    if (!digits) return 0;
+    if (p < end && (*p | 32) == 'e') {
+        p++;
+        int minus = *p == '-';
+        if (*p == '-' || *p == '+') p++;
+        const byte *power = p;
+        for (; (byte)(*p - '0') < 10; p++)
+            if (exponent < 100000) exponent = exponent * 10 + (*p - '0');
+        if (p == power) return 0;
+        if (minus) exponent = -exponent;
+    }
+    if (p != end) return 0;
+    int power = exponent - places;
+    double found;
+    if (digits > 19) return slow_number(start, end, value);
+    if (!mantissa) found = 0.0;
+    else if (mantissa <= (uint64_t)1 << 53 && power >= -22 && power <= 22)
+        found = power < 0 ? (double)mantissa / POWERS[-power] : (double)mantissa * POWERS[power];
+    else if (power < 0 && power >= -19) found = quotient(mantissa, -power);
+    else return slow_number(start, end, value);
+    *value = negative ? -found : found;
+    return 1;
+}
+
+typedef struct {
+    Py_buffer view;
+    int held;
+} Array;
+
+/* All arrays of a call, released together. */
+#define ARRAYS 16
+static int take(PyObject *args, Py_ssize_t first, int count, Array *arrays, const char *writable) {
+    for (int i = 0; i < count; i++) {
+        PyObject *given = PyTuple_GetItem(args, first + i);
+        int flags = writable[i] == 'w' ? PyBUF_WRITABLE : PyBUF_SIMPLE;
+        if (!given || PyObject_GetBuffer(given, &arrays[i].view, flags)) return 0;
+        arrays[i].held = 1;
+    }
+    return 1;
+}
+
+static void give_back(Array *arrays) {
+    for (int i = 0; i < ARRAYS; i++)
+        if (arrays[i].held) PyBuffer_Release(&arrays[i].view);
+}
+
+static int holds(const Array *array, int64_t elements, int64_t size) {
+    return array->view.len >= elements * size;
+}
+
+static PyObject *too_small(void) {
+    PyErr_SetString(PyExc_ValueError, "an array is too small for what it has to hold");
+    return NULL;
+}
+
+static int64_t whole(PyObject *args, Py_ssize_t place) {
+    PyObject *given = PyTuple_GetItem(args, place);
+    return given ? PyLong_AsLongLong(given) : -1;
+}
+
+/* columns(body, end, final, fields, strict, id_bytes, at, length, hash, score, group_start, group_at,
+           group_length, group_line) -> (ok, entries, groups, consumed, lines, flags, tag_at, tag_length) */
+static PyObject *columns(PyObject *self, PyObject *args) {
+    (void)self;
+    Array arrays[ARRAYS] = {{{0}, 0}};
+    if (PyTuple_Size(args) != 14) return too_small();
+    int64_t end = whole(args, 1), final = whole(args, 2), fields = whole(args, 3);
+    int64_t strict = whole(args, 4), id_bytes = whole(args, 5);
+    if (PyErr_Occurred()) return NULL;
+    if (!take(args, 0, 1, arrays, "r") || !take(args, 6, 8, arrays + 1, "wwwwwwww")) {
+        give_back(arrays);
+        return NULL;
+    }
+    int64_t room = arrays[1].view.len / 4, group_room = arrays[6].view.len / 4;
+    if (end + SLACK > arrays[0].view.len || !holds(arrays + 2, room, 4) || !holds(arrays + 3, room, 8) ||
+        !holds(arrays + 4, room, 8) || !holds(arrays + 5, group_room + 1, 4) ||
+        !holds(arrays + 7, group_room, 4) || !holds(arrays + 8, group_room, 8) || end > INT32_MAX) {
+        give_back(arrays);
+        return too_small();
+    }
+    const byte *body = arrays[0].view.buf, *p = body, *stop = body + end;
+    int32_t *at = arrays[1].view.buf, *length = arrays[2].view.buf;
+    uint64_t *hash = arrays[3].view.buf;
+    double *score = arrays[4].view.buf;
+    int32_t *group_start = arrays[5].view.buf, *group_at = arrays[6].view.buf;
+    int32_t *group_length = arrays[7].view.buf;
+    int64_t *group_line = arrays[8].view.buf;
+
+    int64_t entries = 0, groups = 0, line = 0, rank = 0, last_rank = 0, start_line = 0;
+    const byte *group_begins = body, *topic = NULL, *tag = NULL, *second = NULL;
+    int64_t topic_length = -1, tag_length = 0, second_length = -1;
+    int flags = 0, ok = 1, value_field = (int)fields == 6 ? 4 : 3;
+    const byte *field[6], *field_end[6];
+
+    if (memchr(body, 0, (size_t)end) || (strict && memchr(body, 127, (size_t)end))) ok = 0;
+    if (strict && ok) {
+        uint64_t all = 0;
+        const byte *q = body;
+        for (; q + 8 <= stop; q += 8) all |= word_at(q);
+        for (; q < stop; q++) all |= *q;
+        if (all & 0x8080808080808080u) flags |= FLAG_BYTES;
+    }
+    while (ok && p < stop) {
+        const byte *begins = p;
+        if (*p == '#') {
+            flags |= FLAG_COMMENTS;
+            p = (const byte *)memchr(p, '\n', (size_t)(stop - p)) + 1;
+            line++;
+            continue;
+        }
+        while (is_blank(*p)) p++;
+        if (*p == '\n') {
+            p++;
+            line++;
+            continue;
+        }
+        int count = 0;
+        for (; count < fields && *p != '\n'; count++) {
+            field[count] = p;
+            p = token_end(p);
+            while (*p < 33 && *p != '\n' && !is_blank(*p)) {
+                ok = ok && !strict;
+                p = token_end(p + 1);
+            }
+            field_end[count] = p;
+            while (is_blank(*p)) p++;
+        }
+        if (count < fields || (strict && *p != '\n')) ok = 0;
+        if (!ok) break;
+        if (*p != '\n') p = memchr(p, '\n', (size_t)(stop - p));
+        p++;
+
+        int64_t this_length = field_end[0] - field[0];
+        int same = this_length == topic_length && same_bytes(field[0], topic, topic_length);
+        if (!same) {
+            if (groups >= group_room) break;
+            group_begins = begins;
+            start_line = line;
+            topic = field[0];
+            topic_length = this_length;
+            group_start[groups] = (int32_t)entries;
+            group_at[groups] = (int32_t)(topic - body);
+            group_length[groups] = (int32_t)topic_length;
+            group_line[groups++] = line;
+        }
+        int64_t docno_length = field_end[2] - field[2];
+        if (entries >= room || docno_length > id_bytes || this_length > id_bytes) {
+            ok = 0;
+            break;
+        }
+        if (!number(field[value_field], field_end[value_field], score + entries)) {
+            ok = 0;
+            break;
+        }
+        at[entries] = (int32_t)(field[2] - body);
+        length[entries] = (int32_t)docno_length;
+        hash[entries] = hash_of(field[2], docno_length);
+        if (fields == 6) {
+            if (field_end[1] - field[1] != 2 || field[1][0] != 'Q' || field[1][1] != '0') flags |= FLAG_SECOND;
+            int64_t this_tag = field_end[5] - field[5];
+            if (tag && (this_tag != tag_length || !same_bytes(tag, field[5], tag_length))) flags |= FLAG_TAGS;
+            if (this_tag > id_bytes) ok = 0;
+            tag = field[5];
+            tag_length = this_tag;
+            if (strict) {
+                const byte *q = field[3];
+                for (rank = 0; (byte)(*q - '0') < 10 && q - field[3] < 16; q++) rank = rank * 10 + (*q - '0');
+                if (q != field_end[3]) flags |= FLAG_RANK;
+                else if (same && ((score[entries] > score[entries - 1] && rank > last_rank) ||
+                                  (score[entries] < score[entries - 1] && rank < last_rank)))
+                    flags |= FLAG_AGAINST;
+                last_rank = rank;
+            }
+        } else {
+            int64_t this_second = field_end[1] - field[1];
+            if (second && (this_second != second_length || !same_bytes(second, field[1], second_length)))
+                flags |= FLAG_SECOND;
+            tag = second = field[1];
+            tag_length = second_length = this_second;
+            const byte *q = field[3] + (*field[3] == '-' || *field[3] == '+');
+            for (; (byte)(*q - '0') < 10; q++) {}
+            if (q != field_end[3]) flags |= FLAG_RANK;
+        }
+        entries++;
+        line++;
+    }
+    int64_t consumed = p - body;
+    if (!final && groups) {
+        /* The last topic may go on in the next block. */
+        groups--;
+        entries = group_start[groups];
+        consumed = group_begins - body;
+        line = start_line;
+    }
+    group_start[groups] = (int32_t)entries;
+    PyObject *result = Py_BuildValue("iLLLLiLL", ok, (long long)entries, (long long)groups, (long long)consumed,
+                                     (long long)line, flags, (long long)(tag ? tag - body : 0),
+                                     (long long)tag_length);
+    give_back(arrays);
+    return result;
+}
+
+/* Bytes of one docno against another's, as strcmp orders them. */
+static inline int compared(const byte *body, const int32_t *at, const int32_t *length, int32_t one, int32_t two) {
+    int32_t a = length[one], b = length[two];
+    int order = memcmp(body + at[one], body + at[two], (size_t)(a < b ? a : b));
+    return order ? order : (a > b) - (a < b);
+}
+
+/* Sort indices by docno, descending: a merge sort, since a tie may be as long as the ranking. */
+static void by_docno(const byte *body, const int32_t *at, const int32_t *length, int32_t *which, int32_t *spare,
+                     int64_t count) {
+    if (count < 12) {
+        for (int64_t i = 1; i < count; i++) {
+            int32_t moved = which[i];
+            int64_t j = i;
+            for (; j && compared(body, at, length, which[j - 1], moved) < 0; j--) which[j] = which[j - 1];
+            which[j] = moved;
+        }
+        return;
+    }
+    int64_t half = count / 2, i = 0, j = half, k = 0;
+    by_docno(body, at, length, which, spare, half);
+    by_docno(body, at, length, which + half, spare, count - half);
+    memcpy(spare, which, (size_t)count * 4);
+    while (i < half && j < count)
+        which[k++] = compared(body, at, length, spare[i], spare[j]) >= 0 ? spare[i++] : spare[j++];
+    while (i < half) which[k++] = spare[i++];
+    while (j < count) which[k++] = spare[j++];
+}
+
+typedef struct {
+    uint64_t key;
+    int32_t index;
+} Keyed;
+
+/* Sort by key, ascending and stable, byte by byte from the lowest; returns where the result lies. */
+static Keyed *by_key(Keyed *from, Keyed *to, int64_t count) {
+    uint32_t counts[8][256] = {{0}};
+    for (int64_t i = 0; i < count; i++)
+        for (int digit = 0; digit < 8; digit++) counts[digit][(from[i].key >> (8 * digit)) & 255]++;
+    for (int digit = 0; digit < 8; digit++) {
+        uint32_t *places = counts[digit], sum = 0;
+        if (places[(from[0].key >> (8 * digit)) & 255] == count) continue;
+        for (int value = 0; value < 256; value++) {
+            uint32_t here = places[value];
+            places[value] = sum;
+            sum += here;
+        }
+        for (int64_t i = 0; i < count; i++) to[places[(from[i].key >> (8 * digit)) & 255]++] = from[i];
+        Keyed *swap = from;
+        from = to;
+        to = swap;
+    }
+    return from;
+}
+
+static inline double compared_score(double score, int single) { return single ? (double)(float)score : score; }
+
+/* order(body, at, length, score, group_start, groups, single, order, ties) -> None */
+static PyObject *order(PyObject *self, PyObject *args) {
+    (void)self;
+    Array arrays[ARRAYS] = {{{0}, 0}};
+    if (PyTuple_Size(args) != 9) return too_small();
+    int64_t groups = whole(args, 5), single = whole(args, 6);
+    if (PyErr_Occurred()) return NULL;
+    if (!take(args, 0, 5, arrays, "rrrrr") || !take(args, 7, 2, arrays + 5, "ww")) {
+        give_back(arrays);
+        return NULL;
+    }
+    const byte *body = arrays[0].view.buf;
+    const int32_t *at = arrays[1].view.buf, *length = arrays[2].view.buf, *group_start = arrays[4].view.buf;
+    const double *score = arrays[3].view.buf;
+    int32_t *out = arrays[5].view.buf, *ties = arrays[6].view.buf;
+    int64_t longest = 0;
+    int fits = holds(arrays + 4, groups + 1, 4) && holds(arrays + 6, groups, 4);
+    for (int64_t group = 0; fits && group < groups; group++) {
+        int64_t size = group_start[group + 1] - group_start[group];
+        longest = size > longest ? size : longest;
+    }
+    int64_t entries = fits ? group_start[groups] : 0;
+    fits = fits && holds(arrays + 1, entries, 4) && holds(arrays + 2, entries, 4) && holds(arrays + 3, entries, 8) &&
+           holds(arrays + 5, entries, 4);
+    Keyed *keyed = fits ? malloc((size_t)(2 * longest + 1) * sizeof(Keyed)) : NULL;
+    if (!keyed) {
+        give_back(arrays);
+        return fits ? PyErr_NoMemory() : too_small();
+    }
+    for (int64_t group = 0; group < groups; group++) {
+        int32_t first = group_start[group], end = group_start[group + 1];
+        int rising = 0;
+        int32_t equal = 0;
+        for (int32_t entry = first; entry < end; entry++) {
+            out[entry] = entry;
+            if (entry == first) continue;
+            double here = compared_score(score[entry], (int)single);
+            double before = compared_score(score[entry - 1], (int)single);
+            rising |= here > before;
+            equal += here == before;
+        }
+        if (rising) {
+            for (int32_t entry = first; entry < end; entry++) {
+                /* Adding 0 makes -0 and 0 one key; the rest turns doubles into words of opposite order. */
+                double value = compared_score(score[entry], (int)single) + 0.0;
+                uint64_t bits;
+                memcpy(&bits, &value, 8);
+                keyed[entry - first].key = bits >> 63 ? bits : ~(bits | (uint64_t)1 << 63);
+                keyed[entry - first].index = entry;
+            }
+            Keyed *sorted = by_key(keyed, keyed + longest, end - first);
+            for (int32_t entry = first; entry < end; entry++) out[entry] = sorted[entry - first].index;
+            equal = 0;
+            for (int32_t entry = first + 1; entry < end; entry++)
+                equal += compared_score(score[out[entry]], (int)single) ==
+                         compared_score(score[out[entry - 1]], (int)single);
+        }
+        ties[group] = equal;
+        for (int32_t entry = first; equal && entry < end;) {
+            int32_t next = entry + 1;
+            double value = compared_score(score[out[entry]], (int)single);
+            while (next < end && compared_score(score[out[next]], (int)single) == value) next++;
+            if (next - entry > 1) by_docno(body, at, length, out + entry, (int32_t *)keyed, next - entry);
+            entry = next;
+        }
+    }
+    free(keyed);
+    give_back(arrays);
+    Py_RETURN_NONE;
+}
+
+/* doubled(body, at, length, hash, group_start, groups) -> the first group with a document twice, or -1 */
+static PyObject *doubled(PyObject *self, PyObject *args) {
+    (void)self;
+    Array arrays[ARRAYS] = {{{0}, 0}};
+    if (PyTuple_Size(args) != 6) return too_small();
+    int64_t groups = whole(args, 5);
+    if (PyErr_Occurred()) return NULL;
+    if (!take(args, 0, 5, arrays, "rrrrr")) {
+        give_back(arrays);
+        return NULL;
+    }
+    const byte *body = arrays[0].view.buf;
+    const int32_t *at = arrays[1].view.buf, *length = arrays[2].view.buf, *group_start = arrays[4].view.buf;
+    const uint64_t *hash = arrays[3].view.buf;
+    int64_t room = 0, longest = 0, found = -1;
+    if (!holds(arrays + 4, groups + 1, 4) || !holds(arrays + 1, group_start[groups], 4) ||
+        !holds(arrays + 2, group_start[groups], 4) || !holds(arrays + 3, group_start[groups], 8)) {
+        give_back(arrays);
+        return too_small();
+    }
+    for (int64_t group = 0; group < groups; group++) {
+        int64_t size = group_start[group + 1] - group_start[group];
+        longest = size > longest ? size : longest;
+    }
+    for (room = 16; room < 2 * longest; room *= 2) {}
+    int32_t *slots = malloc((size_t)room * 4);
+    if (!slots) {
+        give_back(arrays);
+        return PyErr_NoMemory();
+    }
+    for (int64_t group = 0; group < groups && found < 0; group++) {
+        int32_t first = group_start[group], end = group_start[group + 1];
+        uint64_t size = 16;
+        while (size < 2 * (uint64_t)(end - first)) size *= 2;
+        memset(slots, 255, size * 4);
+        for (int32_t entry = first; entry < end && found < 0; entry++) {
+            uint64_t slot = (hash[entry] >> 20) & (size - 1);
+            for (; slots[slot] >= 0; slot = (slot + 1) & (size - 1)) {
+                int32_t other = slots[slot];
+                if (hash[other] == hash[entry] && length[other] == length[entry] &&
+                    !memcmp(body + at[other], body + at[entry], (size_t)length[entry])) {
+                    found = group;
+                    break;
+                }
+            }
+            slots[slot] = entry;
+        }
+    }
+    free(slots);
+    give_back(arrays);
+    return PyLong_FromLongLong(found);
+}
+
+/* hashes(body, at, length, hash) -> None */
+static PyObject *hashes(PyObject *self, PyObject *args) {
+    (void)self;
+    Array arrays[ARRAYS] = {{{0}, 0}};
+    if (PyTuple_Size(args) != 4 || !take(args, 0, 4, arrays, "rrrw")) {
+        give_back(arrays);
+        return PyErr_Occurred() ? NULL : too_small();
+    }
+    const byte *body = arrays[0].view.buf;
+    const int32_t *at = arrays[1].view.buf, *length = arrays[2].view.buf;
+    uint64_t *hash = arrays[3].view.buf;
+    int64_t entries = arrays[3].view.len / 8;
+    int fits = holds(arrays + 1, entries, 4) && holds(arrays + 2, entries, 4);
+    for (int64_t entry = 0; fits && entry < entries; entry++) {
+        fits = (int64_t)at[entry] + length[entry] + SLACK <= arrays[0].view.len;
+        if (fits) hash[entry] = hash_of(body + at[entry], length[entry]);
+    }
+    give_back(arrays);
+    if (!fits) return too_small();
+    Py_RETURN_NONE;
+}
+
+/* index(hash, starts, slots, slot_starts) -> None: an open table of documents for every topic */
+static PyObject *index_documents(PyObject *self, PyObject *args) {
+    (void)self;
+    Array arrays[ARRAYS] = {{{0}, 0}};
+    if (PyTuple_Size(args) != 4 || !take(args, 0, 4, arrays, "rrwr")) {
+        give_back(arrays);
+        return PyErr_Occurred() ? NULL : too_small();
+    }
+    const uint64_t *hash = arrays[0].view.buf;
+    const int64_t *starts = arrays[1].view.buf, *slot_starts = arrays[3].view.buf;
+    int32_t *slots = arrays[2].view.buf;
+    int64_t topics = arrays[1].view.len / 8 - 1;
+    int fits = holds(arrays + 3, topics + 1, 8) && holds(arrays + 2, slot_starts[topics], 4) &&
+               holds(arrays + 0, starts[topics], 8);
+    for (int64_t topic = 0; fits && topic < topics; topic++) {
+        uint64_t mask = (uint64_t)(slot_starts[topic + 1] - slot_starts[topic]) - 1;
+        int32_t *table = slots + slot_starts[topic];
+        for (int64_t document = starts[topic]; document < starts[topic + 1]; document++) {
+            uint64_t slot = (hash[document] >> 20) & mask;
+            while (table[slot] >= 0) slot = (slot + 1) & mask;
+            table[slot] = (int32_t)document;
+        }
+    }
+    give_back(arrays);
+    if (!fits) return too_small();
+    Py_RETURN_NONE;
+}
+
+/* match(body, at, length, hash, order, group_start, place, depth, letters, document_at, document_length,
+         document_hash, slots, slot_starts, hit_topic, hit_rank, hit_document) -> hits */
+static PyObject *match(PyObject *self, PyObject *args) {
+    (void)self;
+    Array arrays[ARRAYS] = {{{0}, 0}};
+    if (PyTuple_Size(args) != 17) return too_small();
+    int64_t depth = whole(args, 7);
+    if (PyErr_Occurred()) return NULL;
+    if (!take(args, 0, 7, arrays, "rrrrrrr") || !take(args, 8, 9, arrays + 7, "rrrrrrwww")) {
+        give_back(arrays);
+        return NULL;
+    }
+    const byte *body = arrays[0].view.buf, *letters = arrays[7].view.buf;
+    const int32_t *at = arrays[1].view.buf, *length = arrays[2].view.buf, *best = arrays[4].view.buf;
+    const int32_t *group_start = arrays[5].view.buf, *place = arrays[6].view.buf;
+    const uint64_t *hash = arrays[3].view.buf, *document_hash = arrays[10].view.buf;
+    const int32_t *document_at = arrays[8].view.buf, *document_length = arrays[9].view.buf;
+    const int32_t *slots = arrays[11].view.buf;
+    const int64_t *slot_starts = arrays[12].view.buf;
+    int64_t *hit_topic = arrays[13].view.buf, *hit_rank = arrays[14].view.buf, *hit_document = arrays[15].view.buf;
+    int64_t groups = arrays[6].view.len / 4, room = arrays[13].view.len / 8, hits = 0;
+    int fits = holds(arrays + 14, room, 8) && holds(arrays + 15, room, 8) && holds(arrays + 5, groups + 1, 4);
+    for (int64_t group = 0; fits && group < groups; group++) {
+        if (place[group] < 0) continue;
+        const int32_t *table = slots + slot_starts[place[group]];
+        uint64_t mask = (uint64_t)(slot_starts[place[group] + 1] - slot_starts[place[group]]) - 1;
+        int32_t first = group_start[group], end = group_start[group + 1];
+        if (end - first > depth) end = first + (int32_t)depth;
+        for (int32_t rank = first; rank < end; rank++) {
+            int32_t entry = best[rank];
+            for (uint64_t slot = (hash[entry] >> 20) & mask; table[slot] >= 0; slot = (slot + 1) & mask) {
+                int32_t document = table[slot];
+                if (document_hash[document] != hash[entry] || document_length[document] != length[entry] ||
+                    memcmp(letters + document_at[document], body + at[entry], (size_t)length[entry]))
+                    continue;
+                fits = hits < room;
+                if (!fits) break;
+                hit_topic[hits] = place[group];
+                hit_rank[hits] = rank - first + 1;
+                hit_document[hits++] = document;
+                break;
+            }
+            if (!fits) break;
+        }
+    }
+    give_back(arrays);
+    return fits ? PyLong_FromLongLong(hits) : too_small();
+}
+
+/* joined(body, at, length, which, separator) -> bytes: those docnos, each followed by the separator if >= 0 */
+static PyObject *joined(PyObject *self, PyObject *args) {
+    (void)self;
+    Array arrays[ARRAYS] = {{{0}, 0}};
+    if (PyTuple_Size(args) != 5) return too_small();
+    int64_t separator = whole(args, 4), total = 0;
+    if (PyErr_Occurred()) return NULL;
+    if (!take(args, 0, 4, arrays, "rrrr")) {
+        give_back(arrays);
+        return NULL;
+    }
+    const byte *body = arrays[0].view.buf;
+    const int32_t *at = arrays[1].view.buf, *length = arrays[2].view.buf, *which = arrays[3].view.buf;
+    int64_t count = arrays[3].view.len / 4;
+    for (int64_t i = 0; i < count; i++) total += length[which[i]] + (separator >= 0);
+    PyObject *result = PyBytes_FromStringAndSize(NULL, total);
+    if (result) {
+        char *out = PyBytes_AsString(result);
+        for (int64_t i = 0; i < count; i++) {
+            memcpy(out, body + at[which[i]], (size_t)length[which[i]]);
+            out += length[which[i]];
+            if (separator >= 0) *out++ = (char)separator;
+        }
+    }
+    give_back(arrays);
+    return result;
+}
+
+static PyMethodDef METHODS[] = {
+    {"columns", columns, METH_VARARGS, NULL},
+    {"order", order, METH_VARARGS, NULL},
+    {"doubled", doubled, METH_VARARGS, NULL},
+    {"hashes", hashes, METH_VARARGS, NULL},
+    {"index_documents", index_documents, METH_VARARGS, NULL},
+    {"match", match, METH_VARARGS, NULL},
+    {"joined", joined, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, "_kernel", NULL, 0, METHODS, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__kernel(void) { return PyModuleDef_Init(&MODULE); }
