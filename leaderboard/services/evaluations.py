@@ -18,6 +18,8 @@ from leaderboard.trec.align import Aligner
 from leaderboard.trec.packing import unpack_block, unpack_compiled
 
 Scores = npt.NDArray[np.float64]
+BATCH = 32
+"""Blocks of about a hundred KB that are read with one statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +130,17 @@ def stored(session: Session, run_id: int, edition: Edition) -> dict[str, Evaluat
 
 
 def _blocks(database: Database, run_id: int) -> Iterator[bytes]:
-    """A run's packed rankings; each block is read in a transaction of its own, none held while computing."""
-    with database.read() as session:
-        numbers = list(
-            session.scalars(
-                select(RankingBlock.number).where(RankingBlock.run_id == run_id).order_by(RankingBlock.number)
-            )
-        )
-    for number in numbers:
+    """A run's packed rankings, a few in each transaction; none is held while computing."""
+    first = 0
+    while True:
         with database.read() as session:
-            body = session.scalars(
-                select(RankingBlock.body).where(RankingBlock.run_id == run_id, RankingBlock.number == number)
-            ).one()
-        yield body
+            bodies = session.scalars(
+                select(RankingBlock.body)
+                .where(RankingBlock.run_id == run_id, RankingBlock.number >= first)
+                .order_by(RankingBlock.number)
+                .limit(BATCH)
+            ).all()
+        yield from bodies
+        first += len(bodies)
+        if len(bodies) < BATCH:
+            return

@@ -1,7 +1,9 @@
 """A run file on its way in: rules, check without a session, then one transaction that stores or rejects."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,9 @@ from leaderboard.services.jobs import RunState
 from leaderboard.services.policy import Viewer
 from leaderboard.services.prepared_runs import PreparedUpload
 from leaderboard.trec.check import Report
+
+BATCH = 32
+"""Rows of up to a megabyte each that are added with one statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,8 +308,7 @@ def _add_run(
     session.add(run)
     session.flush()
     session.add(RankingIndex(run_id=run.id, body=packed.index))
-    for number, body in enumerate(packed.blocks):
-        session.execute(insert(RankingBlock).values(run_id=run.id, number=number, body=body))
+    _insert(session, RankingBlock, {"run_id": run.id}, packed.blocks)
     _enter(session, task.id, upload.team_id)
     session.flush()
     return run
@@ -317,8 +321,16 @@ def _enter(session: Session, task_id: int, team_id: int) -> None:
 
 
 def _add_chunks(session: Session, upload_id: int, stored: PreparedUpload) -> None:
-    for number, body in enumerate(stored.chunks()):
-        session.execute(insert(UploadChunk).values(upload_id=upload_id, number=number, body=body))
+    _insert(session, UploadChunk, {"upload_id": upload_id}, stored.chunks())
+
+
+def _insert(
+    session: Session, table: type[RankingBlock | UploadChunk], owner: dict[str, int], bodies: Iterable[bytes]
+) -> None:
+    """Add numbered rows a few at a time: a large run's must not all be in memory."""
+    numbered = enumerate(bodies)
+    while rows := [{**owner, "number": number, "body": body} for number, body in islice(numbered, BATCH)]:
+        session.execute(insert(table), rows)
 
 
 def _drop_chunks(session: Session, upload_id: int) -> None:

@@ -239,7 +239,10 @@ static PyObject *columns(PyObject *self, PyObject *args) {
         int64_t this_length = field_end[0] - field[0];
         int same = this_length == topic_length && same_bytes(field[0], topic, topic_length);
         if (!same) {
-            if (groups >= group_room) break;
+            if (groups >= group_room) {
+                ok = 0;
+                break;
+            }
             group_begins = begins;
             start_line = line;
             topic = field[0];

@@ -32,7 +32,7 @@ SPOOL_BYTES = 8 * 2**20
 _RANKINGS, _INDEX, _JUDGMENTS = b"LBR1", b"LBI1", b"LBJ1"
 _HEAD = struct.Struct("<II")
 _LENGTH, _SCORE, _GRADE = np.dtype("<u2"), np.dtype("<f8"), np.dtype("<i4")
-_LEVEL = 3
+_LEVEL = 1
 
 Lengths = NDArray[np.uint16]
 
