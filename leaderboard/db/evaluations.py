@@ -28,6 +28,9 @@ class Evaluation(Base):
     """Version of this program that computed it."""
     scores: Mapped[npt.NDArray[np.float64]] = mapped_column(FloatArray, deferred=True)
     """Per-topic scores in the revision's topic order."""
+    parts: Mapped[npt.NDArray[np.float64] | None] = mapped_column(FloatArray, deferred=True)
+    """What the aggregate is made of where scores alone do not tell: k vectors of all topics, one after
+    the other."""
     created_at: Mapped[datetime]
 
 

@@ -94,8 +94,8 @@ class Board:
     measures: tuple[MeasureColumn, ...]
     primary: str
     sorted_by: str
-    aggregate: str
-    """What the ranking value is of its topics' scores: mean or sum."""
+    ranked_by: str
+    """The ranking value in words, such as `mean AP`."""
     rows: tuple[Row, ...]
     rescoring: Rescoring | None
     sight: Sight
@@ -129,12 +129,19 @@ def board(
         measures=measures,
         primary=primary,
         sorted_by=sorted_by.key,
-        aggregate=sorted_by.aggregate,
+        ranked_by=_ranked_by(sorted_by),
         rows=rank(rows, sorted_by),
         rescoring=_rescoring(session, found) if edition is None else None,
         sight=sight,
         editions=found.numbers,
     )
+
+
+def _ranked_by(column: MeasureColumn) -> str:
+    words = {"mean": f"mean {column.key}", "sum": f"{column.key}, summed over topics"}
+    words["geometric"] = f"{column.key}, the geometric mean over topics"
+    words["micro"] = f"{column.key}, all topics pooled"
+    return words.get(column.aggregate, column.key)
 
 
 def as_json(shown: Board) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Scoring one run for one edition: read, compute outside any transaction, store once."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,16 @@ from sqlalchemy.orm import Session, undefer
 
 from leaderboard import __version__
 from leaderboard.db.engine import Database, now
-from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, QrelsRevision, RankingBlock, Run
+from leaderboard.db.tables import (
+    Collection,
+    Edition,
+    Evaluation,
+    EvaluationMean,
+    QrelsRevision,
+    RankingBlock,
+    Run,
+    Task,
+)
 from leaderboard.errors import NotFound
 from leaderboard.measures.grammar import parse
 from leaderboard.trec.align import Aligner
@@ -20,6 +29,14 @@ from leaderboard.trec.packing import unpack_block, unpack_compiled
 Scores = npt.NDArray[np.float64]
 BATCH = 32
 """Blocks of about a hundred KB that are read with one statement."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Computed:
+    """A run's scores by one measure, and what their aggregate is made of where they alone do not tell."""
+
+    scores: Scores
+    parts: Scores | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +48,7 @@ class Plan:
     dialect: int
     missing: tuple[dict[str, Any], ...]
     packed_judgments: bytes
+    collection_size: int | None
 
 
 def plan(session: Session, run_id: int, edition_id: int) -> Plan:
@@ -42,24 +60,32 @@ def plan(session: Session, run_id: int, edition_id: int) -> Plan:
     there = stored(session, run_id, edition)
     revision = session.get_one(QrelsRevision, edition.revision_id, options=[undefer(QrelsRevision.packed)])
     missing = tuple(each for each in edition.measures if each["key"] not in there)
-    return Plan(run_id, edition.revision_id, edition.dialect, missing, revision.packed)
+    size = session.scalar(
+        select(Collection.size)
+        .join(Task, Task.collection_id == Collection.id)
+        .where(Task.id == edition.task_id)
+    )
+    return Plan(run_id, edition.revision_id, edition.dialect, missing, revision.packed, size)
 
 
-def compute(database: Database, plan: Plan) -> dict[str, Scores]:
-    """Measure key -> per-topic scores in the revision's topic order, for all that is missing.
+def compute(database: Database, plan: Plan) -> dict[str, Computed]:
+    """Measure key -> scores in the revision's topic order, for all that is missing.
 
     The rankings are read block by block from the database, so memory stays flat.
     """
     if not plan.missing:
         return {}
-    aligner = Aligner(unpack_compiled(plan.packed_judgments), dialect=plan.dialect)
+    compiled = unpack_compiled(plan.packed_judgments)
+    judgments = replace(compiled.judgments, collection_size=plan.collection_size)
+    aligner = Aligner(replace(compiled, judgments=judgments), dialect=plan.dialect)
     for body in _blocks(database, plan.run_id):
         aligner.add(unpack_block(body))
     judged = aligner.judged()
-    return {each["key"]: parse(each["key"]).compute(judged) for each in plan.missing}
+    measures = [parse(each["key"]) for each in plan.missing]
+    return {each.key: Computed(each.compute(judged), each.parts(judged)) for each in measures}
 
 
-def store(session: Session, run_id: int, edition_id: int, computed: dict[str, Scores]) -> None:
+def store(session: Session, run_id: int, edition_id: int, computed: dict[str, Computed]) -> None:
     """Add the scores that are not there yet, and the aggregate of each over every topic set."""
     edition = session.get_one(Edition, edition_id)
     there = stored(session, run_id, edition)
@@ -72,7 +98,7 @@ def store(session: Session, run_id: int, edition_id: int, computed: dict[str, Sc
 
 
 def _add(
-    session: Session, run_id: int, edition: Edition, measure: dict[str, Any], scores: Scores
+    session: Session, run_id: int, edition: Edition, measure: dict[str, Any], computed: Computed
 ) -> Evaluation:
     evaluation = Evaluation(
         run_id=run_id,
@@ -81,7 +107,8 @@ def _add(
         measure_version=measure["version"],
         dialect=edition.dialect,
         evaluator=__version__,
-        scores=scores,
+        scores=computed.scores,
+        parts=computed.parts,
         created_at=now(session),
     )
     session.add(evaluation)
@@ -102,7 +129,10 @@ def _add_means(session: Session, edition: Edition, evaluations: list[Evaluation]
         chosen = np.array([place[topic] for topic in topic_set["topics"]], dtype=np.int64)
         for evaluation in evaluations:
             if len(chosen) and (evaluation.id, topic_set["id"]) not in there:
-                mean = parse(evaluation.measure).aggregate(evaluation.scores[chosen])
+                scores, parts = evaluation.scores, evaluation.parts
+                if parts is not None:
+                    parts = parts.reshape(-1, len(scores))[:, chosen]
+                mean = parse(evaluation.measure).aggregate(scores[chosen], parts)
                 session.add(
                     EvaluationMean(
                         evaluation_id=evaluation.id,
@@ -124,7 +154,7 @@ def stored(session: Session, run_id: int, edition: Edition) -> dict[str, Evaluat
             Evaluation.dialect == edition.dialect,
             Evaluation.measure.in_(versions),
         )
-        .options(undefer(Evaluation.scores))
+        .options(undefer(Evaluation.scores), undefer(Evaluation.parts))
     )
     return {row.measure: row for row in rows if row.measure_version == versions[row.measure]}
 
