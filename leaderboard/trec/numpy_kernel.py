@@ -1,7 +1,6 @@
 """The functions of _kernel.c with numpy alone, for machines without a compiler: the same bits, slower.
 
-`columns` takes only lines whose fields are parted by single blanks or tabs; for others it says no,
-and the reader rewrites them first.
+`columns` says no to more than the C kernel does: the reader then goes line by line.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,8 @@ MASKS = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)
 """Which bits of a word the first so many bytes are."""
 POWERS = np.array([10.0**places for places in range(23)])
 EXACT = 2**53
+NEWLINE = 10
+BLANK = np.isin(np.arange(33), [9, 10, 11, 12, 13, 32])
 LONGEST_NUMBER = 24
 """Characters of a number up to which it is read with all others at once."""
 FILTER_BITS = 20
@@ -46,17 +47,12 @@ def columns(
     group_length: Int32,
     group_line: Places,
 ) -> tuple[int, ...]:
-    """As kernel.columns; refuses (ok 0) whatever is not regular."""
+    """As kernel.columns; refuses (ok 0) comments and lines of another number of fields."""
     text = np.frombuffer(body, np.uint8, len(body))
-    ends = _field_ends(text, end, fields)
-    if ends is None:
+    found = _fields(text, end, fields)
+    if found is None:
         return REFUSED
-    starts = np.empty_like(ends)
-    starts[:, 1:] = ends[:, :-1] + 1
-    starts[0, 0], starts[1:, 0] = 0, ends[:-1, -1] + 1
-    sizes = ends - starts
-    if not sizes.all() or (text[starts[:, 0]] == ord("#")).any():
-        return REFUSED
+    starts, sizes, lines, begins = found
     if sizes[:, [0, 2]].max() > id_bytes or (fields == 6 and sizes[:, 5].max() > id_bytes):
         return REFUSED
     if strict and (text[:end] == 127).any():
@@ -68,13 +64,15 @@ def columns(
     words = words_of(body)
     same = _same_as_before(words, starts[:, 0], sizes[:, 0])
     firsts = np.flatnonzero(~same)
-    groups, entries = len(firsts), len(ends)
-    if not final:
+    groups, entries = len(firsts), len(starts)
+    if final:
+        consumed, line = end, int(np.count_nonzero(text[:end] == NEWLINE))
+    else:
         groups -= 1
         entries = int(firsts[-1])
-    consumed = int(ends[entries - 1, -1]) + 1 if entries else 0
+        consumed, line = int(begins[entries]), int(lines[entries])
     if fields == 6:
-        flags = _run_flags(text, words, starts, sizes, numbers, same, strict)
+        flags = _run_flags(text[:end], words, starts, sizes, numbers, same, strict)
     else:
         flags = _qrels_flags(text, words, starts, sizes)
     at[:entries], length[:entries] = starts[:entries, 2], sizes[:entries, 2]
@@ -82,9 +80,9 @@ def columns(
     score[:entries] = numbers[:entries]
     group_start[:groups], group_start[groups] = firsts[:groups], entries
     group_at[:groups], group_length[:groups] = starts[firsts[:groups], 0], sizes[firsts[:groups], 0]
-    group_line[:groups] = firsts[:groups]
-    last = 5 if fields == 6 else 1
-    return 1, entries, groups, consumed, entries, flags, int(starts[-1, last]), int(sizes[-1, last])
+    group_line[:groups] = lines[firsts[:groups]]
+    tag = 5 if fields == 6 else 1
+    return 1, entries, groups, consumed, line, flags, int(starts[-1, tag]), int(sizes[-1, tag])
 
 
 def order(
@@ -203,18 +201,52 @@ def joined(body: bytes | bytearray, at: Int32, length: Int32, which: Int32, sepa
     return letters.tobytes()
 
 
-def _field_ends(text: Bytes, end: int, fields: int) -> NDArray[np.int64] | None:
-    """(lines, fields) where each field ends, None unless every line has so many, parted by one byte."""
-    found = np.flatnonzero(text[:end] < 33)
-    lines = len(found) // fields
-    if not lines or len(found) != lines * fields:
+def _fields(text: Bytes, end: int, fields: int) -> tuple[Places, Places, Places, Places] | None:
+    """Where the fields of every entry begin and how long they are, (entries, fields); the line of each
+    entry and where that begins, (entries,). None unless every line has so many fields or none."""
+    found = _single_blanks(text, end, fields) or _any_blanks(text, end, fields)
+    if found is None:
         return None
-    ends: Places = found.reshape(lines, fields)
+    starts, ends, lines, begins = found
+    if not len(starts) or (text[begins] == ord("#")).any():
+        return None
+    return starts, ends - starts, lines, begins
+
+
+def _single_blanks(text: Bytes, end: int, fields: int) -> tuple[Places, Places, Places, Places] | None:
+    """The usual form: fields parted by one blank or tab, no empty lines."""
+    found = np.flatnonzero(text[:end] < 33)
+    if len(found) % fields:
+        return None
+    ends: Places = found.reshape(-1, fields)
     marks = text[ends]
     blanks = marks[:, :-1]
-    if not ((marks[:, -1] == 10).all() and ((blanks == 32) | (blanks == 9)).all()):
+    if not ((marks[:, -1] == NEWLINE).all() and ((blanks == 32) | (blanks == 9)).all()):
         return None
-    return ends
+    begins = np.concatenate(([0], ends[:-1, -1] + 1))
+    starts = np.column_stack((begins, ends[:, :-1] + 1))
+    if not (ends > starts).all():
+        return None
+    return starts, ends, np.arange(len(starts)), begins
+
+
+def _any_blanks(text: Bytes, end: int, fields: int) -> tuple[Places, Places, Places, Places] | None:
+    """Any blanks between and around the fields, any line ends, and empty lines."""
+    low = text[:end] < 33
+    if (low & ~BLANK[np.minimum(text[:end], 32)]).any():
+        return None
+    changes = np.flatnonzero(np.diff(low, prepend=True))
+    starts, ends = changes[0::2], changes[1::2]
+    if len(starts) % fields:
+        return None
+    starts, ends = starts.reshape(-1, fields), ends.reshape(-1, fields)
+    newlines = np.flatnonzero(text[:end] == NEWLINE)
+    lines = np.searchsorted(newlines, starts[:, 0])
+    if (lines != np.searchsorted(newlines, starts[:, -1])).any() or (lines[1:] == lines[:-1]).any():
+        return None
+    begins = np.concatenate(([0], newlines + 1))[lines]
+    comments = np.concatenate(([0], newlines[:-1] + 1))
+    return None if (text[comments] == ord("#")).any() else (starts, ends, lines, begins)
 
 
 def words_of(body: bytes | bytearray) -> Words:
@@ -308,7 +340,7 @@ def _run_flags(
         flags |= 8
     if not strict:
         return flags
-    if (text[: int(starts[-1, 5] + sizes[-1, 5])] >= 128).any():
+    if (text >= 128).any():
         flags |= 32
     rank = np.zeros(len(starts), np.int64)
     for place in range(int(min(sizes[:, 3].max(), 16))):
