@@ -1,12 +1,16 @@
 """Topics whose lines are scattered over a file, put together in memory."""
 
 from collections.abc import Iterator
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leaderboard.measures.judged import FloatArray
 from leaderboard.trec import kernel
 from leaderboard.trec.kernel import Columns, Int32
+
+Number = TypeVar("Number", bound=np.generic)
 
 GROUP_ENTRIES = 50_000
 """About how many entries are put together at a time."""
@@ -47,9 +51,8 @@ class Scattered:
             return
         letters = b"".join((*self._letters, bytes(kernel.SLACK)))
         self._letters.clear()
-        length, owner = np.concatenate(self._lengths), np.concatenate(self._owners)
-        score = np.concatenate(self._scores)
-        at = np.cumsum(length, dtype=np.int64) - length
+        length, owner, score = _whole(self._lengths), _whole(self._owners), _whole(self._scores)
+        at = np.cumsum(length, dtype=np.int32) - length
         order = np.argsort(owner, kind="stable").astype(np.int32)
         starts = np.searchsorted(owner[order], np.arange(len(self._topics) + 1))
         topics, first = list(self._topics), 0
@@ -57,9 +60,9 @@ class Scattered:
             last = max(first + 1, int(np.searchsorted(starts, starts[first] + GROUP_ENTRIES, "right")) - 1)
             which = order[starts[first] : starts[last]]
             columns = Columns(
-                at=at[which].astype(np.int32),
+                at=at[which],
                 length=length[which],
-                hash=kernel.hashes(letters, at[which].astype(np.int32), length[which]),
+                hash=kernel.hashes(letters, at[which], length[which]),
                 score=score[which],
                 group_start=(starts[first : last + 1] - starts[first]).astype(np.int32),
                 group_at=np.zeros(last - first, np.int32),
@@ -68,3 +71,10 @@ class Scattered:
             )
             yield letters, columns, topics[first:last], self._first_lines[first:last]
             first = last
+
+
+def _whole(parts: list[NDArray[Number]]) -> NDArray[Number]:
+    """The parts as one array; they are dropped, since both together would be the peak of memory."""
+    joined = np.concatenate(parts)
+    parts.clear()
+    return joined
