@@ -73,7 +73,7 @@ def test_several_runs_are_told_apart(files: Path) -> None:
     done = call(files / "qrels", files / "run", files / "other", "-m", "AP", "--format", "tsv")
     assert [line.split("\t")[0] for line in done.stdout.splitlines()[1:]] == ["one", "two"]
     done = call(files / "qrels", files / "run", files / "copy", "-m", "AP", "--format", "tsv")
-    assert [Path(line.split("\t")[0]).name for line in done.stdout.splitlines()[1:]] == ["run", "copy"]
+    assert [Path(line.split("\t")[0]).name for line in done.stdout.splitlines()[1:]] == ["one", "copy"]
 
 
 def test_ids_that_are_not_utf_8_come_out_as_they_went_in(tmp_path: Path) -> None:
