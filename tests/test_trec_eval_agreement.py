@@ -1,8 +1,9 @@
 """Agreement with trec_eval: its printed figures on real runs, and its doubles on generated ones."""
 
 import gzip
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -11,12 +12,14 @@ import pytest
 import pytrec_eval
 
 from leaderboard.errors import Invalid
-from leaderboard.measures.binding import BoundMeasure, with_level
+from leaderboard.measures.binding import LEAST_SCORE, BoundMeasure, with_level
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged
-from leaderboard.measures.trec_names import from_trec_name
+from leaderboard.measures.selection import select
+from leaderboard.measures.trec_names import from_trec_name, trec_name
 from leaderboard.trec.align import CompiledJudgments, align, compile_judgments
 from leaderboard.trec.qrels import read_qrels
+from leaderboard.trec.report import RunScores, trec
 from leaderboard.trec.runs import Ranking, Run, read_run
 
 EXPECTED_FILE = re.compile(r"(?P<run>.+)\.l(?P<level>[12])(?P<complete>c?)\.v(?P<dialect>9|10)\.txt\.gz")
@@ -77,40 +80,45 @@ def files_of(folder: Path, run: str) -> tuple[Path, Path]:
     return folder / "runs" / f"{run}.gz", folder / "qrels.txt.gz"
 
 
-def shared_measures(figures: Figures, level: int) -> Iterator[tuple[str, BoundMeasure]]:
-    """The measures among trec_eval's that we have, with its name, at that relevance level."""
-    for name in dict.fromkeys(name for name, _ in figures):
+def measures_of(figures: Figures, level: int) -> Iterator[tuple[str, BoundMeasure]]:
+    """The measures of all of trec_eval's names but the run's tag, at that relevance level."""
+    for name in dict.fromkeys(name for name, _ in figures if name != "runid"):
         measure = from_trec_name(name)
-        if measure is not None:
-            yield name, with_level(measure, level)
+        assert measure is not None, name
+        yield name, with_level(measure, level)
 
 
-def as_printed(measure: BoundMeasure, value: float) -> str:
-    """A value with the decimals trec_eval prints."""
-    return f"{value:.{measure.measure.digits}f}"
+def as_printed(measure: BoundMeasure, value: float | str) -> str:
+    """A value with the decimals trec_eval prints, or a string in its quotes."""
+    return f"'{value}'" if isinstance(value, str) else f"{value:.{measure.measure.digits}f}"
 
 
 def differences(figures: Figures, judged: Judged, level: int) -> tuple[list[str], int]:
-    """Where our figures differ from trec_eval's, and how many were compared.
+    """Where our figures differ from trec_eval's or lack one, and how many were compared.
 
     Its mean leaves out judged topics the run misses unless called with -c; ours never does, so
     `all` is compared only where it averaged over as many topics as we do.
     """
     topics = judged.judgments.topics
     same_topics = figures.get(("num_q", "all"), str(len(topics))) == str(len(topics))
-    wrong, compared = [], 0
-    for name, measure in shared_measures(figures, level):
+    ours: dict[tuple[str, str], str] = {}
+    for name, measure in measures_of(figures, level):
         scores = measure.compute(judged)
-        ours = dict(zip(topics, scores.tolist(), strict=True))
-        if same_topics:
-            ours["all"] = measure.aggregate(scores)
-        for topic, value in ours.items():
-            expected = figures.get((name, topic))
-            if expected is not None:
-                compared += 1
-                if as_printed(measure, value) != expected:
-                    wrong.append(f"{name} {topic}: {value!r}, trec_eval {expected}")
-    return wrong, compared
+        for topic, value in zip(topics, scores.tolist(), strict=True):
+            ours[name, topic] = as_printed(measure, value)
+        if measure.measure.aggregate != "none":
+            ours[name, "all"] = as_printed(measure, measure.aggregate(scores))
+    expected = {
+        (name, topic): value
+        for (name, topic), value in figures.items()
+        if name != "runid" and (same_topics or topic != "all")
+    }
+    wrong = [
+        f"{' '.join(place)}: {ours.get(place)}, trec_eval {value}"
+        for place, value in expected.items()
+        if ours.get(place) != value
+    ]
+    return wrong, len(expected)
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -129,6 +137,37 @@ def test_every_printed_figure_of_real_runs_is_reproduced(shared_data: Path, fold
     assert not wrong
     assert files >= 4
     assert compared > 50 * files
+
+
+def report_of(judged: Judged, tag: str, dialect: int, level: int, complete: bool) -> RunScores:
+    """The scores of all that `-m all_trec` prints; not complete: without the topics the run misses."""
+    wanted = (judged.retrieved > 0) | complete
+    topics = [topic for topic, keep in zip(judged.judgments.topics, wanted, strict=True) if keep]
+    measures = [with_level(measure, level) for measure in select(["all_trec"], dialect)]
+    scores = {measure: measure.compute(judged)[wanted] for measure in measures}
+    return RunScores(tag, tuple(topics), scores)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_report_is_trec_evals_byte_for_byte(shared_data: Path, folder: str) -> None:
+    """`-q -m all_trec` of both versions, with and without -c; version 9 prints no topic the run misses."""
+    files = 0
+    for path in sorted((shared_data / folder / "expected").glob("*.txt.gz")):
+        match = EXPECTED_FILE.fullmatch(path.name)
+        assert match, path.name
+        dialect, level, complete = int(match["dialect"]), int(match["level"]), bool(match["complete"])
+        run, qrels = files_of(shared_data / folder, match["run"])
+        judged = cached_judged(run, qrels, dialect)
+        report = report_of(judged, cached_run(run).tag, dialect, level, complete)
+        lines = "".join(trec([report], level=level, per_topic=True)).splitlines()
+        if dialect == 9:
+            missed = zip(judged.judgments.topics, judged.retrieved == 0, strict=True)
+            unprinted = {topic for topic, empty in missed if empty}
+            lines = [line for line in lines if line.split("\t")[1] not in unprinted]
+        with gzip.open(path, "rt", encoding="utf-8") as expected:
+            assert lines == expected.read().splitlines(), path.name
+        files += 1
+    assert files >= 4
 
 
 def test_every_mean_over_all_judged_topics_is_compared(shared_data: Path) -> None:
@@ -208,37 +247,46 @@ def generated(seed: int) -> tuple[dict[str, dict[bytes, int]], list[Ranking]]:
     return judgments, rankings
 
 
+def trec_eval_9(
+    judgments: dict[str, dict[bytes, int]], rankings: Sequence[Ranking], level: int, judged_only: bool
+) -> dict[str, dict[str, float]]:
+    """The doubles of the compiled trec_eval 9: topic -> its name -> value, for all it has but strings."""
+    qrels = {
+        topic: {docno.decode(): grade for docno, grade in each.items()} for topic, each in judgments.items()
+    }
+    families = pytrec_eval.supported_measures - {"runid", "num_q", "relstring"}
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, families, level, judged_only)
+    runs = {
+        each.topic: dict(
+            zip((docno.decode() for docno in each.docnos.tolist()), each.scores.tolist(), strict=True)
+        )
+        for each in rankings
+    }
+    found: dict[str, dict[str, float]] = evaluator.evaluate(runs)
+    return found
+
+
+@pytest.mark.parametrize("judged_only", [False, True])
 @pytest.mark.parametrize("level", [1, 2])
 @pytest.mark.parametrize("seed", range(4))
-def test_every_double_equals_trec_eval_9(seed: int, level: int) -> None:
-    """Not one bit differs from the compiled trec_eval 9, on ties and scores beyond 32 bits too."""
+def test_every_double_equals_trec_eval_9(seed: int, level: int, judged_only: bool) -> None:
+    """Not one bit differs from the compiled trec_eval 9, on ties and scores beyond 32 bits too.
+
+    Where -J leaves no document it prints nan for interpolated precision; here that is 0.
+    """
     judgments, rankings = generated(seed)
     judged = align(rankings, compile_judgments(judgments), dialect=9)
-    cuts = "5,10,15,20,30,100,200,500,1000"
-    families = {"map", "ndcg", "recip_rank", "Rprec", "bpref", "set_P", "set_recall", "set_F"}
-    families |= {"num_ret", "num_rel", "num_rel_ret", "success.1,5,10"}
-    families |= {f"{each}.{cuts}" for each in ("map_cut", "ndcg_cut", "P", "recall")}
-    evaluator = pytrec_eval.RelevanceEvaluator(
-        {
-            topic: {docno.decode(): grade for docno, grade in each.items()}
-            for topic, each in judgments.items()
-        },
-        families,
-        relevance_level=level,
-    )
-    oracle = evaluator.evaluate(
-        {
-            each.topic: dict(
-                zip((docno.decode() for docno in each.docnos.tolist()), each.scores.tolist(), strict=True)
-            )
-            for each in rankings
-        }
-    )
+    oracle = trec_eval_9(judgments, rankings, level, judged_only)
     names = sorted(next(iter(oracle.values())))
-    assert len(names) == 11 + 3 + 4 * 9
+    expected = {each for bound in select(["all_trec"], 9) if (each := trec_name(bound)) is not None}
+    assert set(names) == expected - {"num_q", "relstring"}
     for name in names:
         measure = from_trec_name(name)
         assert measure is not None, name
-        scores = with_level(measure, level).compute(judged)
+        scores = with_level(measure, level).compute(judged.condensed if judged_only else judged).tolist()
+        if measure.measure.aggregate == "geometric":
+            scores = [math.log(max(score, LEAST_SCORE)) for score in scores]
         theirs = [oracle[topic][name] for topic in judged.judgments.topics]
-        assert scores.tolist() == theirs, name
+        if judged_only and measure.measure.name in {"IPrec", "IAP11"}:
+            theirs = [0.0 if math.isnan(value) else value for value in theirs]
+        assert scores == theirs, name

@@ -1,33 +1,34 @@
 """`leaderboard evaluate`: scores of run files without a site, as trec_eval gives them."""
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from tempfile import SpooledTemporaryFile
+from typing import TYPE_CHECKING
 
 import click
 
-from leaderboard.errors import Invalid, LeaderboardError
-
 if TYPE_CHECKING:
-    from leaderboard.measures.binding import BoundMeasure
-    from leaderboard.trec.report import RunScores
-
-Read = TypeVar("Read")
+    from leaderboard.trec.scoring import Inputs, Options
 
 DEFAULT_MEASURES = (
     *("num_ret", "num_rel", "num_rel_ret", "map", "Rprec", "bpref", "recip_rank"),
-    *(f"P_{cutoff}" for cutoff in (5, 10, 15, 20, 30, 100, 200, 500, 1000)),
-    *("recall_100", "recall_1000", "ndcg", "ndcg_cut_10", "RR@10", "Judged@10"),
+    *("P.5,10,15,20,30,100,200,500,1000", "recall.100,1000", "ndcg", "ndcg_cut.10", "RR@10", "Judged@10"),
 )
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
+SPOOL_BYTES = 2**22
 
 
 @click.command()
 @click.argument("qrels", type=EXISTING)
 @click.argument("runs", metavar="RUN...", type=EXISTING, nargs=-1, required=True)
 @click.option(
-    "-m", "--measure", "names", metavar="NAME", multiple=True, help="Such as nDCG@10 or map; repeatable."
+    "-m",
+    "--measure",
+    "names",
+    metavar="NAME",
+    multiple=True,
+    help="Such as nDCG@10, map, P.5,10, or the sets official, set, all_trec, all; repeatable. "
+    "See `leaderboard measures`.",
 )
 @click.option("--per-topic", is_flag=True, help="Every topic's score too, not only the mean.")
 @click.option(
@@ -36,6 +37,26 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--dialect", type=click.Choice(["9", "10"]), default="10", show_default=True, help="Of trec_eval."
 )
+@click.option("--depth", type=click.IntRange(min=1), help="Documents of a topic that count (trec_eval -M).")
+@click.option(
+    "--judged-only", is_flag=True, help="Leave out unjudged documents and close up the ranks (trec_eval -J)."
+)
+@click.option(
+    "--complete/--no-complete",
+    default=True,
+    show_default=True,
+    help="Whether judged topics that the run misses count (trec_eval -c).",
+)
+@click.option(
+    "--collection-size",
+    type=click.IntRange(min=1),
+    help="Documents in the collection, for measures that need it (trec_eval -N).",
+)
+@click.option("--preferences", type=EXISTING, help="Preference judgments, for measures that need them.")
+@click.option(
+    "--documents", type=EXISTING, help="The documents' text (corpus.jsonl, TREC, TSV), for measures that do."
+)
+@click.option("--dissimilarities", type=EXISTING, help="Dissimilarities of documents, instead of their text.")
 @click.option(
     "--format", "layout", type=click.Choice(["trec", "tsv", "json"]), default="trec", show_default=True
 )
@@ -46,67 +67,42 @@ def evaluate(
     per_topic: bool,
     level: int,
     dialect: str,
+    depth: int | None,
+    judged_only: bool,
+    complete: bool,
+    collection_size: int | None,
+    preferences: Path | None,
+    documents: Path | None,
+    dissimilarities: Path | None,
     layout: str,
 ) -> None:
     """Score each RUN against QRELS.
 
-    Means are over all judged topics: one a run misses counts as an empty ranking. Runs are named
-    by their tag, or by their file where two have the same.
+    Runs are named by their tag, or by their file where an earlier one has the same.
     """
-    reports = _reports(qrels, runs, _measures(names, level), int(dialect))
-    text = "".join(_text(reports, layout, int(dialect), level, per_topic))
-    # Topic ids and tags go out as the bytes they came in as, UTF-8 or not.
-    click.echo(text.encode("utf-8", "surrogateescape"), nl=False)
+    from leaderboard.trec.scoring import Inputs, Options
 
-
-def _measures(names: Sequence[str], level: int) -> list["BoundMeasure"]:
-    from leaderboard.measures.grammar import parse, with_level
-
-    return list(dict.fromkeys(with_level(parse(name), level) for name in names or DEFAULT_MEASURES))
-
-
-def _reports(
-    qrels: Path, runs: Sequence[Path], measures: Sequence["BoundMeasure"], dialect: int
-) -> list["RunScores"]:
-    """The scores of every run; nothing is printed before all of them are there."""
-    from leaderboard.trec.align import align, compile_judgments
-    from leaderboard.trec.qrels import read_qrels
-    from leaderboard.trec.report import RunScores
-    from leaderboard.trec.runs import read_run
-
-    compiled = compile_judgments(_read(partial(read_qrels, strict=False), qrels).judgments)
-    if not compiled.judgments.topics:
-        raise Invalid(f"{qrels} holds no judgments; give a qrels file with topic, 0, docno and grade.")
-    scored = []
-    for path in runs:
-        run = _read(partial(read_run, strict=False), path)
-        judged = align(run.rankings.values(), compiled, dialect=dialect)
-        if not judged.retrieved.any():
-            raise Invalid(f"{path} has no topic that {qrels} judges; check that both belong together.")
-        scored.append((run.tag, path, {measure: measure.compute(judged) for measure in measures}))
-    tags = [tag for tag, _, _ in scored]
-    return [
-        RunScores(tag if tags.count(tag) == 1 else str(path), compiled.judgments.topics, scores)
-        for tag, path, scores in scored
-    ]
-
-
-def _read(reader: Callable[[Path], Read], path: Path) -> Read:
-    """What the reader makes of the file; its errors say which file it was."""
-    try:
-        return reader(path)
-    except LeaderboardError as error:
-        problems = error.problems if isinstance(error, Invalid) else ()
-        raise Invalid(f"{path}: {error.message}", problems) from error
+    inputs = Inputs(qrels, collection_size, preferences, documents, dissimilarities)
+    options = Options(names or DEFAULT_MEASURES, level, int(dialect), depth, judged_only, complete)
+    # Nothing is printed before all runs were read, and a large output need not fit into memory.
+    with SpooledTemporaryFile(max_size=SPOOL_BYTES) as spool:
+        for text in _text(layout, per_topic, inputs, runs, options):
+            # Topic ids and tags go out as the bytes they came in as, UTF-8 or not.
+            spool.write(text.encode("utf-8", "surrogateescape"))
+        spool.seek(0)
+        while piece := spool.read(SPOOL_BYTES):
+            click.echo(piece, nl=False)
 
 
 def _text(
-    reports: list["RunScores"], layout: str, dialect: int, level: int, per_topic: bool
+    layout: str, per_topic: bool, inputs: "Inputs", runs: tuple[Path, ...], options: "Options"
 ) -> Iterator[str]:
     from leaderboard.trec.report import as_json, trec, tsv
+    from leaderboard.trec.scoring import score_runs
 
+    reports = score_runs(inputs, runs, options)
     if layout == "json":
-        return iter([as_json(reports, dialect=dialect, per_topic=per_topic)])
+        return iter([as_json(list(reports), dialect=options.dialect, per_topic=per_topic)])
     if layout == "tsv":
         return tsv(reports, per_topic=per_topic)
-    return trec(reports, level=level, per_topic=per_topic)
+    return trec(reports, level=options.level, per_topic=per_topic)

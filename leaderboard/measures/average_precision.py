@@ -1,7 +1,7 @@
 """Average precision."""
 
 from leaderboard.measures.judged import FloatArray, Judged, ratio
-from leaderboard.measures.record import CUTOFF, REL, Measure, TrecName
+from leaderboard.measures.record import CUTOFF, JUDGED_ONLY, REL, Measure, TrecName
 
 
 def average_precision(judged: Judged, *, rel: int = 1, cutoff: int | None = None) -> FloatArray:
@@ -26,7 +26,7 @@ AP = Measure(
     formula="1/R · Σ over relevant documents at rank i ≤ k of (relevant in top i) / i",
     citation="Buckley and Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation, 2005",
     compute=average_precision,
-    parameters=(REL, CUTOFF),
+    parameters=(REL, CUTOFF, JUDGED_ONLY),
     aliases=("MAP",),
     trec_names=(TrecName("map"), TrecName("map_cut", "cutoff")),
 )

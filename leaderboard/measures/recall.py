@@ -1,7 +1,7 @@
 """Recall in the top ranks."""
 
 from leaderboard.measures.judged import FloatArray, Judged, ratio
-from leaderboard.measures.record import CUTOFF_REQUIRED, REL, Measure, TrecName
+from leaderboard.measures.record import CUTOFF_REQUIRED, JUDGED_ONLY, REL, Measure, TrecName
 
 
 def recall(judged: Judged, *, cutoff: int, rel: int = 1) -> FloatArray:
@@ -22,7 +22,7 @@ R = Measure(
     formula="(relevant in top k) / R",
     citation="van Rijsbergen, Information Retrieval, 2nd edition, 1979",
     compute=recall,
-    parameters=(REL, CUTOFF_REQUIRED),
+    parameters=(REL, CUTOFF_REQUIRED, JUDGED_ONLY),
     aliases=("Recall",),
     trec_names=(TrecName("recall", "cutoff"),),
 )

@@ -1,7 +1,7 @@
 """Reciprocal rank."""
 
 from leaderboard.measures.judged import FloatArray, Judged
-from leaderboard.measures.record import CUTOFF, REL, Measure, TrecName
+from leaderboard.measures.record import CUTOFF, JUDGED_ONLY, REL, Measure, TrecName
 
 
 def reciprocal_rank(judged: Judged, *, rel: int = 1, cutoff: int | None = None) -> FloatArray:
@@ -24,7 +24,7 @@ RR = Measure(
     formula="1 / (rank of the first relevant document), 0 if there is none in the top k",
     citation="Kantor and Voorhees, The TREC-5 Confusion Track, Information Retrieval 2, 2000",
     compute=reciprocal_rank,
-    parameters=(REL, CUTOFF),
+    parameters=(REL, CUTOFF, JUDGED_ONLY),
     aliases=("MRR",),
     trec_names=(TrecName("recip_rank"),),
 )

@@ -1,19 +1,23 @@
 """Precision, recall and F of everything retrieved, ranks aside."""
 
+import numpy as np
+
 from leaderboard.measures.judged import FloatArray, Judged, ratio
-from leaderboard.measures.record import REL, Measure, Parameter, TrecName
+from leaderboard.measures.record import JUDGED_ONLY, REL, Measure, Parameter, TrecName
 
 
-def set_precision(judged: Judged, *, rel: int = 1) -> FloatArray:
+def set_precision(judged: Judged, *, rel: int = 1, relative: bool = False) -> FloatArray:
     """The share of the retrieved documents that is relevant, float64 (topics,), between 0 and 1.
 
-    0 where nothing was retrieved. Source: trec_eval `set_P`.
+    relative: over the best share possible for as many documents, which divides by R where more than
+    R were retrieved. 0 where nothing was retrieved. Source: trec_eval `set_P`, `set_relative_P`.
 
     >>> from leaderboard.measures.example import judged
     >>> set_precision(judged({1: 1, 8: 0}, retrieved=8))
     array([0.125])
     """
-    return ratio(judged.relevant_count(rel), judged.retrieved)
+    found, retrieved = judged.relevant_count(rel), judged.retrieved
+    return ratio(found, np.minimum(retrieved, judged.judgments.relevant(rel)) if relative else retrieved)
 
 
 def set_recall(judged: Judged, *, rel: int = 1) -> FloatArray:
@@ -40,11 +44,30 @@ def set_f(judged: Judged, *, rel: int = 1, beta: float = 1.0) -> FloatArray:
     >>> set_f(judged({1: 1}, missed=[1, 1, 1], retrieved=2))
     array([0.33333333])
     """
-    x = beta * beta
+    # 15 digits: the square of the square root of trec_eval's x is that x again, to the last bit.
+    x = float(f"{beta * beta:.15g}")
     precision, recall = set_precision(judged, rel=rel), set_recall(judged, rel=rel)
     return ratio((x + 1.0) * precision * recall, recall + x * precision)
 
 
+def set_average_precision(judged: Judged, *, rel: int = 1) -> FloatArray:
+    """Set precision times set recall: average precision if all ranks were one, float64 (topics,), 0 to 1.
+
+    0 where nothing was retrieved or a topic has no relevant document. Source: trec_eval `set_map`.
+
+    Precision 1/2 and recall 1/4:
+
+    >>> from leaderboard.measures.example import judged
+    >>> set_average_precision(judged({1: 1}, missed=[1, 1, 1], retrieved=2))
+    array([0.125])
+    """
+    found = judged.relevant_count(rel)
+    return ratio(found * found, judged.retrieved * judged.judgments.relevant(rel))
+
+
+RELATIVE = Parameter(
+    "relative", "boolean", "Divide by R where more than R documents were retrieved.", default=False
+)
 BETA = Parameter(
     "beta", "number", "How many times as much recall weighs as precision.", 0.01, 100.0, default=1.0
 )
@@ -52,11 +75,11 @@ BETA = Parameter(
 SET_P = Measure(
     name="SetP",
     title="Precision of the retrieved set",
-    formula="(relevant retrieved) / (retrieved)",
+    formula="(relevant retrieved) / (retrieved), or with relative / min(retrieved, R)",
     citation="van Rijsbergen, Information Retrieval, 2nd edition, 1979",
     compute=set_precision,
-    parameters=(REL,),
-    trec_names=(TrecName("set_P"),),
+    parameters=(REL, RELATIVE, JUDGED_ONLY),
+    trec_names=(TrecName("set_P"), TrecName("set_relative_P", fixed=(("relative", True),))),
 )
 
 SET_R = Measure(
@@ -75,6 +98,17 @@ SET_F = Measure(
     formula="(β² + 1) · SetP · SetR / (SetR + β² · SetP)",
     citation="van Rijsbergen, Information Retrieval, 2nd edition, 1979",
     compute=set_f,
-    parameters=(REL, BETA),
+    parameters=(REL, BETA, JUDGED_ONLY),
     trec_names=(TrecName("set_F"), TrecName("set_F", "beta", squared=True)),
+    note="trec_eval's set_F_x has x = β²: set_F_0.25 is SetF(beta=0.5).",
+)
+
+SET_AP = Measure(
+    name="SetAP",
+    title="Unranked average precision of the retrieved set",
+    formula="SetP · SetR",
+    citation="trec_eval, set_map",
+    compute=set_average_precision,
+    parameters=(REL, JUDGED_ONLY),
+    trec_names=(TrecName("set_map"),),
 )

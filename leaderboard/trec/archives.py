@@ -136,7 +136,15 @@ _REFUSED = {
     b"Rar!": "rar",
     b"\x1f\x9d": "compress (.Z)",
 }
-_DECODER_ERRORS = (zlib.error, _zlib.error, OSError, lzma.LZMAError, zstandard.ZstdError, EOFError, ValueError)
+_DECODER_ERRORS = (
+    zlib.error,
+    _zlib.error,
+    OSError,
+    lzma.LZMAError,
+    zstandard.ZstdError,
+    EOFError,
+    ValueError,
+)
 
 
 def plain_blocks(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:

@@ -2,43 +2,69 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.judged import FloatArray
-from leaderboard.measures.trec_names import trec_name
+from leaderboard.measures.trec_families import FAMILIES
+from leaderboard.measures.trec_names import printed
 
-TREC_ORDER = (
-    *("num_ret", "num_rel", "num_rel_ret", "map", "Rprec", "bpref", "recip_rank", "P", "recall"),
-    *("ndcg", "ndcg_cut", "map_cut", "success", "set_P", "set_recall", "set_F"),
-)
-"""trec_eval's own order of the measures we share with it."""
+_TOPICS_AT_A_TIME = 256
+"""Topics whose lines make one piece of text: few enough for flat memory, enough for few writes."""
+
+_TOPIC = "\0"
+"""Stands for the topic in the template of its lines; no topic and no score holds it."""
 
 
 @dataclass(frozen=True, eq=False)
 class RunScores:
-    """One run's scores: per measure float64 (topics,), in the order of topics."""
+    """One run's scores: per measure float64 (topics,), in the order of topics, strings for text.
+
+    parts: what the aggregate is made of, float64 (k, topics), for the measures that have any.
+    """
 
     run: str
     topics: tuple[str, ...]
     scores: dict[BoundMeasure, FloatArray]
+    parts: dict[BoundMeasure, FloatArray] = field(default_factory=dict)
+
+    def aggregate(self, measure: BoundMeasure) -> float:
+        """The measure's one number for all topics."""
+        return measure.aggregate(self.scores[measure], self.parts.get(measure))
+
+    @property
+    def aggregated(self) -> list[BoundMeasure]:
+        """The measures that have such a number."""
+        return [measure for measure in self.scores if measure.measure.aggregate != "none"]
+
+
+class _Line(NamedTuple):
+    """A line of trec_eval's: its name, and whether it is printed for topics and for all of them."""
+
+    name: str
+    measure: BoundMeasure
+    per_topic: bool = True
+    summary: bool = True
+
+    @property
+    def form(self) -> str:
+        """How its value is printed, as a % template."""
+        measure = self.measure.measure
+        return "'%s'" if measure.text else f"%{6 if measure.digits else ''}.{measure.digits}f"
 
 
 def trec(reports: Iterable[RunScores], *, level: int = 1, per_topic: bool = False) -> Iterator[str]:
-    """Lines as trec_eval prints them, measures in its order, those it has not after the others.
+    """Lines as trec_eval prints them, several to a piece: measures in its order, then those it has not.
 
-    level is the one the measures were bound with: trec_eval's names do not show it.
+    level is the one the measures were bound with: trec_eval's names do not show it. The lines with
+    the run's tag and the number of topics are there whichever measures are.
     """
     for report in reports:
-        measures = _in_trec_order(report.scores, level)
+        lines = _in_trec_order(report.scores, level)
         if per_topic:
-            for place, topic in enumerate(report.topics):
-                for name, measure in measures:
-                    yield _trec_line(name, topic, _decimals(measure, float(report.scores[measure][place])))
-        yield _trec_line("runid", "all", report.run)
-        yield _trec_line("num_q", "all", str(len(report.topics)))
-        for name, measure in measures:
-            yield _trec_line(name, "all", _decimals(measure, measure.aggregate(report.scores[measure])))
+            yield from _topic_lines(report, [line for line in lines if line.per_topic])
+        yield "".join(_summary_lines(report, [line for line in lines if line.summary]))
 
 
 def tsv(reports: Iterable[RunScores], *, per_topic: bool = False) -> Iterator[str]:
@@ -48,8 +74,10 @@ def tsv(reports: Iterable[RunScores], *, per_topic: bool = False) -> Iterator[st
         for measure, scores in report.scores.items():
             if per_topic:
                 for topic, value in zip(report.topics, scores.tolist(), strict=True):
-                    yield f"{report.run}\t{measure.key}\t{topic}\t{value!r}\n"
-            yield f"{report.run}\t{measure.key}\tall\t{measure.aggregate(scores)!r}\n"
+                    text = value if isinstance(value, str) else repr(value)
+                    yield f"{report.run}\t{measure.key}\t{topic}\t{text}\n"
+            if measure.measure.aggregate != "none":
+                yield f"{report.run}\t{measure.key}\tall\t{report.aggregate(measure)!r}\n"
 
 
 def as_json(reports: Sequence[RunScores], *, dialect: int, per_topic: bool = False) -> str:
@@ -59,7 +87,7 @@ def as_json(reports: Sequence[RunScores], *, dialect: int, per_topic: bool = Fal
 
 
 def _run_object(report: RunScores, per_topic: bool) -> dict[str, object]:
-    means = {measure.key: measure.aggregate(scores) for measure, scores in report.scores.items()}
+    means = {measure.key: report.aggregate(measure) for measure in report.aggregated}
     found: dict[str, object] = {"run": report.run, "topics": len(report.topics), "scores": means}
     if per_topic:
         values = {measure.key: scores.tolist() for measure, scores in report.scores.items()}
@@ -69,23 +97,32 @@ def _run_object(report: RunScores, per_topic: bool) -> dict[str, object]:
     return found
 
 
-def _in_trec_order(measures: Iterable[BoundMeasure], level: int) -> list[tuple[str, BoundMeasure]]:
-    named = [(trec_name(measure, level), measure) for measure in measures]
-    known = [(name, measure) for name, measure in named if name is not None]
-    others = [(measure.key, measure) for name, measure in named if name is None]
-    return sorted(known, key=lambda each: _trec_place(*each)) + others
+def _in_trec_order(measures: Iterable[BoundMeasure], level: int) -> list[_Line]:
+    known: list[tuple[tuple[int, float], _Line]] = []
+    others: list[_Line] = []
+    for measure in measures:
+        found = printed(measure, level)
+        if found is None:
+            others.append(_Line(measure.key, measure, summary=measure.measure.aggregate != "none"))
+        else:
+            family = found.family
+            line = _Line(found.name, measure, family.per_topic, family.summary)
+            known.append(((FAMILIES.index(family), found.number), line))
+    return [line for _, line in sorted(known, key=lambda each: each[0])] + others
 
 
-def _trec_place(name: str, measure: BoundMeasure) -> tuple[int, float]:
-    if name in TREC_ORDER:
-        return TREC_ORDER.index(name), 0
-    head, _, number = name.rpartition("_")
-    return TREC_ORDER.index(head), float(number)
+def _topic_lines(report: RunScores, lines: Sequence[_Line]) -> Iterator[str]:
+    template = "".join(f"{line.name.replace('%', '%%'):<22}\t{_TOPIC}\t{line.form}\n" for line in lines)
+    for start in range(0, len(report.topics), _TOPICS_AT_A_TIME):
+        part = slice(start, start + _TOPICS_AT_A_TIME)
+        rows = zip(*(report.scores[line.measure][part].tolist() for line in lines), strict=True)
+        filled = zip(report.topics[part], rows, strict=False)
+        yield "".join([(template % row).replace(_TOPIC, topic) for topic, row in filled])
 
 
-def _decimals(measure: BoundMeasure, value: float) -> str:
-    return f"{value:6.{measure.measure.digits}f}" if measure.measure.digits else str(int(value))
-
-
-def _trec_line(name: str, topic: str, value: str) -> str:
-    return f"{name:<22}\t{topic}\t{value}\n"
+def _summary_lines(report: RunScores, lines: Iterable[_Line]) -> Iterator[str]:
+    yield f"{'runid':<22}\tall\t{report.run}\n"
+    yield f"{'num_q':<22}\tall\t{len(report.topics)}\n"
+    for line in lines:
+        if line.name != "num_q":
+            yield f"{line.name:<22}\tall\t{line.form % report.aggregate(line.measure)}\n"

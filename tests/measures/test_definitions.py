@@ -15,9 +15,17 @@ from leaderboard.measures.judged import Judged, Judgments
 NAMES = (
     *("AP", "AP@3", "AP(rel=2)", "nDCG", "nDCG@3", "P@3", "P(rel=2)@3", "R@3", "RR", "RR@3", "Rprec"),
     *("Success@3", "Bpref", "Bpref(rel=2)", "SetP", "SetR", "SetF", "SetF(beta=2)", "Judged@3"),
-    *("NumRet", "NumRel", "NumRelRet"),
+    *("NumRet", "NumRel", "NumRelRet", "NumNonrelJudgedRet", "NumQ", "Unj@3", "Judged"),
+    *("IPrec@0", "IPrec@0.3", "IPrec@1", "IAP11", "IAP3", "Rprec(mult=0.4)", "Rprec(mult=1.8)", "RelP@3"),
+    *("GMAP", "GMBpref", "infAP", "binG", "G", "nDCGrel", "RnDCG", "nDCG(gains={0:1,1:0.25,3:9})"),
+    *("G(gains={0:1,1:0.25})", "SetAP", "SetP(relative=True)", "Utility", "RBPtrec", "RBPtrecResid"),
+    *("AP(judged_only=True)", "P(judged_only=True)@3", "nDCG(judged_only=True)@3"),
 )
 MEASURES = tuple(parse(name) for name in NAMES)
+COUNTING_ALL = {
+    *("SetP", "SetF", "SetAP", "Judged", "NumRet", "Utility", "Unj", "RBPtrecResid", "RnDCG"),
+}
+"""Measures that look at how many documents were retrieved, judged or not."""
 
 GRADES = st.integers(-2, 4)
 HITS = st.dictionaries(st.integers(1, 40), GRADES, max_size=20)
@@ -52,7 +60,7 @@ def test_an_unjudged_tail_changes_no_ranked_measure(
 ) -> None:
     """Unjudged documents below the last judged one change nothing but what divides by their number."""
     for measure in MEASURES:
-        if measure.measure.name not in {"SetP", "SetF", "Judged", "NumRet"}:
+        if measure.measure.name not in COUNTING_ALL:
             short, long = judged(hits, missed=missed), judged(hits, missed=missed, retrieved=retrieved)
             assert measure.compute(short).tolist() == measure.compute(long).tolist(), measure.key
 
@@ -137,7 +145,7 @@ def test_judged_divides_by_what_was_retrieved() -> None:
 def test_a_topic_with_only_negative_grades_scores_zero() -> None:
     """Where trec_eval stops, the topic scores 0."""
     for measure in MEASURES:
-        if measure.measure.name not in {"NumRet", "Judged"}:
+        if measure.measure.name not in {"NumRet", "NumQ", "Judged", "Unj", "Utility", "RBPtrecResid"}:
             assert measure.compute(judged({1: -1, 2: -2})).tolist() == [0.0], measure.key
 
 

@@ -51,6 +51,36 @@ from leaderboard.measures.trec_names import trec_name
         ("num_rel", "NumRel"),
         ("num_rel_ret", "NumRelRet"),
         ("Judged@10", "Judged@10"),
+        ("IPrec@0.1", "IPrec@0.1"),
+        ("iprec_at_recall_0.10", "IPrec@0.1"),
+        ("11pt_avg", "IAP11"),
+        ("11pt_avg_.2,.5,.80", "IAP3"),
+        ("11pt_avg_.25,.5,.75", "IAP3(points='quartiles')"),
+        ("Rprec_mult_0.20", "Rprec(mult=0.2)"),
+        ("Rprec_mult_1.00", "Rprec(mult=1)"),
+        ("gm_map", "GMAP"),
+        ("gm_bpref", "GMBpref"),
+        ("infAP", "infAP"),
+        ("relative_P_5", "RelP@5"),
+        ("set_relative_P", "SetP(relative=True)"),
+        ("set_map", "SetAP"),
+        ("utility", "Utility"),
+        ("utility_2,-1,0,0", "Utility(p1=2)"),
+        ("utility_1.0,-1.0,.5,0.0", "Utility(p3=0.5)"),
+        ("binG", "binG"),
+        ("G_1=3", "G(gains={1:3})"),
+        ("ndcg_1=3,2=9,4=4.5", "nDCG(gains={1:3,2:9,4:4.5})"),
+        ("ndcg_rel", "nDCGrel"),
+        ("Rndcg", "RnDCG"),
+        ("rbp", "RBPtrec"),
+        ("rbp_p=0.8", "RBPtrec(p=0.8)"),
+        ("rbp_resid_p=0.5", "RBPtrecResid(p=0.5)"),
+        ("unj_5", "Unj@5"),
+        ("relstring", "RelString@10"),
+        ("relstring_20", "RelString@20"),
+        ("num_q", "NumQ"),
+        ("num_nonrel_judged_ret", "NumNonrelJudgedRet"),
+        ("AP(judged_only=True)@5", "AP(judged_only=True)@5"),
     ],
 )
 def test_names_and_aliases_have_one_canonical_key(text: str, key: str) -> None:
@@ -78,7 +108,12 @@ def test_names_and_aliases_have_one_canonical_key(text: str, key: str) -> None:
         ("SetF(beta=nan)", "must be a number from 0.01 to 100, not 'nan'"),
         ("SetF(beta=1e999)", "must be a number from 0.01 to 100, not inf"),
         ("set_F_0", "must be a number from 0.01 to 100, not 0"),
-        ("nDCG(rel=2)", "nDCG has no parameter 'rel'; it takes only the cut-off (after @)"),
+        ("nDCG(rel=2)", "nDCG has no parameter 'rel'; it takes only the parameter "),
+        ("IPrec@2", "must be a number from 0 to 1, not 2"),
+        ("IPrec", "IPrec needs its cut-off (after @)"),
+        ("nDCG(gains={1:-1})", "must be gains of grades from 0 to 999999999, like {1:1,2:3.5}, not {1:-1}"),
+        ("Rprec_mult_0", "must be a number from 0.01 to 1000, not 0"),
+        ("IAP3(points=four)", "must be one of 'trec', 'quartiles', not 'four'"),
         ("NumRet(rel=1)", "NumRet has no parameter 'rel'; it takes none"),
         ("NumRet@5", "NumRet takes no cut-off"),
         ("P(rel=1,rel=2)@5", "P is given rel twice"),
@@ -105,9 +140,15 @@ def test_what_is_wrong_with_a_name_is_said(text: str, message: str) -> None:
 
 def values_of(parameter: Parameter) -> st.SearchStrategy[Value]:
     """Any value the parameter may have."""
-    if parameter.kind == "integer":
-        return st.integers(int(parameter.low), int(parameter.high))
-    return st.floats(parameter.low, parameter.high)
+    numbers = st.floats(parameter.low, parameter.high)
+    if parameter.kind == "gains":
+        gains = st.dictionaries(st.integers(0, 999), numbers, min_size=1, max_size=5)
+        return gains.map(lambda pairs: tuple(sorted(pairs.items())))
+    if parameter.kind == "boolean":
+        return st.booleans()
+    if parameter.kind == "choice":
+        return st.sampled_from(parameter.choices)
+    return st.integers(int(parameter.low), int(parameter.high)) if parameter.kind == "integer" else numbers
 
 
 @st.composite
@@ -172,6 +213,18 @@ def test_a_tasks_level_becomes_rel_where_none_was_written(text: str, key: str) -
         ("SetF(beta=0.5)", 1, "set_F_0.25"),
         ("RR@10", 1, None),
         ("Judged@10", 1, None),
+        ("IPrec@0.1", 1, "iprec_at_recall_0.10"),
+        ("Rprec(rel=2,mult=0.2)", 2, "Rprec_mult_0.20"),
+        ("nDCG(gains={1:3,2:4.5})", 1, "ndcg_1=3,2=4.5"),
+        ("nDCG(gains={1:3})@10", 1, None),
+        ("Utility(p1=2)", 1, "utility_2,-1,0,0"),
+        ("RBPtrec", 1, "rbp"),
+        ("RBPtrec(p=0.5)", 1, "rbp_p=0.5"),
+        ("SetP(relative=True)", 1, "set_relative_P"),
+        ("RelString@10", 1, "relstring"),
+        ("RelString@5", 1, "relstring_5"),
+        ("IAP3(points='quartiles')", 1, "11pt_avg_0.25,0.5,0.75"),
+        ("AP(judged_only=True)", 1, None),
     ],
 )
 def test_trec_evals_name_of_a_measure(key: str, level: int, name: str | None) -> None:

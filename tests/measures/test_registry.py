@@ -5,12 +5,20 @@ import inspect
 import numpy as np
 import pytest
 
+from leaderboard.errors import MissingInput
 from leaderboard.measures.binding import bind
 from leaderboard.measures.example import judged
-from leaderboard.measures.record import Measure
+from leaderboard.measures.record import JUDGED_ONLY, Measure, Parameter, Value
 from leaderboard.measures.registry import MEASURES, NAMES
+from leaderboard.measures.trec_families import FAMILIES, family_of
 from leaderboard.measures.trec_names import from_trec_name, trec_name
-from leaderboard.trec.report import TREC_ORDER
+
+
+def some_value(parameter: Parameter) -> Value:
+    """A value the parameter may have, not its default."""
+    if parameter.kind == "number":
+        return 0.75
+    return min(5, int(parameter.high))
 
 
 def test_no_name_stands_for_two_measures() -> None:
@@ -36,7 +44,9 @@ class TestRecord:
     def test_parameters_are_those_of_its_function(self, measure: Measure) -> None:
         """compute takes exactly the declared parameters, with the declared defaults."""
         taken = list(inspect.signature(measure.compute).parameters.values())[1:]
-        assert {each.name for each in taken} == {each.name for each in measure.parameters}
+        assert {each.name for each in taken} == {
+            each.name for each in measure.parameters if each != JUDGED_ONLY
+        }
         for each in taken:
             parameter = measure.parameter(each.name)
             assert parameter is not None
@@ -49,17 +59,23 @@ class TestRecord:
 
     def test_an_empty_ranking_scores_the_undefined_value(self, measure: Measure) -> None:
         """A topic without relevant documents and without a ranking scores the undefined value."""
-        bound = bind(measure, {each.name: 5 for each in measure.parameters if each.required})
-        scores = bound.compute(judged({}, missed=[0]))
-        assert scores.dtype == np.float64
-        assert scores.tolist() == [measure.undefined]
+        bound = bind(measure, {each.name: some_value(each) for each in measure.parameters if each.required})
+        if measure.needs - {"graded", "collection size"}:
+            with pytest.raises(MissingInput):
+                bound.compute(judged({}, missed=[0]))
+            return
+        scores = bound.compute(judged({}, missed=[0], collection_size=20))
+        assert measure.text or scores.dtype == np.float64
+        assert scores.tolist() == ["" if measure.text else measure.undefined]
 
     def test_trec_evals_names_read_back(self, measure: Measure) -> None:
         """trec_eval's name of the measure leads to it and back, and has a place in its order."""
         for name in measure.trec_names:
-            text = f"{name.text}_4" if name.parameter else name.text
+            parameter = measure.parameter(name.parameter)
+            number = "" if parameter is None else str(some_value(parameter))
+            text = f"{name.text}_{number}" if number else name.text
             bound = from_trec_name(text)
             assert bound is not None
             assert bound.measure is measure
             assert trec_name(bound) == text
-            assert name.text in TREC_ORDER
+            assert family_of(text) in FAMILIES

@@ -1,0 +1,55 @@
+"""Gains of judged documents: their grades, or what a measure's `gains` parameter says of them."""
+
+import numpy as np
+
+from leaderboard.errors import UnknownMeasure
+from leaderboard.measures.judged import FloatArray, IntArray, Judgments
+from leaderboard.measures.record import LARGEST, Gains, Parameter
+
+GAINS = Parameter(
+    "gains",
+    "gains",
+    "Gains of grades from 0 up, where they are not the grades themselves.",
+    0,
+    LARGEST,
+)
+
+
+def document_gains(judgments: Judgments, gains: Gains | None = None) -> FloatArray:
+    """The gain of every judged document, (documents,): its grade or what gains says, 0 below grade 0.
+
+    Raises UnknownMeasure where gains speaks of a negative grade: such documents never gain.
+
+    >>> from leaderboard.measures.example import judged
+    >>> document_gains(judged({1: 1, 2: -1}, missed=[3]).judgments, ((1, 0.5),))
+    array([0.5, 0. , 3. ])
+    """
+    below = [grade for grade, _ in gains or () if grade < 0]
+    if below:
+        raise UnknownMeasure(f"gains are of grades from 0 up, and {below[0]} is below: leave it out.")
+    return judgments.keep(("gains", gains), lambda: _gains(judgments.grades, gains))
+
+
+def ideal_order(judgments: Judgments, gains: Gains | None = None) -> IntArray:
+    """The documents with a gain above 0 in the order of an ideal ranking, one topic after the other.
+
+    Indices into Judgments.grades. Gains are compared as the doubles they are.
+
+    >>> from leaderboard.measures.example import judged
+    >>> ideal_order(judged({1: 1, 2: 0}, missed=[3]).judgments)
+    array([2, 0])
+    """
+    return judgments.keep(("ideal order", gains), lambda: _order(judgments, gains))
+
+
+def _gains(grades: IntArray, gains: Gains | None) -> FloatArray:
+    found = np.maximum(grades, 0).astype(np.float64)
+    for grade, gain in gains or ():
+        found[grades == grade] = gain
+    return found
+
+
+def _order(judgments: Judgments, gains: Gains | None) -> IntArray:
+    gain = document_gains(judgments, gains)
+    order = np.lexsort((-gain, judgments.topic))
+    return order[gain[order] > 0]

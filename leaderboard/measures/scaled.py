@@ -1,0 +1,46 @@
+"""Grades scaled to gains between 0 and 1, as measures that model a reader take them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from leaderboard.errors import UnknownMeasure
+from leaderboard.measures.judged import FloatArray, IntArray, Judged
+from leaderboard.measures.record import LARGEST, Parameter
+from leaderboard.measures.running import bounds_of
+
+MIN_REL = Parameter("min_rel", "integer", "The grade whose gain is 0; lower ones gain 0 too.", 0, LARGEST, 0)
+MAX_REL = Parameter(
+    "max_rel", "integer", "The grade whose gain is 1; higher ones gain 1 too.", 1, LARGEST, required=True
+)
+
+
+class ScaledGains(NamedTuple):
+    """The hits of a run with a gain above 0, in rank order.
+
+    topic, rank: (hits,); steps: (hits,) whole steps of the scale the grade is above min_rel;
+    gain: (hits,) steps / scale; starts: (topics + 1,) where each topic's hits begin, and their end.
+    """
+
+    topic: IntArray
+    rank: IntArray
+    steps: IntArray
+    gain: FloatArray
+    starts: IntArray
+    scale: int
+
+
+def scaled_gains(judged: Judged, min_rel: int, max_rel: int, cutoff: int | None = None) -> ScaledGains:
+    """The gains of a run's top cutoff ranks (None: all): (grade - min_rel) / (max_rel - min_rel).
+
+    Raises UnknownMeasure where the scale has no step, since no parameter alone is wrong then.
+    """
+    if min_rel >= max_rel:
+        raise UnknownMeasure(f"min_rel must be below max_rel; {min_rel} and {max_rel} leave no scale.")
+    wanted = judged.grade > min_rel
+    if cutoff is not None:
+        wanted &= judged.rank <= cutoff
+    topic, rank = judged.topic[wanted], judged.rank[wanted]
+    scale = max_rel - min_rel
+    steps = np.minimum(judged.grade[wanted] - min_rel, scale)
+    return ScaledGains(topic, rank, steps, steps / scale, bounds_of(topic, len(judged.judgments)), scale)

@@ -1,0 +1,110 @@
+"""Which measures are meant: names of the grammar, trec_eval's names and its names for many at once.
+
+>>> [bound.key for bound in select(["map", "P.5,10", "nDCG@10"])]
+['AP', 'P@5', 'P@10', 'nDCG@10']
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from leaderboard.errors import UnknownMeasure
+from leaderboard.measures.binding import BoundMeasure, bind
+from leaderboard.measures.grammar import parse
+from leaderboard.measures.record import Measure, Need
+from leaderboard.measures.registry import MEASURES
+from leaderboard.measures.trec_families import BY_NAME, FAMILIES, Family
+from leaderboard.measures.trec_names import from_trec_name
+
+GROUPS = ("all_trec", "official", "set", "all")
+"""Names for many measures at once: trec_eval's, and `all` for every measure there is."""
+
+NOT_HERE = {
+    "all_prefs": "preferences are measured by their names in the grammar",
+    "prefs": "preferences are measured by their names in the grammar",
+    "qrels_jg": "several judges' grades of one document are not read",
+    "dcg": "write DCG",
+    "ideal_dcg": "write IDCG",
+    "yaap": "it is not among the measures here",
+    "map_avgjg": "several judges' grades of one document are not read",
+    "P_avgjg": "several judges' grades of one document are not read",
+    "Rprec_mult_avgjg": "several judges' grades of one document are not read",
+}
+"""What trec_eval has under a name that is none here."""
+
+_REQUIRED: Mapping[str, int | float] = {"cutoff": 10, "recall": 0.5}
+"""What `all` takes for parameters that have no default; max_rel is the caller's to say."""
+
+
+def select(
+    names: Sequence[str],
+    dialect: int = 10,
+    available: Collection[Need] = (),
+    max_rel: int = 1,
+) -> tuple[BoundMeasure, ...]:
+    """The measures that names stand for, each once, in the order given; none means `official`.
+
+    A name is one of the grammar's or trec_eval's, one of trec_eval's families with or without its
+    parameters after a dot (`P`, `P.5,10`, `utility.1,-1,0,0`), or one of GROUPS. dialect: whose
+    all_trec; available: the inputs there are for measures of `all`, grades apart; max_rel: the highest
+    grade, for those of `all` that must be told it. Raises UnknownMeasure.
+    """
+    wanted = [name.strip() for name in names] or ["official"]
+    found = (_meant(name, dialect, available, max_rel) for name in wanted)
+    return tuple(dict.fromkeys(bound for measures in found for bound in measures))
+
+
+def _meant(name: str, dialect: int, available: Collection[Need], max_rel: int) -> Iterator[BoundMeasure]:
+    head, dot, tail = name.partition(".")
+    if name == "all":
+        yield from _all(dialect, available, max_rel)
+    elif name in GROUPS:
+        yield from _group(name, dialect)
+    elif head in GROUPS:
+        raise UnknownMeasure(f"{head} stands for many measures and takes no parameters; write {head}.")
+    elif head in NOT_HERE:
+        raise UnknownMeasure(f"trec_eval's {head} cannot be selected: {NOT_HERE[head]}.")
+    elif head in BY_NAME:
+        yield from _family(BY_NAME[head], tail if dot else None)
+    elif name != "runid":
+        yield parse(name)
+
+
+def _all(dialect: int, available: Collection[Need], max_rel: int) -> Iterator[BoundMeasure]:
+    """Every measure: trec_eval's with its own parameters, the others as `_default` has them."""
+    trec = list(_group("all_trec", dialect))
+    for measure in MEASURES:
+        if measure.needs <= {"graded", *available}:
+            yield from [bound for bound in trec if bound.measure is measure] or [_default(measure, max_rel)]
+
+
+def _group(group: str, dialect: int) -> Iterator[BoundMeasure]:
+    for family in FAMILIES:
+        if group in family.groups and dialect in family.dialects:
+            yield from _family(family, None)
+
+
+def _family(family: Family, given: str | None) -> Iterator[BoundMeasure]:
+    """The measures of a family, with the parameters after the dot or its own."""
+    if given is None:
+        texts = [f"{family.name}_{each}" for each in family.defaults] or [family.name]
+    elif family.form == "none":
+        raise UnknownMeasure(f"trec_eval's {family.name} takes no parameters; write {family.name}.")
+    else:
+        parts = given.split(",") if family.form == "each" else [given]
+        texts = [f"{family.name}_{each.strip()}" for each in parts]
+    seen: set[BoundMeasure] = set()
+    for text in texts:
+        bound = from_trec_name(text)
+        if bound is None:
+            raise UnknownMeasure(
+                f"{given!r} cannot follow {family.name}; write {family.name}.{family.example}, for instance."
+            )
+        if bound in seen:
+            raise UnknownMeasure(f"{family.name} is given {bound} twice; give it once.")
+        seen.add(bound)
+        yield bound
+
+
+def _default(measure: Measure, max_rel: int) -> BoundMeasure:
+    values = {**_REQUIRED, "max_rel": max_rel}
+    required = [each for each in measure.parameters if each.required]
+    return bind(measure, {each.name: min(values[each.name], each.high) for each in required})

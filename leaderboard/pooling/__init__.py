@@ -1,0 +1,1 @@
+"""Which documents to judge, and judgments from what readers did."""

@@ -1,0 +1,1 @@
+"""Statistics of runs and rankings, on plain arrays and sequences."""

@@ -1,0 +1,121 @@
+"""Run files scored against a qrels file, one after the other."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from leaderboard.errors import Invalid, LeaderboardError
+from leaderboard.measures.binding import BoundMeasure
+from leaderboard.measures.grammar import with_level
+from leaderboard.measures.judged import Judged
+from leaderboard.measures.record import Need
+from leaderboard.measures.selection import select
+from leaderboard.trec.align import Aligner, CompiledJudgments
+from leaderboard.trec.blocks import scan_run
+from leaderboard.trec.lines import DEFAULT_LIMITS
+from leaderboard.trec.qrels_arrays import read_judgments
+from leaderboard.trec.report import RunScores
+
+Read = TypeVar("Read")
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What runs are scored against: a qrels file, and what some measures need beside it."""
+
+    qrels: Path
+    collection_size: int | None = None
+    preferences: Path | None = None
+    documents: Path | None = None
+    dissimilarities: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How they are scored: names of measures, trec_eval's -l, whose dialect, and its -M, -J and -c."""
+
+    names: Sequence[str]
+    level: int = 1
+    dialect: int = 10
+    depth: int | None = None
+    judged_only: bool = False
+    complete: bool = True
+
+
+def score_runs(inputs: Inputs, runs: Iterable[Path], options: Options) -> Iterator[RunScores]:
+    """The scores of every run, in order; memory does not grow with the size of a run.
+
+    A run is named by its tag, or by its file where an earlier one has the same tag. Raises Invalid
+    with the file's name for one that cannot be read or has no judged topic.
+    """
+    compiled = _read(_judgments, inputs.qrels)
+    if not compiled.judgments.topics:
+        raise Invalid(f"{inputs.qrels} holds no judgments; give a qrels file with topic, 0, docno and grade.")
+    judgments = replace(compiled.judgments, collection_size=inputs.collection_size)
+    compiled = replace(compiled, judgments=judgments)
+    measures = _measures(options, compiled)
+    names: set[str] = set()
+    for path in runs:
+        tag, judged = _read(partial(_aligned, compiled, options), path)
+        if not judged.retrieved.any():
+            raise Invalid(f"{path} has no topic that {inputs.qrels} judges; check that both belong together.")
+        name = str(path) if tag in names else tag
+        names.add(name)
+        yield _scores(name, judged, measures, options)
+
+
+def _judgments(path: Path) -> CompiledJudgments:
+    return read_judgments(path)
+
+
+def _measures(options: Options, compiled: CompiledJudgments) -> list[BoundMeasure]:
+    judgments = compiled.judgments
+    available: set[Need] = set()
+    if judgments.collection_size is not None:
+        available.add("collection size")
+    if judgments.subtopics is not None:
+        available.add("subtopics")
+    if judgments.preferences is not None:
+        available.add("preferences")
+    max_rel = max(1, int(judgments.grades.max()))
+    chosen = select(options.names, options.dialect, available, max_rel)
+    return list(dict.fromkeys(with_level(measure, options.level) for measure in chosen))
+
+
+def _aligned(compiled: CompiledJudgments, options: Options, path: Path) -> tuple[str, Judged]:
+    """The tag of the run in a file, and what the judgments see of it."""
+
+    def start() -> Aligner:
+        return Aligner(compiled, dialect=options.dialect, depth=options.depth)
+
+    scanned = scan_run(path, start, strict=False, limits=DEFAULT_LIMITS)
+    return scanned.tag, scanned.consumer.judged()
+
+
+def _scores(name: str, judged: Judged, measures: list[BoundMeasure], options: Options) -> RunScores:
+    seen = judged.condensed if options.judged_only else judged
+    scores = {measure: measure.compute(seen) for measure in measures}
+    parts = {measure: part for measure in measures if (part := measure.parts(seen)) is not None}
+    report = RunScores(name, judged.judgments.topics, scores, parts)
+    return report if options.complete else _kept(report, judged.retrieved > 0)
+
+
+def _kept(report: RunScores, wanted: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> RunScores:
+    """The scores of the wanted topics only."""
+    topics = tuple(topic for topic, keep in zip(report.topics, wanted.tolist(), strict=True) if keep)
+    scores = {measure: each[wanted] for measure, each in report.scores.items()}
+    parts = {measure: part[:, wanted] for measure, part in report.parts.items()}
+    return RunScores(report.run, topics, scores, parts)
+
+
+def _read(reader: Callable[[Path], Read], path: Path) -> Read:
+    """What the reader makes of the file; its errors say which file it was."""
+    try:
+        return reader(path)
+    except LeaderboardError as error:
+        problems = error.problems if isinstance(error, Invalid) else ()
+        raise Invalid(f"{path}: {error.message}", problems) from error

@@ -1,0 +1,1 @@
+"""Tests of the pools and of judgments from clicks."""
