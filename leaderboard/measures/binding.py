@@ -9,7 +9,7 @@ import numpy as np
 
 from leaderboard.errors import MissingInput, UnknownMeasure
 from leaderboard.measures.judged import FloatArray, Judged
-from leaderboard.measures.record import JUDGED_ONLY, Measure, Parameter, Value, value_text
+from leaderboard.measures.record import JUDGED_ONLY, Measure, Parameter, Value, number_text, value_text
 
 LEAST_SCORE = 1e-5
 """What a geometric mean takes for smaller scores, as trec_eval does: one 0 would make it 0."""
@@ -97,7 +97,8 @@ def bind(measure: Measure, given: Mapping[str, Value]) -> BoundMeasure:
     checked = {name: _checked(measure, parameter_of(measure, name), value) for name, value in given.items()}
     for each in measure.parameters:
         if each.required and each.name not in given:
-            example = f"{measure.name}@10" if each.at else f"{measure.name}({each.name}=1)"
+            value = number_text(min(max(each.low, 10), each.high) if each.kind == "integer" else each.high)
+            example = f"{measure.name}@{value}" if each.at else f"{measure.name}({each.name}={value})"
             raise UnknownMeasure(f"{measure.name} needs its {each.called}: write {example}, for instance.")
     params = {each.name: checked.get(each.name, each.default) for each in measure.parameters}
     return BoundMeasure(measure, MappingProxyType(params), frozenset(given))

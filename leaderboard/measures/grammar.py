@@ -12,6 +12,7 @@ from leaderboard.errors import UnknownMeasure
 from leaderboard.measures.binding import BoundMeasure, bind, out_of_range, parameter_of, with_level
 from leaderboard.measures.record import Measure, Value
 from leaderboard.measures.registry import MEASURES, NAMES
+from leaderboard.measures.trec_families import FAMILIES
 from leaderboard.measures.trec_names import from_trec_name
 
 __all__ = ["BoundMeasure", "parse", "with_level"]
@@ -113,12 +114,7 @@ def _nearest(text: str, name: str) -> str:
 
 
 def _trec_examples() -> list[str]:
-    return [
-        f"{name.text}_10" if name.parameter else name.text
-        for measure in MEASURES
-        for name in measure.trec_names
-        if not name.squared
-    ]
+    return [f"{each.name}_{each.defaults[0]}" if each.defaults else each.name for each in FAMILIES]
 
 
 def _quoted(text: str) -> str:

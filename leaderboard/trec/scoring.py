@@ -1,6 +1,6 @@
 """Run files scored against a qrels file, one after the other."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -8,14 +8,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from leaderboard.errors import Invalid, LeaderboardError
+from leaderboard.errors import Invalid, LeaderboardError, MissingInput
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.grammar import with_level
-from leaderboard.measures.judged import Judged
+from leaderboard.measures.judged import FloatArray, Judged
 from leaderboard.measures.record import Need
 from leaderboard.measures.selection import select
 from leaderboard.trec.align import Aligner, CompiledJudgments
 from leaderboard.trec.blocks import scan_run
+from leaderboard.trec.dissimilarity import from_pairs, from_texts, read_dissimilarities
+from leaderboard.trec.documents import read_documents
 from leaderboard.trec.lines import DEFAULT_LIMITS
 from leaderboard.trec.qrels_arrays import read_judgments
 from leaderboard.trec.report import RunScores
@@ -57,10 +59,11 @@ def score_runs(inputs: Inputs, runs: Iterable[Path], options: Options) -> Iterat
         raise Invalid(f"{inputs.qrels} holds no judgments; give a qrels file with topic, 0, docno and grade.")
     judgments = replace(compiled.judgments, collection_size=inputs.collection_size)
     compiled = replace(compiled, judgments=judgments)
-    measures = _measures(options, compiled)
+    measures = _measures(options, inputs, compiled)
+    unlike = _Unlikeness(inputs, measures)
     names: set[str] = set()
     for path in runs:
-        tag, judged = _read(partial(_aligned, compiled, options), path)
+        tag, judged = _read(partial(_aligned, compiled, options, unlike), path)
         if not judged.retrieved.any():
             raise Invalid(f"{path} has no topic that {inputs.qrels} judges; check that both belong together.")
         name = str(path) if tag in names else tag
@@ -72,28 +75,72 @@ def _judgments(path: Path) -> CompiledJudgments:
     return read_judgments(path)
 
 
-def _measures(options: Options, compiled: CompiledJudgments) -> list[BoundMeasure]:
+def _measures(options: Options, inputs: Inputs, compiled: CompiledJudgments) -> list[BoundMeasure]:
     judgments = compiled.judgments
-    available: set[Need] = set()
-    if judgments.collection_size is not None:
-        available.add("collection size")
-    if judgments.subtopics is not None:
-        available.add("subtopics")
-    if judgments.preferences is not None:
-        available.add("preferences")
+    given: dict[Need, object] = {
+        "collection size": judgments.collection_size,
+        "subtopics": judgments.subtopics,
+        "preferences": judgments.preferences,
+        "documents": inputs.documents or inputs.dissimilarities,
+    }
+    available = [need for need, value in given.items() if value is not None]
     max_rel = max(1, int(judgments.grades.max()))
     chosen = select(options.names, options.dialect, available, max_rel)
     return list(dict.fromkeys(with_level(measure, options.level) for measure in chosen))
 
 
-def _aligned(compiled: CompiledJudgments, options: Options, path: Path) -> tuple[str, Judged]:
+class _Unlikeness:
+    """How unlike the top documents of rankings are, for the measures that ask; read as far as needed."""
+
+    def __init__(self, inputs: Inputs, measures: list[BoundMeasure]) -> None:
+        asking = [measure for measure in measures if "documents" in measure.measure.needs]
+        self.depth = max((cutoff_of(measure) for measure in asking), default=0)
+        self._documents = inputs.documents
+        if asking and not (inputs.documents or inputs.dissimilarities):
+            raise MissingInput(
+                f"{asking[0].key} needs the documents' text (--documents) or their dissimilarities."
+            )
+        self._supplied = None
+        if self.depth and inputs.dissimilarities is not None:
+            self._supplied = _read(read_dissimilarities, inputs.dissimilarities)
+
+    def of(self, top: Mapping[str, Sequence[bytes]]) -> tuple[FloatArray, ...]:
+        """The matrices of every topic's top documents."""
+        if self._supplied is not None:
+            return from_pairs(self._supplied, top)
+        wanted = {docno for docnos in top.values() for docno in docnos}
+        assert self._documents is not None, "one of the two was given"
+        return from_texts(_read(partial(_texts, wanted), self._documents), top)
+
+
+def cutoff_of(measure: BoundMeasure) -> int:
+    """The measure's cut-off."""
+    cutoff = measure.params["cutoff"]
+    assert isinstance(cutoff, int), f"{measure.key} has a cut-off"
+    return cutoff
+
+
+def _texts(wanted: set[bytes], path: Path) -> dict[bytes, str]:
+    """The title and text of the wanted documents, the others passed over."""
+    documents = ((each.docno.encode(), each) for each in read_documents(path))
+    return {docno: f"{each.title} {each.text}" for docno, each in documents if docno in wanted}
+
+
+def _aligned(
+    compiled: CompiledJudgments, options: Options, unlike: _Unlikeness, path: Path
+) -> tuple[str, Judged]:
     """The tag of the run in a file, and what the judgments see of it."""
 
     def start() -> Aligner:
-        return Aligner(compiled, dialect=options.dialect, depth=options.depth)
+        return Aligner(compiled, dialect=options.dialect, depth=options.depth, top=unlike.depth)
 
     scanned = scan_run(path, start, strict=False, limits=DEFAULT_LIMITS)
-    return scanned.tag, scanned.consumer.judged()
+    judged = scanned.consumer.judged()
+    if unlike.depth:
+        top = scanned.consumer.top
+        docnos = {topic: top.get(place, []) for place, topic in enumerate(compiled.judgments.topics)}
+        judged = replace(judged, dissimilarity=unlike.of(docnos))
+    return scanned.tag, judged
 
 
 def _scores(name: str, judged: Judged, measures: list[BoundMeasure], options: Options) -> RunScores:

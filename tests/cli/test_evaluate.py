@@ -140,3 +140,121 @@ def test_trec_evals_own_output_line_for_line(shared_data: Path) -> None:
         *(each for name in names for each in ("-m", name)),
     )
     assert done.stdout.splitlines() == theirs
+
+
+def values(done: Result) -> dict[tuple[str, str], str]:
+    """(name, topic) -> value of output in trec_eval's format."""
+    assert done.exit_code == 0, done.output
+    rows = (line.split("\t") for line in done.stdout.splitlines())
+    return {(name.strip(), topic): value.strip() for name, topic, value in rows}
+
+
+def test_names_for_many_measures_at_once(files: Path) -> None:
+    """official, set, all_trec and all are trec_eval's sets and ours; a family may have its numbers."""
+    names = {
+        group: {name for name, _ in values(call(files / "qrels", files / "run", "-m", group))}
+        for group in ("official", "set", "all_trec", "all")
+    }
+    assert {"map", "gm_map", "iprec_at_recall_0.10", "P_1000"} <= names["official"]
+    assert "ndcg" not in names["official"]
+    assert {"set_P", "set_F", "utility"} <= names["set"]
+    assert names["official"] | names["set"] < names["all_trec"]
+    assert {"rbp", "unj_5", "Rndcg"} <= names["all_trec"]
+    assert len(names["all"]) > len(names["all_trec"]) + 30
+    found = values(call(files / "qrels", files / "run", "-m", "P.1,2", "-m", "ERR(max_rel=3)@5"))
+    assert {name for name, _ in found} == {"runid", "num_q", "P_1", "P_2", "ERR(max_rel=3)@5"}
+
+
+def test_dialect_9_lacks_what_version_10_added(files: Path) -> None:
+    """all_trec of dialect 9 has no rbp and no unj."""
+    found = values(call(files / "qrels", files / "run", "-m", "all_trec", "--dialect", 9))
+    assert not {"rbp", "rbp_resid", "unj_5"} & {name for name, _ in found}
+
+
+def test_depth_cuts_every_ranking(files: Path) -> None:
+    """--depth 1 is trec_eval's -M 1: what ranks below plays no part."""
+    found = values(call(files / "qrels", files / "run", "-m", "map", "-m", "num_ret", "--depth", 1))
+    assert (found["map", "all"], found["num_ret", "all"]) == ("0.0000", "1")
+
+
+def test_judged_only_closes_up_the_ranks(tmp_path: Path) -> None:
+    """--judged-only drops unjudged documents, for counts too, as trec_eval's -J does."""
+    (tmp_path / "qrels").write_text("1 0 a 1\n1 0 j -1\n")
+    (tmp_path / "run").write_text("1 Q0 x 1 3 t\n1 Q0 j 2 2 t\n1 Q0 a 3 1 t\n")
+    arguments = (tmp_path / "qrels", tmp_path / "run", "-m", "recip_rank", "-m", "num_ret")
+    assert values(call(*arguments))["recip_rank", "all"] == "0.3333"
+    found = values(call(*arguments, "--judged-only"))
+    assert (found["recip_rank", "all"], found["num_ret", "all"]) == ("1.0000", "1")
+
+
+def test_no_complete_leaves_out_topics_the_run_misses(files: Path) -> None:
+    """Without -c trec_eval's mean is over the run's topics only."""
+    found = values(call(files / "qrels", files / "run", "-m", "map", "--no-complete", "--per-topic"))
+    assert found == {
+        ("map", "1"): "0.5000",
+        ("runid", "all"): "one",
+        ("num_q", "all"): "1",
+        ("map", "all"): "0.5000",
+    }
+
+
+def test_the_collection_size_reaches_measures_that_need_it(files: Path) -> None:
+    """A rate over the collection is refused without its size, and computed with it."""
+    done = call(files / "qrels", files / "run", "-m", "SetFallout")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "needs the number of documents in the collection" in done.stderr
+    done = call(
+        files / "qrels", files / "run", "-m", "SetFallout", "--collection-size", 101, "--format", "json"
+    )
+    assert json.loads(done.stdout)["runs"][0]["scores"] == {"SetFallout": 0.005}
+
+
+def test_micro_averages_pool_the_topics(tmp_path: Path) -> None:
+    """MicroP is all relevant retrieved over all retrieved, not a mean of topics."""
+    (tmp_path / "qrels").write_text("1 0 a 1\n2 0 b 1\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 9 t\n2 Q0 x 1 9 t\n2 Q0 y 2 8 t\n2 Q0 b 3 7 t\n")
+    done = call(tmp_path / "qrels", tmp_path / "run", "-m", "MicroP", "-m", "SetP", "--format", "json")
+    assert json.loads(done.stdout)["runs"][0]["scores"] == {"MicroP": 0.5, "SetP": 2 / 3}
+
+
+@pytest.mark.parametrize("supplied", ["pairs", "texts", ""])
+def test_diversity_of_the_top_documents(tmp_path: Path, supplied: str) -> None:
+    """Div@k takes dissimilarities from a file, or from the documents' text; without either it is refused."""
+    (tmp_path / "qrels").write_text("1 0 a 2\n1 0 b 1\n2 0 z 1\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 9 t\n1 Q0 b 2 8 t\n1 Q0 c 3 7 t\n1 Q0 d 4 6 t\n")
+    (tmp_path / "pairs").write_text("a b 0.2\na c 0.9\nb c 0.7\n")
+    texts = {"a": "red wine", "b": "red meat", "c": "rain", "d": "snow", "unranked": "x"}
+    (tmp_path / "texts").write_text("".join(f"{docno}\t{text}\n" for docno, text in texts.items()))
+    options = {
+        "pairs": ["--dissimilarities", tmp_path / "pairs"],
+        "texts": ["--documents", tmp_path / "texts"],
+    }
+    name = "Div(max_rel=2,lam=0.6)@3"
+    done = call(
+        tmp_path / "qrels",
+        tmp_path / "run",
+        "-m",
+        name,
+        "--per-topic",
+        *options.get(supplied, []),
+        "--format",
+        "json",
+    )
+    if not supplied:
+        assert "needs the documents' text (--documents) or their dissimilarities" in done.stderr
+        return
+    expected = {"pairs": 0.6 * 1.5 + 0.4 * 1.8, "texts": 0.6 * 1.5 + 0.4 * 2.5}
+    scores = json.loads(done.stdout)["runs"][0]["per_topic"]
+    assert scores["1"][name] == pytest.approx(expected[supplied], abs=1e-12)
+    assert scores["2"][name] == 0.0
+
+
+def test_output_of_many_topics_comes_out_whole(tmp_path: Path) -> None:
+    """Output larger than what is held in memory is printed in full and in order."""
+    topics = [f"{topic:05}" for topic in range(2000)]
+    (tmp_path / "qrels").write_text("".join(f"{topic} 0 a 1\n" for topic in topics))
+    (tmp_path / "run").write_text("".join(f"{topic} Q0 a 1 1 t\n" for topic in topics))
+    done = call(tmp_path / "qrels", tmp_path / "run", "-m", "all_trec", "--per-topic")
+    assert len(done.stdout) > 5_000_000
+    seen = [line.split("\t")[1] for line in done.stdout.splitlines() if line.startswith("map ")]
+    assert seen == [*topics, "all"]
