@@ -101,6 +101,9 @@ def bind(measure: Measure, given: Mapping[str, Value]) -> BoundMeasure:
             example = f"{measure.name}@{value}" if each.at else f"{measure.name}({each.name}={value})"
             raise UnknownMeasure(f"{measure.name} needs its {each.called}: write {example}, for instance.")
     params = {each.name: checked.get(each.name, each.default) for each in measure.parameters}
+    low, high = params.get("min_rel"), params.get("max_rel")
+    if isinstance(low, int) and isinstance(high, int) and low >= high:
+        raise UnknownMeasure(f"min_rel must be below max_rel; {low} and {high} leave no scale.")
     return BoundMeasure(measure, MappingProxyType(params), frozenset(given))
 
 
@@ -141,7 +144,9 @@ def _is_allowed(parameter: Parameter, value: Value) -> bool:
     if parameter.kind in ("boolean", "choice"):
         return isinstance(value, bool) if parameter.kind == "boolean" else value in parameter.choices
     if parameter.kind == "gains":
-        return isinstance(value, tuple) and all(parameter.low <= gain <= parameter.high for _, gain in value)
+        return isinstance(value, tuple) and all(
+            grade >= 0 and parameter.low <= gain <= parameter.high for grade, gain in value
+        )
     if isinstance(value, bool | str | tuple) or (parameter.kind == "integer" and isinstance(value, float)):
         return False
     return parameter.low <= value <= parameter.high

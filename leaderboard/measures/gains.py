@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from leaderboard.errors import UnknownMeasure
 from leaderboard.measures.judged import FloatArray, IntArray, Judgments
 from leaderboard.measures.record import LARGEST, Gains, Parameter
 
@@ -18,15 +17,10 @@ GAINS = Parameter(
 def document_gains(judgments: Judgments, gains: Gains | None = None) -> FloatArray:
     """The gain of every judged document, (documents,): its grade or what gains says, 0 below grade 0.
 
-    Raises UnknownMeasure where gains speaks of a negative grade: such documents never gain.
-
     >>> from leaderboard.measures.example import judged
     >>> document_gains(judged({1: 1, 2: -1}, missed=[3]).judgments, ((1, 0.5),))
     array([0.5, 0. , 3. ])
     """
-    below = [grade for grade, _ in gains or () if grade < 0]
-    if below:
-        raise UnknownMeasure(f"gains are of grades from 0 up, and {below[0]} is below: leave it out.")
     return judgments.keep(("gains", gains), lambda: _gains(judgments.grades, gains))
 
 

@@ -70,7 +70,7 @@ class Parameter:
             return f"one of {', '.join(map(repr, self.choices))}"
         if self.kind == "gains":
             span = f"from {number_text(self.low)} to {number_text(self.high)}"
-            return f"gains of grades {span}, like {{1:1,2:3.5}}"
+            return f"gains {span} of grades from 0 up, like {{1:1,2:3.5}}"
         kind = "whole number" if self.kind == "integer" else "number"
         return f"a {kind} from {number_text(self.low)} to {number_text(self.high)}"
 

@@ -50,7 +50,11 @@ def preferred(ranking: str, *judges: Sequence[str]) -> Judged:
     array([1, 3])
     """
     letters = sorted({letter for pairs in judges for pair in pairs for letter in pair})
-    rows = [(letters.index(pair[0]), letters.index(pair[1]), judge) for judge, pairs in enumerate(judges) for pair in pairs]
+    rows = [
+        (letters.index(pair[0]), letters.index(pair[1]), judge)
+        for judge, pairs in enumerate(judges)
+        for pair in pairs
+    ]
     better, worse, judge = np.array(rows, dtype=np.int64).reshape(-1, 3).T
     given = GroupedPreferences(better, worse, np.ones(len(rows)), judge, np.array([len(judges)]))
     judgments = Judgments(

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from leaderboard.errors import UnknownMeasure
 from leaderboard.measures.judged import FloatArray, IntArray, Judged
 from leaderboard.measures.record import LARGEST, Parameter
 from leaderboard.measures.running import bounds_of
@@ -31,12 +30,7 @@ class ScaledGains(NamedTuple):
 
 
 def scaled_gains(judged: Judged, min_rel: int, max_rel: int, cutoff: int | None = None) -> ScaledGains:
-    """The gains of a run's top cutoff ranks (None: all): (grade - min_rel) / (max_rel - min_rel).
-
-    Raises UnknownMeasure where the scale has no step, since no parameter alone is wrong then.
-    """
-    if min_rel >= max_rel:
-        raise UnknownMeasure(f"min_rel must be below max_rel; {min_rel} and {max_rel} leave no scale.")
+    """The gains of a run's top cutoff ranks (None: all): (grade - min_rel) / (max_rel - min_rel)."""
     wanted = judged.grade > min_rel
     if cutoff is not None:
         wanted &= judged.rank <= cutoff

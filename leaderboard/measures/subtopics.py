@@ -30,17 +30,34 @@ class Gained(NamedTuple):
     gain: FloatArray
 
 
-class _Rows(NamedTuple):
-    """The relevant rows of Subtopics; bounds: (documents + 1,) where each document's begin, and their end."""
+class Rows(NamedTuple):
+    """The rows of Subtopics with a grade of at least some level.
+
+    subtopic: (rows,) its place among the subtopics of all topics; grade: (rows,); bounds:
+    (documents + 1,) where the rows of each judged document begin, and their end.
+    """
 
     subtopic: IntArray
     grade: IntArray
     bounds: IntArray
 
 
+def relevant_rows(judgments: Judgments, rel: int) -> Rows:
+    """The judgments of subtopics with a grade of at least rel, by document, then subtopic."""
+    known = _subtopics(judgments)
+    wanted = judgments.keep(("subtopic rows", rel), lambda: np.flatnonzero(known.grade >= rel))
+    document = known.document[wanted]
+    first = np.cumsum(known.count) - known.count
+    subtopic = first[judgments.topic[document]] + known.subtopic[wanted]
+    bounds = judgments.keep(
+        ("subtopic bounds", rel), lambda: np.searchsorted(document, np.arange(len(judgments.grades) + 1))
+    )
+    return Rows(subtopic, known.grade[wanted], bounds)
+
+
 def covered(judged: Judged, rel: int, cutoff: int | None = None) -> Covered:
     """What the top cutoff ranks (None: all) cover with a grade of at least rel."""
-    rows = _rows(judged.judgments, rel)
+    rows = relevant_rows(judged.judgments, rel)
     document = judged.document if cutoff is None else judged.document[judged.rank <= cutoff]
     hits = np.arange(len(judged.rank)) if cutoff is None else np.flatnonzero(judged.rank <= cutoff)
     size = rows.bounds[document + 1] - rows.bounds[document]
@@ -68,7 +85,7 @@ def novelty(judged: Judged, rel: int, alpha: float, cutoff: int | None = None) -
     seen = earlier(rows.subtopic)
     worth = decays(1.0 - alpha, int(seen.max(initial=0)) + 1)[seen]
     hits = np.unique(rows.hit)
-    gain = np.bincount(np.searchsorted(hits, rows.hit), weights=worth, minlength=len(hits))
+    gain = sums(np.searchsorted(hits, rows.hit), worth, len(hits))
     return Gained(judged.topic[hits], judged.rank[hits], gain)
 
 
@@ -78,7 +95,7 @@ def ideal_novelty(judgments: Judgments, rel: int, alpha: float, cutoff: int | No
     The best ranking itself is NP-hard to find; this one is what alpha-nDCG is divided by. Of several
     that are worth the same, the one with the greatest docno comes first.
     """
-    documents = np.flatnonzero(np.diff(_rows(judgments, rel).bounds))
+    documents = np.flatnonzero(np.diff(relevant_rows(judgments, rel).bounds))
     length = np.bincount(judgments.topic[documents], minlength=len(judgments))
     if cutoff is not None:
         length = np.minimum(length, cutoff)
@@ -92,7 +109,7 @@ def ideal_novelty(judgments: Judgments, rel: int, alpha: float, cutoff: int | No
 
 def relevant_to(judgments: Judgments, rel: int) -> IntArray:
     """How many documents are relevant to each subtopic, (subtopics of all topics,)."""
-    rows = _rows(judgments, rel)
+    rows = relevant_rows(judgments, rel)
     return np.bincount(rows.subtopic, minlength=int(_subtopics(judgments).count.sum()))
 
 
@@ -129,31 +146,19 @@ def _subtopics(judgments: Judgments) -> Subtopics:
     return judgments.subtopics
 
 
-def _rows(judgments: Judgments, rel: int) -> _Rows:
-    known = _subtopics(judgments)
-    wanted = judgments.keep(("subtopic rows", rel), lambda: np.flatnonzero(known.grade >= rel))
-    document = known.document[wanted]
-    first = np.cumsum(known.count) - known.count
-    subtopic = first[judgments.topic[document]] + known.subtopic[wanted]
-    bounds = judgments.keep(
-        ("subtopic bounds", rel), lambda: np.searchsorted(document, np.arange(len(judgments.grades) + 1))
-    )
-    return _Rows(subtopic, known.grade[wanted], bounds)
-
-
 def _greedy(judgments: Judgments, rel: int, alpha: float, cutoff: int | None) -> FloatArray:
     """The gains of the ideal rankings, one topic after the other.
 
     Goes rank by rank, all topics at once: what is best next depends on what was taken above.
     """
-    rows = _rows(judgments, rel)
+    rows = relevant_rows(judgments, rel)
     size = np.diff(rows.bounds)
     topic = judgments.topic[size > 0]
     document, subtopic = np.repeat(np.arange(len(topic)), size[size > 0]), rows.subtopic
     worth = np.ones(int(_subtopics(judgments).count.sum()))
     taken: list[tuple[IntArray, FloatArray]] = [(np.empty(0, np.int64), np.empty(0))]
     while len(topic) and len(taken) - 1 != cutoff:
-        gain = np.bincount(document, weights=worth[subtopic], minlength=len(topic))
+        gain = sums(document, worth[subtopic], len(topic))
         best = _best(topic, gain)
         taken.append((topic[best], gain[best]))
         left = np.ones(len(topic), dtype=np.bool_)
@@ -172,4 +177,5 @@ def _best(topic: IntArray, gain: FloatArray) -> IntArray:
     begins = np.flatnonzero(np.diff(topic, prepend=-1))
     length = np.diff(begins, append=len(topic))
     ties = np.flatnonzero(gain == np.repeat(np.maximum.reduceat(gain, begins), length))
-    return ties[np.diff(topic[ties], append=len(gain) + topic[-1] + 1) != 0]
+    last: IntArray = ties[np.diff(topic[ties], append=-1) != 0]
+    return last

@@ -11,6 +11,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #if !defined(__SIZEOF_INT128__) || !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "needs a little-endian machine and 128-bit integers; the package works without this module"
@@ -30,6 +33,16 @@ static inline uint64_t word_at(const byte *p) {
 }
 
 /* The first byte from p on that is a blank, a line end or a control character. */
+#ifdef __SSE2__
+static inline const byte *token_end(const byte *p) {
+    const __m128i highest = _mm_set1_epi8(32);
+    for (;; p += 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)p);
+        int low = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(bytes, highest), bytes));
+        if (low) return p + __builtin_ctz((unsigned)low);
+    }
+}
+#else
 static inline const byte *token_end(const byte *p) {
     for (;; p += 8) {
         uint64_t word = word_at(p);
@@ -37,6 +50,7 @@ static inline const byte *token_end(const byte *p) {
         if (low) return p + (__builtin_ctzll(low) >> 3);
     }
 }
+#endif
 
 static inline int is_blank(byte c) { return c == ' ' || c == '\t' || (c >= 11 && c <= 13); }
 
@@ -88,8 +102,34 @@ static int slow_number(const byte *p, const byte *end, double *value) {
     return isfinite(*value) != 0;
 }
 
+/* Up to 8 digits at once; *value is changed only if all are digits. */
+static inline int digits_at(const byte *p, int count, uint64_t *value) {
+    uint64_t word = word_at(p) - 0x3030303030303030u;
+    word <<= 64 - 8 * count;
+    if ((word | (word + 0x7676767676767676u)) & 0x8080808080808080u) return 0;
+    word = word * 10 + (word >> 8);
+    word = ((word & 0x000000FF000000FFu) * 0x000F424000000064u +
+            ((word >> 16) & 0x000000FF000000FFu) * 0x0000271000000001u) >> 32;
+    *value = word;
+    return 1;
+}
+
+/* digits . digits, the usual form of a score; 0 for any other or for more digits than are quick. */
+static inline int usual_number(const byte *p, const byte *end, double *value) {
+    static const uint64_t SCALE[9] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    uint64_t whole = 0, part;
+    const byte *start = p;
+    while ((byte)(*p - '0') < 10) whole = whole * 10 + (*p++ - '0');
+    int64_t places = end - p - 1;
+    if (p == start || p - start > 7 || *p != '.' || places < 1 || places > 8) return 0;
+    if (!digits_at(p + 1, (int)places, &part)) return 0;
+    *value = (double)(whole * SCALE[places] + part) / POWERS[places];
+    return 1;
+}
+
 /* [+-] digits [. digits] [e [+-] digits], correctly rounded; 0 for anything else. */
 static inline int number(const byte *p, const byte *end, double *value) {
+    if (usual_number(p, end, value)) return 1;
     const byte *start = p;
     int negative = *p == '-';
     if (*p == '-' || *p == '+') p++;
@@ -126,6 +166,22 @@ static inline int number(const byte *p, const byte *end, double *value) {
     else return slow_number(start, end, value);
     *value = negative ? -found : found;
     return 1;
+}
+
+/* Whether a run's line begins and ends as the one before: up to the docno, and behind the score. Most do,
+   and need no closer look; the three fields between are set. */
+static inline int repeated(const byte *p, const byte *stop, const byte *prefix, int64_t prefix_length,
+                           const byte *tail, int64_t tail_length, const byte **field, const byte **field_end) {
+    if (stop - p <= prefix_length + tail_length || !same_bytes(p, prefix, prefix_length)) return 0;
+    p += prefix_length;
+    for (int which = 2; which < 5; which++) {
+        field[which] = p;
+        p = token_end(p);
+        field_end[which] = p;
+        if (p == field[which]) return 0;
+        if (which < 4 && !is_blank(*p++)) return 0;
+    }
+    return stop - p >= tail_length && same_bytes(p, tail, tail_length);
 }
 
 typedef struct {
@@ -193,12 +249,12 @@ static PyObject *columns(PyObject *self, PyObject *args) {
     int64_t *group_line = arrays[8].view.buf;
 
     int64_t entries = 0, groups = 0, line = 0, rank = 0, last_rank = 0, start_line = 0;
-    const byte *group_begins = body, *topic = NULL, *tag = NULL, *second = NULL;
-    int64_t topic_length = -1, tag_length = 0, second_length = -1;
+    const byte *group_begins = body, *topic = NULL, *tag = NULL, *prefix = NULL, *tail = NULL;
+    int64_t topic_length = -1, tag_length = 0, prefix_length = 0, tail_length = 0;
     int flags = 0, ok = 1, value_field = (int)fields == 6 ? 4 : 3;
     const byte *field[6], *field_end[6];
 
-    if (memchr(body, 0, (size_t)end) || (strict && memchr(body, 127, (size_t)end))) ok = 0;
+    if (strict && memchr(body, 127, (size_t)end)) ok = 0;
     if (strict && ok) {
         uint64_t all = 0;
         const byte *q = body;
@@ -208,87 +264,92 @@ static PyObject *columns(PyObject *self, PyObject *args) {
     }
     while (ok && p < stop) {
         const byte *begins = p;
-        if (*p == '#') {
-            flags |= FLAG_COMMENTS;
-            p = (const byte *)memchr(p, '\n', (size_t)(stop - p)) + 1;
-            line++;
-            continue;
-        }
-        while (is_blank(*p)) p++;
-        if (*p == '\n') {
-            p++;
-            line++;
-            continue;
-        }
-        int count = 0;
-        for (; count < fields && *p != '\n'; count++) {
-            field[count] = p;
-            p = token_end(p);
-            while (*p < 33 && *p != '\n' && !is_blank(*p)) {
-                ok = ok && !strict;
-                p = token_end(p + 1);
+        int same = tail_length && repeated(p, stop, prefix, prefix_length, tail, tail_length, field, field_end);
+        if (same) {
+            p = field_end[4] + tail_length;
+        } else {
+            if (*p == '#') {
+                flags |= FLAG_COMMENTS;
+                p = (const byte *)memchr(p, '\n', (size_t)(stop - p)) + 1;
+                line++;
+                continue;
             }
-            field_end[count] = p;
             while (is_blank(*p)) p++;
-        }
-        if (count < fields || (strict && *p != '\n')) ok = 0;
-        if (!ok) break;
-        if (*p != '\n') p = memchr(p, '\n', (size_t)(stop - p));
-        p++;
-
-        int64_t this_length = field_end[0] - field[0];
-        int same = this_length == topic_length && same_bytes(field[0], topic, topic_length);
-        if (!same) {
-            if (groups >= group_room) {
-                ok = 0;
-                break;
+            if (*p == '\n') {
+                p++;
+                line++;
+                continue;
             }
-            group_begins = begins;
-            start_line = line;
-            topic = field[0];
-            topic_length = this_length;
-            group_start[groups] = (int32_t)entries;
-            group_at[groups] = (int32_t)(topic - body);
-            group_length[groups] = (int32_t)topic_length;
-            group_line[groups++] = line;
+            int count = 0;
+            for (; ok && count < fields && *p != '\n'; count++) {
+                field[count] = p;
+                p = token_end(p);
+                while (*p < 33 && *p != '\n' && !is_blank(*p)) {
+                    ok = ok && !strict && *p;
+                    p = token_end(p + 1);
+                }
+                field_end[count] = p;
+                while (is_blank(*p)) p++;
+            }
+            if (count < fields || (strict && *p != '\n')) ok = 0;
+            if (!ok) break;
+            if (*p != '\n') p = memchr(p, '\n', (size_t)(stop - p));
+            p++;
+
+            int64_t this_length = field_end[0] - field[0], this_second = field_end[1] - field[1];
+            same = this_length == topic_length && same_bytes(field[0], topic, topic_length);
+            if (!same) {
+                if (groups >= group_room || this_length > id_bytes) {
+                    ok = 0;
+                    break;
+                }
+                group_begins = begins;
+                start_line = line;
+                topic = field[0];
+                topic_length = this_length;
+                group_start[groups] = (int32_t)entries;
+                group_at[groups] = (int32_t)(topic - body);
+                group_length[groups] = (int32_t)topic_length;
+                group_line[groups++] = line;
+            }
+            if (fields == 6) {
+                prefix = begins;
+                prefix_length = field[2] - begins;
+                tail = field_end[4];
+                tail_length = p - tail;
+                if (this_second != 2 || field[1][0] != 'Q' || field[1][1] != '0') flags |= FLAG_SECOND;
+                int64_t this_tag = field_end[5] - field[5];
+                if (tag && (this_tag != tag_length || !same_bytes(tag, field[5], tag_length))) flags |= FLAG_TAGS;
+                if (this_tag > id_bytes) ok = 0;
+                tag = field[5];
+                tag_length = this_tag;
+            } else {
+                if (tag && (this_second != tag_length || !same_bytes(tag, field[1], tag_length)))
+                    flags |= FLAG_SECOND;
+                tag = field[1];
+                tag_length = this_second;
+                const byte *q = field[3] + (*field[3] == '-' || *field[3] == '+');
+                while ((byte)(*q - '0') < 10) q++;
+                if (q != field_end[3]) flags |= FLAG_RANK;
+            }
         }
         int64_t docno_length = field_end[2] - field[2];
-        if (entries >= room || docno_length > id_bytes || this_length > id_bytes) {
-            ok = 0;
-            break;
-        }
-        if (!number(field[value_field], field_end[value_field], score + entries)) {
+        if (entries >= room || docno_length > id_bytes ||
+            !number(field[value_field], field_end[value_field], score + entries)) {
             ok = 0;
             break;
         }
         at[entries] = (int32_t)(field[2] - body);
         length[entries] = (int32_t)docno_length;
         hash[entries] = hash_of(field[2], docno_length);
-        if (fields == 6) {
-            if (field_end[1] - field[1] != 2 || field[1][0] != 'Q' || field[1][1] != '0') flags |= FLAG_SECOND;
-            int64_t this_tag = field_end[5] - field[5];
-            if (tag && (this_tag != tag_length || !same_bytes(tag, field[5], tag_length))) flags |= FLAG_TAGS;
-            if (this_tag > id_bytes) ok = 0;
-            tag = field[5];
-            tag_length = this_tag;
-            if (strict) {
-                const byte *q = field[3];
-                for (rank = 0; (byte)(*q - '0') < 10 && q - field[3] < 16; q++) rank = rank * 10 + (*q - '0');
-                if (q != field_end[3]) flags |= FLAG_RANK;
-                else if (same && ((score[entries] > score[entries - 1] && rank > last_rank) ||
-                                  (score[entries] < score[entries - 1] && rank < last_rank)))
-                    flags |= FLAG_AGAINST;
-                last_rank = rank;
-            }
-        } else {
-            int64_t this_second = field_end[1] - field[1];
-            if (second && (this_second != second_length || !same_bytes(second, field[1], second_length)))
-                flags |= FLAG_SECOND;
-            tag = second = field[1];
-            tag_length = second_length = this_second;
-            const byte *q = field[3] + (*field[3] == '-' || *field[3] == '+');
-            for (; (byte)(*q - '0') < 10; q++) {}
+        if (fields == 6 && strict) {
+            const byte *q = field[3];
+            for (rank = 0; (byte)(*q - '0') < 10 && q - field[3] < 16; q++) rank = rank * 10 + (*q - '0');
             if (q != field_end[3]) flags |= FLAG_RANK;
+            else if (same && ((score[entries] > score[entries - 1] && rank > last_rank) ||
+                              (score[entries] < score[entries - 1] && rank < last_rank)))
+                flags |= FLAG_AGAINST;
+            last_rank = rank;
         }
         entries++;
         line++;

@@ -119,7 +119,7 @@ def test_grades_outside_the_scale_count_as_its_ends() -> None:
 def test_a_scale_without_a_step_is_refused(name: str) -> None:
     """min_rel must be below max_rel; what to mend is said."""
     with pytest.raises(UnknownMeasure, match="min_rel must be below max_rel"):
-        parse(name).compute(scored(Topic((1,))))
+        parse(name)
 
 
 def test_the_highest_grade_must_be_given() -> None:

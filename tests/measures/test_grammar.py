@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from leaderboard.errors import UnknownMeasure
@@ -111,7 +111,10 @@ def test_names_and_aliases_have_one_canonical_key(text: str, key: str) -> None:
         ("nDCG(rel=2)", "nDCG has no parameter 'rel'; it takes only the parameter "),
         ("IPrec@2", "must be a number from 0 to 1, not 2"),
         ("IPrec", "IPrec needs its cut-off (after @)"),
-        ("nDCG(gains={1:-1})", "must be gains of grades from 0 to 999999999, like {1:1,2:3.5}, not {1:-1}"),
+        (
+            "nDCG(gains={1:-1})",
+            "must be gains from 0 to 999999999 of grades from 0 up, like {1:1,2:3.5}, not {1:-1}",
+        ),
         ("Rprec_mult_0", "must be a number from 0.01 to 1000, not 0"),
         ("IAP3(points=four)", "must be one of 'trec', 'quartiles', not 'four'"),
         ("NumRet(rel=1)", "NumRet has no parameter 'rel'; it takes none"),
@@ -156,7 +159,11 @@ def bound_measures(draw: st.DrawFn) -> BoundMeasure:
     """Any registered measure with any permitted parameters."""
     measure: Measure = draw(st.sampled_from(MEASURES))
     chosen = [each for each in measure.parameters if each.required or draw(st.booleans())]
-    return bind(measure, {each.name: draw(values_of(each)) for each in chosen})
+    values = {each.name: draw(values_of(each)) for each in chosen}
+    whole = {each.name: values.get(each.name, each.default) for each in measure.parameters}
+    low, high = whole.get("min_rel"), whole.get("max_rel")
+    assume(not isinstance(low, int) or not isinstance(high, int) or low < high)
+    return bind(measure, values)
 
 
 @given(bound_measures())

@@ -122,7 +122,7 @@ def test_all_takes_the_highest_grade_it_is_told() -> None:
         ("utility.1,2", "'1,2' cannot follow utility; write utility.1,-1,0,0, for instance."),
         ("utility.1,-1,0,0,0", "'1,-1,0,0,0' cannot follow utility; write utility.1,-1,0,0"),
         ("ndcg.10", "'10' cannot follow ndcg; write ndcg.1=1,2=3.5, for instance."),
-        ("ndcg.1=-3", "must be gains of grades from 0 to 999999999"),
+        ("ndcg.1=-3", "must be gains from 0 to 999999999 of grades from 0 up"),
         ("ndcg.1=1,1=2", "'1=1,1=2' cannot follow ndcg"),
         ("rbp.p=1", "parameter p of RBPtrec must be a number from 0.01 to 0.9999, not 1."),
         ("set_F.0", "must be a number from 0.01 to 100, not 0."),

@@ -115,8 +115,8 @@ def test_utility_of_what_was_not_retrieved_needs_the_size_of_the_collection() ->
 
 def test_gains_of_negative_grades_are_refused() -> None:
     """A document that is pooled or junk gains nothing, whatever is written."""
-    with pytest.raises(UnknownMeasure, match="gains are of grades from 0 up, and -1 is below"):
-        parse("nDCG(gains={-1:2})").compute(judged({1: 1}))
+    with pytest.raises(UnknownMeasure, match="of grades from 0 up"):
+        parse("nDCG(gains={-1:2})")
 
 
 def test_gains_less_than_1_apart_are_in_their_true_order() -> None:
