@@ -3,18 +3,18 @@
 import logging
 import os
 import socket
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from uuid import uuid4
 
 from leaderboard.db.engine import Database
 from leaderboard.errors import LeaderboardError
 from leaderboard.services import admission, editions, evaluations, jobs, prepared_runs, uploads
 from leaderboard.services.jobs import Claim, LeaseLost
+from leaderboard.services.prepared_runs import PreparedUpload
+from leaderboard.services.stored_files import StoredFile
 from leaderboard.settings import Settings
 from leaderboard.trec.lines import Limits
 
@@ -106,7 +106,7 @@ class Evaluator:
         assert held.edition_id is not None, "an evaluation belongs to an edition"
         with self.database.read() as session:
             plan = evaluations.plan(session, held.subject_id, held.edition_id)
-        computed = evaluations.compute(self.database, plan)
+        computed = evaluations.compute(self.database, held.subject_id, plan)
         with self.database.write() as session:
             jobs.finish(session, held)
             evaluations.store(session, held.subject_id, held.edition_id, computed)
@@ -114,15 +114,22 @@ class Evaluator:
 
     def _check(self, held: Claim) -> None:
         limits = Limits(plain_bytes=self.settings.plain_bytes)
-        with tempfile.TemporaryDirectory(prefix="leaderboard-") as folder:
-            path = Path(folder) / "upload"
-            with self.database.read() as session:
-                name = uploads.write_file(session, held.subject_id, path)
-                rules = admission.check_rules(session, held.subject_id)
-            prepared = prepared_runs.prepare(path, name, rules, limits)
-            with self.database.write() as session:
-                jobs.finish(session, held)
-                uploads.decide(session, held.subject_id, prepared, self.settings.job_limit_s)
+        with self.database.read() as session:
+            name, sha256, size = uploads.stored(session, held.subject_id)
+            rules = admission.check_rules(session, held.subject_id)
+            ahead = evaluations.ahead(session, rules.task_id)
+        # The file is read once: checked, packed and scored.
+        source = StoredFile(self.database, held.subject_id)
+        starts = [each.start for each in ahead]
+        report, run = prepared_runs.checked(source, rules, limits, *starts)
+        computed = [(each.edition_id, each.computed()) for each in ahead] if run else []
+        prepared = PreparedUpload(None, name, sha256, size, report, run)
+        with self.database.write() as session:
+            jobs.finish(session, held)
+            done = uploads.decide(session, held.subject_id, prepared, self.settings.job_limit_s)
+            if done.run_id is not None:
+                for edition_id, scores in computed:
+                    evaluations.store(session, done.run_id, edition_id, scores)
 
     @contextmanager
     def _heartbeat(self, held: Claim) -> Iterator[None]:

@@ -23,7 +23,8 @@ from leaderboard.db.tables import (
 )
 from leaderboard.errors import NotFound
 from leaderboard.measures.grammar import parse
-from leaderboard.trec.align import Aligner
+from leaderboard.measures.judged import Judged
+from leaderboard.trec.align import Aligner, CompiledJudgments
 from leaderboard.trec.packing import unpack_block, unpack_compiled
 
 Scores = npt.NDArray[np.float64]
@@ -43,8 +44,6 @@ class Computed:
 class Plan:
     """What has to be computed: the measures a run lacks under an edition's revision."""
 
-    run_id: int
-    revision_id: int
     dialect: int
     missing: tuple[dict[str, Any], ...]
     packed_judgments: bytes
@@ -58,29 +57,64 @@ def plan(session: Session, run_id: int, edition_id: int) -> Plan:
     if edition is None or run is None:
         raise NotFound(f"Run {run_id} or edition {edition_id} is gone.")
     there = stored(session, run_id, edition)
+    return _plan(session, edition, tuple(each for each in edition.measures if each["key"] not in there))
+
+
+def ahead(session: Session, task_id: int) -> list["Ahead"]:
+    """What a run that comes now has to be scored for: the task's shown edition and one being built."""
+    editions = select(Edition).where(Edition.task_id == task_id, Edition.state.in_(("current", "building")))
+    return [Ahead(each.id, _plan(session, each, tuple(each.measures))) for each in session.scalars(editions)]
+
+
+def _plan(session: Session, edition: Edition, missing: tuple[dict[str, Any], ...]) -> Plan:
     revision = session.get_one(QrelsRevision, edition.revision_id, options=[undefer(QrelsRevision.packed)])
-    missing = tuple(each for each in edition.measures if each["key"] not in there)
     size = session.scalar(
         select(Collection.size)
         .join(Task, Task.collection_id == Collection.id)
         .where(Task.id == edition.task_id)
     )
-    return Plan(run_id, edition.revision_id, edition.dialect, missing, revision.packed, size)
+    return Plan(edition.dialect, missing, revision.packed, size)
 
 
-def compute(database: Database, plan: Plan) -> dict[str, Computed]:
+class Ahead:
+    """Scores a run for an edition while its file is read for the first time, before it is a run."""
+
+    def __init__(self, edition_id: int, plan: Plan) -> None:
+        self.edition_id = edition_id
+        self._plan = plan
+        self._compiled = _compiled(plan)
+        self._aligner = self.start()
+
+    def start(self) -> Aligner:
+        """A consumer of the run's blocks; the file may have to be read again, then it starts anew."""
+        self._aligner = Aligner(self._compiled, dialect=self._plan.dialect)
+        return self._aligner
+
+    def computed(self) -> dict[str, Computed]:
+        """The scores, as `compute` gives them."""
+        return _scores(self._plan, self._aligner.judged())
+
+
+def compute(database: Database, run_id: int, plan: Plan) -> dict[str, Computed]:
     """Measure key -> scores in the revision's topic order, for all that is missing.
 
     The rankings are read block by block from the database, so memory stays flat.
     """
     if not plan.missing:
         return {}
+    aligner = Aligner(_compiled(plan), dialect=plan.dialect)
+    for body in _blocks(database, run_id):
+        aligner.add(unpack_block(body))
+    return _scores(plan, aligner.judged())
+
+
+def _compiled(plan: Plan) -> CompiledJudgments:
     compiled = unpack_compiled(plan.packed_judgments)
     judgments = replace(compiled.judgments, collection_size=plan.collection_size)
-    aligner = Aligner(replace(compiled, judgments=judgments), dialect=plan.dialect)
-    for body in _blocks(database, plan.run_id):
-        aligner.add(unpack_block(body))
-    judged = aligner.judged()
+    return replace(compiled, judgments=judgments)
+
+
+def _scores(plan: Plan, judged: Judged) -> dict[str, Computed]:
     measures = [parse(each["key"]) for each in plan.missing]
     return {each.key: Computed(each.compute(judged), each.parts(judged)) for each in measures}
 

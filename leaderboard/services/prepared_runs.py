@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,10 @@ import zstandard
 
 from leaderboard.errors import Problem
 from leaderboard.services.admission import UploadRules
-from leaderboard.trec.blocks import Scanned
+from leaderboard.trec.blocks import Consumer, Scanned
 from leaderboard.trec.check import Checked, Report, read_and_check
 from leaderboard.trec.fingerprints import SKETCH_DEPTH, RankingDigest, Sketch, similarity
-from leaderboard.trec.lines import Limits
+from leaderboard.trec.lines import Limits, Source
 from leaderboard.trec.packing import PackedBlocks, RunPacker
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -43,9 +43,12 @@ class PackedRun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PreparedUpload:
-    """A file on disk with its digest, the report of its check, and the packed run if it is accepted."""
+    """A file with its digest, the report of its check, and the packed run if it is accepted.
 
-    path: Path
+    path is None where the file is stored already.
+    """
+
+    path: Path | None
     file_name: str
     sha256: str
     size: int
@@ -54,6 +57,7 @@ class PreparedUpload:
 
     def chunks(self) -> Iterator[bytes]:
         """The file as sent, in compressed pieces of about a megabyte."""
+        assert self.path is not None, "a stored file has its pieces"
         compressor = zstandard.ZstdCompressor(level=1)
         with self.path.open("rb") as file:
             while piece := file.read(CHUNK_BYTES):
@@ -67,14 +71,22 @@ def unpack_chunk(body: bytes) -> bytes:
 
 def prepare(path: Path, file_name: str, rules: UploadRules, limits: Limits) -> PreparedUpload:
     """The file checked and, if it can be accepted, packed; bad content ends in the report, not an error."""
-    scanned, report = read_and_check(path, rules.checks, limits, RunPacker, RankingDigest, Sketch)
-    packed = None
+    report, packed = checked(path, rules, limits)
+    return PreparedUpload(path, file_name, digest(path), path.stat().st_size, report, packed)
+
+
+def checked(
+    source: Source, rules: UploadRules, limits: Limits, *others: Callable[[], Consumer]
+) -> tuple[Report, PackedRun | None]:
+    """The report of a file, and the packed run if it can be accepted; others take the run's blocks too."""
+    makers: list[Callable[[], Consumer]] = [RunPacker, RankingDigest, Sketch, *others]
+    scanned, report = read_and_check(source, rules.checks, limits, *makers)
     if scanned is not None and rules.is_blind:
         report = _with_probe_problems(report, scanned.consumer, rules)
-    if scanned is not None and report.accepted:
-        packed = _packed(scanned)
-        report = replace(report, warnings=(*report.warnings, *_copies(packed.sketch, rules)))
-    return PreparedUpload(path, file_name, digest(path), path.stat().st_size, report, packed)
+    if scanned is None or not report.accepted:
+        return report, None
+    packed = _packed(scanned)
+    return replace(report, warnings=(*report.warnings, *_copies(packed.sketch, rules))), packed
 
 
 def unchecked(path: Path, file_name: str) -> PreparedUpload:
@@ -98,7 +110,7 @@ def suggested_name(text: str) -> str:
 
 
 def _packed(scanned: Scanned[Checked]) -> PackedRun:
-    packer, digest_, sketch = scanned.consumer.others
+    packer, digest_, sketch = scanned.consumer.others[:3]
     assert isinstance(packer, RunPacker)
     assert isinstance(digest_, RankingDigest)
     assert isinstance(sketch, Sketch)

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import delete, insert, select
@@ -114,18 +113,12 @@ def receive(
     return Submission(upload.id, None, upload.state, None)
 
 
-def write_file(session: Session, upload_id: int, path: Path) -> str:
-    """Write a stored upload, byte for byte as it was sent, to path; the file's name as sent."""
+def stored(session: Session, upload_id: int) -> tuple[str, str, int]:
+    """A stored upload's file name as sent, SHA-256 and size; raises NotFound where it is gone."""
     upload = session.get(Upload, upload_id)
     if upload is None:
         raise NotFound(f"There is no upload {upload_id}.")
-    numbers = session.scalars(select(UploadChunk.number).where(UploadChunk.upload_id == upload_id))
-    with path.open("wb") as out:
-        for number in sorted(numbers):
-            chunk = session.get_one(UploadChunk, (upload_id, number))
-            out.write(prepared_runs.unpack_chunk(chunk.body))
-            session.expunge(chunk)
-    return upload.file_name
+    return upload.file_name, upload.sha256, upload.bytes
 
 
 def decide(session: Session, upload_id: int, prepared: PreparedUpload, limit_s: int) -> Submission:

@@ -5,8 +5,8 @@ import lzma
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from io import BufferedReader
+from typing import Any, BinaryIO, Literal, Protocol
 
 import zstandard
 
@@ -147,15 +147,22 @@ _DECODER_ERRORS = (
 )
 
 
-def plain_blocks(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
+class Source(Protocol):
+    """A file that can be read more than once: a path, or one kept elsewhere."""
+
+    def open(self, mode: Literal["rb"]) -> BufferedReader:
+        """The file from its beginning."""
+        ...
+
+
+def plain_blocks(path: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
     """The file's plain bytes in blocks of at most some MB; .gz, .bz2, .xz and .zst by their first bytes.
 
     Concatenated members are read as one. Raises Invalid for zip, tar and other archives and for damaged or
     truncated ones, TooLarge beyond limits.plain_bytes or limits.ratio.
     """
     with path.open("rb") as file:
-        head = file.read(8)
-        file.seek(0)
+        head = file.peek(8)[:8]
         _refuse_archive(head)
         codec = next((known for known in _CODECS if head.startswith(known.magic)), None)
         raw = _unpacked(file, codec, limits) if codec else _blocks(file)

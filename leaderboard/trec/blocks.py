@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -12,7 +11,7 @@ from leaderboard.trec import kernel, metadata
 from leaderboard.trec.buffers import Buffer, TooLong
 from leaderboard.trec.entries import Form, explain
 from leaderboard.trec.kernel import Columns, Int32
-from leaderboard.trec.lines import Limits, text_of
+from leaderboard.trec.lines import Limits, Source, text_of
 from leaderboard.trec.oddities import Doubtful, Entries, Oddities
 from leaderboard.trec.scattered import Scattered
 
@@ -83,7 +82,7 @@ class Scanned(Generic[C]):
     notes: tuple[Problem, ...]
 
 
-def scan_run(path: Path, start: Callable[[], C], *, strict: bool, limits: Limits) -> Scanned[C]:
+def scan_run(path: Source, start: Callable[[], C], *, strict: bool, limits: Limits) -> Scanned[C]:
     """Read a run file once and give its blocks, each with distinct documents, to a consumer.
 
     A file whose topics are not all together is read again and held in memory, and start is called
@@ -125,7 +124,7 @@ class _SplitTopic(Exception):
 class _Reader:
     """Cuts the plain bytes of a file into blocks of whole topics."""
 
-    def __init__(self, path: Path, strict: bool, limits: Limits) -> None:
+    def __init__(self, path: Source, strict: bool, limits: Limits) -> None:
         self.path = path
         self.strict = strict
         self.limits = limits

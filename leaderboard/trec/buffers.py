@@ -1,9 +1,8 @@
 """A file's plain bytes in one buffer that is filled again and again, cut at line ends."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from leaderboard.trec.archives import plain_blocks
+from leaderboard.trec.archives import Source, plain_blocks
 from leaderboard.trec.kernel import SLACK
 from leaderboard.trec.lines import BOM, Limits
 
@@ -21,7 +20,7 @@ class Buffer:
     the buffer grows where nothing was taken. marked: whether the file began with a byte order mark.
     """
 
-    def __init__(self, path: Path, limits: Limits) -> None:
+    def __init__(self, path: Source, limits: Limits) -> None:
         self.body = bytearray()
         self.end = 0
         self.final = False

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from leaderboard.errors import MAX_PROBLEMS, Invalid, Problem, TooLarge
 from leaderboard.measures.judged import IntArray
 from leaderboard.trec.blocks import Block, Consumer, Scanned, scan_run
 from leaderboard.trec.kernel import Int32
-from leaderboard.trec.lines import DEFAULT_LIMITS, Limits, shown, text_of
+from leaderboard.trec.lines import DEFAULT_LIMITS, Limits, Source, shown, text_of
 from leaderboard.trec.oddities import TAGS_KEPT
 from leaderboard.trec.topic_names import TopicNames
 
@@ -88,7 +87,7 @@ class Report:
 
 
 def read_and_check(
-    path: Path, rules: Rules, limits: Limits = DEFAULT_LIMITS, *others: Callable[[], Consumer]
+    path: Source, rules: Rules, limits: Limits = DEFAULT_LIMITS, *others: Callable[[], Consumer]
 ) -> tuple["Scanned[Checked] | None", Report]:
     """What a file holds, None where it cannot be read, and the report; never raises Invalid or TooLarge.
 

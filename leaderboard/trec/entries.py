@@ -3,11 +3,10 @@
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Never
 
 from leaderboard.errors import Problem
-from leaderboard.trec.lines import Limits, Problems, raw_lines, shown, undecodable
+from leaderboard.trec.lines import Limits, Problems, Source, raw_lines, shown, undecodable
 
 ID_BYTES = 255
 LOOSE_ID_BYTES = 4096
@@ -65,7 +64,7 @@ def unfit_text(number: int, line: bytes) -> Problem | None:
     return None
 
 
-def explain(path: Path, limits: Limits, strict: bool, suspects: Collection[bytes]) -> Never:
+def explain(path: Source, limits: Limits, strict: bool, suspects: Collection[bytes]) -> Never:
     """Raise Invalid with up to 25 problems of a run file that bulk reading could not take.
 
     suspects: topics known to have a document twice; of other topics only neighbouring lines are compared.

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from leaderboard.trec import kernel
 from leaderboard.trec.blocks import Block
+from leaderboard.trec.numpy_kernel import mixed
 
 SKETCH_SIZE = 256
 SKETCH_DEPTH = 10
@@ -48,13 +49,13 @@ class Sketch:
 
     def add(self, block: Block) -> None:
         """Take a block."""
-        best, starts = block.best(10), block.columns.group_start.tolist()
-        hashes = [
-            hashlib.blake2b(topic + b"\0" + block.docno(entry), digest_size=8).digest()
-            for topic, start, end in zip(block.topics, starts[:-1], starts[1:], strict=True)
-            for entry in best[start : min(end, start + SKETCH_DEPTH)].tolist()
-        ]
-        found = np.frombuffer(b"".join(hashes), "<u8")
+        starts, sizes = block.columns.group_start[:-1], np.minimum(block.sizes(), SKETCH_DEPTH)
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        place = np.arange(len(group)) - (np.cumsum(sizes) - sizes)[group]
+        documents = block.columns.hash[block.best(10)[starts[group] + place]]
+        topics = b"".join(hashlib.blake2b(topic, digest_size=8).digest() for topic in block.topics)
+        # A document's hash is a mixture; a topic's, that of every document of it, needs only to be added.
+        found = mixed(documents + np.frombuffer(topics, "<u8")[group])
         self._smallest = np.union1d(self._smallest, found)[:SKETCH_SIZE]
 
     def packed(self) -> bytes:

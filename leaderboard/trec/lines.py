@@ -1,16 +1,16 @@
 """Plain bytes to numbered lines, and the collected problems of one file."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from leaderboard.errors import MAX_PROBLEMS, Invalid, Problem
-from leaderboard.trec.archives import BLOCK_BYTES, DEFAULT_LIMITS, Limits, plain_blocks
+from leaderboard.trec.archives import BLOCK_BYTES, DEFAULT_LIMITS, Limits, Source, plain_blocks
 
 __all__ = [
     "BOM",
     "DEFAULT_LIMITS",
     "Limits",
     "Problems",
+    "Source",
     "bytes_of",
     "line_blocks",
     "numbered_lines",
@@ -67,7 +67,7 @@ def bytes_of(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def line_blocks(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[int, bytes]]:
+def line_blocks(path: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[int, bytes]]:
     """Blocks of whole lines, each with the number of its first line; the last line may lack its newline.
 
     A leading byte order mark is left in place. Raises Invalid for UTF-16, NUL bytes and lines longer than
@@ -92,7 +92,7 @@ def line_blocks(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[i
         yield number, carry
 
 
-def raw_lines(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[int, bytes]]:
+def raw_lines(path: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[int, bytes]]:
     """Every line as bytes with its number, without line end and byte order mark."""
     for first, block in line_blocks(path, limits):
         if first == 1:
@@ -101,7 +101,7 @@ def raw_lines(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[int
             yield number, line.removesuffix(b"\r")
 
 
-def numbered_lines(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[int, str]]:
+def numbered_lines(path: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[int, str]]:
     """Every line as text with its number, without line end and byte order mark.
 
     Raises Invalid at a line that is not UTF-8, and whatever line_blocks raises.

@@ -124,7 +124,7 @@ def doubled(
     """As kernel.doubled: equal hashes are looked at byte by byte."""
     entries = int(group_start[groups])
     group = _groups(group_start, groups)
-    keys = np.sort(hash_[:entries] ^ _mixed(group.astype(np.uint64)))
+    keys = np.sort(hash_[:entries] ^ mixed(group.astype(np.uint64)))
     if not (keys[1:] == keys[:-1]).any():
         return -1
     for each in range(groups):
@@ -144,7 +144,7 @@ def hashes(body: bytes | bytearray, at: Int32, length: Int32, hash_: Words) -> N
 def tables(hash_: Words, starts: Places) -> tuple[NDArray[Any], ...]:
     """Keys of topic and docno in ascending order, their documents, and a filter of the keys' low bits."""
     topic = np.repeat(np.arange(len(starts) - 1, dtype=np.uint64), np.diff(starts))
-    keys = hash_ ^ _mixed(topic)
+    keys = hash_ ^ mixed(topic)
     documents = np.argsort(keys, kind="stable")
     bits = np.zeros(1 << FILTER_BITS, np.bool_)
     bits[keys & np.uint64((1 << FILTER_BITS) - 1)] = True
@@ -168,7 +168,7 @@ def match(
     rank = np.arange(1, len(group) + 1, dtype=np.int64) - group_start[group]
     topic = place[group].astype(np.int64)
     sorted_keys, documents, bits = index.tables
-    keys = hash_[best] ^ _mixed(topic.astype(np.uint64))
+    keys = hash_[best] ^ mixed(topic.astype(np.uint64))
     low = keys & np.uint64((1 << FILTER_BITS) - 1)
     maybe = np.flatnonzero(bits[low] & (topic >= 0) & (rank <= depth))
     first = np.searchsorted(sorted_keys, keys[maybe], "left")
@@ -263,7 +263,8 @@ def loaded(words: Words, start: NDArray[Any], size: NDArray[Any], done: int) -> 
     return masked
 
 
-def _mixed(state: Words) -> Words:
+def mixed(state: Words) -> Words:
+    """The words with their bits spread; the kernels' hash is made of it."""
     state = state * MULTIPLIER
     return state ^ (state >> np.uint64(29))
 
@@ -271,8 +272,8 @@ def _mixed(state: Words) -> Words:
 def _hashes(words: Words, start: NDArray[Any], size: NDArray[Any]) -> Words:
     state = size.astype(np.uint64)
     for done in range(0, int(size.max(initial=0)), 8):
-        state = np.where(size > done, _mixed(state ^ loaded(words, start, size, done)), state)
-    return _mixed(state)
+        state = np.where(size > done, mixed(state ^ loaded(words, start, size, done)), state)
+    return mixed(state)
 
 
 def _same_as_before(words: Words, start: Places, size: Places) -> NDArray[np.bool_]:

@@ -8,7 +8,9 @@ string starts with a magic word that carries the version of this layout.
 
 import json
 import struct
+from collections import deque
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from weakref import finalize
@@ -26,6 +28,8 @@ from leaderboard.trec.runs import Docnos, Ranking
 
 BLOCK_BYTES = 128 * 1024
 """Plain bytes after which a block is closed; blocks of ordinary topics are of 128 to 256 KB."""
+PENDING = 8
+"""Blocks that may wait for being compressed."""
 SPOOL_BYTES = 8 * 2**20
 """Compressed bytes of a run up to which they are held in memory."""
 
@@ -77,6 +81,9 @@ class RunPacker:
         self._index: dict[str, tuple[int, int, int]] = {}
         self._waiting = bytearray()
         self._compressor = zstandard.ZstdCompressor(level=_LEVEL)
+        # Compressing needs no interpreter: it goes on beside the reading.
+        self._beside = ThreadPoolExecutor(max_workers=1)
+        self._pending: deque[Future[bytes]] = deque()
 
     def add(self, block: Block) -> None:
         """Take a block."""
@@ -97,7 +104,8 @@ class RunPacker:
                 letters[ends[group] : ends[group + 1]],
             )
             size = sum(map(len, record))
-            self._index[topic.decode()] = (len(self._blocks), len(self._waiting), size)
+            number = len(self._blocks) + len(self._pending)
+            self._index[topic.decode()] = (number, len(self._waiting), size)
             for part in record:
                 self._waiting += part
             if len(self._waiting) >= BLOCK_BYTES:
@@ -107,11 +115,19 @@ class RunPacker:
         """The run, once all of it was added."""
         if self._waiting:
             self._close()
+        self._take(0)
+        self._beside.shutdown()
         return PackedRun(self._blocks, _compressed(_INDEX, json.dumps(self._index).encode()))
 
     def _close(self) -> None:
-        self._blocks.append(_RANKINGS + self._compressor.compress(self._waiting))
+        self._pending.append(self._beside.submit(self._compressor.compress, bytes(self._waiting)))
         self._waiting.clear()
+        self._take(PENDING)
+
+    def _take(self, left: int) -> None:
+        """Take compressed blocks in their order until so many are left."""
+        while len(self._pending) > left:
+            self._blocks.append(_RANKINGS + self._pending.popleft().result())
 
 
 def read_index(index: bytes) -> dict[str, tuple[int, int, int]]:

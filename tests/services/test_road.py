@@ -23,6 +23,7 @@ from leaderboard.errors import Closed, Conflict, Forbidden, Invalid, NotFound, O
 from leaderboard.services import accounts, admission, jobs, overviews, prepared_runs, qrels, tasks, uploads
 from leaderboard.services.admission import Wishes
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
+from leaderboard.services.stored_files import StoredFile
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
 from tests import build
@@ -87,8 +88,10 @@ def test_the_file_comes_back_byte_for_byte(database: Database, tmp_path: Path) -
     path.write_bytes(gzip.compress(build.run_file(tmp_path, GOOD).read_bytes()))
     submission = build.submit(database, path, wishes=Wishes("mine"))
     with database.read() as session:
-        name = uploads.write_file(session, submission.upload_id, tmp_path / "back")
-    assert (name, (tmp_path / "back").read_bytes()) == ("mine.run.gz", path.read_bytes())
+        name, sha256, size = uploads.stored(session, submission.upload_id)
+    assert (name, sha256, size) == ("mine.run.gz", prepared_runs.digest(path), path.stat().st_size)
+    with StoredFile(database, submission.upload_id).open() as back:
+        assert back.read() == path.read_bytes()
 
 
 def test_a_large_file_is_received_first_and_checked_by_the_evaluator(
@@ -117,6 +120,29 @@ def test_a_large_file_is_received_first_and_checked_by_the_evaluator(
         assert jobs.run_states(session, [accepted.run_id])[accepted.run_id].state == "done"
         kept = set(session.scalars(select(UploadChunk.upload_id)))
         assert kept == {one.upload_id}
+
+
+def test_a_large_file_is_scored_while_it_is_checked(database: Database, tmp_path: Path) -> None:
+    """The scores are there with the run, the same that a run checked at once gets from its evaluation."""
+    build.task(database, tmp_path)
+    path = build.run_file(tmp_path, GOOD, "large")
+    team_id = build.team(database)
+    with database.write() as session:
+        stored = prepared_runs.unchecked(path, path.name)
+        uploads.receive(session, OPERATOR, "t", team_id, stored, Wishes("large"))
+    assert Evaluator(database, Settings()).work()
+    with database.read() as session:
+        one = session.scalars(select(Evaluation).options(undefer(Evaluation.scores))).all()
+        scored = {each.measure: each.scores.tolist() for each in one}
+        states = jobs.run_states(session, [each.run_id for each in one])
+    assert len(scored) > 2
+    assert {state.state for state in states.values()} == {"queued"}
+    build.submit(database, path, wishes=Wishes("small"))
+    assert build.drain(database) == 2
+    with database.read() as session:
+        rows = session.scalars(select(Evaluation).options(undefer(Evaluation.scores))).all()
+        assert len(rows) == 2 * len(scored)
+        assert all(row.scores.tolist() == scored[row.measure] for row in rows)
 
 
 def test_sending_the_same_form_twice_makes_one_run(database: Database, tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""The benchmark: generators of runs, and one comparison of evaluators on them."""

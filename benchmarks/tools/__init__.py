@@ -1,0 +1,1 @@
+"""Small programs that make other evaluators compute and print the same values."""
