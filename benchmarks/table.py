@@ -8,10 +8,10 @@ from benchmarks.measuring import Cost
 from benchmarks.tools.commands import BASE, OURS, WITHOUT_KERNEL
 
 TARGETS = {
-    ("big", OURS): (1 / 15, 64),
-    ("big", WITHOUT_KERNEL): (1 / 4, 96),
-    ("many", OURS): (1 / 7, 64),
-    ("many", WITHOUT_KERNEL): (1 / 3, 96),
+    ("big", OURS): (1 / 12, 64),
+    ("big", WITHOUT_KERNEL): (1 / 3, 96),
+    ("many", OURS): (1 / 6, 64),
+    ("many", WITHOUT_KERNEL): (1 / 2, 96),
 }
 """Workload and tool -> what share of trec_eval's time and how many MB it should take."""
 

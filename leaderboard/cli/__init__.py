@@ -18,6 +18,7 @@ COMMANDS = {
     "board": "leaderboard.cli.boards:board",
     "evaluate": "leaderboard.cli.evaluate:evaluate",
     "check": "leaderboard.cli.check:check",
+    "measures": "leaderboard.cli.measures:measures",
     "db": "leaderboard.cli.db:db",
     "account": "leaderboard.cli.accounts:account",
 }

@@ -101,8 +101,10 @@ def nrbp(judged: Judged, *, rel: int = 1, alpha: float = 0.5, beta: float = 0.5)
     >>> nrbp(covering({1: (1,), 2: (1, 2)}))
     array([0.65625])
     """
-    gain = _biased(judged, novelty(judged, rel, alpha), beta)
-    return ratio(gain * (1.0 - (1.0 - alpha) * beta), answerable(judged.judgments, rel))
+    subtopics = answerable(judged.judgments, rel)
+    share = ratio(np.full(len(subtopics), 1.0 - (1.0 - alpha) * beta), subtopics)
+    whole: FloatArray = _biased(judged, novelty(judged, rel, alpha), beta) * share
+    return whole
 
 
 def nnrbp(judged: Judged, *, rel: int = 1, alpha: float = 0.5, beta: float = 0.5) -> FloatArray:

@@ -18,6 +18,7 @@ from leaderboard.measures.coverage import (
 )
 from leaderboard.measures.cwl import BPM, INSQ, INST, SDCG
 from leaderboard.measures.discounted_gain import CG, DCG, IDCG
+from leaderboard.measures.diversity import ALPHA_DCG, ALPHA_NDCG, ERR_IA, NERR_IA, NNRBP, NRBP
 from leaderboard.measures.diversity_at_k import DIVERSITY
 from leaderboard.measures.exact_recall import (
     EXACT_ELEVEN_POINTS,
@@ -29,6 +30,7 @@ from leaderboard.measures.f_measures import BEST_F, BEST_F_RANK, F_ALPHA, F_AT
 from leaderboard.measures.geometric import GM_BPREF, GMAP
 from leaderboard.measures.graded_gain import BIN_G, NDCG_REL, R_NDCG, G
 from leaderboard.measures.inferred import INF_AP
+from leaderboard.measures.intent_aware import AP_IA, D_NDCG, D_SHARP_NDCG, NDCG_IA, P_IA, ST_RECALL
 from leaderboard.measures.interpolated import IAP3, IAP11, IPREC
 from leaderboard.measures.missed import AP_LAST, AP_NEXT
 from leaderboard.measures.ndcg import NDCG
@@ -40,6 +42,8 @@ from leaderboard.measures.precision_recall_area import (
     AP_TRAPEZOID,
     AP_TRAPEZOID_POINTS,
 )
+from leaderboard.measures.preferences import NUM_PREFS, NUM_PREFS_FUL, PREFS_AVG_JG, PREFS_PAIR, PREFS_SIMP
+from leaderboard.measures.preferences_at_rank import AP_PREF, P_PREF, R_PREF, W_PREF
 from leaderboard.measures.rank_biased import GRADED_RBP, RBP, RBP_RESIDUAL
 from leaderboard.measures.recall import R
 from leaderboard.measures.recall_points import BREAK_EVEN, HIGHEST_PRECISION, PRECISION_AT_RECALL
@@ -119,7 +123,28 @@ MEASURES: tuple[Measure, ...] = (
     NERR10,
     NERR11,
     COMPAT,
+    ALPHA_NDCG,
+    ALPHA_DCG,
+    ERR_IA,
+    NERR_IA,
+    NRBP,
+    NNRBP,
+    ST_RECALL,
+    P_IA,
+    AP_IA,
+    NDCG_IA,
+    D_NDCG,
+    D_SHARP_NDCG,
     DIVERSITY,
+    PREFS_SIMP,
+    PREFS_PAIR,
+    PREFS_AVG_JG,
+    P_PREF,
+    R_PREF,
+    W_PREF,
+    AP_PREF,
+    NUM_PREFS,
+    NUM_PREFS_FUL,
     P_MAX,
     RR_MAX,
     AP_MIN,

@@ -15,6 +15,7 @@ from leaderboard.web import (
     filters,
     health,
     markdown,
+    measures,
     organise,
     rules,
     runs,
@@ -26,7 +27,7 @@ from leaderboard.web import (
     uploads,
 )
 
-PAGES = (tasks, boards, topics, runs, uploads, organise, teams, accounts, health)
+PAGES = (tasks, boards, topics, runs, uploads, organise, teams, accounts, measures, health)
 
 
 def _nobody_waits() -> None:

@@ -51,7 +51,7 @@ def test_a_participant_goes_from_an_account_to_a_rank(
     page.get_by_role("link", name="Small task").click()
     board = page.get_by_role("table", name="Ranked by mean AP")
     expect(board.get_by_role("row", name="good")).to_contain_text("Team One")
-    board.get_by_role("link", name="RR").click()
+    board.get_by_role("link", name="RR", exact=True).click()
     expect(page.get_by_role("columnheader", name="RR")).to_have_attribute("aria-sort", "descending")
     page.get_by_role("link", name="good").click()
     page.get_by_role("table", name="Scores of good").get_by_role("link", name="3").click()

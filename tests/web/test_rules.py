@@ -37,6 +37,7 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("GET", "/tasks.csv"): OPEN,
     **{("GET", f"/tasks/robots/documents{suffix}?docno=d1"): OPEN for suffix in ("", ".json", ".csv")},
     **{("GET", f"/runs/{{run}}{rest}"): OPEN for rest in RUN_READING},
+    **{("GET", f"/measures{rest}"): OPEN for rest in ("", ".json", ".csv", "/AP", "/AP.json")},
     ("GET", "/sign-in"): OPEN,
     ("POST", "/sign-in"): (422,) * 6,
     ("GET", "/sign-in/{link}"): OPEN,

@@ -35,6 +35,7 @@ VALUES: dict[str, Sequence[object]] = {
     "topic_id": ("1", "2", "3", "4", "77"),
     "upload_id": range(1, 10),
     "team_id": range(1, 5),
+    "name": ("AP", "nothing"),
     "token": ("nonsense",),
     "filename": ("app.css",),
 }

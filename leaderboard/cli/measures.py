@@ -1,0 +1,124 @@
+"""`leaderboard measures`: the catalogue of measures in the terminal or as a file."""
+
+import json
+from collections.abc import Iterable, Iterator
+from textwrap import wrap
+
+import click
+
+from leaderboard.cli.measure_pages import markdown
+from leaderboard.services import catalogue
+from leaderboard.services.catalogue import MeasurePage, Section
+from leaderboard.services.worked_examples import Ranking
+
+WIDTH = 96
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True
+)
+def measures(name: str | None, form: str) -> None:
+    """List all measures, or explain the one that NAME is a name of.
+
+    NAME may have parameters, as in nDCG@10, or be trec_eval's, as in ndcg_cut_10.
+    """
+    if name is None:
+        click.echo(_listed(form), nl=False)
+    else:
+        click.echo(_explained(name, form), nl=False)
+
+
+def _listed(form: str) -> str:
+    if form == "markdown":
+        return markdown(catalogue.listing(), catalogue.pages())
+    if form == "json":
+        return _json(catalogue.as_json(catalogue.listing()))
+    return _lines(_list(catalogue.listing()))
+
+
+def _explained(name: str, form: str) -> str:
+    page = catalogue.page(*catalogue.find(name))
+    if form == "markdown":
+        return markdown((), [page])
+    if form == "json":
+        return _json(catalogue.page_json(page))
+    return _lines(_page(page))
+
+
+def _json(facts: object) -> str:
+    return json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _lines(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _list(sections: tuple[Section, ...]) -> Iterator[str]:
+    entries = [entry for section in sections for entry in section.entries]
+    names = max(len(entry.name) for entry in entries)
+    titles = max(len(entry.title) for entry in entries)
+    for section in sections:
+        yield section.family.name
+        for entry in section.entries:
+            line = f"  {entry.name:{names}}  {entry.title:{titles}}  {', '.join(entry.trec_names)}"
+            yield line.rstrip()
+        yield ""
+    yield "`leaderboard measures NAME` explains one; the last column is trec_eval's name."
+
+
+def _page(page: MeasurePage) -> Iterator[str]:
+    yield f"{page.written or page.entry.name}: {page.entry.title}"
+    yield ""
+    yield from _wrapped(page.entry.formula, "    ")
+    for paragraph in (*page.definition, page.note):
+        if paragraph:
+            yield ""
+            yield from _wrapped(paragraph)
+    yield ""
+    yield from _table(_facts(page))
+    if page.parameters:
+        yield ""
+        yield "Parameters"
+        yield from _table((f"  {each.written}", each.sentences) for each in page.parameters)
+    if page.worked:
+        yield ""
+        yield "Worked example"
+        yield from _wrapped(page.explanation, "  ")
+    for each in page.worked:
+        yield ""
+        yield from _table((f"  {rank}", found) for rank, found in _titled(each.ranking))
+        yield from _wrapped(each.summary, "  ")
+
+
+def _titled(ranking: Ranking) -> tuple[tuple[str, str], ...]:
+    return (("rank", ranking.heading.lower()), *ranking.lines)
+
+
+def _facts(page: MeasurePage) -> Iterator[tuple[str, str]]:
+    yield (
+        "Written",
+        f"{page.grammar}, such as {', '.join(page.examples)}" if page.parameters else page.grammar,
+    )
+    if page.entry.aliases:
+        yield "Also called", ", ".join(page.entry.aliases)
+    if page.trec_forms:
+        yield "In trec_eval", ", ".join(each.words for each in page.trec_forms)
+    yield from page.facts
+    if page.written:
+        yield f"In {page.written}", "; ".join(f"{each.name} {each.value}" for each in page.parameters)
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Two columns, the second one wrapped."""
+    rows = list(rows)
+    width = max(len(left) for left, _ in rows) + 2
+    for left, right in rows:
+        first, *rest = wrap(right, WIDTH - width, break_on_hyphens=False) or [""]
+        yield f"{left:{width}}{first}".rstrip()
+        yield from (" " * width + line for line in rest)
+
+
+def _wrapped(text: str, before: str = "") -> list[str]:
+    return [before + line for line in wrap(text, WIDTH - len(before), break_on_hyphens=False)]

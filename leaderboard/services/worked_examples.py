@@ -1,0 +1,234 @@
+"""A measure's worked example, taken from the docstring of its function and computed again."""
+
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from doctest import DocTestParser
+from functools import cache
+from string import ascii_lowercase
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from leaderboard.measures.binding import bind
+from leaderboard.measures.judged import UNJUDGED, Judged
+from leaderboard.measures.preference_pairs import GroupedPreferences
+from leaderboard.measures.record import Measure
+
+LETTERS = ascii_lowercase
+NEIGHBOURS = 3
+"""This many ranks in a row without a judged document are told in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """A judged document: its grade, and its grade for each subtopic it is relevant to, numbered from 1.
+
+    letter: what preferences call it, empty where there are none.
+    """
+
+    grade: int
+    subtopics: tuple[tuple[int, int], ...] = ()
+    letter: str = ""
+
+    @property
+    def grade_words(self) -> str:
+        """The letter where it has one, and the grade, or what that means where it is none of relevance."""
+        if self.letter:
+            return self.letter if self.grade == UNJUDGED else f"{self.letter}, grade {self.grade}"
+        return "-1, pooled but not judged" if self.grade == UNJUDGED else str(self.grade)
+
+    @property
+    def subtopic_words(self) -> str:
+        """The subtopics it is relevant to, and its grade where that is not 1."""
+        return ", ".join(
+            str(number) if grade == 1 else f"{number} (grade {grade})" for number, grade in self.subtopics
+        )
+
+    @property
+    def words(self) -> str:
+        """The grade, and the subtopics where there are any."""
+        if not self.subtopics:
+            return self.grade_words
+        kind = "subtopic" if len(self.subtopics) == 1 else "subtopics"
+        return f"{self.grade_words}, {kind} {self.subtopic_words}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A rank and its document, or several ranks in a row, whose documents are not in the judgments.
+
+    name: `3`, `4–7`, or `not retrieved`.
+    """
+
+    name: str
+    document: Graded | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What a measure is computed from for one topic.
+
+    places: its ranks, then the judged documents that were not retrieved; facts: whatever else there is
+    to know.
+    """
+
+    places: tuple[Place, ...]
+    facts: tuple[str, ...]
+
+    @property
+    def heading(self) -> str:
+        """What the column of documents says of them."""
+        return "Document" if any(each.document.letter for each in self.places if each.document) else "Grade"
+
+    @property
+    def has_subtopics(self) -> bool:
+        """Whether documents are relevant to subtopics."""
+        return any(each.document.subtopics for each in self.places if each.document)
+
+    @property
+    def lines(self) -> tuple[tuple[str, str], ...]:
+        """Every place and what is there."""
+        nothing = "not in the judgments"
+        return tuple((each.name, each.document.words if each.document else nothing) for each in self.places)
+
+
+class Score(NamedTuple):
+    """A measure with its parameters, and its value for a ranking: a number, or a text."""
+
+    written: str
+    value: float | str
+
+    @property
+    def text(self) -> str:
+        """The value, to six decimals where it has as many.
+
+        >>> Score("AP", 1 / 3).text, Score("NumRet", 100.0).text, Score("RelString@3", "2-.").text
+        ('0.333333', '100', '2-.')
+        """
+        if isinstance(self.value, str):
+            return self.value
+        return f"{self.value:.6f}".rstrip("0").rstrip(".")
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """One ranking and its scores."""
+
+    ranking: Ranking
+    scores: tuple[Score, ...]
+
+    @property
+    def summary(self) -> str:
+        """The scores, and whatever else there is to know, in a line."""
+        return "; ".join(
+            (", ".join(f"{each.written} = {each.text}" for each in self.scores), *self.ranking.facts)
+        )
+
+
+class _Call(NamedTuple):
+    judged: Judged
+    params: Mapping[str, Any]
+    scores: list[float | str]
+
+
+@cache
+def worked_examples(measure: Measure) -> tuple[Worked, ...]:
+    """Every ranking in the docstring of the measure's function, with its scores, computed now.
+
+    >>> from leaderboard.measures.registry import NAMES
+    >>> [each.scores for each in worked_examples(NAMES["P"])]
+    [(Score(written='P@5', value=0.4),)]
+    """
+    found: dict[Ranking, list[Score]] = {}
+    for call in _calls(measure):
+        written = bind(measure, call.params).key
+        for topic, value in enumerate(call.scores):
+            found.setdefault(_ranking(call.judged, topic), []).append(Score(written, value))
+    return tuple(Worked(ranking, tuple(scores)) for ranking, scores in found.items())
+
+
+def _calls(measure: Measure) -> list[_Call]:
+    """The calls of the measure's function that the examples of its docstring make."""
+    calls: list[_Call] = []
+
+    def recorded(judged: Judged, **params: Any) -> Any:
+        scores = measure.compute(judged, **params)
+        calls.append(_Call(judged, params, scores.tolist()))
+        return scores
+
+    compute: Any = measure.compute
+    scope = {**compute.__globals__, compute.__name__: recorded}
+    for example in DocTestParser().get_examples(inspect.getdoc(compute) or ""):
+        exec(compile(example.source, f"<example of {measure.name}>", "exec"), scope)
+    return calls
+
+
+def _ranking(judged: Judged, topic: int) -> Ranking:
+    judgments = judged.judgments
+    mine = judged.topic == topic
+    hits = dict(zip(judged.rank[mine].tolist(), judged.document[mine].tolist(), strict=True))
+    own = range(int(judgments.starts[topic]), int(judgments.starts[topic + 1]))
+    letters = dict(zip(own, LETTERS, strict=False)) if judgments.preferences is not None else {}
+    documents = {each: _graded(judged, each, letters.get(each, "")) for each in own}
+    ranked = {rank: documents[document] for rank, document in hits.items()}
+    missed = [Place("not retrieved", documents[each]) for each in own if each not in hits.values()]
+    places = (*_ranks(ranked, int(judged.retrieved[topic])), *missed)
+    return Ranking(places, (*_facts(judged, topic), *_preferences(judged, letters)))
+
+
+def _ranks(ranked: Mapping[int, Graded], retrieved: int) -> Iterator[Place]:
+    """Rank after rank, gaps of several ranks as one."""
+    after = 1
+    for rank in (*sorted(ranked), retrieved + 1):
+        yield from _gap(after, rank - 1)
+        if rank in ranked:
+            yield Place(str(rank), ranked[rank])
+        after = rank + 1
+
+
+def _gap(first: int, last: int) -> list[Place]:
+    if last - first + 1 >= NEIGHBOURS:
+        return [Place(f"{first}–{last}", None)]
+    return [Place(str(rank), None) for rank in range(first, last + 1)]
+
+
+def _graded(judged: Judged, document: int, letter: str) -> Graded:
+    grade, known = int(judged.judgments.grades[document]), judged.judgments.subtopics
+    if known is None:
+        return Graded(grade, letter=letter)
+    relevant = (known.document == document) & (known.grade > 0)
+    numbers, grades = (known.subtopic[relevant] + 1).tolist(), known.grade[relevant].tolist()
+    return Graded(grade, tuple(zip(numbers, grades, strict=True)), letter)
+
+
+def _facts(judged: Judged, topic: int) -> Iterator[str]:
+    judgments = judged.judgments
+    if judged.dialect != Judged.dialect:
+        yield f"as trec_eval {judged.dialect}"
+    if judgments.collection_size is not None:
+        yield f"{judgments.collection_size} documents in the collection"
+    if judgments.subtopics is not None:
+        count = int(judgments.subtopics.count[topic])
+        yield f"{count} {'subtopic' if count == 1 else 'subtopics'}"
+    if judged.dissimilarity is not None:
+        known = judged.dissimilarity[topic]
+        for one, other in zip(*np.triu_indices(len(known), 1), strict=True):
+            yield f"ranks {one + 1} and {other + 1} have dissimilarity {known[one, other]:g}"
+
+
+def _preferences(judged: Judged, letters: Mapping[int, str]) -> Iterator[str]:
+    """Every judge's preferences between documents of the topic, which have these letters."""
+    pairs = judged.judgments.preferences
+    if pairs is None:
+        return
+    judge = pairs.judge.tolist() if isinstance(pairs, GroupedPreferences) else [0] * len(pairs.better)
+    of_judge: dict[int, list[str]] = {}
+    for place, better in enumerate(pairs.better.tolist()):
+        if better in letters:
+            times = "" if pairs.weight[place] == 1 else f" with weight {pairs.weight[place]:g}"
+            told = f"{letters[better]} to {letters[int(pairs.worse[place])]}{times}"
+            of_judge.setdefault(judge[place], []).append(told)
+    for number, told_of in sorted(of_judge.items()):
+        whose = f"judge {number + 1} prefers " if len(of_judge) > 1 else "preferred: "
+        yield whose + ", ".join(told_of)
