@@ -20,7 +20,7 @@ except ImportError:  # no build of it for this processor
 _zlib: Any = isal_zlib or zlib
 
 READ_BYTES = 2**16
-BLOCK_BYTES = 2**20
+BLOCK_BYTES = 2**17
 RATIO_FLOOR = 2**20
 """Plain bytes up to which no ratio is looked at: tiny files of one repeated line compress very well."""
 MEMBERS = 100_000

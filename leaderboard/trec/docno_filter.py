@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from leaderboard.errors import LeaderboardError
 from leaderboard.measures.judged import IntArray
 from leaderboard.trec.kernel import SLACK, Int32
-from leaderboard.trec.numpy_kernel import loaded, words_of
+from leaderboard.trec.numpy_words import loaded, words_of
 
 BITS_A_DOCNO = 12
 PROBES = 8

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from leaderboard.trec import kernel
 from leaderboard.trec.blocks import Block
-from leaderboard.trec.numpy_kernel import mixed
+from leaderboard.trec.numpy_words import mixed
 
 SKETCH_SIZE = 256
 SKETCH_DEPTH = 10

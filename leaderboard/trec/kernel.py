@@ -28,10 +28,6 @@ ROUND_TO_SINGLE = {9: True, 10: False}
 """Dialect -> whether scores are compared as 32-bit floats."""
 MANY = 2**31 - 1
 
-SECOND, RANK, AGAINST, TAGS, COMMENTS, BYTES = 1, 2, 4, 8, 16, 32
-"""Oddities of a block: a second column that is not Q0 (in qrels: that changes), a rank (a grade) that is
-no whole number, a rank that contradicts the score, several tags, comment lines, bytes beyond ASCII."""
-
 Int32 = NDArray[np.int32]
 Words = NDArray[np.uint64]
 

@@ -12,6 +12,7 @@ from leaderboard.trec import kernel, metadata
 from leaderboard.trec.entries import CONTROL_BYTES, SCORE_BYTES, Form, form_of, is_rank
 from leaderboard.trec.kernel import Columns, Parsed
 from leaderboard.trec.lines import shown
+from leaderboard.trec.numpy_fields import AGAINST, BYTES, COMMENTS, RANK, SECOND, TAGS
 
 TAGS_KEPT = 5
 FRUITLESS = 4
@@ -55,14 +56,14 @@ class Oddities:
     def look(self, body: bytearray, parsed: Parsed, line: int) -> None:
         """Take in what the kernel saw in a block that begins on this line of the file."""
         self.form = self.form or Form(6, self.strict)
-        if parsed.flags & (kernel.BYTES | kernel.COMMENTS):
+        if parsed.flags & (BYTES | COMMENTS):
             lines = bytes(body[: parsed.consumed]).split(b"\n")
             self._add_comments(lines)
             if self.strict:
                 _require_text(lines)
         tag = bytes(body[parsed.tag_at : parsed.tag_at + parsed.tag_length])
-        several = parsed.flags & kernel.TAGS and len(self.tags) < TAGS_KEPT
-        odd = parsed.flags & (kernel.SECOND | kernel.RANK | kernel.AGAINST)
+        several = parsed.flags & TAGS and len(self.tags) < TAGS_KEPT
+        odd = parsed.flags & (SECOND | RANK | AGAINST)
         if (several or odd) and parsed.entries and self._fruitless < FRUITLESS:
             before = len(self.notes), len(self.tags)
             numbers, rows = _rows(bytes(body[: parsed.consumed]).split(b"\n"), line)

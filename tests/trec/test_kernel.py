@@ -73,10 +73,13 @@ def test_digits_beyond_a_doubles_precision_round_to_even(mantissa: int, places: 
     """Up to 19 digits are divided exactly: half-way cases go to the even neighbour."""
     digits = str(mantissa)[:19].rjust(places + 1, "0")
     text = f"{digits[:-places]}.{digits[-places:]}"
-    score = columns_of(f"1 Q0 d 1 {text} t\n".encode())[1].score[0]
+    line = f"1 Q0 d 1 {text} t\n".encode()
+    score = columns_of(line)[1].score[0]
     error = abs(Fraction(text) - Fraction(float(score)))
     for other in (np.nextafter(score, np.inf), np.nextafter(score, -np.inf)):
         assert error <= abs(Fraction(text) - Fraction(float(other)))
+    with without_c():
+        assert columns_of(line)[1].score[0] == score == float(text)
 
 
 @st.composite
