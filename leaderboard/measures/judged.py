@@ -60,12 +60,15 @@ class Preferences:
     """Pairs of judged documents of one topic of which the first was preferred.
 
     better, worse: (pairs,) indices into Judgments.grades, ascending by topic; weight: (pairs,) how
-    often or how strongly.
+    often or how strongly. judge: (pairs,) 0-based within the topic; judges: (topics,) how many a topic
+    has, also those who preferred no document to another.
     """
 
     better: IntArray
     worse: IntArray
     weight: FloatArray
+    judge: IntArray
+    judges: IntArray
 
 
 @dataclass(frozen=True, eq=False)

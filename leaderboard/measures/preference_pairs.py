@@ -1,6 +1,5 @@
 """Preferences against a ranking: which of the two documents it has above the other."""
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,18 +9,6 @@ from leaderboard.measures.judged import FloatArray, IntArray, Judged, Preference
 
 NOWHERE = np.iinfo(np.int64).max
 """The rank of a document that was not retrieved."""
-
-
-@dataclass(frozen=True, eq=False)
-class GroupedPreferences(Preferences):
-    """Preferences that several judges gave, each for a topic as a whole.
-
-    judge: (pairs,) 0-based within the topic; judges: (topics,) how many a topic has, also those who
-    preferred no document to another. Without them all of a topic's preferences are one judge's.
-    """
-
-    judge: IntArray
-    judges: IntArray
 
 
 class Pairs(NamedTuple):

@@ -7,7 +7,6 @@ from leaderboard.measures.coverage import COUNT_RANGE
 from leaderboard.measures.judged import FloatArray, IntArray, Judged, Preferences, ratio, sums
 from leaderboard.measures.preference_pairs import (
     NOWHERE,
-    GroupedPreferences,
     Pairs,
     pairs_of,
     preferences_of,
@@ -72,9 +71,8 @@ def preferences_by_judge(judged: Judged, *, retrieved: str = "any") -> FloatArra
     """The mean over judges of the share of their preferences that is fulfilled, float64 (topics,), 0 to 1.
 
     As for PrefsSimp, but a judge with many preferences has no more say than one with few. A judge none of
-    whose preferences counts has a share of 0; so has a topic without judges. Preferences that do not say
-    whose they are belong to one judge. Source: trec_eval `prefs_avgjg`, `prefs_avgjg_imp`,
-    `prefs_avgjg_ret`.
+    whose preferences counts has a share of 0; so has a topic without judges. Source: trec_eval
+    `prefs_avgjg`, `prefs_avgjg_imp`, `prefs_avgjg_ret`.
 
     The first judge's one preference is failed, one of the second's two is not: (0 + 1/2) / 2.
 
@@ -148,12 +146,7 @@ def _as_ranked(given: Preferences, pairs: Pairs) -> IntArray:
 def _judges(judged: Judged, pairs: Pairs) -> tuple[IntArray, IntArray]:
     """The judge of each preference among those of all topics, and how many judges each topic has."""
     given = preferences_of(judged)
-    if isinstance(given, GroupedPreferences):
-        judge, judges = given.judge, given.judges
-    else:
-        judges = np.minimum(np.bincount(pairs.topic, minlength=len(judged.judgments)), 1)
-        judge = np.zeros_like(pairs.topic)
-    return (np.cumsum(judges) - judges)[pairs.topic] + judge, judges
+    return (np.cumsum(given.judges) - given.judges)[pairs.topic] + given.judge, given.judges
 
 
 RETRIEVED = Parameter(

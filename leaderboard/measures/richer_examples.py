@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from leaderboard.measures.example import judged
-from leaderboard.measures.judged import UNJUDGED, Judged, Judgments, Subtopics
-from leaderboard.measures.preference_pairs import GroupedPreferences
+from leaderboard.measures.judged import UNJUDGED, Judged, Judgments, Preferences, Subtopics
 
 Relevance = Collection[int] | Mapping[int, int]
 """Numbers of subtopics, from 1, and the grade for each where it is not 1."""
@@ -56,7 +55,7 @@ def preferred(ranking: str, *judges: Sequence[str]) -> Judged:
         for pair in pairs
     ]
     better, worse, judge = np.array(rows, dtype=np.int64).reshape(-1, 3).T
-    given = GroupedPreferences(better, worse, np.ones(len(rows)), judge, np.array([len(judges)]))
+    given = Preferences(better, worse, np.ones(len(rows)), judge, np.array([len(judges)]))
     judgments = Judgments(
         ("1",), np.full(len(letters), UNJUDGED), np.array([0, len(letters)]), preferences=given
     )

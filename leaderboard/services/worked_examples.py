@@ -12,7 +12,6 @@ import numpy as np
 
 from leaderboard.measures.binding import bind
 from leaderboard.measures.judged import UNJUDGED, Judged
-from leaderboard.measures.preference_pairs import GroupedPreferences
 from leaderboard.measures.record import Measure
 
 LETTERS = ascii_lowercase
@@ -222,7 +221,7 @@ def _preferences(judged: Judged, letters: Mapping[int, str]) -> Iterator[str]:
     pairs = judged.judgments.preferences
     if pairs is None:
         return
-    judge = pairs.judge.tolist() if isinstance(pairs, GroupedPreferences) else [0] * len(pairs.better)
+    judge = pairs.judge.tolist()
     of_judge: dict[int, list[str]] = {}
     for place, better in enumerate(pairs.better.tolist()):
         if better in letters:

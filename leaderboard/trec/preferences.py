@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from leaderboard.errors import Problem
-from leaderboard.measures.judged import UNJUDGED, IntArray
-from leaderboard.measures.preference_pairs import GroupedPreferences
+from leaderboard.measures.judged import UNJUDGED, IntArray, Preferences
 from leaderboard.trec.entries import ID_BYTES, unfit_text
 from leaderboard.trec.lines import DEFAULT_LIMITS, Limits, Problems, bytes_of, raw_lines, shown, text_of
 from leaderboard.trec.preference_levels import Group, Levels, Pair, TooMany, contradiction, preferred
@@ -83,7 +82,7 @@ def preferences_of(
     topics: Sequence[str],
     starts: IntArray,
     docnos: Sequence[Sequence[bytes]],
-) -> GroupedPreferences:
+) -> Preferences:
     """The preferences by place of document.
 
     topics, starts: those of the Judgments; docnos: the judged documents of each topic in their order,
@@ -104,7 +103,7 @@ def preferences_of(
             weights.extend(judges[judge].values())
     better, worse, judge_of = np.array(rows, dtype=np.int64).reshape(-1, 3).T.copy()
     count = np.array([len(preferences.pairs.get(topic, ())) for topic in topics], dtype=np.int64)
-    return GroupedPreferences(better, worse, np.array(weights, dtype=np.float64), judge_of, count)
+    return Preferences(better, worse, np.array(weights, dtype=np.float64), judge_of, count)
 
 
 class _Reader:

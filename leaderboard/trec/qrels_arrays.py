@@ -7,8 +7,9 @@ import numpy as np
 
 from leaderboard.measures.judged import IntArray
 from leaderboard.trec import kernel
-from leaderboard.trec.align import CompiledJudgments, compile_judgments, compiled
+from leaderboard.trec.align import CompiledJudgments, compiled
 from leaderboard.trec.buffers import Buffer, TooLong
+from leaderboard.trec.compiling import compile_qrels
 from leaderboard.trec.entries import LOOSE_ID_BYTES
 from leaderboard.trec.kernel import Columns, Int32
 from leaderboard.trec.lines import DEFAULT_LIMITS, Limits, text_of
@@ -24,15 +25,15 @@ class _Irregular(Exception):
 
 
 def read_judgments(path: Path, limits: Limits = DEFAULT_LIMITS) -> CompiledJudgments:
-    """The graded judgments of a qrels file, ready to be aligned with runs.
+    """The judgments of a qrels file, ready to be aligned with runs.
 
     Plain four-column files are read in bulk; any other goes through `read_qrels`, whose rules and
-    errors these are. Of subtopics and of lines that come twice the highest grade is taken.
+    errors these are, and subtopics are kept.
     """
     try:
         return _in_bulk(path, limits)
     except _Irregular:
-        return compile_judgments(read_qrels(path, limits, strict=False).judgments)
+        return compile_qrels(read_qrels(path, limits, strict=False))
 
 
 def _in_bulk(path: Path, limits: Limits) -> CompiledJudgments:

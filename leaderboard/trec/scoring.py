@@ -16,9 +16,12 @@ from leaderboard.measures.record import Need
 from leaderboard.measures.selection import select
 from leaderboard.trec.align import Aligner, CompiledJudgments
 from leaderboard.trec.blocks import scan_run
+from leaderboard.trec.compiling import compile_qrels
 from leaderboard.trec.dissimilarity import from_pairs, from_texts, read_dissimilarities
 from leaderboard.trec.documents import read_documents
 from leaderboard.trec.lines import DEFAULT_LIMITS
+from leaderboard.trec.preferences import read_preferences
+from leaderboard.trec.qrels import read_qrels
 from leaderboard.trec.qrels_arrays import read_judgments
 from leaderboard.trec.report import RunScores
 
@@ -54,7 +57,7 @@ def score_runs(inputs: Inputs, runs: Iterable[Path], options: Options) -> Iterat
     A run is named by its tag, or by its file where an earlier one has the same tag. Raises Invalid
     with the file's name for one that cannot be read or has no judged topic.
     """
-    compiled = _read(_judgments, inputs.qrels)
+    compiled = _judgments(inputs)
     if not compiled.judgments.topics:
         raise Invalid(f"{inputs.qrels} holds no judgments; give a qrels file with topic, 0, docno and grade.")
     judgments = replace(compiled.judgments, collection_size=inputs.collection_size)
@@ -71,8 +74,11 @@ def score_runs(inputs: Inputs, runs: Iterable[Path], options: Options) -> Iterat
         yield _scores(name, judged, measures, options)
 
 
-def _judgments(path: Path) -> CompiledJudgments:
-    return read_judgments(path)
+def _judgments(inputs: Inputs) -> CompiledJudgments:
+    if inputs.preferences is None:
+        return _read(read_judgments, inputs.qrels)
+    preferences = _read(read_preferences, inputs.preferences)
+    return compile_qrels(_read(partial(read_qrels, strict=False), inputs.qrels), preferences)
 
 
 def _measures(options: Options, inputs: Inputs, compiled: CompiledJudgments) -> list[BoundMeasure]:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -258,3 +259,30 @@ def test_output_of_many_topics_comes_out_whole(tmp_path: Path) -> None:
     assert len(done.stdout) > 5_000_000
     seen = [line.split("\t")[1] for line in done.stdout.splitlines() if line.startswith("map ")]
     assert seen == [*topics, "all"]
+
+
+def test_subtopics_of_the_qrels_reach_the_diversity_measures(tmp_path: Path) -> None:
+    """The second column is the subtopic; measures of grades take the highest grade of a document."""
+    (tmp_path / "qrels").write_text("1 1 a 1\n1 2 b 2\n1 3 c 1\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 9 t\n1 Q0 x 2 8 t\n1 Q0 b 3 7 t\n")
+    done = call(
+        *(tmp_path / "qrels", tmp_path / "run", "-m", "StRecall@1", "-m", "StRecall@3", "-m", "nDCG@3"),
+        *("--format", "json"),
+    )
+    scores = json.loads(done.stdout)["runs"][0]["scores"]
+    assert scores == {"StRecall@1": 1 / 3, "StRecall@3": 2 / 3, "nDCG@3": pytest.approx(2 / (2.5 + 1 / math.log2(3)))}
+    done = call(tmp_path / "qrels", tmp_path / "run", "-m", "all")
+    assert "alpha_nDCG@10" in {name for name, _ in values(done)}
+
+
+def test_preferences_reach_the_preference_measures(files: Path) -> None:
+    """--preferences gives what those measures need; without it they are refused."""
+    (files / "preferences").write_text("1 b a\n1 a c\n2 x y\n")
+    done = call(
+        *(files / "qrels", files / "run", "--preferences", files / "preferences", "-m", "PrefsSimp"),
+        *("--per-topic", "--format", "json"),
+    )
+    scores = json.loads(done.stdout)["runs"][0]["per_topic"]
+    assert scores == {"1": {"PrefsSimp": 1.0}, "2": {"PrefsSimp": 0.0}}
+    refused = call(files / "qrels", files / "run", "-m", "PrefsSimp")
+    assert "needs preference judgments" in refused.stderr

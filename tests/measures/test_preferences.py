@@ -15,7 +15,6 @@ from leaderboard.errors import MissingInput
 from leaderboard.measures.example import judged
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged, Judgments, Preferences
-from leaderboard.measures.preference_pairs import GroupedPreferences
 from leaderboard.measures.richer_examples import preferred
 
 FORMS = ("any", "either", "both")
@@ -155,14 +154,14 @@ def test_without_a_cut_off_they_are_trec_evals_shares() -> None:
 def several(*runs: Judged) -> Judged:
     """Runs of one topic each as one run of all."""
     all_given = [run.judgments.preferences for run in runs]
-    assert all(isinstance(each, GroupedPreferences) for each in all_given)
+    assert all(isinstance(each, Preferences) for each in all_given)
     starts = np.cumsum([0, *(len(run.judgments.grades) for run in runs)])
 
     def joined(name: str, shift: bool = False) -> NDArray[Any]:
         parts = [getattr(each, name) + shift * start for each, start in zip(all_given, starts, strict=False)]
         return np.concatenate(parts)
 
-    given_pairs = GroupedPreferences(
+    given_pairs = Preferences(
         joined("better", True), joined("worse", True), joined("weight"), joined("judge"), joined("judges")
     )
     grades = np.concatenate([run.judgments.grades for run in runs])
@@ -195,10 +194,10 @@ def test_a_topic_without_preferences_scores_0(name: str) -> None:
 
 
 def test_preferences_of_nobody_are_one_judges() -> None:
-    """Plain preferences: the mean over judges is that of the one there is."""
+    """With one judge for all the mean over judges is that of the one there is."""
     known = CLICKS.judgments.preferences
     assert known is not None
-    plain = Preferences(known.better, known.worse, known.weight)
+    plain = replace(known, judge=np.zeros_like(known.judge), judges=np.minimum(known.judges, 1))
     run = replace(CLICKS, judgments=replace(CLICKS.judgments, preferences=plain))
     assert score("PrefsAvgJG", run) == score("PrefsSimp", run)
     assert score("PrefsAvgJG", CLICKS) != score("PrefsSimp", CLICKS)

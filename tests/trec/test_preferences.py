@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from leaderboard.errors import Invalid
 from leaderboard.measures.grammar import parse
-from leaderboard.measures.preference_pairs import GroupedPreferences
 from leaderboard.trec import preferences
 from leaderboard.trec.align import align
 from leaderboard.trec.compiling import compile_qrels
@@ -172,7 +171,6 @@ def test_judges_are_counted_in_byte_order() -> None:
         "2": {"u": {(b"a", b"b"): 1.0}},
     }
     made = preferences_of(PreferenceJudgments(pairs), ["0", "1"], np.array([0, 1, 3]), [[b"z"], [b"a", b"b"]])
-    assert isinstance(made, GroupedPreferences)
     assert made.better.tolist() == [2, 1]
     assert made.worse.tolist() == [1, 2]
     assert made.weight.tolist() == [1.0, 3.0]
