@@ -220,7 +220,9 @@ def _with_everything() -> Judged:
     judgments = replace(
         plain.judgments,
         subtopics=Subtopics(*rows, count=np.array([3])),
-        preferences=Preferences(*np.array([[0, 2], [1, 0]]), np.array([1.0, 2.0]), *np.array([[0, 0], [1, 0]])),
+        preferences=Preferences(
+            np.array([0, 2]), np.array([1, 0]), np.array([1.0, 2.0]), np.zeros(2, np.int64), np.array([1, 0])
+        ),
     )
     return replace(plain, judgments=judgments, dissimilarity=(np.array([[0, 0.25], [0.25, 0]]),))
 
