@@ -2,6 +2,8 @@
 
 import os
 import re
+import subprocess
+import sys
 import shlex
 import subprocess
 import sys
@@ -78,6 +80,19 @@ def test_every_command_has_help(name: str) -> None:
     result = CliRunner().invoke(main, [name, "--help"])
     assert result.exit_code == 0, result.output
     assert len(result.output.splitlines()) > 4
+
+
+def test_the_list_of_commands_is_quick() -> None:
+    """Listing the subcommands tells of each in one short line and imports none of them."""
+    code = (
+        "import sys; from leaderboard.cli import main; main(['--help'], standalone_mode=False);"
+        "sys.exit(str([each for each in sys.modules if each.startswith('leaderboard.cli.')]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == "[]"
+    listed = done.stdout.split("Commands:\n")[1].splitlines()
+    assert [line.split()[0] for line in listed] == list(COMMANDS)
+    assert max(map(len, listed)) < 80
 
 
 def test_links_between_documents_lead_somewhere() -> None:

@@ -9,19 +9,20 @@ from leaderboard import __version__
 from leaderboard.errors import Invalid, LeaderboardError
 
 COMMANDS = {
-    "serve": "leaderboard.cli.serve:serve",
-    "worker": "leaderboard.cli.serve:worker",
-    "collection": "leaderboard.cli.collections:collection",
-    "task": "leaderboard.cli.tasks:task",
-    "qrels": "leaderboard.cli.qrels:qrels",
-    "run": "leaderboard.cli.runs:run",
-    "board": "leaderboard.cli.boards:board",
-    "evaluate": "leaderboard.cli.evaluate:evaluate",
-    "check": "leaderboard.cli.check:check",
-    "measures": "leaderboard.cli.measures:measures",
-    "db": "leaderboard.cli.db:db",
-    "account": "leaderboard.cli.accounts:account",
+    "serve": ("leaderboard.cli.serve:serve", "Run the site: web server and evaluators."),
+    "worker": ("leaderboard.cli.serve:worker", "Run evaluators only, beside a site elsewhere."),
+    "collection": ("leaderboard.cli.collections:collection", "Collections of documents."),
+    "task": ("leaderboard.cli.tasks:task", "Shared tasks: make, list, set dates."),
+    "qrels": ("leaderboard.cli.qrels:qrels", "Judgments of a task."),
+    "run": ("leaderboard.cli.runs:run", "Runs of a task."),
+    "board": ("leaderboard.cli.boards:board", "Print a task's board."),
+    "evaluate": ("leaderboard.cli.evaluate:evaluate", "Score run files without a site."),
+    "check": ("leaderboard.cli.check:check", "Check a run file as the upload does."),
+    "measures": ("leaderboard.cli.measures:measures", "List the measures, or explain one."),
+    "db": ("leaderboard.cli.db:db", "Look after the database."),
+    "account": ("leaderboard.cli.accounts:account", "Make accounts, and help people into theirs."),
 }
+"""Name -> where the subcommand is, and what it is for."""
 
 
 class Commands(click.Group):
@@ -35,9 +36,14 @@ class Commands(click.Group):
         """The subcommand, imported now."""
         if cmd_name not in COMMANDS:
             return None
-        module, name = COMMANDS[cmd_name].split(":")
+        module, name = COMMANDS[cmd_name][0].split(":")
         command: click.Command = getattr(import_module(module), name)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The subcommands and what each is for, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, purpose) for name, (_, purpose) in COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the subcommand."""
