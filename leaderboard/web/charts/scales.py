@@ -1,0 +1,152 @@
+"""Scales, ticks, and labels that keep clear of each other."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+MINUS = "−"
+STEPS = (1.0, 2.0, 5.0, 10.0)
+TIE = 1e-9
+"""Scores nearer to each other than this are equal but for rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Where a grid line stands and what it says."""
+
+    place: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Values from low to high laid out between two places; what lies outside stands at the nearer end.
+
+    >>> across = Scale(0.0, 2.0, start=10.0, end=90.0)
+    >>> across(1.0), across(math.inf)
+    (50.0, 90.0)
+    """
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        """The place of a value, to a hundredth."""
+        share = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
+        return round(self.start + share * (self.end - self.start), 2)
+
+    def ticks(self, most: int, *, signed: bool = False) -> tuple[Tick, ...]:
+        """Ticks at round values in at most so many steps, those above zero with a plus where signed."""
+        step = _step(self.high - self.low, most)
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        return tuple(
+            Tick(self(count * step), number(count * step, step, signed=signed))
+            for count in range(first, last + 1)
+        )
+
+
+def rounded(low: float, high: float, most: int) -> tuple[float, float]:
+    """The domain widened to round values; one of no width gets some.
+
+    >>> rounded(-0.13, 0.02, 6), rounded(3.0, 3.0, 5)
+    ((-0.15, 0.05), (2.4, 3.6))
+    """
+    if high - low < TIE:
+        room = abs(low) / 6 if abs(low) >= TIE else 0.5
+        low, high = low - room, high + room
+    step = _step(high - low, most)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return round(first * step, 12), round(last * step, 12)
+
+
+def number(value: float, step: float, *, signed: bool = False) -> str:
+    """A value with the decimals that a step needs, and a true minus sign.
+
+    >>> number(-0.05, 0.05), number(2.0, 1.0, signed=True), number(0.0, 0.5, signed=True)
+    ('−0.05', '+2', '0')
+    """
+    digits = max(0, -math.floor(math.log10(step) + 1e-9))
+    text = f"{abs(value):.{digits}f}"
+    if float(text) == 0:
+        return "0"
+    return (MINUS if value < 0 else "+" if signed else "") + text
+
+
+def signed(value: float, digits: int) -> str:
+    """A difference with its sign, also where it is zero.
+
+    >>> signed(-0.12345, 4), signed(0.0, 2), signed(-math.inf, 3)
+    ('−0.1235', '±0.00', '−∞')
+    """
+    if math.isinf(value):
+        return (MINUS if value < 0 else "+") + "∞"
+    text = f"{abs(value):.{digits}f}"
+    return ("±" if float(text) == 0 else MINUS if value < 0 else "+") + text
+
+
+def spread(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Labels moved apart until neighbours are a gap away, each as little as may be, within low and high.
+
+    The sum of squared moves is the smallest possible: less its rank's gaps, each place is a value of an
+    isotonic regression, found by pooling neighbours that collide (J. de Leeuw, K. Hornik and P. Mair, Isotone
+    Optimization in R, Journal of Statistical Software 32(5), 2009) and cut at the bounds.
+    Where there is no room for all between low and high they run on beyond high.
+
+    >>> spread([10, 11, 30], 4, 0, 40)
+    [8.5, 12.5, 30.0]
+    >>> spread([39, 39], 4, 0, 40)
+    [36, 40]
+    """
+    order = sorted(range(len(places)), key=lambda index: places[index])
+    pools: list[tuple[float, int]] = []
+    for rank, index in enumerate(order):
+        total, count = places[index] - rank * gap, 1
+        while pools and pools[-1][0] / pools[-1][1] > total / count:
+            before, many = pools.pop()
+            total, count = total + before, count + many
+        pools.append((total, count))
+    top = max(low, high - (len(places) - 1) * gap)
+    levels = [min(max(total / count, low), top) for total, count in pools for _ in range(count)]
+    moved = [0.0] * len(places)
+    for rank, (index, level) in enumerate(zip(order, levels, strict=True)):
+        moved[index] = round(level + rank * gap, 2)
+    return moved
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name whole, cut for a wide drawing and cut for a narrow one."""
+
+    full: str
+    wide: str
+    narrow: str
+
+
+def fitted(text: str, wide: int, narrow: int) -> Name:
+    """A name with at most so many letters in a wide and in a narrow drawing.
+
+    >>> fitted("clueweb09-en0000-00-00000", 30, 12)
+    Name(full='clueweb09-en0000-00-00000', wide='clueweb09-en0000-00-00000', narrow='cluew…-00000')
+    """
+    return Name(text, shorten(text, wide), shorten(text, narrow))
+
+
+def shorten(text: str, most: int) -> str:
+    """A name cut in its middle: runs and documents of one family differ at their ends.
+
+    >>> shorten("clueweb09-en0000-00-00000", 12)
+    'cluew…-00000'
+    """
+    if len(text) <= most:
+        return text
+    tail = (most - 1) // 2 + 1
+    return f"{text[: most - 1 - tail]}…{text[-tail:]}"
+
+
+def _step(span: float, most: int) -> float:
+    """The smallest of 1, 2, 5 times a power of ten that divides a span into at most so many parts."""
+    least = span / most
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(power * step for step in STEPS if power * step >= least * (1 - 1e-9))
