@@ -3,6 +3,9 @@
 A document of one list that the other's top k lacks stands there at rank k + 1 (Fagin, Kumar and
 Sivakumar, Comparing Top k Lists, SIAM Journal on Discrete Mathematics 17(1), 2003). With
 absent='actual' it stands at its rank further down, or one below the end of the ranking.
+
+A ranking shorter than k ends where it ends: nothing fills its place. Every function raises ValueError
+where k is below 1 or a ranking has a document twice.
 """
 
 from collections.abc import Hashable, Sequence
@@ -11,8 +14,21 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
 Ranking = Sequence[Hashable]
 Absent = Literal["k+1", "actual"]
+
+
+def overlap_curve(first: Ranking, second: Ranking, k: int) -> FloatArray:
+    """The overlap at every depth from 1 to k, float64 (k,), each from 0 to 1.
+
+    >>> overlap_curve("abcd", "bxay", 4)
+    array([0.        , 0.5       , 0.66666667, 0.5       ])
+    """
+    shared_from = _ranks(first, second, k, "k+1").max(axis=0)
+    shared = np.bincount(shared_from, minlength=k + 2)[1 : k + 1].cumsum()
+    return shared / np.arange(1, k + 1)
 
 
 def overlap(first: Ranking, second: Ranking, k: int) -> float:
@@ -21,7 +37,7 @@ def overlap(first: Ranking, second: Ranking, k: int) -> float:
     >>> overlap("abcd", "bxay", 2)
     0.5
     """
-    return len(set(first[:k]) & set(second[:k])) / k
+    return float(overlap_curve(first, second, k)[-1])
 
 
 def average_overlap(first: Ranking, second: Ranking, k: int) -> float:
@@ -32,10 +48,7 @@ def average_overlap(first: Ranking, second: Ranking, k: int) -> float:
     >>> average_overlap("abcd", "bxay", 2)
     0.25
     """
-    depths = np.arange(1, k + 1)
-    ranks = _ranks(first, second, k, "k+1").max(axis=0)
-    shared = np.bincount(ranks, minlength=k + 2)[1 : k + 1].cumsum()
-    return float(np.cumsum(shared / depths)[-1]) / k
+    return float(np.cumsum(overlap_curve(first, second, k))[-1]) / k
 
 
 def footrule(first: Ranking, second: Ranking, k: int, *, absent: Absent = "k+1") -> int:
@@ -48,8 +61,7 @@ def footrule(first: Ranking, second: Ranking, k: int, *, absent: Absent = "k+1")
     >>> footrule("abc", "bad", 3)
     4
     """
-    one, two = _ranks(first, second, k, absent)
-    return int(np.abs(one - two).sum())
+    return _moved(_ranks(first, second, k, absent))
 
 
 def footrule_similarity(first: Ranking, second: Ranking, k: int) -> float:
@@ -69,16 +81,15 @@ def footrule_per_document(first: Ranking, second: Ranking, k: int, *, absent: Ab
     >>> footrule_per_document("abc", "bad", 3)
     1.0
     """
-    documents = _ranks(first, second, k, absent).shape[1]
-    return footrule(first, second, k, absent=absent) / documents if documents else 0.0
+    ranks = _ranks(first, second, k, absent)
+    return _moved(ranks) / ranks.shape[1] if ranks.size else 0.0
 
 
 def kendall(first: Ranking, second: Ranking, k: int, *, p: float = 0.0, absent: Absent = "k+1") -> float:
     """Kendall's distance: how many pairs of documents of both top k the lists order oppositely.
 
     A pair of which one list says nothing, as it has neither, counts p: Fagin's K^(p), optimistic with
-    p = 0, neutral with 1/2. From 0 to k² + pk(k - 1); no metric. Compares all pairs: for k to some
-    thousand.
+    p = 0, neutral with 1/2. From 0 to k² + pk(k - 1); no metric.
 
     Opposite are ab, and cd, of which each list has one; of cd and ef in the longer lists, one says
     nothing each.
@@ -86,11 +97,8 @@ def kendall(first: Ranking, second: Ranking, k: int, *, p: float = 0.0, absent: 
     >>> kendall("abc", "bad", 3), kendall("abcd", "abef", 4, p=0.5)
     (2.0, 5.0)
     """
-    one, two = _ranks(first, second, k, absent)
-    above_one, above_two = one[:, None] < one, two[:, None] < two
-    opposite = int(np.count_nonzero(above_one & above_two.T))
-    tied_once = int(np.count_nonzero((one[:, None] == one) ^ (two[:, None] == two))) // 2
-    return opposite + p * tied_once
+    ranks = _ranks(first, second, k, absent)
+    return _opposite_pairs(ranks) + p * sum(_tied_pairs(side) for side in ranks)
 
 
 def kendall_share(first: Ranking, second: Ranking, k: int, *, p: float = 0.0) -> float:
@@ -110,20 +118,53 @@ def kendall_per_pair(first: Ranking, second: Ranking, k: int, *, absent: Absent 
     >>> kendall_per_pair("abc", "bad", 3)
     0.3333333333333333
     """
-    documents = _ranks(first, second, k, absent).shape[1]
-    pairs = documents * (documents - 1)
-    return 2.0 * kendall(first, second, k, absent=absent) / pairs if pairs else 0.0
+    ranks = _ranks(first, second, k, absent)
+    pairs = ranks.shape[1] * (ranks.shape[1] - 1) // 2
+    return _opposite_pairs(ranks) / pairs if pairs else 0.0
 
 
-def _ranks(first: Ranking, second: Ranking, k: int, absent: Absent) -> NDArray[np.int64]:
+def _ranks(first: Ranking, second: Ranking, k: int, absent: Absent) -> IntArray:
     """The ranks of every document of either top k in both rankings, (2, documents)."""
-    documents = dict.fromkeys((*first[:k], *second[:k]))
+    if k < 1:
+        raise ValueError(f"a list of the top {k} has no documents")
+    documents = tuple(dict.fromkeys((*first[:k], *second[:k])))
     rows = []
     for ranking in (first, second):
         known = ranking if absent == "actual" else ranking[:k]
-        if len(set(known)) < len(known):
+        rank = dict(zip(known, range(1, len(known) + 1), strict=True))
+        if len(rank) < len(known):
             raise ValueError("a ranking has a document twice")
-        rank = {document: place for place, document in enumerate(known, start=1)}
         missing = len(ranking) + 1 if absent == "actual" else k + 1
         rows.append([rank.get(document, missing) for document in documents])
     return np.array(rows, dtype=np.int64)
+
+
+def _moved(ranks: IntArray) -> int:
+    return int(np.abs(ranks[0] - ranks[1]).sum())
+
+
+def _opposite_pairs(ranks: IntArray) -> int:
+    # What one list ties goes in the other's order, so that no tie looks opposite.
+    return _inversions(ranks[1, np.lexsort((ranks[1], ranks[0]))])
+
+
+def _inversions(values: IntArray) -> int:
+    """How many pairs of values, none negative, have the larger one first.
+
+    Bit by bit from the highest, values equal so far side by side: a pair's order shows at the first bit
+    in which it differs. So 1,000 documents a list take no matrix of pairs.
+    """
+    found = 0
+    for bit in reversed(range(int(values.max(initial=0)).bit_length())):
+        group = values >> (bit + 1)
+        ones = (values >> bit) & 1
+        before = np.cumsum(ones) - ones
+        zeros = ones == 0
+        found += int((before - before[np.searchsorted(group, group)])[zeros].sum())
+        values = values[np.argsort(values >> bit, kind="stable")]
+    return found
+
+
+def _tied_pairs(values: IntArray) -> int:
+    counts = np.bincount(values)
+    return int((counts * (counts - 1)).sum()) // 2

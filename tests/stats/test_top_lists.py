@@ -113,6 +113,14 @@ def test_lecture_bounds_hold_on_one_side_only() -> None:
 
 
 @given(LISTS, LISTS, DEPTHS)
+def test_the_overlap_curve_has_the_overlap_of_every_depth(one: str, two: str, k: int) -> None:
+    """At each depth the share of documents both have down to there."""
+    curve = top_lists.overlap_curve(one, two, k)
+    assert curve.tolist() == [len(set(one[:d]) & set(two[:d])) / d for d in range(1, k + 1)]
+    assert top_lists.overlap(one, two, k) == curve[-1]
+
+
+@given(LISTS, LISTS, DEPTHS)
 def test_average_overlap_is_the_mean_over_depths(one: str, two: str, k: int) -> None:
     """Every depth's overlap counts alike."""
     mean = sum(top_lists.overlap(one, two, depth) for depth in range(1, k + 1)) / k
@@ -125,6 +133,28 @@ def test_absent_documents_can_stand_at_their_actual_rank() -> None:
     assert top_lists.footrule("abcxd", "bad", 3, absent="actual") == 1 + 1 + 1 + 2
     assert top_lists.footrule("abcxd", "bad", 3) == 1 + 1 + 1 + 1
     assert top_lists.footrule("abc", "badxyz", 3, absent="actual") == 1 + 1 + 4 + 1
+
+
+@given(LISTS, LISTS, DEPTHS, st.integers(1, 12), st.integers(1, 12))
+def test_kendall_at_actual_ranks_is_pair_by_pair(
+    one: str, two: str, k: int, length_one: int, length_two: int
+) -> None:
+    """Opposite is every pair whose ranks, one below the end where there is none, rise and fall."""
+    one, two = one[:length_one], two[:length_two]
+    ranks = [
+        (one.find(each) + 1 or len(one) + 1, two.find(each) + 1 or len(two) + 1)
+        for each in set(one[:k]) | set(two[:k])
+    ]
+    opposite = sum((a[0] - b[0]) * (a[1] - b[1]) < 0 for a, b in combinations(ranks, 2))
+    assert top_lists.kendall(one, two, k, absent="actual") == opposite
+
+
+def test_deep_lists_compare() -> None:
+    """A thousand documents turned round are all pairs opposite; two thousand unshared are the most."""
+    turned = range(999, -1, -1)
+    assert top_lists.kendall(range(1000), turned, 1000) == 499_500
+    assert top_lists.kendall_per_pair(range(1000), turned, 1000) == 1.0
+    assert top_lists.kendall(range(1000), range(1000, 2000), 1000, p=0.5) == 1000**2 + 0.5 * 1000 * 999
 
 
 def test_short_and_empty_rankings_compare() -> None:
@@ -140,3 +170,11 @@ def test_a_document_stands_in_a_ranking_once() -> None:
     """A ranking with a document twice has no ranks to compare."""
     with pytest.raises(ValueError, match="twice"):
         top_lists.footrule("aa", "ab", 2)
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_a_top_has_at_least_one_document(k: int) -> None:
+    """There is no top 0."""
+    for distance in (top_lists.overlap, top_lists.footrule, top_lists.kendall):
+        with pytest.raises(ValueError, match="no documents"):
+            distance("ab", "ab", k)

@@ -1,0 +1,168 @@
+"""How far two scorings put the same runs in the same order; which runs move most between them.
+
+Scores are float64 (n,), one a run, higher is better. A correlation is from -1 (reversed) to 1 (the same
+order), None where it is not defined: with fewer than two runs, or where a scoring ties all of them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Correlations:
+    """All correlations of one scoring, taken as the estimate, with another, taken as the truth."""
+
+    tau_b: float | None
+    rho: float | None
+    weighted_tau: float | None
+    tau_ap: float | None
+    tau_ap_a: float | None
+    tau_ap_b: float | None
+
+
+def correlations(estimate: FloatArray, truth: FloatArray) -> Correlations:
+    """All correlations at once; tau_ap and tau_ap_a depend on which scoring is the estimate.
+
+    >>> correlations(np.array([3.0, 2.0, 1.0]), np.array([3.0, 1.0, 2.0])).tau_ap
+    0.5
+    """
+    return Correlations(
+        tau_b(estimate, truth),
+        rho(estimate, truth),
+        weighted_tau(estimate, truth),
+        tau_ap(estimate, truth),
+        tau_ap_a(estimate, truth),
+        tau_ap_b(estimate, truth),
+    )
+
+
+def tau_b(first: FloatArray, second: FloatArray) -> float | None:
+    """Kendall's tau_b: pairs in the same less pairs in the opposite order, corrected for ties.
+
+    >>> round(tau_b(np.array([4.0, 3.0, 2.0, 1.0]), np.array([3.0, 4.0, 2.0, 1.0])), 6)
+    0.666667
+    """
+    return float(stats.kendalltau(first, second).statistic) if _ordered(first, second) else None
+
+
+def rho(first: FloatArray, second: FloatArray) -> float | None:
+    """Spearman's rho: the correlation of the ranks, ties at their mean rank.
+
+    >>> round(rho(np.array([4.0, 3.0, 2.0, 1.0]), np.array([3.0, 4.0, 2.0, 1.0])), 6)
+    0.8
+    """
+    return float(stats.spearmanr(first, second).statistic) if _ordered(first, second) else None
+
+
+def weighted_tau(first: FloatArray, second: FloatArray) -> float | None:
+    """Vigna's weighted tau: a pair at ranks r and s weighs 1/r + 1/s, averaged over ranks by either order.
+
+    Source: Vigna, A Weighted Correlation Index for Rankings with Ties, WWW 2015.
+
+    The swapped pair, at ranks 1 and 2, weighs 3/2 of 11/3:
+
+    >>> round(weighted_tau(np.array([3.0, 2.0, 1.0]), np.array([2.0, 3.0, 1.0])), 6)
+    0.181818
+    """
+    return float(stats.weightedtau(first, second).statistic) if _ordered(first, second) else None
+
+
+def tau_ap(estimate: FloatArray, truth: FloatArray) -> float | None:
+    """AP correlation: going down the estimate, the mean share of runs above that belong there.
+
+    Scaled to -1 to 1. Not symmetric: which order is walked matters. None also where either scoring has
+    ties. Source: Yilmaz, Aslam and Robertson, A New Rank Correlation Coefficient for Information
+    Retrieval, SIGIR 2008.
+
+    The last run of the estimate has one of the two runs above it rightly there, the second has its one:
+
+    >>> tau_ap(np.array([3.0, 2.0, 1.0]), np.array([3.0, 1.0, 2.0]))
+    0.5
+    """
+    return tau_ap_a(estimate, truth) if len(np.unique(estimate)) == len(estimate) else None
+
+
+def tau_ap_a(estimate: FloatArray, truth: FloatArray) -> float | None:
+    """AP correlation with ties in the estimate: its mean over all orders of the tied runs.
+
+    For an estimate held against a true order; None also where the truth has ties. Without ties it is
+    tau_ap. Source: Urbano and Marrero, The Treatment of Ties in AP Correlation, ICTIR 2017.
+
+    Tied, the two last runs stand in the true order half of the time:
+
+    >>> tau_ap_a(np.array([3.0, 1.0, 1.0]), np.array([3.0, 1.0, 2.0]))
+    0.75
+    """
+    n = len(truth)
+    if n < 2 or len(np.unique(truth)) < n:
+        return None
+    above = _above(estimate)
+    rank = above.sum(axis=1) + 1
+    tied = (rank[:, None] == rank).sum(axis=1)
+    agreeing = (above & _above(truth)).sum(axis=1)
+    harmonic = np.concatenate(([0.0], np.cumsum(1 / np.arange(1, n + 1))))
+    # A tied run stands at each of its group's ranks equally often, with half of those above it rightly so.
+    group = harmonic[rank + tied - 2] - harmonic[np.maximum(rank - 2, 0)]
+    within = (tied - 1) - (rank - 1) * (harmonic[rank + tied - 2] - harmonic[rank - 1])
+    found = np.where(rank > 1, agreeing * group, 0.0) + within / 2
+    return float(2 / (n - 1) * (found / tied).sum() - 1)
+
+
+def tau_ap_b(first: FloatArray, second: FloatArray) -> float | None:
+    """AP correlation with ties in either order; symmetric, the mean of both directions.
+
+    For two orders neither of which is the true one. A run is held against those strictly above its ties.
+    Source: Urbano and Marrero, The Treatment of Ties in AP Correlation, ICTIR 2017.
+
+    >>> tau_ap_b(np.array([3.0, 2.0, 1.0]), np.array([3.0, 2.0, 2.0]))
+    0.75
+    """
+    if not _ordered(first, second):
+        return None
+    one, two = _above(first), _above(second)
+    agreeing = (one & two).sum(axis=1)
+    shares = []
+    for above in (one.sum(axis=1), two.sum(axis=1)):
+        below_top = above > 0
+        shares.append((agreeing[below_top] / above[below_top]).mean())
+    return float(sum(shares) - 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moves:
+    """Ranks by each scoring, (n,); moves are positive where the second puts a run higher.
+
+    order has all runs, those that move most first, among equal moves the one that is best by either.
+    """
+
+    first_rank: IntArray
+    second_rank: IntArray
+    move: IntArray
+    order: IntArray
+
+
+def largest_moves(first: FloatArray, second: FloatArray) -> Moves:
+    """Which runs change rank most from one scoring to another; tied runs share the smallest rank.
+
+    >>> moves = largest_moves(np.array([0.4, 0.3, 0.3, 0.1]), np.array([0.2, 0.3, 0.4, 0.1]))
+    >>> moves.first_rank, moves.second_rank, moves.order
+    (array([1, 2, 2, 4]), array([3, 2, 1, 4]), array([0, 2, 1, 3]))
+    """
+    ranks = [_above(scores).sum(axis=1) + 1 for scores in (first, second)]
+    move = ranks[0] - ranks[1]
+    return Moves(ranks[0], ranks[1], move, np.lexsort((np.minimum(*ranks), -np.abs(move))))
+
+
+def _above(scores: FloatArray) -> NDArray[np.bool_]:
+    """Whether the run of the column is strictly better than that of the row, (n, n)."""
+    return scores > scores[:, None]
+
+
+def _ordered(first: FloatArray, second: FloatArray) -> bool:
+    return bool(len(first) > 1 and np.ptp(first) > 0 and np.ptp(second) > 0)
