@@ -1,0 +1,97 @@
+"""What is computed of a score table, by name: scores and options in, arrays out.
+
+The same procedures run in a web request where they are quick, and as `python -m
+leaderboard.stats.procedures NAME OPTIONS`, scores on stdin and the result on stdout, where they are not.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leaderboard.stats.arrays import Arrays, pack, unpack
+from leaderboard.stats.methods import all_pairs, method
+from leaderboard.stats.power import Sensitivity, sensitivity
+from leaderboard.stats.rank_intervals import FirstPlaces, RankIntervals, first_places, rank_intervals
+from leaderboard.stats.reliability import Reliability, SplitHalf, reliability, split_half
+from leaderboard.stats.standing import best_set
+
+Options = Mapping[str, str | int]
+Progress = Callable[[float], None]
+
+SPLITS = 500
+"""Ways to cut the topics in halves: the middle of the taus then is known to about 0.002."""
+
+
+def pairs(scores: NDArray[np.float64], options: Options, progress: Progress) -> Arrays:
+    """All pairs of runs under one method, and which runs may be the best."""
+    table = all_pairs(scores, method(str(options["method"])), seed=int(options["seed"]), progress=progress)
+    return {
+        "difference": table.difference,
+        "low": table.low,
+        "high": table.high,
+        "p": table.p,
+        "adjusted": table.adjusted,
+        "best": best_set(scores),
+        "resamples": np.array(table.resamples or 0),
+        "reachable": np.array(table.reachable),
+    }
+
+
+def reliability_of_board(scores: NDArray[np.float64], options: Options, progress: Progress) -> Arrays:
+    """Variance components, what the topics can separate, and how alike the orders by halves of them are.
+
+    Arrays of one number each, named as in Reliability, Sensitivity (with separate_ before) and SplitHalf
+    (with halves_ before). enough_topics is how many give an E ρ² of .95, 0 where no number does.
+    """
+    components = reliability(scores)
+    return {
+        **_arrays(components),
+        "enough_topics": np.array(components.topics_for_order() or 0),
+        **_arrays(sensitivity(scores), "separate_"),
+        **_arrays(split_half(scores, seed=int(options["seed"]), splits=SPLITS), "halves_"),
+    }
+
+
+def intervals_of_ranks(scores: NDArray[np.float64], options: Options, progress: Progress) -> Arrays:
+    """Marginal and simultaneous intervals for the rank of every run, named as in RankIntervals."""
+    return _arrays(rank_intervals(scores, seed=int(options["seed"])))
+
+
+def places_of_resamples(scores: NDArray[np.float64], options: Options, progress: Progress) -> Arrays:
+    """How often every run comes first when topics are resampled, named as in FirstPlaces."""
+    return _arrays(first_places(scores, seed=int(options["seed"])))
+
+
+def _arrays(
+    found: Reliability | Sensitivity | SplitHalf | RankIntervals | FirstPlaces, before: str = ""
+) -> Arrays:
+    return {before + each.name: np.asarray(getattr(found, each.name)) for each in fields(found)}
+
+
+PROCEDURES: dict[str, Callable[[NDArray[np.float64], Options, Progress], Arrays]] = {
+    "pairs": pairs,
+    "reliability": reliability_of_board,
+    "rank_intervals": intervals_of_ranks,
+    "first_places": places_of_resamples,
+}
+
+
+def main(name: str, options: str, source: BinaryIO, target: BinaryIO) -> None:
+    """Compute the procedure of the scores that come in and send the result out."""
+    scores = np.asarray(unpack(source.read())["scores"], dtype=np.float64)
+    target.write(pack(PROCEDURES[name](scores, json.loads(options), _report)))
+    target.flush()
+
+
+def _report(share: float) -> None:
+    # Where whoever waits is gone, the pipe is closed: then this fails and the process ends.
+    print(f"{share:.3f}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.stdin.buffer, sys.stdout.buffer)
