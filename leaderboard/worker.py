@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from leaderboard.db.engine import Database
 from leaderboard.errors import LeaderboardError
-from leaderboard.services import admission, editions, evaluations, jobs, prepared_runs, uploads
+from leaderboard.services import admission, editions, evaluations, jobs, prepared_runs, statistics, uploads
 from leaderboard.services.jobs import Claim, LeaseLost
 from leaderboard.services.prepared_runs import PreparedUpload
 from leaderboard.services.stored_files import StoredFile
@@ -43,6 +43,11 @@ class Evaluator:
         self.settings = settings
         self.owner = owner_name()
         self._deadline = deadline
+        self._kinds = {
+            jobs.EVALUATE: self._evaluate,
+            jobs.CHECK: self._check,
+            jobs.COMPARE: self._compare,
+        }
 
     def drain(self) -> int:
         """Do every job that is due; how many were done."""
@@ -83,7 +88,7 @@ class Evaluator:
 
     def _do(self, held: Claim) -> None:
         try:
-            {jobs.EVALUATE: self._evaluate, jobs.CHECK: self._check}[held.kind](held)
+            self._kinds[held.kind](held)
         except LeaseLost as lost:
             log.warning("%s", lost)
         except LeaderboardError as error:
@@ -111,6 +116,7 @@ class Evaluator:
             jobs.finish(session, held)
             evaluations.store(session, held.subject_id, held.edition_id, computed)
             editions.settle(session, held.edition_id)
+            statistics.prepare(session, editions.task_of(session, held.edition_id))
 
     def _check(self, held: Claim) -> None:
         limits = Limits(plain_bytes=self.settings.plain_bytes)
@@ -130,6 +136,12 @@ class Evaluator:
             if done.run_id is not None:
                 for edition_id, scores in computed:
                     evaluations.store(session, done.run_id, edition_id, scores)
+
+    def _compare(self, held: Claim) -> None:
+        result = statistics.compute(self.database, held.subject_id)
+        with self.database.write() as session:
+            jobs.finish(session, held)
+            statistics.store(session, held.subject_id, result)
 
     @contextmanager
     def _heartbeat(self, held: Claim) -> Iterator[None]:

@@ -17,6 +17,7 @@ COMMANDS = {
     "run": ("leaderboard.cli.runs:run", "Runs of a task."),
     "board": ("leaderboard.cli.boards:board", "Print a task's board."),
     "evaluate": ("leaderboard.cli.evaluate:evaluate", "Score run files without a site."),
+    "compare": ("leaderboard.cli.compare:compare", "Compare run files without a site."),
     "check": ("leaderboard.cli.check:check", "Check a run file as the upload does."),
     "measures": ("leaderboard.cli.measures:measures", "List the measures, or explain one."),
     "db": ("leaderboard.cli.db:db", "Look after the database."),

@@ -11,6 +11,9 @@ from leaderboard.cli.site import data_option, opened
 from leaderboard.services import boards
 from leaderboard.services.boards import Board
 from leaderboard.services.policy import OPERATOR
+from leaderboard.services.standings import Place
+
+PLACE_HEADS = ("", "rank range", "beats", "beaten by", "undecided")
 
 
 @click.command()
@@ -19,11 +22,12 @@ from leaderboard.services.policy import OPERATOR
 @click.option(
     "--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True
 )
+@click.option("--one-per-team", is_flag=True, help="Each team's primary run only, else its best.")
 @data_option
-def board(slug: str, measure: str | None, form: str, data: Path | None) -> None:
-    """Print a task's board."""
+def board(slug: str, measure: str | None, form: str, one_per_team: bool, data: Path | None) -> None:
+    """Print a task's board; a star marks the runs that may be the best."""
     with opened(data) as (database, _), database.read() as session:
-        shown = boards.board(session, OPERATOR, slug, measure)
+        shown = boards.board(session, OPERATOR, slug, measure, one_per_team=one_per_team)
     click.echo({"table": _table, "json": _json, "csv": _csv}[form](shown), nl=False)
 
 
@@ -40,10 +44,11 @@ def _csv(shown: Board) -> str:
 
 def _table(shown: Board) -> str:
     digits = {each.key: each.digits for each in shown.measures}
-    lines = [["", "run", "team", *digits]]
+    lines = [["", "run", "team", *digits, *(PLACE_HEADS if shown.places else ())]]
     for row in shown.rows:
         scores = [_digits(row.scores[key], places, row.state) for key, places in digits.items()]
-        lines.append([str(row.rank or ""), row.run, row.team, *scores])
+        place = _place(shown.places.get(row.run_id)) if shown.places else ()
+        lines.append([str(row.rank or ""), row.run, row.team, *scores, *place])
     widths = [max(len(line[place]) for line in lines) for place in range(len(lines[0]))]
     body = "\n".join(
         "  ".join(
@@ -52,7 +57,15 @@ def _table(shown: Board) -> str:
         ).rstrip()
         for line in lines
     )
-    return f"{caption(shown)}\n{body}\n"
+    return "\n".join([caption(shown), *shown.sentences, body, ""])
+
+
+def _place(place: Place | None) -> tuple[str, ...]:
+    if place is None:
+        return ("",) * len(PLACE_HEADS)
+    best = "*" if place.best_set else ""
+    ranks = f"{place.rank_low}-{place.rank_high}"
+    return (best, ranks, str(place.beats), str(place.beaten_by), str(place.undecided))
 
 
 def caption(shown: Board) -> str:

@@ -9,7 +9,7 @@ from leaderboard.cli import Failure
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.db.engine import Database
 from leaderboard.errors import LeaderboardError
-from leaderboard.services import admission, prepared_runs, teams, uploads
+from leaderboard.services import admission, prepared_runs, primary_runs, teams, uploads
 from leaderboard.services.admission import KINDS, Wishes
 from leaderboard.services.policy import OPERATOR
 from leaderboard.settings import Settings
@@ -44,6 +44,15 @@ def add(slug: str, files: tuple[Path, ...], team: str, kind: str, name_from: str
         click.echo(message, err=message.startswith("rejected"))
     if failed:
         raise click.exceptions.Exit(1)
+
+
+@run.command()
+@click.argument("run_id", type=int)
+@data_option
+def primary(run_id: int, data: Path | None) -> None:
+    """Make a run its team's primary one: it stands for the team where a board shows one run a team."""
+    with opened(data) as (database, _), database.write() as session:
+        primary_runs.declare(session, OPERATOR, run_id)
 
 
 def _add_one(

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from leaderboard.cli.site import FILE, data_option, opened
-from leaderboard.services import overviews, tasks
+from leaderboard.services import comparison_methods, overviews, tasks
 from leaderboard.services.overviews import TaskOverview
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.tasks import TaskDraft
@@ -101,6 +101,22 @@ def dates(slug: str, opens: datetime | None, closes: datetime | None, data: Path
             tasks.set_dates(session, OPERATOR, slug, *moments)
         shown = [f"{moment:%Y-%m-%d %H:%M} UTC" if moment else "no limit" for moment in moments]
         click.echo(f"{slug} takes runs from: {shown[0]}; until: {shown[1]}.")
+
+
+@task.command()
+@click.argument("slug")
+@click.argument("method", metavar="METHOD")
+@data_option
+def comparison(slug: str, method: str, data: Path | None) -> None:
+    """Choose how a task's board compares runs.
+
+    METHOD is test+correction (t, wilcoxon, sign or randomisation with holm, bonferroni or bh), tukey or
+    randomised_tukey.
+    """
+    with opened(data) as (database, _):
+        with database.write() as session:
+            chosen = comparison_methods.choose(session, OPERATOR, slug, method)
+        click.echo(f"{slug} compares runs by: {chosen.title}.")
 
 
 @task.command("list")

@@ -6,6 +6,7 @@ from leaderboard.db.evaluations import Edition, Evaluation, EvaluationMean
 from leaderboard.db.jobs import Job
 from leaderboard.db.qrels import Judgment, Qrels, QrelsRevision
 from leaderboard.db.runs import RankingBlock, RankingIndex, Run, Upload, UploadChunk
+from leaderboard.db.statistics import Statistic
 from leaderboard.db.tasks import Collection, DocumentBlock, Phase, Task, Topic, TopicSet
 
 metadata = Base.metadata
@@ -28,6 +29,7 @@ __all__ = [
     "RankingBlock",
     "RankingIndex",
     "Run",
+    "Statistic",
     "Task",
     "TaskRole",
     "Team",

@@ -65,6 +65,8 @@ class Task(Base):
     measures: Mapped[list[str]]
     """Canonical measure keys, in board order."""
     primary_measure: Mapped[str]
+    comparison: Mapped[str] = mapped_column(default="t+holm", server_default="t+holm")
+    """The test and correction that its board compares runs by."""
     grade_names: Mapped[dict[str, Any]] = mapped_column(default=dict)
     """Grade as text -> name."""
     tag_pattern: Mapped[str] = mapped_column(default="")

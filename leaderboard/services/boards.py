@@ -1,29 +1,25 @@
 """A task's board: runs ranked by a measure under one edition, as one viewer may see it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import (
-    Edition,
-    Evaluation,
-    EvaluationMean,
-    Job,
-    Qrels,
-    QrelsRevision,
-    Run,
-    Task,
-)
-from leaderboard.errors import NotFound, UnknownMeasure
+from leaderboard.db.tables import Edition, Job, Run, Task
+from leaderboard.errors import UnknownMeasure
 from leaderboard.measures.grammar import BoundMeasure, parse
-from leaderboard.services import jobs, policy
+from leaderboard.services import jobs, policy, primary_runs, standings
 from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.shown_editions import Basis, Shown, Source, means, shown_edition
+from leaderboard.services.standing_words import sentences
+from leaderboard.services.standings import PairOfRuns, Place, Ranked, Standing
+from leaderboard.services.statistics import Waiting, refusal
+from leaderboard.stats.methods import method
 
 RANKED_KIND = "official"
+PLACE_FACTS = tuple(each.name for each in fields(Place))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +48,7 @@ class Row:
     scores: dict[str, float | None]
     state: str
     order_differs: bool = False
+    ranking_sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +59,6 @@ class Rescoring:
     done: int
     failed: int
     total: int
-
-
-@dataclass(frozen=True, slots=True)
-class Basis:
-    """What all scores of one edition rest on."""
-
-    edition: int
-    revision: int
-    revision_id: int
-    revision_note: str
-    revision_at: datetime
-    revision_sha256: str
-    origin: str
-    origin_name: str
-    dialect: int
-    topics: int
-    is_current: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +79,36 @@ class Board:
     rows: tuple[Row, ...]
     rescoring: Rescoring | None
     sight: Sight
-    editions: tuple[int, ...] = field(default=())
+    editions: tuple[int, ...] = ()
+    standing: Standing | Waiting | None = None
+    """How the ranked runs stand to each other; None where it is held back or cannot be said."""
+    sentences: tuple[str, ...] = ()
+    """What the standing says, in words; or why there is none."""
+    comparison: str = ""
+    """Key of the test and correction the runs are compared by."""
+    one_per_team: bool = False
+    source: Source | None = None
+    """Where the scores by topic are, for a viewer who may see them."""
+
+    @property
+    def places(self) -> dict[int, Place]:
+        """Run id -> its place among the ranked runs; empty where there is no standing."""
+        return self.standing.places if isinstance(self.standing, Standing) else {}
 
 
 def board(
-    session: Session, viewer: Viewer, slug: str, measure: str | None = None, edition: int | None = None
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    measure: str | None = None,
+    edition: int | None = None,
+    *,
+    one_per_team: bool = False,
 ) -> Board:
     """The task's board, ranked by a measure (its primary one unless said otherwise).
 
-    edition is the number of an earlier edition; the shown one unless said otherwise. Raises
+    edition is the number of an earlier edition; the shown one unless said otherwise. one_per_team
+    leaves of each team's official runs the one it declared its primary run, else its best. Raises
     NotFound for an unknown task or edition, UnknownMeasure for one that is no column or has no
     better and worse.
     """
@@ -118,7 +119,10 @@ def board(
     measures = tuple(column(parse(key)) for key in keys if not sight.hides(key))
     primary = shown.primary_measure if shown is not None else task.primary_measure
     sorted_by = _sort_measure(measures, measure, primary)
-    rows = _rows(session, viewer, task, sight, shown, measures)
+    rows = rank(_rows(session, viewer, task, sight, shown, measures), sorted_by)
+    if one_per_team and sight.means:
+        rows = rank(_one_per_team(rows, primary_runs.declared(session, task)), sorted_by)
+    standing, said = _standing(session, task, sight, found, sorted_by, rows)
     return Board(
         task=task.name,
         slug=task.slug,
@@ -130,11 +134,66 @@ def board(
         primary=primary,
         sorted_by=sorted_by.key,
         ranked_by=_ranked_by(sorted_by),
-        rows=rank(rows, sorted_by),
+        rows=rows,
         rescoring=_rescoring(session, found) if edition is None else None,
         sight=sight,
         editions=found.numbers,
+        standing=standing,
+        sentences=said,
+        comparison=task.comparison,
+        one_per_team=one_per_team,
+        source=found.source if sight.details else None,
     )
+
+
+def differences(session: Session, shown: Board, reference: int) -> dict[int, PairOfRuns]:
+    """Run id -> each other ranked run less the reference, a ranked run or any that is scored.
+
+    Empty where there is no standing; at most one statement.
+    """
+    standing = shown.standing
+    if not isinstance(standing, Standing) or shown.source is None or standing.topics < 2:
+        return {}
+    others = [run_id for run_id in standing.run_ids if run_id != reference]
+    if reference in standing.run_ids:
+        return {run_id: standing.pair(run_id, reference) for run_id in others}
+    by = next(each for each in shown.measures if each.key == shown.sorted_by)
+    measure = by.key, by.version
+    return standings.against(session, shown.source, measure, standing.sign, others, reference)
+
+
+def _standing(
+    session: Session,
+    task: Task,
+    sight: Sight,
+    found: Shown,
+    by: MeasureColumn,
+    rows: tuple[Row, ...],
+) -> tuple[Standing | Waiting | None, tuple[str, ...]]:
+    """How the ranked runs stand to each other, and what that says in words."""
+    ranked = [
+        Ranked(row.run_id, row.ranking_sha256, row.run, _value(row, by))
+        for row in rows
+        if row.rank is not None
+    ]
+    if found.source is None or not sight.details or not ranked:
+        return None, ()
+    if said := refusal(parse(by.key).measure):
+        return None, (said,)
+    sign = -1 if by.direction == "lower" else 1
+    standing = standings.of_runs(
+        session, found.source, (by.key, by.version), sign, ranked, method(task.comparison)
+    )
+    if isinstance(standing, Waiting):
+        return standing, ()
+    return standing, sentences(standing, ranked, _ranked_by(by), by.digits)
+
+
+def _one_per_team(rows: tuple[Row, ...], primary: frozenset[int]) -> list[Row]:
+    """Of each team's ranked runs the primary one, else the first; runs that have no rank stay."""
+    chosen = {row.team_id: row.run_id for row in reversed(rows) if row.rank is not None}
+    chosen.update({row.team_id: row.run_id for row in rows if row.rank is not None and row.run_id in primary})
+    return [row for row in rows if row.rank is None or chosen[row.team_id] == row.run_id]
 
 
 def _ranked_by(column: MeasureColumn) -> str:
@@ -159,6 +218,9 @@ def as_json(shown: Board) -> dict[str, Any]:
         "origin": basis.origin if basis else None,
         "revision_sha256": (basis.revision_sha256 or None) if basis else None,
         "measure_versions": {each.key: each.version for each in shown.measures},
+        "comparison": shown.comparison if shown.places else None,
+        "sentences": list(shown.sentences),
+        "one_per_team": shown.one_per_team,
         "rows": [
             {
                 "rank": row.rank,
@@ -168,17 +230,27 @@ def as_json(shown: Board) -> dict[str, Any]:
                 "state": row.state,
                 "run_id": row.run_id,
                 "kind": row.kind,
+                **place_facts(shown.places.get(row.run_id)),
             }
             for row in shown.rows
         ],
     }
 
 
+def place_facts(place: Place | None) -> dict[str, Any]:
+    """A run's place as plain values, each None where there is none."""
+    return {name: None if place is None else getattr(place, name) for name in PLACE_FACTS}
+
+
 def table(shown: Board) -> tuple[list[str], list[list[Any]]]:
     """Header and rows of the board, for CSV."""
-    header = ["rank", "run", "team", "kind", *[each.key for each in shown.measures], "state"]
+    keys = [each.key for each in shown.measures]
+    header = ["rank", "run", "team", "kind", *keys, "state", *PLACE_FACTS]
     rows = [
-        [row.rank, row.run, row.team, row.kind, *[row.scores[each.key] for each in shown.measures], row.state]
+        [
+            *(row.rank, row.run, row.team, row.kind, *(row.scores[key] for key in keys), row.state),
+            *place_facts(shown.places.get(row.run_id)).values(),
+        ]
         for row in shown.rows
     ]
     return header, rows
@@ -217,86 +289,6 @@ def rank(rows: Iterable[Row], by: MeasureColumn) -> tuple[Row, ...]:
     return (*ranked, *(replace(row, rank=None) for row in unscored))
 
 
-def means(
-    session: Session, edition: Edition, topic_set: str, run_ids: Iterable[int] | None = None
-) -> dict[int, dict[str, float]]:
-    """Run id -> measure -> aggregate over the topic set; one statement, empty where the set is none."""
-    chosen = edition.topic_sets.get(topic_set)
-    if chosen is None:
-        return {}
-    versions = {each["key"]: each["version"] for each in edition.measures}
-    wanted = select(
-        Evaluation.run_id, Evaluation.measure, Evaluation.measure_version, EvaluationMean.mean
-    ).join(EvaluationMean, EvaluationMean.evaluation_id == Evaluation.id)
-    wanted = wanted.where(
-        Evaluation.revision_id == edition.revision_id,
-        Evaluation.dialect == edition.dialect,
-        Evaluation.measure.in_(versions),
-        EvaluationMean.topic_set_id == chosen["id"],
-    )
-    if run_ids is not None:
-        wanted = wanted.where(Evaluation.run_id.in_(list(run_ids)))
-    found: dict[int, dict[str, float]] = {}
-    for row in session.execute(wanted):
-        if versions[row.measure] == row.measure_version:
-            found.setdefault(row.run_id, {})[row.measure] = row.mean
-    return found
-
-
-def basis_of(edition: Edition, revision: QrelsRevision, qrels: Qrels, sight: Sight) -> Basis:
-    """What the scores of an edition rest on; a digest of held-back judgments would confirm guesses."""
-    return Basis(
-        edition=edition.number,
-        revision=revision.number,
-        revision_id=revision.id,
-        revision_note=revision.note,
-        revision_at=revision.created_at,
-        revision_sha256=revision.sha256 if sight.details else "",
-        origin=qrels.origin,
-        origin_name=qrels.origin_name,
-        dialect=edition.dialect,
-        topics=len(edition.topic_sets.get(sight.topic_set, {"topics": ()})["topics"]),
-        is_current=edition.state == "current",
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """The edition to show, what it rests on, the numbers of all that were ever shown, the one being built."""
-
-    edition: Edition | None
-    basis: Basis | None
-    numbers: tuple[int, ...]
-    building: int | None
-    building_revision: int
-
-
-def shown_edition(session: Session, task: Task, sight: Sight, number: int | None = None) -> Shown:
-    """What to show of a task's editions, in one statement; raises NotFound for an unknown number."""
-    rows = session.execute(
-        select(Edition, QrelsRevision, Qrels)
-        .join(QrelsRevision, QrelsRevision.id == Edition.revision_id)
-        .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
-        .where(Edition.task_id == task.id)
-        .order_by(Edition.number)
-    ).all()
-    past = {row.Edition.number: row for row in rows if row.Edition.shown_from is not None}
-    if number is not None and (number not in past or not sight.means):
-        raise NotFound(f"There is no edition {number} of this board.")
-    current = next((row for row in rows if row.Edition.state == "current"), None)
-    chosen = past[number] if number is not None else current
-    if chosen is None or not sight.means:
-        return Shown(None, None, (), None, 0)
-    building = next((row for row in rows if row.Edition.state == "building"), None)
-    return Shown(
-        chosen.Edition,
-        basis_of(*chosen, sight),
-        tuple(past),
-        building.Edition.id if building else None,
-        building.QrelsRevision.number if building else 0,
-    )
-
-
 def _sort_measure(measures: tuple[MeasureColumn, ...], wanted: str | None, primary: str) -> MeasureColumn:
     columns = {each.key: each for each in measures}
     key = primary if wanted is None else parse(wanted).key
@@ -321,7 +313,7 @@ def _rows(
     if ended is not None:
         # A past edition stays as it was shown: with runs withdrawn since, without runs sent since.
         there = or_(there, Run.withdrawn_at > ended) & (Run.created_at <= ended)
-    shown_runs = select(Run.id, Run.name, Run.team_id, Run.kind, Run.order_differs)
+    shown_runs = select(Run.id, Run.name, Run.team_id, Run.kind, Run.order_differs, Run.ranking_sha256)
     runs = list(session.execute(shown_runs.where(Run.task_id == task.id, there)))
     if not sight.means:
         runs = [run for run in runs if policy.owns(viewer, run.team_id)]
@@ -341,6 +333,7 @@ def _rows(
             scores=_rounded(scores.get(run.id, {}), keys, sight.decimals),
             state="valid" if not sight.means else states[run.id].state if run.id in states else "done",
             order_differs=run.order_differs and sight.details,
+            ranking_sha256=run.ranking_sha256,
         )
         for run in runs
     ]

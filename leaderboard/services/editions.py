@@ -63,8 +63,7 @@ def settle(session: Session, edition_id: int) -> bool:
         return False
     lock_row(session, Task, edition.task_id)
     session.flush()
-    unfinished = select(Job.id).where(Job.edition_id == edition_id, Job.state.in_(jobs.UNFINISHED)).limit(1)
-    if session.scalar(unfinished) is not None:
+    if jobs.is_unfinished(session, edition_id):
         return False
     at = now(session)
     session.execute(
@@ -75,6 +74,11 @@ def settle(session: Session, edition_id: int) -> bool:
     edition.state, edition.shown_from = "current", at
     session.flush()
     return True
+
+
+def task_of(session: Session, edition_id: int) -> int:
+    """The id of the task whose board the edition is."""
+    return session.get_one(Edition, edition_id).task_id
 
 
 def drop_jobs(session: Session, run_id: int) -> None:

@@ -17,6 +17,7 @@ from leaderboard.errors import LeaderboardError, NotFound
 
 CHECK = "check"
 EVALUATE = "evaluate"
+COMPARE = "compare"
 FRESH = 10
 """Priority of what somebody waits for."""
 AGAIN = 0
@@ -158,6 +159,12 @@ def retry(session: Session, job_id: int) -> None:
         return
     job.state, job.attempts, job.error = "queued", 0, ""
     job.run_after, job.finished_at = now(session), None
+
+
+def is_unfinished(session: Session, edition_id: int) -> bool:
+    """Whether a job of the edition is still to be done."""
+    open_jobs = select(Job.id).where(Job.edition_id == edition_id, Job.state.in_(UNFINISHED))
+    return session.scalar(open_jobs.limit(1)) is not None
 
 
 def run_states(session: Session, run_ids: Collection[int]) -> dict[int, RunState]:

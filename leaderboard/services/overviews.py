@@ -29,6 +29,7 @@ class TaskOverview:
     dialect: int
     measures: tuple[str, ...]
     primary: str
+    comparison: str
     published_at: datetime | None
     opens_at: datetime | None
     closes_at: datetime | None
@@ -85,6 +86,7 @@ def overview(session: Session, viewer: Viewer, slug: str) -> TaskOverview:
         dialect=task.dialect,
         measures=tuple(task.measures),
         primary=task.primary_measure,
+        comparison=task.comparison,
         published_at=task.published_at,
         opens_at=phase.opens_at,
         closes_at=phase.closes_at,

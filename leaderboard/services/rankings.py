@@ -8,10 +8,11 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Collection, Judgment, RankingBlock, RankingIndex, Task, Topic
 from leaderboard.errors import NotFound
-from leaderboard.services import boards, collections, policy, topics
-from leaderboard.services.boards import Basis, MeasureColumn
+from leaderboard.services import collections, policy, topics
+from leaderboard.services.boards import MeasureColumn
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs import topic_scores
+from leaderboard.services.shown_editions import Basis, shown_edition
 from leaderboard.services.topics import JudgedDocument
 from leaderboard.trec.align import order
 from leaderboard.trec.packing import read_index, unpack_topic
@@ -88,14 +89,14 @@ def ranking_page(
     if not (sight.details or policy.owns(viewer, run.team_id)):
         raise NotFound(f"There is no run {run_id}.", run=run_id)
     topic = topics.find(session, task, topic_id)
-    shown = boards.shown_edition(session, task, sight)
+    shown = shown_edition(session, task, sight)
     dialect = shown.edition.dialect if shown.edition is not None else task.dialect
     ranking = _ranking(session, run.id, topic_id)
     places = order(ranking, dialect).tolist() if ranking is not None else []
     grades: dict[str, int] = {}
     scores: tuple[tuple[MeasureColumn, float], ...] = ()
     if shown.edition is not None and sight.details:
-        grades = _grades(session, shown.edition.revision_id, topic_id)
+        grades = grades_of(session, shown.edition.revision_id, topic_id)
         if run.withdrawn_at is None:
             scores = topic_scores(session, run.id, shown.edition, topic_id)
     docnos = [ranking.docnos[place].decode() for place in places] if ranking is not None else []
@@ -128,7 +129,7 @@ def document_page(session: Session, viewer: Viewer, slug: str, docno: str) -> Do
     """One document; raises NotFound where neither its text nor a link nor a judgment is known."""
     task, sight = policy.visible_task(session, viewer, slug)
     collection = session.get_one(Collection, task.collection_id)
-    shown = boards.shown_edition(session, task, sight)
+    shown = shown_edition(session, task, sight)
     found = collections.texts(session, collection.id, [docno]).get(docno)
     judged: tuple[tuple[str, str, int], ...] = ()
     if shown.edition is not None and sight.details:
@@ -206,7 +207,8 @@ def _ranking(session: Session, run_id: int, topic_id: str) -> Ranking | None:
     return unpack_topic(body, offset, length)
 
 
-def _grades(session: Session, revision_id: int, topic_id: str) -> dict[str, int]:
+def grades_of(session: Session, revision_id: int, topic_id: str) -> dict[str, int]:
+    """Docno -> grade of one topic's judged documents, the highest where subtopics have several."""
     rows = session.execute(
         select(Judgment.docno, func.max(Judgment.grade))
         .where(Judgment.revision_id == revision_id, Judgment.topic_id == topic_id)

@@ -10,10 +10,13 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Edition, QrelsRevision, Run, Task, Topic, Upload
 from leaderboard.errors import Problem
 from leaderboard.measures.grammar import parse
-from leaderboard.services import boards, evaluations, jobs, policy
-from leaderboard.services.boards import Basis, MeasureColumn
+from leaderboard.services import boards, evaluations, jobs, policy, primary_runs
+from leaderboard.services.boards import Board, MeasureColumn
 from leaderboard.services.jobs import RunState
 from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.shown_editions import Basis, shown_edition
+from leaderboard.services.standings import Place
+from leaderboard.stats.methods import method
 from leaderboard.trec.check import Report
 
 
@@ -79,6 +82,13 @@ class RunPage:
     upload_id: int | None
     is_own: bool
     may_withdraw: bool
+    is_primary: bool
+    """Whether its team declared it its primary run."""
+    may_declare: bool
+    place: Place | None
+    """Among the ranked runs by the primary measure; None where that cannot be said."""
+    comparison: str
+    """The test and correction of place, in words."""
     sight: Sight
 
     @property
@@ -93,12 +103,17 @@ def run_page(session: Session, viewer: Viewer, run_id: int) -> RunPage:
     run, task, sight = policy.visible_run(session, viewer, run_id)
     is_own = policy.owns(viewer, run.team_id) or sight.organises
     upload = session.get_one(Upload, run.upload_id)
-    shown = boards.shown_edition(session, task, sight)
+    shown = shown_edition(session, task, sight)
     measures: tuple[MeasureValue, ...] = ()
     topics: tuple[TopicScores, ...] = ()
-    evaluator = ""
+    evaluator = comparison = ""
+    place = None
+    is_primary = primary_runs.is_declared(session, run)
     if shown.edition is not None and run.withdrawn_at is None:
-        measures = _measures(session, viewer, task, run)
+        board = boards.board(session, viewer, task.slug)
+        measures = _measures(board, run)
+        place = board.places.get(run.id)
+        comparison = method(board.comparison).title
         if sight.details:
             topics, evaluator = _topics(session, task, run, shown.edition)
     report = Report.from_json(upload.report) if upload.report is not None and is_own else None
@@ -130,6 +145,10 @@ def run_page(session: Session, viewer: Viewer, run_id: int) -> RunPage:
         upload_id=upload.id if is_own else None,
         is_own=is_own,
         may_withdraw=is_own and run.withdrawn_at is None,
+        is_primary=is_primary and (sight.means or is_own),
+        may_declare=primary_runs.may_declare(viewer, run) and not is_primary,
+        place=place,
+        comparison=comparison,
         sight=sight,
     )
 
@@ -157,6 +176,7 @@ def as_json(page: RunPage) -> dict[str, Any]:
         "topics": basis.topics if basis else None,
         "measure_versions": {each.column.key: each.column.version for each in page.measures},
         "scores": {each.column.key: each.value for each in page.measures},
+        **boards.place_facts(page.place),
         "ranks": {each.column.key: each.rank for each in page.measures},
         "per_topic": {topic.topic_id: dict(zip(keys, topic.scores, strict=True)) for topic in page.topics},
         "file_sha256": page.provenance.sha256 if page.provenance else None,
@@ -171,9 +191,8 @@ def table(page: RunPage) -> tuple[list[str], list[list[Any]]]:
     return ["topic", *keys], [*rows, ["all", *[each.value for each in page.measures]]]
 
 
-def _measures(session: Session, viewer: Viewer, task: Task, run: Run) -> tuple[MeasureValue, ...]:
+def _measures(board: Board, run: Run) -> tuple[MeasureValue, ...]:
     """The run's aggregates with its rank by each of them: the board's own rule, applied to its own rows."""
-    board = boards.board(session, viewer, task.slug)
     values = []
     for column in board.measures:
         ranked = boards.rank(board.rows, column) if column.direction != "none" else ()

@@ -11,10 +11,11 @@ from sqlalchemy.orm import Session, undefer
 
 from leaderboard.db.tables import Edition, Evaluation, Judgment, QrelsRevision, Run, Task, Topic
 from leaderboard.errors import NotFound
-from leaderboard.services import boards, collections, policy
-from leaderboard.services.boards import Basis, MeasureColumn
+from leaderboard.services import collections, policy
+from leaderboard.services.boards import MeasureColumn
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs import measure_columns
+from leaderboard.services.shown_editions import Basis, shown_edition
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class TopicPage:
 def topic_list(session: Session, viewer: Viewer, slug: str) -> TopicList:
     """All topics of a task, with counts and difficulty where the viewer may see them."""
     task, sight = policy.visible_task(session, viewer, slug)
-    shown = boards.shown_edition(session, task, sight)
+    shown = shown_edition(session, task, sight)
     (primary,) = measure_columns([shown.edition.primary_measure if shown.edition else task.primary_measure])
     rows = session.scalars(select(Topic).where(Topic.task_id == task.id).order_by(Topic.position)).all()
     counts: dict[str, tuple[int, int]] = {}
@@ -126,7 +127,7 @@ def topic_page(session: Session, viewer: Viewer, slug: str, topic_id: str) -> To
     """One topic; raises NotFound where the task has no such topic."""
     task, sight = policy.visible_task(session, viewer, slug)
     topic = find(session, task, topic_id)
-    shown = boards.shown_edition(session, task, sight)
+    shown = shown_edition(session, task, sight)
     edition = shown.edition
     judged: tuple[JudgedDocument, ...] = ()
     measures: tuple[MeasureColumn, ...] = ()

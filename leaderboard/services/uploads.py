@@ -23,7 +23,7 @@ from leaderboard.db.tables import (
     UploadChunk,
 )
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
-from leaderboard.services import admission, audit, editions, jobs, policy, prepared_runs
+from leaderboard.services import admission, audit, editions, jobs, policy, prepared_runs, statistics
 from leaderboard.services.admission import Wishes
 from leaderboard.services.jobs import RunState
 from leaderboard.services.policy import Viewer
@@ -190,6 +190,7 @@ def withdraw(session: Session, viewer: Viewer, run_id: int, why: str) -> None:
     run.withdrawn_at, run.withdrawn_by, run.withdrawn_why = now(session), viewer.account_id, why.strip()
     session.flush()
     editions.drop_jobs(session, run.id)
+    statistics.prepare(session, task.id)
     audit.record(session, viewer, "run.withdraw", f"run:{run.id}", why=run.withdrawn_why)
 
 

@@ -11,10 +11,14 @@ from leaderboard.settings import Settings
 from leaderboard.web import (
     accounts,
     boards,
+    comparisons,
     errors,
     filters,
     health,
+    intervals,
+    many_comparisons,
     markdown,
+    measure_orders,
     measures,
     organise,
     rules,
@@ -27,7 +31,22 @@ from leaderboard.web import (
     uploads,
 )
 
-PAGES = (tasks, boards, topics, runs, uploads, organise, teams, accounts, measures, health)
+PAGES = (
+    tasks,
+    boards,
+    intervals,
+    measure_orders,
+    comparisons,
+    many_comparisons,
+    topics,
+    runs,
+    uploads,
+    organise,
+    teams,
+    accounts,
+    measures,
+    health,
+)
 
 
 def _nobody_waits() -> None:

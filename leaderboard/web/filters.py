@@ -6,13 +6,22 @@ from flask import Flask
 from markupsafe import Markup, escape
 
 from leaderboard import __version__
+from leaderboard.web.charts.scales import signed
 
 HTMX = "htmx-2.0.11.min.js"
 
 
 def register(app: Flask) -> None:
     """Give the application's templates their filters."""
-    app.jinja_env.filters.update(utc=utc, score=score, thousands=thousands, size=size)
+    app.jinja_env.filters.update(
+        utc=utc,
+        score=score,
+        thousands=thousands,
+        size=size,
+        duration=duration,
+        without=without,
+        signed=signed,
+    )
     app.jinja_env.globals.update(htmx=HTMX, version=__version__)
 
 
@@ -49,3 +58,23 @@ def size(value: int) -> Markup:
         shown, unit = shown / 1024, bigger
     text = f"{value} bytes" if unit == "bytes" else f"{shown:.1f} {unit}"
     return Markup('<span title="{} bytes">{}</span>').format(f"{value:,}", escape(text))
+
+
+def duration(seconds: float) -> str:
+    """About how long something takes, in the unit that suits it.
+
+    >>> duration(0.4), duration(12.3), duration(200)
+    ('a second', '12 seconds', '3 minutes')
+    """
+    if seconds < 1.5:
+        return "a second"
+    return f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"
+
+
+def without(args: dict[str, str], name: str) -> dict[str, str]:
+    """The arguments of an address less one of them.
+
+    >>> without({"measure": "AP", "run": "3"}, "run")
+    {'measure': 'AP'}
+    """
+    return {key: value for key, value in args.items() if key != name}

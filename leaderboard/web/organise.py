@@ -9,7 +9,7 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid, LeaderboardError, Problem
-from leaderboard.services import collections, organise, qrels, tasks
+from leaderboard.services import collections, comparison_methods, organise, qrels, tasks
 from leaderboard.services.tasks import TaskDraft
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import Received, number, received
@@ -109,7 +109,12 @@ def show(slug: str) -> ResponseReturnValue:
 def _desk_page(slug: str, error: LeaderboardError | None = None) -> str:
     desk = organise.desk(reading(), viewer(), slug)
     return render_template(
-        "organise/show.html", desk=desk, task=desk.overview, error=error, sent=request.form
+        "organise/show.html",
+        desk=desk,
+        task=desk.overview,
+        error=error,
+        sent=request.form,
+        methods=comparison_methods.choices(),
     )
 
 
@@ -161,6 +166,17 @@ def _moment(field: str) -> datetime | None:
             "must be a date and time.", "Write it like 2026-05-31T23:59.", field=field, value=text[:40]
         )
         raise Invalid("The dates cannot be read.", [problem]) from None
+
+
+@blueprint.post("/tasks/<slug>/organise/comparison")
+@rule(SIGNED_IN)
+def comparison(slug: str) -> ResponseReturnValue:
+    """Choose the test and correction that the board compares runs by."""
+    asker, key = viewer(), request.form.get("comparison", "")
+    with writing() as session:
+        comparison_methods.choose(session, asker, slug, key)
+    wake()
+    return redirect(url_for("organise.show", slug=slug), 303)
 
 
 @blueprint.post("/tasks/<slug>/organise/exclusions")

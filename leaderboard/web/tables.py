@@ -26,17 +26,26 @@ def as_csv(table: tuple[Sequence[str], Sequence[Sequence[Any]]], name: str) -> R
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow([_cell(cell) for cell in header])
     writer.writerows([_cell(cell) for cell in row] for row in rows)
-    response = Response(text.getvalue(), mimetype="text/csv")
-    safe = "".join(
-        letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "-" for letter in name
-    )
-    response.headers["Content-Disposition"] = f'attachment; filename="{safe}.csv"'
-    return _kept(response)
+    return _as_file(text.getvalue(), "text/csv", f"{name}.csv")
+
+
+def as_latex(text: str, name: str) -> Response:
+    """A LaTeX table, offered as a file of that name."""
+    return _as_file(text, "application/x-tex", f"{name}.tex")
 
 
 def page(html: str) -> Response:
     """A page the browser may keep as long as its content is the same."""
     return _kept(Response(html, mimetype="text/html"))
+
+
+def _as_file(text: str, mimetype: str, name: str) -> Response:
+    response = Response(text, mimetype=mimetype)
+    safe = "".join(
+        letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "-" for letter in name
+    )
+    response.headers["Content-Disposition"] = f'attachment; filename="{safe}"'
+    return _kept(response)
 
 
 def _kept(response: Response) -> Response:

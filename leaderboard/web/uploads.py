@@ -7,7 +7,7 @@ from flask import Blueprint, jsonify, redirect, render_template, request, url_fo
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid, LeaderboardError
-from leaderboard.services import admission, prepared_runs, uploads
+from leaderboard.services import admission, prepared_runs, primary_runs, uploads
 from leaderboard.services.admission import Wishes
 from leaderboard.services.upload_form import upload_form
 from leaderboard.services.uploads import Submission, UploadPage
@@ -169,4 +169,14 @@ def withdraw(run_id: int) -> ResponseReturnValue:
     with writing() as session:
         uploads.withdraw(session, asker, run_id, why)
     wake()
+    return redirect(url_for("runs.show", run_id=run_id), 303)
+
+
+@blueprint.post("/runs/<int:run_id>/primary")
+@rule(SIGNED_IN)
+def declare_primary(run_id: int) -> ResponseReturnValue:
+    """Make a run its team's primary one, for its members."""
+    asker = viewer()
+    with writing() as session:
+        primary_runs.declare(session, asker, run_id)
     return redirect(url_for("runs.show", run_id=run_id), 303)

@@ -20,7 +20,7 @@ from werkzeug.routing import Rule
 from werkzeug.test import TestResponse
 
 from leaderboard.db.tables import QrelsRevision
-from leaderboard.services import boards, jobs, landing, policy
+from leaderboard.services import boards, jobs, landing, policy, shown_editions
 from leaderboard.web import tables, uploads
 from leaderboard.web.session import reading
 from tests.web import twins
@@ -45,7 +45,15 @@ STATE = "?measure=Judged@10&edition=1&all"
 BOARD_STATES = (
     *("?measure=recip_rank", "?measure=AP", "?measure=NumRel", "?measure=Judged@10", "?measure=nonsense"),
     *("?edition=1", "?edition=2&measure=AP", "?edition=9", "?all"),
+    *("?one=team", "?run=1&reference=2&ranges"),
 )
+PAIRS = (
+    "?a=1&b=2",
+    "?a=1&b=2&measure=AP&topic=1",
+    "?run=1&run=2&run=3",
+    "?run=1&run=2&measure=RR&baseline=1",
+)
+ORDERS = ("?x=AP&y=RR", "?standardised=normal")
 DOCUMENTS = ("d00", "d05", "d13", "only-a", "only-b", "nowhere")
 
 
@@ -86,6 +94,10 @@ def _addresses(app: Flask) -> list[str]:
         states: tuple[str, ...] = ("", STATE)
         if rule.endpoint.startswith("boards."):
             states = ("", STATE, *BOARD_STATES)
+        if "compar" in rule.endpoint:
+            states = ("", STATE, *PAIRS)
+        if "order" in rule.endpoint or "interval" in rule.endpoint:
+            states = ("", STATE, *ORDERS)
         if rule.endpoint.startswith("runs.document"):
             states = ("", *(f"?docno={docno}" for docno in DOCUMENTS))
         found += [path + state for path in _paths(rule) for state in states]
@@ -177,14 +189,14 @@ def _drafts_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _digest_of_judgments(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = boards.basis_of
+    real = shown_editions.basis_of
 
-    def with_digest(edition: Any, revision: QrelsRevision, *rest: Any) -> boards.Basis:
+    def with_digest(edition: Any, revision: QrelsRevision, *rest: Any) -> shown_editions.Basis:
         return replace(
             real(edition, revision, *rest), revision_note=revision.sha256, revision=revision.judgments
         )
 
-    monkeypatch.setattr(boards, "basis_of", with_digest)
+    monkeypatch.setattr(shown_editions, "basis_of", with_digest)
 
 
 def _rows_in_hidden_order(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,144 @@
+"""The rankings of two runs: how alike they are, their recall-precision curves, one topic side by side."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session, undefer
+
+from leaderboard.db.tables import QrelsRevision, RankingBlock, RankingIndex
+from leaderboard.measures.grammar import parse
+from leaderboard.services.rankings import grades_of
+from leaderboard.services.shown_editions import FloatArray, Source
+from leaderboard.stats.two_rankings import RankingComparison, compare_rankings
+from leaderboard.trec.align import Aligner
+from leaderboard.trec.blocks import Block
+from leaderboard.trec.packing import read_index, unpack_block, unpack_compiled
+
+MOST_TOPICS = 200
+"""Rankings of more topics are not compared while a reader waits: the first of them stand for all."""
+RECALLS = tuple(round(level / 10, 1) for level in range(11))
+SHOWN = 30
+"""Documents of a topic that are shown side by side."""
+COMPAT = "Compat"
+
+
+@dataclass(frozen=True, eq=False)
+class PairedRankings:
+    """Two runs' rankings on the topics that were compared, in the order of the scores."""
+
+    topics: tuple[str, ...]
+    of: int
+    """How many topics there are."""
+    comparison: RankingComparison | None
+    """None where neither run has a document for any of the topics."""
+    precision: tuple[FloatArray, FloatArray]
+    """Mean interpolated precision of either run at recall 0, 0.1, .., 1; each (11,)."""
+    compat: tuple[FloatArray, FloatArray]
+    """Compat of either run by topic; each (topics,)."""
+
+    def on_topic(self, topic: str) -> dict[str, float]:
+        """Key -> how alike the two are on one topic; empty where it was not compared."""
+        if self.comparison is None or topic not in self.topics:
+            return {}
+        place = np.flatnonzero(self.comparison.topics == self.topics.index(topic))
+        return {
+            key: float(values[place[0]]) for key, values in self.comparison.by_topic.items() if len(place)
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PairedDocument:
+    """A document at a rank of one run: its grade, None where not judged, and its rank in the other run."""
+
+    docno: str
+    grade: int | None
+    elsewhere: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PairedTopic:
+    """The first documents of two rankings of one topic, and how many each has in all."""
+
+    first: tuple[PairedDocument, ...]
+    second: tuple[PairedDocument, ...]
+    lengths: tuple[int, int]
+
+
+def paired_rankings(
+    session: Session, source: Source, first: int, second: int, level: int, *, k: int = 10, p: float = 0.9
+) -> PairedRankings:
+    """Compare the stored rankings of two runs, by id, on the source's topics, at most the first 200.
+
+    level is the least grade that counts as relevant for the recall-precision curves.
+    """
+    topics = source.topics[:MOST_TOPICS]
+    blocks = [_blocks(session, run_id, topics) for run_id in (first, second)]
+    one, two = (_rankings(each, topics, source.dialect) for each in blocks)
+    alike = None
+    if any(one.values()) or any(two.values()):
+        sides = ([each.get(topic, []) for topic in topics] for each in (one, two))
+        alike = compare_rankings(*sides, k=k, p=p)
+    scored = [_scores(session, source, each, len(topics), level) for each in blocks]
+    return PairedRankings(
+        topics=topics,
+        of=len(source.topics),
+        comparison=alike,
+        precision=(scored[0][0], scored[1][0]),
+        compat=(scored[0][1], scored[1][1]),
+    )
+
+
+def paired_topic(session: Session, source: Source, first: int, second: int, topic: str) -> PairedTopic:
+    """Both rankings of one topic with grades, by the ids of the runs."""
+    grades = grades_of(session, source.revision_id, topic)
+    one, two = (
+        _rankings(_blocks(session, run_id, (topic,)), (topic,), source.dialect).get(topic, [])
+        for run_id in (first, second)
+    )
+    return PairedTopic(_side(one, two, grades), _side(two, one, grades), (len(one), len(two)))
+
+
+def _side(mine: Sequence[str], other: Sequence[str], grades: Mapping[str, int]) -> tuple[PairedDocument, ...]:
+    ranks = {docno: rank for rank, docno in enumerate(other, start=1)}
+    return tuple(PairedDocument(each, grades.get(each), ranks.get(each)) for each in mine[:SHOWN])
+
+
+def _blocks(session: Session, run_id: int, topics: Collection[str]) -> list[Block]:
+    """The stored blocks of a run that have any of the topics."""
+    index = read_index(session.scalars(select(RankingIndex.body).where(RankingIndex.run_id == run_id)).one())
+    numbers = {index[topic][0] for topic in topics if topic in index}
+    bodies = session.scalars(
+        select(RankingBlock.body)
+        .where(RankingBlock.run_id == run_id, RankingBlock.number.in_(numbers))
+        .order_by(RankingBlock.number)
+    )
+    return [unpack_block(body) for body in bodies]
+
+
+def _rankings(blocks: Sequence[Block], topics: Collection[str], dialect: int) -> dict[str, list[str]]:
+    """Topic -> docnos in the order they are scored in."""
+    wanted = {topic.encode(): topic for topic in topics}
+    found = {}
+    for block in blocks:
+        best, starts = block.best(dialect), block.columns.group_start.tolist()
+        for group, name in enumerate(block.topics):
+            if name in wanted:
+                entries = best[starts[group] : starts[group + 1]]
+                found[wanted[name]] = [block.docno(entry).decode() for entry in entries.tolist()]
+    return found
+
+
+def _scores(
+    session: Session, source: Source, blocks: Sequence[Block], topics: int, level: int
+) -> tuple[FloatArray, FloatArray]:
+    """Mean interpolated precision at the eleven points, and Compat by topic, on the first topics."""
+    revision = session.get_one(QrelsRevision, source.revision_id, options=[undefer(QrelsRevision.packed)])
+    aligner = Aligner(unpack_compiled(revision.packed), dialect=source.dialect)
+    for block in blocks:
+        aligner.add(block)
+    judged = aligner.judged()
+    chosen = np.array(source.places[:topics], dtype=np.int64)
+    points = [parse(f"IPrec(rel={level})@{recall:g}").compute(judged)[chosen].mean() for recall in RECALLS]
+    return np.array(points), parse(COMPAT).compute(judged)[chosen]

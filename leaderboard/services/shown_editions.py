@@ -1,0 +1,163 @@
+"""Which edition a viewer is shown, what its scores rest on, and where these are stored."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, Qrels, QrelsRevision, Task
+from leaderboard.errors import NotFound
+from leaderboard.services.policy import Sight
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What all scores of one edition rest on."""
+
+    edition: int
+    revision: int
+    revision_id: int
+    revision_note: str
+    revision_at: datetime
+    revision_sha256: str
+    origin: str
+    origin_name: str
+    dialect: int
+    topics: int
+    is_current: bool
+
+
+def basis_of(edition: Edition, revision: QrelsRevision, qrels: Qrels, sight: Sight) -> Basis:
+    """What the scores of an edition rest on; a digest of held-back judgments would confirm guesses."""
+    return Basis(
+        edition=edition.number,
+        revision=revision.number,
+        revision_id=revision.id,
+        revision_note=revision.note,
+        revision_at=revision.created_at,
+        revision_sha256=revision.sha256 if sight.details else "",
+        origin=qrels.origin,
+        origin_name=qrels.origin_name,
+        dialect=edition.dialect,
+        topics=len(edition.topic_sets.get(sight.topic_set, {"topics": ()})["topics"]),
+        is_current=edition.state == "current",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The edition to show, what it rests on, the numbers of all that were ever shown, the one being built."""
+
+    edition: Edition | None
+    basis: Basis | None
+    numbers: tuple[int, ...]
+    building: int | None
+    building_revision: int
+    source: "Source | None" = None
+
+
+def shown_edition(session: Session, task: Task, sight: Sight, number: int | None = None) -> Shown:
+    """What to show of a task's editions, in one statement; raises NotFound for an unknown number."""
+    rows = session.execute(
+        select(Edition, QrelsRevision, Qrels)
+        .join(QrelsRevision, QrelsRevision.id == Edition.revision_id)
+        .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
+        .where(Edition.task_id == task.id)
+        .order_by(Edition.number)
+    ).all()
+    past = {row.Edition.number: row for row in rows if row.Edition.shown_from is not None}
+    if number is not None and (number not in past or not sight.means):
+        raise NotFound(f"There is no edition {number} of this board.")
+    current = next((row for row in rows if row.Edition.state == "current"), None)
+    chosen = past[number] if number is not None else current
+    if chosen is None or not sight.means:
+        return Shown(None, None, (), None, 0)
+    building = next((row for row in rows if row.Edition.state == "building"), None)
+    return Shown(
+        chosen.Edition,
+        basis_of(*chosen, sight),
+        tuple(past),
+        building.Edition.id if building else None,
+        building.QrelsRevision.number if building else 0,
+        source_of(chosen.Edition, chosen.QrelsRevision, sight.topic_set),
+    )
+
+
+def means(
+    session: Session, edition: Edition, topic_set: str, run_ids: Iterable[int] | None = None
+) -> dict[int, dict[str, float]]:
+    """Run id -> measure -> aggregate over the topic set; one statement, empty where the set is none."""
+    chosen = edition.topic_sets.get(topic_set)
+    if chosen is None:
+        return {}
+    versions = {each["key"]: each["version"] for each in edition.measures}
+    wanted = select(
+        Evaluation.run_id, Evaluation.measure, Evaluation.measure_version, EvaluationMean.mean
+    ).join(EvaluationMean, EvaluationMean.evaluation_id == Evaluation.id)
+    wanted = wanted.where(
+        Evaluation.revision_id == edition.revision_id,
+        Evaluation.dialect == edition.dialect,
+        Evaluation.measure.in_(versions),
+        EvaluationMean.topic_set_id == chosen["id"],
+    )
+    if run_ids is not None:
+        wanted = wanted.where(Evaluation.run_id.in_(list(run_ids)))
+    found: dict[int, dict[str, float]] = {}
+    for row in session.execute(wanted):
+        if versions[row.measure] == row.measure_version:
+            found.setdefault(row.run_id, {})[row.measure] = row.mean
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Which stored scores an edition's board is made of, on the topics of one set."""
+
+    edition_id: int
+    revision_id: int
+    revision_sha256: str
+    dialect: int
+    topic_set: str
+    topics: tuple[str, ...]
+    places: tuple[int, ...]
+    """Where each topic stands in a stored vector of scores."""
+
+
+def source_of(edition: Edition, revision: QrelsRevision, topic_set: str) -> Source:
+    """Where the scores of an edition are, for the topics of a set as it was when the edition was built."""
+    topics = tuple(edition.topic_sets.get(topic_set, {"topics": ()})["topics"])
+    place = {topic: index for index, topic in enumerate(revision.topics)}
+    places = tuple(place[topic] for topic in topics)
+    return Source(edition.id, revision.id, revision.sha256, edition.dialect, topic_set, topics, places)
+
+
+def scores_of(
+    session: Session, source: Source, key: str, version: int, run_ids: Collection[int]
+) -> dict[int, FloatArray]:
+    """Run id -> scores by a measure on the source's topics, (topics,); one statement."""
+    chosen = np.array(source.places, dtype=np.int64)
+    wanted = select(Evaluation.run_id, Evaluation.scores).where(
+        Evaluation.revision_id == source.revision_id,
+        Evaluation.dialect == source.dialect,
+        Evaluation.measure == key,
+        Evaluation.measure_version == version,
+        Evaluation.run_id.in_(run_ids),
+    )
+    return {row.run_id: row.scores[chosen] for row in session.execute(wanted)}
+
+
+def scored_runs(session: Session, source: Source, key: str, version: int) -> set[int]:
+    """The ids of the runs that have scores by a measure."""
+    wanted = select(Evaluation.run_id).where(
+        Evaluation.revision_id == source.revision_id,
+        Evaluation.dialect == source.dialect,
+        Evaluation.measure == key,
+        Evaluation.measure_version == version,
+    )
+    return set(session.scalars(wanted))

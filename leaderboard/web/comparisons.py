@@ -1,0 +1,180 @@
+"""Comparisons at one address: two runs (`a`, `b`), several (`run`, again and again), or a choice of them."""
+
+from flask import Blueprint, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import Invalid, NotFound, Problem
+from leaderboard.services import comparisons
+from leaderboard.services.comparisons import PairPage
+from leaderboard.services.paired_rankings import RECALLS, PairedDocument
+from leaderboard.stats.methods import TESTS
+from leaderboard.stats.rbo import weight_of_top
+from leaderboard.stats.two_runs import RECOMMENDED
+from leaderboard.web import many_comparisons, tables
+from leaderboard.web.charts import (
+    BarChart,
+    Curve,
+    Difference,
+    LineChart,
+    Pair,
+    Ranked,
+    RankingsChart,
+    ScatterChart,
+    line_chart,
+    rankings_chart,
+    scatter_chart,
+    signed_bars,
+)
+from leaderboard.web.rules import PUBLIC, rule
+from leaderboard.web.session import reading, viewer
+
+blueprint = Blueprint("comparisons", __name__)
+
+DEFAULT_P = 0.9
+PERSISTENCES = (0.8, 0.9, 0.95, 0.98)
+"""Of rank-biased overlap, as offered on the page."""
+TOP = 10
+ROWS_AT_FIRST = 200
+STATE = ("a", "b", "measure", "p", "topic", "all")
+
+
+@blueprint.get("/tasks/<slug>/compare")
+@rule(PUBLIC)
+def compare(slug: str) -> ResponseReturnValue:
+    """Two runs side by side, several under one correction, or the form to choose them by."""
+    if _several():
+        return many_comparisons.show(slug)
+    if not _chosen():
+        choice = comparisons.choose_page(reading(), viewer(), slug)
+        return tables.page(render_template("comparisons/choose.html", page=choice, sent=request.args))
+    return tables.page(_pair_html(_pair(slug)))
+
+
+def _pair_html(page: PairPage) -> str:
+    return render_template(
+        "comparisons/pair.html",
+        page=page,
+        args={key: request.args[key] for key in STATE if key in request.args},
+        rows=page.topics if "all" in request.args else page.topics[:ROWS_AT_FIRST],
+        tests=TESTS,
+        recommended=RECOMMENDED,
+        short_p=many_comparisons.short_p,
+        bars=_bars(page),
+        scatter_chart=_scatter(page),
+        curves=_curves(page),
+        overlap=_overlap(page),
+        side_by_side=_side_by_side(page),
+        persistences=PERSISTENCES,
+        recalls=RECALLS,
+        weight=weight_of_top(TOP, page.p),
+    )
+
+
+@blueprint.get("/tasks/<slug>/compare.json")
+@rule(PUBLIC)
+def compare_json(slug: str) -> ResponseReturnValue:
+    """The comparison as JSON."""
+    if _several():
+        return many_comparisons.show_json(slug)
+    return tables.as_json(comparisons.as_json(_pair(slug)))
+
+
+@blueprint.get("/tasks/<slug>/compare.csv")
+@rule(PUBLIC)
+def compare_csv(slug: str) -> ResponseReturnValue:
+    """The comparison by topic, or of all pairs, as CSV."""
+    if _several():
+        return many_comparisons.show_csv(slug)
+    page = _pair(slug)
+    return tables.as_csv(comparisons.table(page), f"{page.first.name}-{page.second.name}")
+
+
+def _several() -> bool:
+    return len(request.args.getlist("run")) > 1
+
+
+def _chosen() -> bool:
+    return bool(request.args.get("a") and request.args.get("b"))
+
+
+def _pair(slug: str) -> PairPage:
+    if not _chosen():
+        raise NotFound("Say which runs: ?a= and ?b=, or ?run= at least twice.")
+    return comparisons.pair_page(
+        reading(),
+        viewer(),
+        slug,
+        _run("a"),
+        _run("b"),
+        request.args.get("measure") or None,
+        topic=request.args.get("topic") or None,
+        p=_persistence(),
+    )
+
+
+def _run(name: str) -> int:
+    text = request.args[name]
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise NotFound(f"There is no run {text[:20]!r} here.")
+    return int(text)
+
+
+def _persistence() -> float:
+    text = request.args.get("p", str(DEFAULT_P))
+    try:
+        p = float(text)
+    except ValueError:
+        p = 0.0
+    if not 0.05 <= p <= 0.999:
+        problem = Problem("is a number from 0.05 to 0.999.", "Try 0.9.", field="p", value=text[:20])
+        raise Invalid("The persistence of rank-biased overlap cannot be that.", [problem])
+    return p
+
+
+def _bars(page: PairPage) -> BarChart:
+    differences = [
+        Difference(each.topic_id, each.difference, _topic_link(page, each.topic_id)) for each in page.topics
+    ]
+    return signed_bars(differences, digits=page.measure.digits)
+
+
+def _scatter(page: PairPage) -> ScatterChart:
+    pairs = [
+        Pair(each.topic_id, each.first, each.second, _topic_link(page, each.topic_id)) for each in page.topics
+    ]
+    return scatter_chart(pairs, digits=page.measure.digits)
+
+
+def _curves(page: PairPage) -> LineChart:
+    runs = zip((page.first, page.second), page.rankings.precision, strict=True)
+    return line_chart(
+        [Curve(run.name, list(zip(RECALLS, points.tolist(), strict=True))) for run, points in runs]
+    )
+
+
+def _overlap(page: PairPage) -> LineChart | None:
+    alike = page.rankings.comparison
+    if alike is None:
+        return None
+    points = [(float(depth), value) for depth, value in enumerate(alike.overlap_by_depth.tolist(), start=1)]
+    return line_chart([Curve("overlap", points)])
+
+
+def _side_by_side(page: PairPage) -> RankingsChart | None:
+    both = page.side_by_side
+    if both is None:
+        return None
+    sides = ([_ranked(page, each) for each in side] for side in (both.first, both.second))
+    return rankings_chart(*sides, level=page.level)
+
+
+def _ranked(page: PairPage, document: PairedDocument) -> Ranked:
+    link = url_for("runs.document", slug=page.slug, docno=document.docno)
+    return Ranked(document.docno, document.grade, link, document.elsewhere)
+
+
+def _topic_link(page: PairPage, topic: str) -> str:
+    measure, a, b = page.measure.key, page.first.run_id, page.second.run_id
+    return url_for(
+        "comparisons.compare", slug=page.slug, a=a, b=b, measure=measure, topic=topic, _anchor="topic"
+    )
