@@ -43,6 +43,7 @@ def test_the_commands_of_the_readme_work_as_written(tmp_path: Path) -> None:
     build.qrels_file(tmp_path, {**JUDGMENTS, "2": {"d": 2, "x": 0}}, "qrels-v2")
     rankings = {"1": ["a", "c"], "2": ["d", "a"], "3": ["e"]}
     build.run_file(tmp_path, rankings)
+    build.run_file(tmp_path, {**rankings, "2": ["a", "d"]}, "other")
     (tmp_path / "runs").mkdir()
     for name in ("one", "two"):
         path = build.run_file(tmp_path / "runs", rankings, name)

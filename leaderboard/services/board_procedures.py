@@ -1,11 +1,9 @@
 """What a board asks of its ranked runs besides their comparison in pairs: reliability, intervals of ranks."""
 
-import numpy as np
 from sqlalchemy.orm import Session
 
 from leaderboard.services import standings, statistics
 from leaderboard.services.boards import Board, MeasureColumn
-from leaderboard.services.shown_editions import scores_of
 from leaderboard.services.statistics import Request, Waiting
 from leaderboard.stats.arrays import Arrays
 
@@ -23,8 +21,7 @@ def result(session: Session, shown: Board, procedure: str) -> Arrays | Waiting |
         return known
     if wanted.seconds > statistics.AT_ONCE_S:
         return statistics.find(session, wanted)
-    found = scores_of(session, wanted.source, wanted.measure, wanted.measure_version, wanted.run_ids)
-    scores = sign(shown) * np.array([found[run_id] for run_id in wanted.run_ids])
+    scores = standings.better_scores(session, wanted, sign(shown))
     return statistics.kept.put(wanted.digest, standings.compute(wanted, scores))
 
 

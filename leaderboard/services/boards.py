@@ -1,7 +1,7 @@
 """A task's board: runs ranked by a measure under one edition, as one viewer may see it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from sqlalchemy import ColumnElement, or_, select
@@ -80,7 +80,7 @@ class Board:
     rescoring: Rescoring | None
     sight: Sight
     editions: tuple[int, ...] = ()
-    standing: Standing | Waiting | None = None
+    standing: Standing | Waiting | None = field(default=None, compare=False)
     """How the ranked runs stand to each other; None where it is held back or cannot be said."""
     sentences: tuple[str, ...] = ()
     """What the standing says, in words; or why there is none."""

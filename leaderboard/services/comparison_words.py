@@ -56,7 +56,7 @@ def _pairs(standing: Standing) -> str:
 
 
 def _against(table: ScoreTable, standing: Standing, against: AgainstBaseline) -> str:
-    if standing.topics == 1:
+    if standing.topics == 1 or standing.pairs == 1:
         return ""
     name = table.runs[against.baseline].name
     if not against.reachable:

@@ -12,6 +12,7 @@ from leaderboard.measures.grammar import parse
 from leaderboard.services import boards, policy
 from leaderboard.services.boards import MeasureColumn
 from leaderboard.services.paired_rankings import (
+    COMPAT,
     RECALLS,
     PairedRankings,
     PairedTopic,
@@ -44,6 +45,8 @@ class TopicPair:
     second: float
     difference: float
     alike: dict[str, float]
+    compat: tuple[float, float] | None
+    """Of either run; None where the rankings were not compared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,6 +174,8 @@ def as_json(page: PairPage) -> dict[str, Any]:
         "effect_sizes": dict(page.scores.effects),
         "resamples": dict(page.scores.resamples),
         "rankings_of_topics": len(page.rankings.topics),
+        "rankings_with_ties": {key: float(each.mean()) for key, each in page.rankings.with_ties.items()},
+        "compat": dict(zip("ab", (float(each.mean()) for each in page.rankings.compat), strict=True)),
         "overlap_by_depth": [] if alike is None else alike.overlap_by_depth.tolist(),
         "precision_at_recall": {
             f"{recall:g}": [float(points[place]) for points in page.rankings.precision]
@@ -185,12 +190,14 @@ def as_json(page: PairPage) -> dict[str, Any]:
 def table(page: PairPage) -> tuple[list[str], list[list[Any]]]:
     """Header and rows of the comparison by topic, for CSV."""
     alike = page.rankings.comparison
-    keys = list(alike.by_topic) if alike is not None else []
-    header = ["topic", "title", page.first.name, page.second.name, "difference", *keys]
+    keys = [*(alike.by_topic if alike is not None else ()), *page.rankings.with_ties]
+    names = page.first.name, page.second.name
+    header = ["topic", "title", *names, "difference", *keys, *(f"{COMPAT} of {name}" for name in names)]
     return header, [
         [
             *(each.topic_id, each.title, each.first, each.second, each.difference),
             *(each.alike.get(key) for key in keys),
+            *(each.compat or (None, None)),
         ]
         for each in page.topics
     ]
@@ -210,8 +217,12 @@ def _topics(
 ) -> tuple[TopicPair, ...]:
     titles = session.execute(select(Topic.topic_id, Topic.title).where(Topic.task_id == table.task_id))
     title = {row.topic_id: row.title for row in titles}
+    alike = rankings.by_topic()
+    compat = dict(
+        zip(rankings.topics, zip(*(each.tolist() for each in rankings.compat), strict=True), strict=True)
+    )
     rows = [
-        TopicPair(topic, title.get(topic, ""), one, two, one - two, rankings.on_topic(topic))
+        TopicPair(topic, title.get(topic, ""), one, two, one - two, alike.get(topic, {}), compat.get(topic))
         for topic, one, two in zip(
             table.topics, table.scores[first].tolist(), table.scores[second].tolist(), strict=True
         )

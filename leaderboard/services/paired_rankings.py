@@ -11,9 +11,10 @@ from leaderboard.db.tables import QrelsRevision, RankingBlock, RankingIndex
 from leaderboard.measures.grammar import parse
 from leaderboard.services.rankings import grades_of
 from leaderboard.services.shown_editions import FloatArray, Source
-from leaderboard.stats.two_rankings import RankingComparison, compare_rankings
+from leaderboard.stats.two_rankings import RankingComparison, compare_rankings, compare_tied_rankings
 from leaderboard.trec.align import Aligner
 from leaderboard.trec.blocks import Block
+from leaderboard.trec.kernel import Int32
 from leaderboard.trec.packing import read_index, unpack_block, unpack_compiled
 
 MOST_TOPICS = 200
@@ -22,6 +23,10 @@ RECALLS = tuple(round(level / 10, 1) for level in range(11))
 SHOWN = 30
 """Documents of a topic that are shown side by side."""
 COMPAT = "Compat"
+
+Rankings = dict[str, tuple[list[bytes], FloatArray]]
+"""Topic -> docnos in the order they are scored in, and their scores."""
+_NOTHING: tuple[list[bytes], FloatArray] = ([], np.empty(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,15 +42,19 @@ class PairedRankings:
     """Mean interpolated precision of either run at recall 0, 0.1, .., 1; each (11,)."""
     compat: tuple[FloatArray, FloatArray]
     """Compat of either run by topic; each (topics,)."""
+    ties: tuple[int, int]
+    """On how many topics either run has documents of equal score."""
+    with_ties: dict[str, FloatArray]
+    """Rank-biased overlap that takes equal scores for ties, as comparison.by_topic; empty without ties."""
 
-    def on_topic(self, topic: str) -> dict[str, float]:
-        """Key -> how alike the two are on one topic; empty where it was not compared."""
-        if self.comparison is None or topic not in self.topics:
+    def by_topic(self) -> dict[str, dict[str, float]]:
+        """Topic -> key -> how alike the two are on it; of the topics for which either has a ranking."""
+        if self.comparison is None:
             return {}
-        place = np.flatnonzero(self.comparison.topics == self.topics.index(topic))
-        return {
-            key: float(values[place[0]]) for key, values in self.comparison.by_topic.items() if len(place)
-        }
+        keyed = {**self.comparison.by_topic, **self.with_ties}
+        names = [self.topics[place] for place in self.comparison.topics]
+        rows = zip(*(values.tolist() for values in keyed.values()), strict=True)
+        return {name: dict(zip(keyed, row, strict=True)) for name, row in zip(names, rows, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +85,16 @@ def paired_rankings(
     topics = source.topics[:MOST_TOPICS]
     blocks = [_blocks(session, run_id, topics) for run_id in (first, second)]
     one, two = (_rankings(each, topics, source.dialect) for each in blocks)
+    ties = _topics_with_ties(one), _topics_with_ties(two)
     alike = None
-    if any(one.values()) or any(two.values()):
-        sides = ([each.get(topic, []) for topic in topics] for each in (one, two))
-        alike = compare_rankings(*sides, k=k, p=p)
+    with_ties: dict[str, FloatArray] = {}
+    if one or two:
+        sides = [[each.get(topic, _NOTHING) for topic in topics] for each in (one, two)]
+        first_docnos, second_docnos = ([docnos for docnos, _ in side] for side in sides)
+        first_scores, second_scores = ([scores.tolist() for _, scores in side] for side in sides)
+        alike = compare_rankings(first_docnos, second_docnos, k=k, p=p)
+        if any(ties):
+            with_ties = compare_tied_rankings(first_docnos, second_docnos, first_scores, second_scores, p=p)
     scored = [_scores(session, source, each, len(topics), level) for each in blocks]
     return PairedRankings(
         topics=topics,
@@ -87,6 +102,8 @@ def paired_rankings(
         comparison=alike,
         precision=(scored[0][0], scored[1][0]),
         compat=(scored[0][1], scored[1][1]),
+        ties=ties,
+        with_ties=with_ties,
     )
 
 
@@ -94,8 +111,11 @@ def paired_topic(session: Session, source: Source, first: int, second: int, topi
     """Both rankings of one topic with grades, by the ids of the runs."""
     grades = grades_of(session, source.revision_id, topic)
     one, two = (
-        _rankings(_blocks(session, run_id, (topic,)), (topic,), source.dialect).get(topic, [])
-        for run_id in (first, second)
+        [docno.decode() for docno in found.get(topic, _NOTHING)[0]]
+        for found in (
+            _rankings(_blocks(session, run_id, (topic,)), (topic,), source.dialect)
+            for run_id in (first, second)
+        )
     )
     return PairedTopic(_side(one, two, grades), _side(two, one, grades), (len(one), len(two)))
 
@@ -117,8 +137,7 @@ def _blocks(session: Session, run_id: int, topics: Collection[str]) -> list[Bloc
     return [unpack_block(body) for body in bodies]
 
 
-def _rankings(blocks: Sequence[Block], topics: Collection[str], dialect: int) -> dict[str, list[str]]:
-    """Topic -> docnos in the order they are scored in."""
+def _rankings(blocks: Sequence[Block], topics: Collection[str], dialect: int) -> Rankings:
     wanted = {topic.encode(): topic for topic in topics}
     found = {}
     for block in blocks:
@@ -126,8 +145,24 @@ def _rankings(blocks: Sequence[Block], topics: Collection[str], dialect: int) ->
         for group, name in enumerate(block.topics):
             if name in wanted:
                 entries = best[starts[group] : starts[group + 1]]
-                found[wanted[name]] = [block.docno(entry).decode() for entry in entries.tolist()]
+                found[wanted[name]] = _docnos(block, entries), _scores_in(block, entries, dialect)
     return found
+
+
+def _docnos(block: Block, entries: Int32) -> list[bytes]:
+    start = block.columns.at[entries]
+    end = start + block.columns.length[entries]
+    return [bytes(block.body[at:to]) for at, to in zip(start.tolist(), end.tolist(), strict=True)]
+
+
+def _scores_in(block: Block, entries: Int32, dialect: int) -> FloatArray:
+    """The scores of some entries, as trec_eval compares them: version 9 has 32 bits."""
+    scores = block.columns.score[entries]
+    return scores.astype(np.float32).astype(np.float64) if dialect == 9 else scores
+
+
+def _topics_with_ties(rankings: Rankings) -> int:
+    return sum(bool((scores[1:] == scores[:-1]).any()) for _, scores in rankings.values())
 
 
 def _scores(

@@ -1,6 +1,6 @@
 """What a board may say of its runs: who beats whom, who may be the best, which ranks are real."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -76,9 +76,9 @@ class Standing:
         """
         half = (self.table.high - self.table.low) / 2
         spread = half * np.sqrt(self.topics) / float(stdtrit(self.topics - 1, 1 - ALPHA / 2))
-        effects: FloatArray = np.full(len(half), np.inf) * np.sign(self.table.difference)
-        effects[self.table.difference == 0] = 0
-        np.divide(self.table.difference, spread, out=effects, where=spread > 0)
+        difference = self.table.difference
+        effects: FloatArray = np.where(difference == 0, 0.0, np.copysign(np.inf, difference))
+        np.divide(difference, spread, out=effects, where=spread > 0)
         return effects
 
     @cached_property
@@ -183,18 +183,26 @@ def _found(session: Session, wanted: Request, sign: int) -> Arrays | Waiting:
         return known
     if wanted.seconds > statistics.AT_ONCE_S:
         return statistics.find(session, wanted)
-    scores = scores_of(session, wanted.source, wanted.measure, wanted.measure_version, wanted.run_ids)
-    return statistics.kept.put(wanted.digest, compute(wanted, _matrix(scores, wanted.run_ids, sign)))
+    return statistics.kept.put(wanted.digest, compute(wanted, better_scores(session, wanted, sign)))
+
+
+def better_scores(session: Session, wanted: Request, sign: int) -> FloatArray:
+    """The scores a request is about, (runs, topics), higher being better; at most one statement.
+
+    They are kept in memory too: what else a page asks of the same runs needs them again.
+    """
+    key = f"scores {wanted.scores_digest}"
+    if (known := statistics.kept.get(key)) is not None:
+        return known["scores"].astype(np.float64, copy=False)
+    found = scores_of(session, wanted.source, wanted.measure, wanted.measure_version, wanted.run_ids)
+    scores: FloatArray = sign * np.array([found[run_id] for run_id in wanted.run_ids])
+    statistics.kept.put(key, {"scores": scores})
+    return scores
 
 
 def compute(wanted: Request, scores: FloatArray) -> Arrays:
     """The request's result, computed here and now from scores of which higher is better, (runs, topics)."""
     return procedures.PROCEDURES[wanted.procedure](scores, wanted.options, lambda _: None)
-
-
-def _matrix(scores: Mapping[int, FloatArray], run_ids: Sequence[int], sign: int) -> FloatArray:
-    matrix: FloatArray = sign * np.array([scores[run_id] for run_id in run_ids])
-    return matrix
 
 
 def _standing(found: Arrays, wanted: Request, by: Method, sign: int) -> Standing:

@@ -44,7 +44,7 @@ COMPARED_AGGREGATES = ("mean", "sum")
 """What a run's value must be of its topics' scores for a difference of topics to say something about it."""
 
 _SECONDS: dict[str, Callable[[int, int], float]] = {
-    "reliability": lambda runs, topics: runs**2 * (1e-5 + topics * 2e-9) + topics * 8e-5,
+    "reliability": lambda runs, topics: runs**2 * (2e-5 + topics * 2e-9) + topics * 8e-5,
     "rank_intervals": lambda runs, topics: runs**2 * 8e-6 + topics * 8e-5,
     "first_places": lambda runs, topics: runs * 1.5e-3 + topics * 2.5e-4,
     ranking_overlaps.PROCEDURE: ranking_overlaps.seconds,
@@ -69,12 +69,18 @@ class Request:
     """The digests of the runs' rankings."""
 
     @cached_property
-    def digest(self) -> str:
-        """Of everything the result depends on; ids are not among it."""
+    def scores_digest(self) -> str:
+        """Of the scores the result is computed from; ids are not among it."""
         facts = (
-            *(self.procedure, VERSIONS[self.procedure], self.method, self.source.revision_sha256),
-            *(self.measure, self.measure_version, self.source.dialect, self.source.topics, self.rankings),
+            *(self.source.revision_sha256, self.measure, self.measure_version, self.source.dialect),
+            *(self.source.topics, self.rankings),
         )
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+    @cached_property
+    def digest(self) -> str:
+        """Of everything the result depends on."""
+        facts = (self.procedure, VERSIONS[self.procedure], self.method, self.scores_digest)
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
     @property
@@ -180,23 +186,29 @@ def prepare(session: Session, task_id: int) -> None:
     runs = session.execute(select(Run.id, Run.ranking_sha256).where(*official).order_by(Run.id)).all()
     revision = session.get_one(QrelsRevision, edition.revision_id)
     source = source_of(edition, revision, ALL_TOPICS)
-    if seconds(task.comparison, len(runs), len(source.topics)) <= AT_ONCE_S:
+    wanted = [
+        (procedure, by)
+        for procedure, by in (("pairs", task.comparison), ("reliability", ""))
+        if seconds(by or procedure, len(runs), len(source.topics)) > AT_ONCE_S
+    ]
+    if not wanted:
         return
     for each in edition.measures:
         if refusal(parse(each["key"]).measure):
             continue
         scored = scored_runs(session, source, each["key"], each["version"])
         chosen = [run for run in runs if run.id in scored]
-        wanted = Request(
-            procedure="pairs",
-            method=task.comparison,
-            source=source,
-            measure=each["key"],
-            measure_version=each["version"],
-            run_ids=tuple(run.id for run in chosen),
-            rankings=tuple(run.ranking_sha256 for run in chosen),
-        )
-        ask(session, wanted)
+        for procedure, by in wanted:
+            request = Request(
+                procedure=procedure,
+                method=by,
+                source=source,
+                measure=each["key"],
+                measure_version=each["version"],
+                run_ids=tuple(run.id for run in chosen),
+                rankings=tuple(run.ranking_sha256 for run in chosen),
+            )
+            ask(session, request)
 
 
 def compute(database: Database, statistic_id: int) -> bytes:

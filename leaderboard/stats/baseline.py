@@ -53,24 +53,27 @@ def against_baseline(
     else:
         correct = _CORRECT.get(table.method.correction.name, np.asarray)
         adjusted[others] = correct(square(table.p, table.runs, mirrored=1)[baseline, others])
-        smallest = square(_smallest(table, scores), table.runs, mirrored=1)[baseline, others]
+        smallest = _smallest(table, scores, baseline)[others]
         reachable = bool(len(smallest) == 0 or (correct(smallest) < alpha).any())
     better = np.sign(square(table.difference, table.runs, mirrored=-1)[:, baseline])
     verdicts = np.where(adjusted < alpha, better, 0).astype(np.int8)
     return AgainstBaseline(baseline, adjusted, verdicts, reachable)
 
 
-def _smallest(table: PairTable, scores: FloatArray) -> FloatArray:
-    """The smallest p that the test of each pair could have given, (pairs,)."""
+def _smallest(table: PairTable, scores: FloatArray, baseline: int) -> FloatArray:
+    """The smallest p that the test could have given of each run and the baseline, (n,)."""
     test = table.method.test
     assert test is not None, "a correction that is no test in one has a test"
-    if test.name == "wilcoxon":
-        return signed_rank(scores).smallest
-    signs = sign_test(scores).smallest
-    if test.name == "sign":
-        return signs
-    if test.name == "t":
-        return np.full_like(table.p, float(scores.shape[1] == 1))
     drawn = 0.0 if table.resamples is None else 1 / (table.resamples + 1)
-    # A coin that decides every topic falls the same way as rarely in both tests.
-    return np.maximum(signs if test.name == "randomisation" else 0.0, np.full_like(table.p, drawn))
+    match test.name:
+        case "t":
+            return np.full(table.runs, float(scores.shape[1] == 1))
+        case "bootstrap":
+            return np.full(table.runs, drawn)
+        case "wilcoxon":
+            found = [signed_rank(scores[[run, baseline]]).smallest[0] for run in range(table.runs)]
+        case _:
+            # Of the randomisation test too: all coins fall the same way as rarely as one run wins all.
+            found = [sign_test(scores[[run, baseline]]).smallest[0] for run in range(table.runs)]
+    smallest: FloatArray = np.maximum(np.array(found), drawn)
+    return smallest

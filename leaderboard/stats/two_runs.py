@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaderboard.stats.effect_sizes import effect_sizes
-from leaderboard.stats.methods import TESTS, all_pairs, method
+from leaderboard.stats.methods import RESAMPLES, TESTS, all_pairs, method
 from leaderboard.stats.two_rankings import RankingComparison
 
 FloatArray = NDArray[np.float64]
@@ -17,6 +17,11 @@ FloatArray = NDArray[np.float64]
 RECOMMENDED = "t"
 SKEWED = 0.02
 """Where the p of the t test and of Fisher's differ by more, the differences are skewed."""
+
+DRAWS = 10_000_000
+"""Topics times resamples that a comparison may take, so that many topics do not take seconds."""
+FEWEST_RESAMPLES = 10_000
+"""Enough for the p of one pair: by chance it is off by .002 at .05."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +65,8 @@ def compare_scores(
 ) -> TwoRuns:
     """Compare the scores (topics,) of two runs on the same topics, as the measure prints them.
 
-    Resampling draws 100,000 times by the seed, or enumerates where the topics are few. Raises ValueError
-    without a topic.
+    Resampling draws by the seed as often as resamples_of says; Fisher's test enumerates where the topics
+    are few. Raises ValueError without a topic.
 
     >>> first, second = np.array([0.5, 0.4, 0.7, 0.2, 0.6]), np.array([0.4, 0.4, 0.5, 0.1, 0.5])
     >>> found = compare_scores(first, second, seed=1)
@@ -72,7 +77,8 @@ def compare_scores(
     topics = scores.shape[1]
     sign = -1.0 if lower_is_better else 1.0
     better = sign * scores
-    tables = {name: all_pairs(better, method((name, "none")), seed=seed) for name in TESTS}
+    drawn = resamples_of(topics)
+    tables = {name: all_pairs(better, method((name, "none")), seed=seed, resamples=drawn) for name in TESTS}
     effects = effect_sizes(better)
     low, high = sorted(sign * float(each[0]) for each in (tables["t"].low, tables["t"].high))
     alone = topics == 1
@@ -91,6 +97,15 @@ def compare_scores(
         tests={name: None if alone else float(found.p[0]) for name, found in tables.items()},
         resamples={name: found.resamples for name, found in tables.items()},
     )
+
+
+def resamples_of(topics: int) -> int:
+    """How often two runs on so many topics are resampled: less often over 100 topics, as each takes longer.
+
+    >>> [resamples_of(topics) for topics in (50, 250, 6980)]
+    [100000, 40000, 10000]
+    """
+    return max(FEWEST_RESAMPLES, min(RESAMPLES, DRAWS // max(topics, 1)))
 
 
 def facts(found: TwoRuns, rankings: RankingComparison | None, measure: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import NotFound
-from leaderboard.services import boards, statistics
+from leaderboard.services import boards, reliability, statistics
 from leaderboard.services.boards import Board, Row
 from leaderboard.services.standings import PairOfRuns, Standing
 from leaderboard.services.statistics import Waiting
@@ -41,6 +41,7 @@ def board(slug: str) -> ResponseReturnValue:
         like_marked=_like(shown, marked),
         reference=reference,
         chart=_chart(shown, reference),
+        reliability=reliability.of_board(reading(), shown),
         waiting=shown.standing if isinstance(shown.standing, Waiting) else None,
     )
     return tables.page(html)

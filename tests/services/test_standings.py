@@ -13,7 +13,16 @@ from sqlalchemy import select
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job, Statistic
 from leaderboard.errors import Conflict, Forbidden, Invalid
-from leaderboard.services import boards, comparison_methods, jobs, primary_runs, runs, statistics, uploads
+from leaderboard.services import (
+    boards,
+    comparison_methods,
+    jobs,
+    primary_runs,
+    ranking_overlaps,
+    runs,
+    statistics,
+    uploads,
+)
 from leaderboard.services.boards import Board
 from leaderboard.services.kept_results import KeptResults
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
@@ -236,7 +245,10 @@ def test_long_comparisons_are_done_by_a_job(database: Database, tmp_path: Path) 
     fill(database, tmp_path)
     found = standing(database)
     with database.read() as session:
-        assert len(session.scalars(select(Statistic)).all()) == 2, "GMAP cannot be compared by"
+        stored = [row.request for row in session.scalars(select(Statistic))]
+    assert {(each["procedure"], each["measure"]) for each in stored} == {
+        (procedure, measure) for procedure in ("pairs", "reliability") for measure in ("RR", "NumRelRet")
+    }, "GMAP cannot be compared by"
     assert found.told_apart == sum(decided(RANKS).values())
     with pytest.MonkeyPatch.context() as quick:
         quick.setattr(statistics, "AT_ONCE_S", 9.0)
@@ -360,4 +372,4 @@ def test_versions_of_methods_reach_the_digest() -> None:
     """Whoever changes a test or correction also makes what is kept of all pairs unused."""
     changes = sum(each.version - 1 for each in (*TESTS.values(), *CORRECTIONS.values()))
     assert statistics.VERSIONS["pairs"] > changes
-    assert set(statistics.VERSIONS) == set(PROCEDURES)
+    assert set(statistics.VERSIONS) == {*PROCEDURES, ranking_overlaps.PROCEDURE}

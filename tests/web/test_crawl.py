@@ -108,9 +108,9 @@ def test_every_link_leads_somewhere_and_every_page_is_well_formed(site: Site, na
     with site.database.write() as session:
         session.execute(update(Job).values(state="queued"))
     build.drain(site.database)
-    faults, count = [], 0
+    broken, count = [], 0
     for address, page in _crawl(site.browser(name)):
         count += 1
-        faults += [f"{address}: {fault}" for fault in faults(page)]
-    assert faults == []
+        broken += [f"{address}: {fault}" for fault in faults(page)]
+    assert broken == []
     assert count > 15

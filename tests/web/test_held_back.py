@@ -12,6 +12,7 @@ from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Account, Phase, Run
+from leaderboard.services.boards import PLACE_FACTS
 from tests import build
 from tests.services import people
 from tests.web.conftest import SignIn
@@ -82,11 +83,11 @@ def test_a_blind_board_has_three_decimals_in_every_form(client: FlaskClient) -> 
     found = client.get("/tasks/t.json").get_json()
     assert [row["scores"] for row in found["rows"]] == [{"RR": 0.333}, {"RR": 0.143}]
     assert (found["topics"], found["measures"], found["revision_sha256"]) == (5, ["RR"], None)
-    assert [row[4:] for row in _csv(client, "/tasks/t.csv")] == [
-        ["RR", "state"],
-        ["0.333", "done"],
-        ["0.143", "done"],
-    ]
+    header, *rows = _csv(client, "/tasks/t.csv")
+    assert header[4:] == ["RR", "state", *PLACE_FACTS]
+    nothing = [""] * len(PLACE_FACTS)
+    assert [row[4:] for row in rows] == [["0.333", "done", *nothing], ["0.143", "done", *nothing]]
+    assert {row[name] for row in found["rows"] for name in PLACE_FACTS} == {None}
 
 
 @pytest.mark.usefixtures("blind")
@@ -183,7 +184,7 @@ def test_a_sealed_run_is_valid_and_nothing_else(client: FlaskClient, sign_in: Si
     sign_in(client, "Ann")
     (row,) = table_rows(client)
     assert (row["rank"], row["run"], row["state"], row["scores"]) == (None, "of-Ann", "valid", {"RR": None})
-    assert _csv(client, "/tasks/t.csv")[1] == ["", "of-Ann", "Team Ann", "official", "", "valid"]
+    assert _csv(client, "/tasks/t.csv")[1][:6] == ["", "of-Ann", "Team Ann", "official", "", "valid"]
     assert "By team Team Ann: valid." in main(client.get(f"/runs/{sealed.own}"))
     assert _csv(client, f"/runs/{sealed.own}.csv") == [["topic"], ["all"]]
     for path in ("/tasks/t.json", f"/runs/{sealed.own}.json", "/tasks/t/topics.json"):

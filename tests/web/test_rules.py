@@ -25,6 +25,8 @@ ORGANISER = (401, 403, 403, 403, 403, 200)
 READING = (
     *("", ".json", ".csv", "/about", "/topics", "/topics.json", "/topics.csv"),
     *("/topics/1", "/topics/1.json", "/topics/1.csv"),
+    *("/measures", "/measures.json", "/measures.csv"),
+    *("/intervals", "/intervals.json", "/intervals.csv"),
 )
 RUN_READING = ("", ".json", ".csv", "/topics/1", "/topics/1.json", "/topics/1.csv")
 """What anybody may read of an open task, and only its organisers of a draft."""
@@ -64,6 +66,10 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/runs/{run}/withdraw"): (401, 403, 403, 422, 403, 422),
     ("POST", "/runs/{run}/primary"): (401, 403, 403, 303, 403, 403),
     ("POST", "/tasks/robots/standing"): (401,) + (303,) * 5,
+    ("POST", "/tasks/robots/intervals"): (401,) + (303,) * 5,
+    ("GET", "/tasks/robots/compare"): OPEN,
+    ("GET", "/tasks/robots/compare.json"): (404,) * 6,
+    ("GET", "/tasks/robots/compare.csv"): (404,) * 6,
     ("GET", "/tasks/robots/compare.tex"): (422,) * 6,
     ("POST", "/tasks/robots/comparisons"): (401,) + (422,) * 5,
     ("GET", "/tasks/new"): CREATOR,
@@ -88,6 +94,10 @@ DRAFTS = {
     ("POST", "/tasks/draft/organise/dates"): (401, 404, 404, 404, 404, 303),
     ("POST", "/tasks/draft/organise/comparison"): (401, 404, 404, 404, 404, 422),
     ("POST", "/tasks/draft/standing"): (401, 404, 404, 404, 404, 303),
+    ("POST", "/tasks/draft/intervals"): (401, 404, 404, 404, 404, 303),
+    ("GET", "/tasks/draft/compare"): (404, 404, 404, 404, 404, 200),
+    ("GET", "/tasks/draft/compare.json"): (404,) * 6,
+    ("GET", "/tasks/draft/compare.csv"): (404,) * 6,
     ("GET", "/tasks/draft/compare.tex"): (404,) * 6,
     ("POST", "/tasks/draft/comparisons"): (401,) + (404,) * 5,
     ("POST", "/tasks/draft/organise/qrels"): (401, 404, 404, 404, 404, 422),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from leaderboard.web.charts.marks import outline
-from leaderboard.web.charts.scales import Scale, Tick, number, rounded
+from leaderboard.web.charts.scales import MINUS, Scale, Tick, rounded
 from leaderboard.web.charts.scatter import BOTTOM, LEFT, LETTER, LINE, RIGHT, SIZE, TOP, Note, Point
 
 NEAR = 9.0
@@ -65,7 +65,10 @@ def _domain(values: Sequence[float]) -> tuple[float, float]:
 
 def _point(run: Means, across: Scale, down: Scale, digits: tuple[int, int]) -> Point:
     x, y = across(run.first), down(run.second)
-    values = [number(value, 10.0**-kept) for value, kept in zip((run.first, run.second), digits, strict=True)]
+    values = [
+        f"{value:.{kept}f}".replace("-", MINUS)
+        for value, kept in zip((run.first, run.second), digits, strict=True)
+    ]
     label = f"{run.name}: {values[0]} and {values[1]}"
     return Point(x, y, outline("circle", x, y, 3.6), "none", label, run.href)
 
