@@ -29,7 +29,7 @@ from leaderboard.services.score_tables import (
 )
 from leaderboard.services.shown_editions import Basis, shown_edition
 from leaderboard.stats.seeds import seed
-from leaderboard.stats.two_runs import TwoRuns, compare_scores, facts
+from leaderboard.stats.two_runs import ROPE, TwoRuns, compare_scores, facts
 
 CONTRASTING = 5
 """Topics named on either side as those on which the two differ most."""
@@ -77,6 +77,11 @@ class PairPage:
     def lower_is_better(self) -> bool:
         """Whether a smaller score is the better one."""
         return self.measure.direction == "lower"
+
+    @property
+    def from_0_to_1(self) -> bool:
+        """Whether scores run from 0 to 1, so that one difference of no practical matter fits them."""
+        return parse(self.measure.key).measure.range == (0.0, 1.0)
 
     @property
     def contrasting(self) -> tuple[tuple[TopicPair, ...], tuple[TopicPair, ...]]:
@@ -173,6 +178,8 @@ def as_json(page: PairPage) -> dict[str, Any]:
         **facts(page.scores, alike, page.measure.key),
         "effect_sizes": dict(page.scores.effects),
         "resamples": dict(page.scores.resamples),
+        "bootstrap_interval": page.scores.bootstrap,
+        "likely": {"rope": ROPE, "worse_equal_better": page.scores.likely},
         "rankings_of_topics": len(page.rankings.topics),
         "rankings_with_ties": {key: float(each.mean()) for key, each in page.rankings.with_ties.items()},
         "compat": dict(zip("ab", (float(each.mean()) for each in page.rankings.compat), strict=True)),

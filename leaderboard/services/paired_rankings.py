@@ -158,7 +158,10 @@ def _docnos(block: Block, entries: Int32) -> list[bytes]:
 def _scores_in(block: Block, entries: Int32, dialect: int) -> FloatArray:
     """The scores of some entries, as trec_eval compares them: version 9 has 32 bits."""
     scores = block.columns.score[entries]
-    return scores.astype(np.float32).astype(np.float64) if dialect == 9 else scores
+    if dialect != 9:
+        return scores
+    with np.errstate(over="ignore"):
+        return scores.astype(np.float32).astype(np.float64)
 
 
 def _topics_with_ties(rankings: Rankings) -> int:

@@ -1,7 +1,6 @@
 """What a standing says, in sentences."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 
@@ -55,7 +54,7 @@ def _pairs(standing: Standing) -> str:
 def _neighbours(standing: Standing, ranked: Sequence[Ranked]) -> str:
     if len(ranked) < 3:
         return ""
-    real = sum(standing.pair(one.run_id, two.run_id).told_apart for one, two in pairwise(ranked))
+    real = standing.neighbours_told_apart([run.run_id for run in ranked])
     if real == 0:
         return "No run can be told apart from its neighbour: read the rank as an order, not a distance."
     if real == len(ranked) - 1:

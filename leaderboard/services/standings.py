@@ -16,7 +16,7 @@ from leaderboard.stats import procedures
 from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.methods import Method, PairTable
 from leaderboard.stats.paired_t import paired_t
-from leaderboard.stats.standing import decided_pairs, standing
+from leaderboard.stats.standing import decided_neighbours, decided_pairs, standing, tied_with
 
 ALPHA = 0.05
 
@@ -99,8 +99,13 @@ class Standing:
 
     def undecided_with(self, run_id: int) -> frozenset[int]:
         """The runs that one cannot be told apart from."""
-        others = (other for other in self.run_ids if other != run_id)
-        return frozenset(other for other in others if not self.pair(run_id, other).told_apart)
+        tied = tied_with(self.table, self._index[run_id], ALPHA)
+        return frozenset(other for other, alike in zip(self.run_ids, tied.tolist(), strict=True) if alike)
+
+    def neighbours_told_apart(self, ordered: Sequence[int]) -> int:
+        """How many neighbours of an order of all runs, by id, can be told apart."""
+        order = [self._index[run_id] for run_id in ordered]
+        return int(np.count_nonzero(decided_neighbours(self.table, order, ALPHA)))
 
 
 @dataclass(frozen=True, slots=True)

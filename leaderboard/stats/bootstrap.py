@@ -20,6 +20,8 @@ FloatArray = NDArray[np.float64]
 
 AT_ONCE = 2**20
 """How many counts of topics are held at once: 8 MB."""
+FEW_RUNS = 4
+"""The scores of so few runs are added as they are drawn, which takes less time than counting the topics."""
 
 
 class Bootstrap(NamedTuple):
@@ -68,7 +70,13 @@ def resampled_sums(scores: FloatArray, source: PCG64, resamples: int) -> FloatAr
     step = max(1, AT_ONCE // topics)
     for start in range(0, resamples, step):
         size = min(step, resamples - start)
-        sums[:, start : start + size] = scores @ topic_counts(source, size, topics).T
+        block = slice(start, start + size)
+        if n > FEW_RUNS:
+            sums[:, block] = scores @ topic_counts(source, size, topics).T
+            continue
+        drawn = numbers(source, size, topics, topics)
+        for run in range(n):
+            sums[run, block] = scores[run][drawn].sum(axis=1)
     return sums
 
 

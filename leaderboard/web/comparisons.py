@@ -1,5 +1,8 @@
 """Comparisons at one address: two runs (`a`, `b`), several (`run`, again and again), or a choice of them."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
@@ -9,7 +12,7 @@ from leaderboard.services.comparisons import PairPage
 from leaderboard.services.paired_rankings import RECALLS, PairedDocument
 from leaderboard.stats.methods import TESTS
 from leaderboard.stats.rbo import weight_of_top
-from leaderboard.stats.two_runs import RECOMMENDED
+from leaderboard.stats.two_runs import RECOMMENDED, ROPE
 from leaderboard.web import many_comparisons, tables
 from leaderboard.web.charts import (
     BarChart,
@@ -35,6 +38,8 @@ PERSISTENCES = (0.8, 0.9, 0.95, 0.98)
 """Of rank-biased overlap, as offered on the page."""
 TOP = 10
 ROWS_AT_FIRST = 200
+MOST_LINKED = 600
+"""With more topics no mark of a drawing stands for one alone, and their list is too long to choose from."""
 STATE = ("a", "b", "measure", "p", "topic", "all")
 
 
@@ -51,20 +56,23 @@ def compare(slug: str) -> ResponseReturnValue:
 
 
 def _pair_html(page: PairPage) -> str:
+    links = _links(page)
     return render_template(
         "comparisons/pair.html",
         page=page,
-        args={key: request.args[key] for key in STATE if key in request.args},
+        args=_state(),
         rows=page.topics if "all" in request.args else page.topics[:ROWS_AT_FIRST],
         tests=TESTS,
         recommended=RECOMMENDED,
+        rope=ROPE,
         short_p=many_comparisons.short_p,
-        bars=_bars(page),
-        scatter_chart=_scatter(page),
+        bars=_bars(page, links),
+        scatter_chart=_scatter(page, links),
+        most_listed=MOST_LINKED,
         curves=_curves(page),
         overlap=_overlap(page),
         side_by_side=_side_by_side(page),
-        persistences=PERSISTENCES,
+        persistences=sorted({*PERSISTENCES, page.p}),
         recalls=RECALLS,
         weight=weight_of_top(TOP, page.p),
     )
@@ -131,17 +139,15 @@ def _persistence() -> float:
     return p
 
 
-def _bars(page: PairPage) -> BarChart:
+def _bars(page: PairPage, links: Mapping[str, str]) -> BarChart:
     differences = [
-        Difference(each.topic_id, each.difference, _topic_link(page, each.topic_id)) for each in page.topics
+        Difference(each.topic_id, each.difference, links.get(each.topic_id)) for each in page.topics
     ]
     return signed_bars(differences, digits=page.measure.digits)
 
 
-def _scatter(page: PairPage) -> ScatterChart:
-    pairs = [
-        Pair(each.topic_id, each.first, each.second, _topic_link(page, each.topic_id)) for each in page.topics
-    ]
+def _scatter(page: PairPage, links: Mapping[str, str]) -> ScatterChart:
+    pairs = [Pair(each.topic_id, each.first, each.second, links.get(each.topic_id)) for each in page.topics]
     return scatter_chart(pairs, digits=page.measure.digits)
 
 
@@ -173,8 +179,17 @@ def _ranked(page: PairPage, document: PairedDocument) -> Ranked:
     return Ranked(document.docno, document.grade, link, document.elsewhere)
 
 
-def _topic_link(page: PairPage, topic: str) -> str:
-    measure, a, b = page.measure.key, page.first.run_id, page.second.run_id
-    return url_for(
-        "comparisons.compare", slug=page.slug, a=a, b=b, measure=measure, topic=topic, _anchor="topic"
-    )
+def _links(page: PairPage) -> dict[str, str]:
+    """Topic -> the address of both rankings side by side; empty where there are too many to point at one."""
+    if len(page.topics) > MOST_LINKED:
+        return {}
+    chosen: dict[str, Any] = {**_state(), "measure": page.measure.key, "_anchor": "topic"}
+    return {
+        each.topic_id: url_for("comparisons.compare", slug=page.slug, **{**chosen, "topic": each.topic_id})
+        for each in page.topics
+    }
+
+
+def _state() -> dict[str, str]:
+    """The parts of the address that choose what is shown, to be kept in links."""
+    return {key: request.args[key] for key in STATE if key in request.args}

@@ -53,7 +53,7 @@ def test_a_participant_goes_from_an_account_to_a_rank(
     expect(board.get_by_role("row", name="good")).to_contain_text("Team One")
     board.get_by_role("link", name="RR", exact=True).click()
     expect(page.get_by_role("columnheader", name="RR")).to_have_attribute("aria-sort", "descending")
-    page.get_by_role("link", name="good").click()
+    page.get_by_role("link", name="good", exact=True).click()
     page.get_by_role("table", name="Scores of good").get_by_role("link", name="3").click()
     ranking = page.get_by_role("table", name="3 of 3 documents")
     expect(ranking.get_by_role("row").nth(2)).to_contain_text("e")

@@ -11,6 +11,7 @@ from leaderboard.errors import Invalid, NotFound, UnknownMeasure
 from leaderboard.services import comparisons, paired_rankings
 from leaderboard.services.comparisons import PairPage
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
+from leaderboard.stats.rbo import rbo_with_ties
 from leaderboard.stats.two_rankings import compare_rankings
 from tests import build
 
@@ -68,8 +69,28 @@ def test_rankings_are_those_of_the_files(database: Database, ids: tuple[int, int
     found = page.rankings.comparison
     assert found is not None
     assert found.means == pytest.approx(expected.means, abs=1e-15)
-    assert page.rankings.on_topic("1")["overlap@10"] == 0.2
+    assert page.rankings.by_topic()["1"]["overlap@10"] == 0.2
     assert page.rankings.precision[0][0] == pytest.approx((1 + 0.5 + 1) / 3)
+
+
+def test_equal_scores_are_ties(database: Database, tmp_path: Path) -> None:
+    """With ties the overlap of rankings is also given for ties, on its topics; without, it is not."""
+    build.task(database, tmp_path, measures=("AP",))
+    ids = []
+    for name, scores in {"tied": (2, 2, 1), "clear": (3, 2, 1), "again": (9, 8, 7)}.items():
+        lines = [f"1 Q0 {docno} 0 {score} {name}\n" for docno, score in zip("axc", scores, strict=True)]
+        (tmp_path / f"{name}.txt").write_text("".join([*lines, f"2 Q0 d 0 1 {name}\n"]))
+        run_id = build.submit(database, tmp_path / f"{name}.txt").run_id
+        assert run_id is not None
+        ids.append(run_id)
+    build.drain(database)
+    tied, clear, again = ids
+    found = pair(database, tied, clear).rankings
+    assert found.ties == (1, 0)
+    expected = rbo_with_ties(["xa", "c"], ["a", "x", "c"], 0.9, "a").ext
+    assert found.with_ties["rbo_ext(p=0.9,ties=a)"].tolist() == pytest.approx([expected, 1.0])
+    assert set(found.by_topic()["1"]) >= {"rbo_ext(p=0.9,ties=a)", "rbo_ext(p=0.9,ties=b)", "overlap@10"}
+    assert pair(database, clear, again).rankings.with_ties == {}
 
 
 def test_only_the_first_rankings_of_many_topics_are_compared(
@@ -104,9 +125,15 @@ def test_json_has_the_keys_that_were_promised(database: Database, ids: tuple[int
     assert (found["measure"], found["topics"], found["revision"], found["dialect"]) == ("AP", 3, 1, 10)
     assert found["mean_a"] - found["mean_b"] == pytest.approx(found["difference"])
     assert (found["a"]["run"], found["measure_version"]) == ("one", 1)
-    header, rows = comparisons.table(pair(database, *ids))
+    page = pair(database, *ids)
+    assert found["compat"] == {
+        side: pytest.approx(values.mean()) for side, values in zip("ab", page.rankings.compat, strict=True)
+    }
+    header, rows = comparisons.table(page)
     assert header[:5] == ["topic", "title", "one", "two", "difference"]
+    assert header[-2:] == ["Compat of one", "Compat of two"]
     assert len(rows) == 3
+    assert {len(row) for row in rows} == {len(header)}
 
 
 def test_what_cannot_be_compared_is_refused(database: Database, ids: tuple[int, int], tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_rel, wilcoxon
 
+from leaderboard.stats.methods import all_pairs, method
 from leaderboard.stats.two_rankings import compare_rankings
-from leaderboard.stats.two_runs import compare_scores, facts
+from leaderboard.stats.two_runs import compare_scores, facts, resamples_of
 
 FIRST = np.array([0.5, 0.4, 0.7, 0.2, 0.6])
 SECOND = np.array([0.4, 0.4, 0.5, 0.1, 0.5])
@@ -29,6 +30,9 @@ def test_the_worked_case() -> None:
     assert (found.low, found.high) == (pytest.approx(0.012201, abs=5e-7), pytest.approx(0.187799, abs=5e-7))
     assert found.effects["d_z"] == pytest.approx(1.414214, abs=5e-7)
     assert found.effects["superiority"] == 0.9
+    assert found.likely == pytest.approx((0.012693, 0.010598, 0.976709), abs=5e-7)
+    assert found.bootstrap is not None
+    assert 0 < found.bootstrap[0] < found.difference < found.bootstrap[1] < 0.2
 
 
 def test_tests_are_scipys() -> None:
@@ -65,6 +69,31 @@ def test_what_is_undefined_is_none() -> None:
     assert same.constant
     assert set(same.tests.values()) == {1.0}
     assert (same.effects["d_z"], same.ties) == (0.0, 5)
+
+
+def test_skewed_differences_are_found() -> None:
+    """One topic that outweighs twenty small losses: the t test and Fisher's are far apart."""
+    first, second = np.zeros(21), np.full(21, 0.01)
+    first[0] = 1.0
+    skewed = compare_scores(first, second, seed=1)
+    t, fisher = skewed.tests["t"], skewed.tests["randomisation"]
+    assert t is not None
+    assert fisher is not None
+    assert skewed.skewed
+    assert abs(t - fisher) > 0.02
+    assert not compare_scores(FIRST[:1], SECOND[:1], seed=1).skewed
+    even = np.random.default_rng(3).normal(size=(2, 40))
+    assert not compare_scores(*even, seed=1).skewed
+
+
+def test_many_topics_are_resampled_less_often() -> None:
+    """What was drawn is told, and it is the p of so many resamples with this seed."""
+    first, second = np.random.default_rng(4).random((2, 1250))
+    found = compare_scores(first, second, seed=5)
+    assert resamples_of(1250) == 8_000
+    assert found.resamples == {**dict.fromkeys(found.tests), "randomisation": 8_000, "bootstrap": 8_000}
+    same = all_pairs(np.array([first, second]), method("randomisation+none"), seed=5, resamples=8_000)
+    assert found.tests["randomisation"] == same.p[0]
 
 
 def test_facts_are_the_object_of_the_command_line() -> None:

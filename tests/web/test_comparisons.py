@@ -7,6 +7,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from leaderboard.db.engine import Database
+from leaderboard.web import comparisons
 from tests import build
 from tests.web.pages import main, parsed
 
@@ -50,7 +51,31 @@ def test_one_topic_is_drawn_side_by_side(client: FlaskClient, ids: tuple[int, in
     for topic in ("1", "3"):
         page = parsed(client.get(address(ids, topic=topic)))
         assert page.find(id="rankings") is not None
+        captions = {each.get_text() for each in page.find_all("caption")}
+        assert f"The two rankings of topic {topic}" in captions
     assert client.get(address(ids, topic="77")).status_code == 404
+
+
+def test_links_keep_what_was_chosen(client: FlaskClient, ids: tuple[int, int]) -> None:
+    """Another topic, measure or order of the runs leaves the persistence as it is, one not offered too."""
+    page = parsed(client.get(address(ids, measure="RR", topic="1", p="0.85")))
+    links = {str(link["href"]) for link in page.find_all("a")}
+    assert any("topic=2" in link and "p=0.85" in link and "measure=RR" in link for link in links)
+    assert any(f"a={ids[1]}&b={ids[0]}" in link and "topic=1" in link for link in links)
+    chosen = page.find("select", id="p")
+    assert chosen is not None
+    assert [each.get_text() for each in chosen.find_all("option", selected=True)] == ["0.85"]
+
+
+def test_so_many_topics_are_not_listed(
+    client: FlaskClient, ids: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Above a number of topics one is typed, not chosen from a list, and drawings have no links."""
+    monkeypatch.setattr(comparisons, "MOST_LINKED", 2)
+    page = parsed(client.get(address(ids)))
+    assert page.find("input", id="chosen") is not None
+    assert page.find("select", id="chosen") is None
+    assert not page.select("figure a")
 
 
 def test_no_page_shows_a_number_that_is_none(database: Database, client: FlaskClient, tmp_path: Path) -> None:

@@ -165,12 +165,12 @@ def test_the_board_can_show_its_reliability(app: Flask, database: Database, tmp_
     assert "tested at 5% over 3 pairs" in text
 
 
-@pytest.mark.usefixtures("slow")
 def test_the_board_says_where_reliability_is_asked_for(
-    app: Flask, database: Database, tmp_path: Path
+    app: Flask, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where it takes a job, a link leads to the page of intervals."""
+    """Where it takes a job that nobody asked for yet, a link leads to the page of intervals."""
     fill(database, tmp_path)
+    monkeypatch.setattr(statistics, "AT_ONCE_S", 0.0)
     assert 'href="/tasks/t/intervals?measure=RR"' in _on_a_board(app, database)
 
 
