@@ -164,3 +164,30 @@ def test_a_collection_with_documents_is_stored(run, tmp_path: Path) -> None:  # 
     added = run("collection", "add", "c", "--documents", path, "--link", "https://example.org/{docno}")
     assert "Collection 'c': 2 documents stored, size 2." in added.output
     assert run("collection", "list").output == "c\t2\t2\thttps://example.org/{docno}\n"
+
+
+def test_the_board_compares_as_its_organisers_chose(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """`task comparison` changes the sentence above the board; what is none is refused, with the choices."""
+    for name, rankings in (("good", GOOD), ("worse", WORSE)):
+        task("run", "add", "t", build.run_file(tmp_path, rankings, name), "--team", f"Lab {name}")
+    task("worker", "--once")
+    assert "(paired t, Holm, 5%)" in task("board", "t").output
+    said = task("task", "comparison", "t", "t+bonferroni").output
+    assert "t compares runs by: paired t, Bonferroni." in said
+    assert "(paired t, Bonferroni, 5%)" in task("board", "t").output
+    refused = task("task", "comparison", "t", "luck")
+    assert (refused.exit_code, "choose one of t+holm" in refused.stderr) == (1, True)
+
+
+def test_a_team_is_known_by_its_primary_run(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """`board --one-per-team` shows the best run of a team until it declares another."""
+    for name, rankings in (("good", GOOD), ("worse", WORSE)):
+        task("run", "add", "t", build.run_file(tmp_path, rankings, name), "--team", "Lab")
+    task("worker", "--once")
+    assert "worse" not in task("board", "t", "--one-per-team").output
+    rows = json.loads(task("board", "t", "--format", "json").output)["rows"]
+    (worse,) = [row["run_id"] for row in rows if row["run"] == "worse"]
+    task("run", "primary", str(worse))
+    shown = task("board", "t", "--one-per-team").output
+    assert "worse" in shown
+    assert "good" not in shown
