@@ -111,10 +111,10 @@ class Evaluator:
         assert held.edition_id is not None, "an evaluation belongs to an edition"
         with self.database.read() as session:
             plan = evaluations.plan(session, held.subject_id, held.edition_id)
-        computed = evaluations.compute(self.database, held.subject_id, plan)
+        scored = evaluations.compute(self.database, held.subject_id, plan)
         with self.database.write() as session:
             jobs.finish(session, held)
-            evaluations.store(session, held.subject_id, held.edition_id, computed)
+            evaluations.store(session, held.subject_id, held.edition_id, scored)
             editions.settle(session, held.edition_id)
             statistics.prepare(session, editions.task_of(session, held.edition_id))
 
@@ -128,14 +128,14 @@ class Evaluator:
         source = StoredFile(self.database, held.subject_id)
         starts = [each.start for each in ahead]
         report, run = prepared_runs.checked(source, rules, limits, *starts)
-        computed = [(each.edition_id, each.computed()) for each in ahead] if run else []
+        scored = [(each.edition_id, each.scored()) for each in ahead] if run else []
         prepared = PreparedUpload(None, name, sha256, size, report, run)
         with self.database.write() as session:
             jobs.finish(session, held)
             done = uploads.decide(session, held.subject_id, prepared, self.settings.job_limit_s)
             if done.run_id is not None:
-                for edition_id, scores in computed:
-                    evaluations.store(session, done.run_id, edition_id, scores)
+                for edition_id, found in scored:
+                    evaluations.store(session, done.run_id, edition_id, found)
 
     def _compare(self, held: Claim) -> None:
         result = statistics.compute(self.database, held.subject_id)

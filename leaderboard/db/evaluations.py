@@ -49,6 +49,20 @@ class EvaluationMean(Base):
     topics: Mapped[int]
 
 
+class Alignment(Base):
+    """One run's judged hits under one revision: all that its scores, curves and bounds are made of."""
+
+    __tablename__ = "alignment"
+
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"), primary_key=True)
+    revision_id: Mapped[int] = mapped_column(
+        ForeignKey("qrels_revision.id", ondelete="CASCADE"), primary_key=True
+    )
+    dialect: Mapped[int] = mapped_column(primary_key=True)
+    body: Mapped[bytes]
+    """As trec.packed_hits writes them."""
+
+
 class Edition(Base):
     """What a board shows, all of it under one revision and one list of measures."""
 

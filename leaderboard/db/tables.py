@@ -2,10 +2,11 @@
 
 from leaderboard.db.accounts import Account, Audit, Entry, Member, TaskRole, Team, Throttle, Token, WebSession
 from leaderboard.db.base import Base
-from leaderboard.db.evaluations import Edition, Evaluation, EvaluationMean
+from leaderboard.db.evaluations import Alignment, Edition, Evaluation, EvaluationMean
 from leaderboard.db.jobs import Job
 from leaderboard.db.qrels import Judgment, Qrels, QrelsRevision
 from leaderboard.db.runs import RankingBlock, RankingIndex, Run, Upload, UploadChunk
+from leaderboard.db.snapshots import Snapshot
 from leaderboard.db.statistics import Statistic
 from leaderboard.db.tasks import Collection, DocumentBlock, Phase, Task, Topic, TopicSet
 
@@ -13,6 +14,7 @@ metadata = Base.metadata
 
 __all__ = [
     "Account",
+    "Alignment",
     "Audit",
     "Collection",
     "DocumentBlock",
@@ -29,6 +31,7 @@ __all__ = [
     "RankingBlock",
     "RankingIndex",
     "Run",
+    "Snapshot",
     "Statistic",
     "Task",
     "TaskRole",

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import select
+from sqlalchemy import select, tuple_
 from sqlalchemy.orm import Session, undefer
 
 from leaderboard import __version__
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import (
+    Alignment,
     Collection,
     Edition,
     Evaluation,
@@ -25,6 +26,7 @@ from leaderboard.errors import NotFound
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged
 from leaderboard.trec.align import Aligner, CompiledJudgments
+from leaderboard.trec.packed_hits import pack_hits
 from leaderboard.trec.packing import unpack_block, unpack_compiled
 
 Scores = npt.NDArray[np.float64]
@@ -40,12 +42,21 @@ class Computed:
     parts: Scores | None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """What came of a run: scores by measure, and its judged hits; None where these are stored already."""
+
+    by_measure: dict[str, Computed]
+    hits: bytes | None
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What has to be computed: the measures a run lacks under an edition's revision."""
+    """What has to be computed: the measures a run lacks under an edition's revision, and its hits."""
 
     dialect: int
     missing: tuple[dict[str, Any], ...]
+    lacks_hits: bool
     packed_judgments: bytes
     collection_size: int | None
 
@@ -57,23 +68,37 @@ def plan(session: Session, run_id: int, edition_id: int) -> Plan:
     if edition is None or run is None:
         raise NotFound(f"Run {run_id} or edition {edition_id} is gone.")
     there = stored(session, run_id, edition)
-    return _plan(session, edition, tuple(each for each in edition.measures if each["key"] not in there))
+    missing = tuple(each for each in edition.measures if each["key"] not in there)
+    return _plan(session, edition, missing, lacks_hits=not _has_hits(session, run_id, edition))
 
 
 def ahead(session: Session, task_id: int) -> list["Ahead"]:
     """What a run that comes now has to be scored for: the task's shown edition and one being built."""
     editions = select(Edition).where(Edition.task_id == task_id, Edition.state.in_(("current", "building")))
-    return [Ahead(each.id, _plan(session, each, tuple(each.measures))) for each in session.scalars(editions)]
+    return [
+        Ahead(each.id, _plan(session, each, tuple(each.measures), lacks_hits=True))
+        for each in session.scalars(editions)
+    ]
 
 
-def _plan(session: Session, edition: Edition, missing: tuple[dict[str, Any], ...]) -> Plan:
+def _has_hits(session: Session, run_id: int, edition: Edition) -> bool:
+    key = run_id, edition.revision_id, edition.dialect
+    wanted = select(Alignment.run_id).where(
+        tuple_(Alignment.run_id, Alignment.revision_id, Alignment.dialect) == key
+    )
+    return session.scalar(wanted) is not None
+
+
+def _plan(
+    session: Session, edition: Edition, missing: tuple[dict[str, Any], ...], *, lacks_hits: bool
+) -> Plan:
     revision = session.get_one(QrelsRevision, edition.revision_id, options=[undefer(QrelsRevision.packed)])
     size = session.scalar(
         select(Collection.size)
         .join(Task, Task.collection_id == Collection.id)
         .where(Task.id == edition.task_id)
     )
-    return Plan(edition.dialect, missing, revision.packed, size)
+    return Plan(edition.dialect, missing, lacks_hits, revision.packed, size)
 
 
 class Ahead:
@@ -90,22 +115,22 @@ class Ahead:
         self._aligner = Aligner(self._compiled, dialect=self._plan.dialect)
         return self._aligner
 
-    def computed(self) -> dict[str, Computed]:
-        """The scores, as `compute` gives them."""
-        return _scores(self._plan, self._aligner.judged())
+    def scored(self) -> Scored:
+        """The scores and hits, as `compute` gives them."""
+        return _scored(self._plan, self._aligner.judged())
 
 
-def compute(database: Database, run_id: int, plan: Plan) -> dict[str, Computed]:
-    """Measure key -> scores in the revision's topic order, for all that is missing.
+def compute(database: Database, run_id: int, plan: Plan) -> Scored:
+    """All that is missing; scores are in the revision's topic order.
 
     The rankings are read block by block from the database, so memory stays flat.
     """
-    if not plan.missing:
-        return {}
+    if not plan.missing and not plan.lacks_hits:
+        return Scored({}, None)
     aligner = Aligner(_compiled(plan), dialect=plan.dialect)
     for body in _blocks(database, run_id):
         aligner.add(unpack_block(body))
-    return _scores(plan, aligner.judged())
+    return _scored(plan, aligner.judged())
 
 
 def _compiled(plan: Plan) -> CompiledJudgments:
@@ -114,19 +139,23 @@ def _compiled(plan: Plan) -> CompiledJudgments:
     return replace(compiled, judgments=judgments)
 
 
-def _scores(plan: Plan, judged: Judged) -> dict[str, Computed]:
+def _scored(plan: Plan, judged: Judged) -> Scored:
     measures = [parse(each["key"]) for each in plan.missing]
-    return {each.key: Computed(each.compute(judged), each.parts(judged)) for each in measures}
+    by_measure = {each.key: Computed(each.compute(judged), each.parts(judged)) for each in measures}
+    return Scored(by_measure, pack_hits(judged) if plan.lacks_hits else None)
 
 
-def store(session: Session, run_id: int, edition_id: int, computed: dict[str, Computed]) -> None:
-    """Add the scores that are not there yet, and the aggregate of each over every topic set."""
+def store(session: Session, run_id: int, edition_id: int, scored: Scored) -> None:
+    """Add the hits and scores that are not there yet, and each score's aggregate over every topic set."""
     edition = session.get_one(Edition, edition_id)
+    if scored.hits is not None and not _has_hits(session, run_id, edition):
+        key = {"run_id": run_id, "revision_id": edition.revision_id, "dialect": edition.dialect}
+        session.add(Alignment(**key, body=scored.hits))
     there = stored(session, run_id, edition)
     for measure in edition.measures:
         key = measure["key"]
         if key not in there:
-            there[key] = _add(session, run_id, edition, measure, computed[key])
+            there[key] = _add(session, run_id, edition, measure, scored.by_measure[key])
     session.flush()
     _add_means(session, edition, list(there.values()))
 

@@ -1,0 +1,92 @@
+"""Runs as the judgments of a revision see them: stored with their scores, read back in one statement."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Collection
+from dataclasses import replace
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Alignment, Qrels, QrelsRevision, RankingBlock, Task
+from leaderboard.db.tables import Collection as CollectionOfDocuments
+from leaderboard.measures.judged import IntArray, Judged
+from leaderboard.services.shown_editions import Source
+from leaderboard.trec.align import Aligner, CompiledJudgments
+from leaderboard.trec.packed_hits import unpack_hits
+from leaderboard.trec.packing import unpack_block, unpack_compiled
+
+KEPT_REVISIONS = 4
+"""Revisions whose judgments stay in memory, ready to be used."""
+
+_kept: OrderedDict[tuple[str, int, str], CompiledJudgments] = OrderedDict()
+_lock = threading.Lock()
+
+
+def compiled_judgments(session: Session, source: Source) -> CompiledJudgments:
+    """The judgments that an edition's scores rest on, with the collection's size where it is known."""
+    bind = session.get_bind()
+    key = str(bind.engine.url), source.revision_id, source.revision_sha256
+    with _lock:
+        if key in _kept:
+            _kept.move_to_end(key)
+            return _kept[key]
+    row = session.execute(
+        select(QrelsRevision.packed, CollectionOfDocuments.size)
+        .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
+        .join(Task, Task.id == Qrels.task_id)
+        .join(CollectionOfDocuments, CollectionOfDocuments.id == Task.collection_id)
+        .where(QrelsRevision.id == source.revision_id)
+    ).one()
+    compiled = unpack_compiled(row.packed)
+    judgments = replace(compiled.judgments, collection_size=row.size)
+    compiled = replace(compiled, judgments=judgments)
+    with _lock:
+        _kept[key] = compiled
+        while len(_kept) > KEPT_REVISIONS:
+            _kept.popitem(last=False)
+    return compiled
+
+
+def docnos(compiled: CompiledJudgments, documents: IntArray) -> list[str]:
+    """The docnos of judged documents, given as indices into judgments.grades."""
+    found = compiled.documents
+    start, length = found.at[documents], found.length[documents]
+    ends = (start + length).tolist()
+    return [found.letters[at:end].decode() for at, end in zip(start.tolist(), ends, strict=True)]
+
+
+def alignment(session: Session, source: Source, run_id: int) -> Judged:
+    """One run as the edition's judgments see it."""
+    return alignments(session, source, [run_id])[run_id]
+
+
+def alignments(session: Session, source: Source, run_ids: Collection[int]) -> dict[int, Judged]:
+    """Run id -> the run as the edition's judgments see it.
+
+    One statement, and one more the first time a revision is met; a run that was scored before hits were
+    stored is aligned anew from its rankings.
+    """
+    compiled = compiled_judgments(session, source)
+    rows = session.execute(
+        select(Alignment.run_id, Alignment.body).where(
+            Alignment.revision_id == source.revision_id,
+            Alignment.dialect == source.dialect,
+            Alignment.run_id.in_(run_ids),
+        )
+    )
+    found = {row.run_id: unpack_hits(row.body, compiled.judgments, source.dialect) for row in rows}
+    for run_id in run_ids:
+        if run_id not in found:
+            found[run_id] = _aligned(session, compiled, source.dialect, run_id)
+    return found
+
+
+def _aligned(session: Session, compiled: CompiledJudgments, dialect: int, run_id: int) -> Judged:
+    aligner = Aligner(compiled, dialect=dialect)
+    bodies = session.scalars(
+        select(RankingBlock.body).where(RankingBlock.run_id == run_id).order_by(RankingBlock.number)
+    )
+    for body in bodies:
+        aligner.add(unpack_block(body))
+    return aligner.judged()
