@@ -19,6 +19,7 @@ def register(app: Flask) -> None:
         thousands=thousands,
         size=size,
         duration=duration,
+        share=share,
         without=without,
         signed=signed,
     )
@@ -71,10 +72,20 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"
 
 
-def without(args: dict[str, str], name: str) -> dict[str, str]:
-    """The arguments of an address less one of them.
+def share(value: float) -> str:
+    """A share of 0 to 1 in percent; what is not quite nothing or all is not rounded to it.
+
+    >>> share(0.25), share(0.001), share(0.0), share(0.999)
+    ('25%', '<1%', '0%', '>99%')
+    """
+    shown = f"{100 * value:.0f}%"
+    return {"0%": "<1%", "100%": ">99%"}.get(shown, shown) if 0 < value < 1 else shown
+
+
+def without(args: dict[str, str], *names: str) -> dict[str, str]:
+    """The arguments of an address less some of them.
 
     >>> without({"measure": "AP", "run": "3"}, "run")
     {'measure': 'AP'}
     """
-    return {key: value for key, value in args.items() if key != name}
+    return {key: value for key, value in args.items() if key not in names}

@@ -57,7 +57,7 @@ def test_words_in_charts_are_whole_and_legible(window: Page, markup: str, width:
     window.set_content(markup)
     window.add_style_tag(content=Path(SHEET).read_text(encoding="utf-8"))
     measured = window.evaluate(MEASURE)
-    assert len(measured) == 10
+    assert len(measured) == 16
     assert {each["id"]: each["outside"] for each in measured if each["outside"]} == {}
     assert min(each["letter"] for each in measured) >= LEAST_LETTER
     assert window.evaluate("document.documentElement.scrollWidth") <= width

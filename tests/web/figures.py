@@ -12,9 +12,11 @@ NAMES = ["bm25", LONG, AWKWARD, "monoT5-3b-rerank", "covidex.t5", "東京-dense"
 
 PAGE = """
 {% from "macros/charts.html" import bars, signed_bars, intervals %}
-{% from "macros/plots.html" import scatter, lines %}
+{% from "macros/plots.html" import scatter, lines, pareto %}
+{% from "macros/strips.html" import strips, strip_cell, range_bars, rank_strip, score_strip %}
 {% from "macros/orders.html" import slopes, rankings %}
 {% from "macros/matrix.html" import matrix_table %}
+{% from "macros/heat.html" import heat_legend, heat_difference_legend %}
 {{ bars(f.bars, "bars", "Scores by topic", "One bar a topic.", ["/t/1", "/t/2"]) }}
 {{ signed_bars(f.signed, "signed", "By topic", "Largest first.", "bm25 higher on 1", "okapi on 1") }}
 {{ intervals(f.few, "few", "From bm25", "Paired.", "difference in AP", "may be the best", reference="bm25") }}
@@ -25,11 +27,19 @@ PAGE = """
 {{ slopes(f.slopes, "slopes", "Ranks", "By two measures.", "AP", "nDCG@10") }}
 {{ slopes(f.crowd, "crowd", "Ranks", "By two measures.", "AP", "nDCG@10") }}
 {{ rankings(f.rankings, "rankings", "Topic 401", "The top ranks.", "bm25", "okapi") }}
+{{ strips(f.strips, "strips", "Difficulty", "By AP.", "AP", "okapi") }}
+{{ range_bars(f.ranges, "ranges", "AP by topic", "Best lead first.", "okapi") }}
+{{ rank_strip(f.ranks, "ranks", "Relevant documents by rank", "In okapi.") }}
+{{ score_strip(f.scores, "scores", "Every run on topic 401", "One dot a run.", "AP") }}
+{{ pareto(f.pareto, "pareto", "AP against latency", "One mark a run.", "milliseconds", "AP") }}
 {{ matrix_table(f.matrix, "All pairs under Holm.") }}
+<p>{{ strip_cell(f.cell) }}</p>
+{{ heat_legend(0.0, 1.0, 1) }}{{ heat_difference_legend(0.35, 2) }}
 """
 NOTHING = """
 {% from "macros/charts.html" import bars, signed_bars, intervals %}
-{% from "macros/plots.html" import scatter, lines %}
+{% from "macros/plots.html" import scatter, lines, pareto %}
+{% from "macros/strips.html" import strips, strip_cell, range_bars, rank_strip, score_strip %}
 {% from "macros/orders.html" import slopes, rankings %}
 {% from "macros/matrix.html" import matrix_table %}
 {{ bars(c.bar_chart([], []), "a", "T", "D", []) }}
@@ -39,6 +49,11 @@ NOTHING = """
 {{ lines(c.line_chart([]), "e", "T", "D", "x", "y") }}
 {{ slopes(c.slope_chart([]), "f", "T", "D", "x", "y") }}
 {{ rankings(c.rankings_chart([], []), "g", "T", "D", "x", "y") }}
+{{ strips(c.strip_chart([]), "h", "T", "D", "axis") }}
+{{ range_bars(c.range_chart([]), "i", "T", "D", "run") }}
+{{ rank_strip(c.rank_strip([]), "j", "T", "D") }}
+{{ score_strip(c.score_strip([]), "k", "T", "D", "axis") }}
+{{ pareto(c.pareto_chart([]), "l", "T", "D", "x", "y") }}
 {{ matrix_table(c.matrix([], []), "None.") }}
 """
 
@@ -77,7 +92,31 @@ def _figures() -> dict[str, object]:
         "crowd": charts.slope_chart(_ranks(129)),
         "rankings": charts.rankings_chart(_ranked(0), _ranked(5)),
         "matrix": _matrix(),
+        "strips": charts.strip_chart([_spread(at) for at in range(30)]),
+        "cell": charts.strip(_spread(3)),
+        "ranges": charts.range_chart(
+            [
+                charts.Range(f"4{at:02}", 0.0, 0.4, 0.9, 0.8 if at == 7 else 0.4, f"/t/{at}")
+                for at in range(50)
+            ]
+            + [charts.Range("450", 0.0, 0.4, 0.9, 0.1)]
+        ),
+        "ranks": charts.rank_strip([(None, 0, 1, 2)[at % 4] for at in range(150)]),
+        "scores": charts.score_strip(
+            [
+                charts.Scored(_name(at), at % 31 / 31, f"/runs/{at}", "highlight" if at == 1 else "plain")
+                for at in range(129)
+            ]
+        ),
+        "pareto": charts.pareto_chart(
+            [charts.Costed(_name(at), 3.0**at, at % 5 / 5, f"/runs/{at}") for at in range(14)]
+        ),
     }
+
+
+def _spread(at: int) -> charts.Spread:
+    low = at / 60
+    return charts.Spread(f"4{at:02}", low, low + 0.1, low + 0.2, low + 0.3, low + 0.4, None, 0.3, f"/t/{at}")
 
 
 def _name(place: int) -> str:

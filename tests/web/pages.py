@@ -45,7 +45,7 @@ def table(response: TestResponse, caption: str) -> list[list[str]]:
     """The cells of the body of the table whose caption starts so."""
     for found in parsed(response).find_all("table"):
         if found.caption and found.caption.get_text(strip=True).startswith(caption):
-            rows = found.find("tbody").find_all("tr")
+            rows = found.select("tbody tr")
             return [
                 [" ".join(cell.get_text(" ").split()) for cell in row.find_all(["th", "td"])] for row in rows
             ]

@@ -19,8 +19,11 @@ MARKS = """
     circle.mark rect.bar rect.band rect.hit rect.grade line.grid line.zero line.span line.open line.join
     line.diagonal path.line path.mark path.lead path.point path.dots text.tick text.axis text.rank text.says
     text.note text.name text.grade tspan.move tspan.narrow tspan.wide
-    g.highlight g.reference g.alone g.up g.down g.relevant g.unjudged
+    line.reach line.median rect.box rect.relevant circle.top circle.dot path.mine path.cells path.tens
+    path.steps path.front path.beaten
+    g.highlight g.reference g.alone g.up g.down g.relevant g.unjudged g.plus g.minus
 """
+FIGURES = 15
 LEAST_FOR_TEXT, LEAST_FOR_MARKS = 4.5, 3.0
 
 
@@ -49,7 +52,7 @@ def _layer(name: str) -> str:
 def test_every_figure_names_and_describes_itself(page: BeautifulSoup) -> None:
     """Title and description are what the drawing is labelled by, and the caption says both."""
     found = page.find_all("figure")
-    assert len(found) == 10
+    assert len(found) == FIGURES
     for figure in found:
         drawing, caption = figure.svg, figure.figcaption
         assert drawing
@@ -83,8 +86,8 @@ def test_links_in_charts_are_named_and_no_tab_stops(page: BeautifulSoup) -> None
 
 def test_every_mark_says_what_it_is_when_pointed_at(page: BeautifulSoup) -> None:
     """Rows, bars, lines and documents carry a title of their own; a name cut short is whole there."""
-    items = page.select("svg .item, svg [class^=series], svg .point")
-    assert len(items) > 300
+    items = page.select("svg .item, svg .series, svg .point, svg rect.relevant, svg.strip")
+    assert len(items) > 500
     assert all(item.find("title") for item in items)
     for cut in page.select("svg .narrow"):
         item = next(tag for tag in cut.parents if tag.find("title", recursive=False))
@@ -97,7 +100,7 @@ def test_a_drawing_is_a_document_of_its_own(drawing: Flask) -> None:
     """Well-formed, with harmless text, so that a figure can leave its page."""
     markup = figures.page(drawing)
     drawings = re.findall(r"<svg class=\"chart\".*?</svg>\s*<figcaption>", markup, re.DOTALL)
-    assert len(drawings) == 10
+    assert len(drawings) == FIGURES
     for each in drawings:
         ElementTree.fromstring(each.removesuffix("<figcaption>").strip())
     assert "<b>" not in markup
@@ -106,8 +109,8 @@ def test_a_drawing_is_a_document_of_its_own(drawing: Flask) -> None:
 def test_charts_show_nothing_without_failing(drawing: Flask) -> None:
     """A task without runs or topics has empty figures, not an error."""
     page = BeautifulSoup(figures.empty_page(drawing), "html.parser")
-    assert len(page.find_all("figure")) == 7
-    assert page.select("svg .item, svg .point, svg .join") == []
+    assert len(page.find_all("figure")) == 12
+    assert page.select("svg .item, svg .point, svg .join, svg rect.relevant") == []
     assert "None" not in page.get_text().replace("None.", "")
 
 
@@ -159,6 +162,28 @@ def test_a_matrix_is_a_table_with_heads(page: BeautifulSoup) -> None:
     assert table.select("td.better a")[0]["title"] == "bm25 is better than monoT5-3b-rerank: p = .01"
 
 
+def test_legends_of_heat_maps_name_every_step(page: BeautifulSoup) -> None:
+    """Ten steps by their lower ends, seven of differences by the end nearer to zero."""
+    scores, differences = page.select("ol.legend")
+    assert [each.get_text(strip=True) for each in scores.select("li")] == [
+        f"{at / 10:.1f}" for at in range(10)
+    ]
+    assert [each["class"][0] for each in differences.select("li")][2:5] == ["down-1", "level", "up-1"]
+    assert [each.get_text(strip=True) for each in differences.select("li")] == [
+        *("≤ −0.25", "≤ −0.15", "≤ −0.05", "±0.05", "≥ +0.05", "≥ +0.15", "≥ +0.25"),
+    ]
+
+
+def test_where_a_run_stands_is_told_by_form_too(page: BeautifulSoup) -> None:
+    """Counts in words with a filled and a hollow dot; the front is dots and the rest crosses."""
+    counts = [each.get_text() for each in page.select("#ranges text.plus, #ranges text.minus")]
+    assert counts == ["● better than the median: 1", "○ worse: 1, level: 49"]
+    front, beaten = (page.select(f"#pareto path.{kind}") for kind in ("front", "beaten"))
+    assert len(front) + len(beaten) == 14
+    assert all("a4.2" in str(mark["d"]) for mark in front)
+    assert not any("a" in str(mark["d"]) for mark in beaten)
+
+
 def _colours(name: str) -> tuple[str, str]:
     found = re.search(rf"{name}: light-dark\((#\w{{6}}), (#\w{{6}})\)", SHEET)
     assert found, name
@@ -192,7 +217,16 @@ def _contrast(one: str, other: str) -> float:
         ("--second", "--worse-back", LEAST_FOR_TEXT),
         ("--good", "--good-back", LEAST_FOR_TEXT),
         ("--link", "--warn-back", LEAST_FOR_TEXT),
-        *((f"series-{at} {{ --series", "--page", LEAST_FOR_MARKS) for at in range(2, 8)),
+        *((f"series-{at} {{ color", "--page", LEAST_FOR_MARKS) for at in range(2, 8)),
+        *(("--ink", f"step-{at} {{ background", LEAST_FOR_TEXT) for at in range(5)),
+        *(("--page", f"step-{at} {{ background", LEAST_FOR_TEXT) for at in range(5, 10)),
+        *(
+            ("--ink", f"{side}-{at} {{ background", LEAST_FOR_TEXT)
+            for side in ("up", "down")
+            for at in (1, 2, 3)
+        ),
+        ("--ink", "--mark", LEAST_FOR_TEXT),
+        *((mark, "--page", LEAST_FOR_MARKS) for mark in ("--good", "--dim", "--second")),
     ],
 )
 def test_colours_stand_out_in_both_schemes(front: str, back: str, least: float) -> None:

@@ -10,7 +10,7 @@ WIDTH, PLOT, LEFT, TOP, RIGHT = 460.0, 250.0, 50.0, 10.0, 12.0
 AXIS = 38.0
 """Room under the plot for ticks and the axis' name."""
 LEGEND_ROW, MOST_IN_A_ROW = 18.0, 2
-LONGEST = 24, 18
+LONGEST = 26, 21
 MOST_CURVES = len(SHAPES)
 MOST_MARKS = 12
 """Marks on a curve; one with more points carries them on some only."""

@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from leaderboard.web.charts.marks import outline
-from leaderboard.web.charts.scales import MINUS, Scale, Tick, rounded
-from leaderboard.web.charts.scatter import BOTTOM, LEFT, LETTER, LINE, RIGHT, SIZE, TOP, Note, Point
-
-NEAR = 9.0
-"""How far apart two marks are at least, so that a name between them is not taken for the other's."""
+from leaderboard.web.charts.notes import Note, beside
+from leaderboard.web.charts.scales import Scale, Tick, fixed, rounded
+from leaderboard.web.charts.scatter import BOTTOM, LEFT, RIGHT, SIZE, TOP, Point
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,9 @@ def means_chart(runs: Sequence[Means], *, named: int = 6, digits: tuple[int, int
         across=across.ticks(5),
         down=down.ticks(5),
         points=points,
-        notes=_notes([run.name for run in runs[:named]], points),
+        notes=beside(
+            [(run.name, point) for run, point in zip(runs[:named], points, strict=False)], points, LEFT, SIZE
+        ),
     )
 
 
@@ -65,40 +65,6 @@ def _domain(values: Sequence[float]) -> tuple[float, float]:
 
 def _point(run: Means, across: Scale, down: Scale, digits: tuple[int, int]) -> Point:
     x, y = across(run.first), down(run.second)
-    values = [
-        f"{value:.{kept}f}".replace("-", MINUS)
-        for value, kept in zip((run.first, run.second), digits, strict=True)
-    ]
+    values = [fixed(value, kept) for value, kept in zip((run.first, run.second), digits, strict=True)]
     label = f"{run.name}: {values[0]} and {values[1]}"
     return Point(x, y, outline("circle", x, y, 3.6), "none", label, run.href)
-
-
-def _notes(names: Sequence[str], points: Sequence[Point]) -> tuple[Note, ...]:
-    """Names beside their marks, on the side with room; one that would cover a mark or a name is left out."""
-    notes: list[Note] = []
-    for name, point in zip(names, points, strict=False):
-        for side, anchor in ((8.0, "start"), (-8.0, "end")):
-            note = Note(point.x + side, point.y + 4, name, anchor)
-            low, high = _extent(note)
-            inside = low >= LEFT and high <= SIZE
-            if inside and not _covers(note, notes, [other for other in points if other is not point]):
-                notes.append(note)
-                break
-    return tuple(notes)
-
-
-def _extent(note: Note) -> tuple[float, float]:
-    """From where to where a note reaches across."""
-    wide = LETTER * len(note.text)
-    return (note.x, note.x + wide) if note.anchor == "start" else (note.x - wide, note.x)
-
-
-def _covers(note: Note, notes: Sequence[Note], points: Sequence[Point]) -> bool:
-    low, high = _extent(note)
-    over_note = any(
-        abs(other.y - note.y) < LINE and _extent(other)[0] <= high and low <= _extent(other)[1]
-        for other in notes
-    )
-    return over_note or any(
-        abs(point.y + 4 - note.y) < NEAR and low - NEAR / 2 <= point.x <= high + NEAR / 2 for point in points
-    )

@@ -74,6 +74,16 @@ def number(value: float, step: float, *, signed: bool = False) -> str:
     return (MINUS if value < 0 else "+" if signed else "") + text
 
 
+def fixed(value: float, digits: int) -> str:
+    """A value with so many decimals and a true minus sign, none before a zero.
+
+    >>> fixed(-0.12345, 4), fixed(0.5, 2), fixed(-0.0001, 2)
+    ('−0.1235', '0.50', '0.00')
+    """
+    text = f"{abs(value):.{digits}f}"
+    return MINUS + text if value < 0 and float(text) else text
+
+
 def signed(value: float, digits: int) -> str:
     """A difference with its sign, also where it is zero.
 

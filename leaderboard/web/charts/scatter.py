@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from leaderboard.web.charts.marks import Shape, outline
+from leaderboard.web.charts.notes import LETTER, LINE, Note, extent
 from leaderboard.web.charts.scales import TIE, Scale, Tick, rounded
 
 SIZE, LEFT, BOTTOM, TOP, RIGHT = 420.0, 50.0, 40.0, 10.0, 10.0
 MOST_POINTS = 600
 """More points than this are drawn as a cloud: none can be pointed at any more."""
 GRAIN = 2
-LETTER, LINE = 9.0, 13.0
-"""At most the width of a letter and the height of a line of a label."""
 SHAPE_OF: dict[str, Shape] = {"first": "circle", "second": "triangle", "none": "plus"}
 
 
@@ -35,16 +34,6 @@ class Point:
     kind: str
     label: str
     href: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A name written beside its mark."""
-
-    x: float
-    y: float
-    text: str
-    anchor: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +124,5 @@ def _notes(pairs: Sequence[Pair], points: Sequence[Point], named: int) -> tuple[
 
 def _apart(one: Note, other: Note) -> bool:
     return (
-        abs(one.y - other.y) >= LINE
-        or _extent(one)[1] < _extent(other)[0]
-        or _extent(other)[1] < _extent(one)[0]
+        abs(one.y - other.y) >= LINE or extent(one)[1] < extent(other)[0] or extent(other)[1] < extent(one)[0]
     )
-
-
-def _extent(note: Note) -> tuple[float, float]:
-    """From where to where a note reaches across."""
-    wide = LETTER * len(note.text)
-    return (note.x, note.x + wide) if note.anchor == "start" else (note.x - wide, note.x)

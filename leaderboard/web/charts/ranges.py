@@ -1,0 +1,156 @@
+"""One run's score on each topic between the field's lowest and highest."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from leaderboard.web.charts.scales import TIE, Scale, Tick, fixed, rounded, shorten
+
+TOP, PLOT, BOTTOM = 30.0, 190.0, 6.0
+LETTER, ASIDE = 6.8, 6.0
+"""Pixels that a letter of an upright name takes, and those between axis and name."""
+LEFT, RIGHT = 10.5, 99.0
+WIDEST = 7.0
+"""The widest step from topic to topic, in percent."""
+TICK = 0.64
+"""The share of a step that a median's tick takes."""
+MOST_COLUMNS = 400
+"""More topics than this are drawn as means of neighbours."""
+MOST_NAMED = 75
+LONGEST_NAME = 8
+
+KINDS = {1: "plus", 0: "none", -1: "minus"}
+WORDS = {1: "better than", 0: "level with", -1: "worse than"}
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A topic: the field's lowest, median and highest score, and the run's."""
+
+    name: str
+    low: float
+    median: float
+    high: float
+    value: float
+    href: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RangeColumn:
+    """A topic's column: x, left and right in percent of the drawing's width, the rest in pixels down.
+
+    kind says whether the run is better than the median ("plus"), worse ("minus") or level ("none").
+    """
+
+    x: float
+    left: float
+    right: float
+    low: float
+    median: float
+    high: float
+    y: float
+    kind: str
+    name: str
+    label: str
+    href: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RangeChart:
+    """Columns over a common axis; foot is where the topics' names start, None where there is no room."""
+
+    height: float
+    left: float
+    step: float
+    top: float
+    bottom: float
+    foot: float | None
+    ticks: tuple[Tick, ...]
+    columns: tuple[RangeColumn, ...]
+    better: int
+    worse: int
+    level: int
+    merged: int
+
+
+def range_chart(
+    ranges: Sequence[Range], *, direction: Literal["higher", "lower"] = "higher", digits: int = 4
+) -> RangeChart:
+    """One column a topic, in the order given; more than 400 as means of as many neighbours as it takes.
+
+    better, worse and level count the topics against their medians, but for rounding; merged is how many
+    topics a column stands for. Raises ValueError where a value is not finite.
+
+    >>> chart = range_chart([Range("401", 0.0, 0.2, 1.0, 0.5)], digits=2)
+    >>> [(column.low, column.median, column.high, column.y, column.kind) for column in chart.columns]
+    [(220.0, 182.0, 30.0, 125.0, 'plus')]
+    >>> chart.columns[0].label
+    '401: 0.50, better than the median 0.20 (all 0.00 to 1.00)'
+    """
+    if not all(math.isfinite(each) for one in ranges for each in (one.low, one.median, one.high, one.value)):
+        raise ValueError("a chart of ranges needs finite values")
+    merged = max(1, -(-len(ranges) // MOST_COLUMNS))
+    shown = [_merged(ranges[start : start + merged]) for start in range(0, len(ranges), merged)]
+    ends = [end for each in shown for end in (each.low, each.high, each.value)]
+    low, high = rounded(min([0.0, *ends]), max(ends, default=1.0), 5)
+    scale = Scale(low, high, TOP + PLOT, TOP)
+    sign = 1 if direction == "higher" else -1
+    verdicts = [_verdict(each, sign) for each in ranges]
+    step = min((RIGHT - LEFT) / max(1, len(shown)), WIDEST)
+    named = 0 < len(shown) <= MOST_NAMED and merged == 1
+    longest = min(LONGEST_NAME, max((len(each.name) for each in shown), default=0)) if named else 0
+    return RangeChart(
+        height=TOP + PLOT + ASIDE + math.ceil(LETTER * longest) + BOTTOM,
+        left=LEFT,
+        step=step,
+        top=TOP,
+        bottom=TOP + PLOT,
+        foot=TOP + PLOT + ASIDE if named else None,
+        ticks=scale.ticks(5),
+        columns=tuple(
+            _column(each, LEFT + step * place, step, scale, _verdict(each, sign), digits)
+            for place, each in enumerate(shown)
+        ),
+        better=verdicts.count(1),
+        worse=verdicts.count(-1),
+        level=verdicts.count(0),
+        merged=merged,
+    )
+
+
+def _merged(group: Sequence[Range]) -> Range:
+    """One range for neighbours: the means of theirs."""
+    if len(group) == 1:
+        return group[0]
+    count = len(group)
+    return Range(
+        name=f"means of {group[0].name} to {group[-1].name}",
+        low=sum(each.low for each in group) / count,
+        median=sum(each.median for each in group) / count,
+        high=sum(each.high for each in group) / count,
+        value=sum(each.value for each in group) / count,
+    )
+
+
+def _verdict(each: Range, sign: int) -> int:
+    lead = sign * (each.value - each.median)
+    return 1 if lead >= TIE else -1 if lead <= -TIE else 0
+
+
+def _column(each: Range, start: float, step: float, scale: Scale, verdict: int, digits: int) -> RangeColumn:
+    middle, half = start + step / 2, step * TICK / 2
+    value, median, low, high = (fixed(end, digits) for end in (each.value, each.median, each.low, each.high))
+    return RangeColumn(
+        x=round(middle, 2),
+        left=round(middle - half, 2),
+        right=round(middle + half, 2),
+        low=scale(each.low),
+        median=scale(each.median),
+        high=scale(each.high),
+        y=scale(each.value),
+        kind=KINDS[verdict],
+        name=shorten(each.name, LONGEST_NAME),
+        label=f"{each.name}: {value}, {WORDS[verdict]} the median {median} (all {low} to {high})",
+        href=each.href,
+    )
