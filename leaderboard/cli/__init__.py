@@ -16,6 +16,7 @@ COMMANDS = {
     "qrels": ("leaderboard.cli.qrels:qrels", "Judgments of a task."),
     "run": ("leaderboard.cli.runs:run", "Runs of a task."),
     "board": ("leaderboard.cli.boards:board", "Print a task's board."),
+    "snapshot": ("leaderboard.cli.snapshots:snapshot", "Freeze a task's board, or list what was frozen."),
     "evaluate": ("leaderboard.cli.evaluate:evaluate", "Score run files without a site."),
     "compare": ("leaderboard.cli.compare:compare", "Compare run files without a site."),
     "check": ("leaderboard.cli.check:check", "Check a run file as the upload does."),

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from leaderboard.cli.site import data_option, opened
-from leaderboard.services import boards
+from leaderboard.services import board_files, boards
 from leaderboard.services.boards import Board
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.standings import Place
@@ -32,11 +32,11 @@ def board(slug: str, measure: str | None, form: str, one_per_team: bool, data: P
 
 
 def _json(shown: Board) -> str:
-    return json.dumps(boards.as_json(shown), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(board_files.as_json(shown), indent=2, ensure_ascii=False) + "\n"
 
 
 def _csv(shown: Board) -> str:
-    header, rows = boards.table(shown)
+    header, rows = board_files.table(shown)
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([header, *rows])
     return text.getvalue()

@@ -1,12 +1,11 @@
 """A comparison of runs as a LaTeX table: means, the best in bold, marks for what is significant."""
 
-import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from leaderboard.services.latex import booktabs, escaped
 from leaderboard.stats.baseline import AgainstBaseline
 from leaderboard.stats.letters import MOST_RUNS, letters
 from leaderboard.stats.methods import BOTH_IN_ONE, PairTable
@@ -15,25 +14,6 @@ from leaderboard.stats.table_order import in_order
 
 ALPHA = 0.05
 BETTER, WORSE = r"$^{\dagger}$", r"$^{\ddagger}$"
-
-_ESCAPES = {
-    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    "'": r"\textquotesingle{}",
-    "`": r"\textasciigrave{}",
-    "[": r"{[}",
-    "]": r"{]}",
-    "*": r"{*}",
-}
-"""What LaTeX would read as a command, join with its neighbour, or take for an argument."""
-_UNSEEN = "?"
-"""Stands for what no font can show."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -75,9 +55,6 @@ def latex_table(
     judgments says in words what the scores rest on, such as `qrels revision 3, as trec_eval 10 computes
     them`. Where columns have a baseline, all have the same one. With up to 15 runs and no baseline, runs
     that share a letter cannot be told apart; with more, daggers mark those worse than the best.
-
-    >>> escaped("A_1 & 50%")
-    'A\\\\_1 \\\\& 50\\\\%'
     """
     marks = [_marks(column, alpha) for column in columns]
     rows = [
@@ -85,36 +62,8 @@ def latex_table(
         for place, run in enumerate(runs)
     ]
     heads = ["Run", *(_head(column) for column in columns)]
-    lines = [
-        r"% Needs \usepackage{booktabs}.",
-        r"\begin{table}",
-        r"  \centering",
-        rf"  \caption{{{_caption(runs, columns, topics, judgments, alpha)}}}",
-        rf"  \begin{{tabular}}{{l{'l' * len(columns)}}}",
-        r"    \toprule",
-        f"    {' & '.join(heads)} \\\\",
-        r"    \midrule",
-        *(f"    {' & '.join(row)} \\\\" for row in rows),
-        r"    \bottomrule",
-        r"  \end{tabular}",
-        r"\end{table}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def escaped(text: str) -> str:
-    """The text as LaTeX that prints it letter by letter; what cannot be printed becomes a question mark.
-
-    >>> print(escaped("A_1 & 50%"))
-    A\\_1 \\& 50\\%
-    """
-    letters = (_ESCAPES.get(letter, letter) if _is_seen(letter) else _UNSEEN for letter in text)
-    # Two of these in a row would be joined into one other character.
-    return re.sub(r"([-,])(?=\1)", r"\1{}", "".join(letters))
-
-
-def _is_seen(letter: str) -> bool:
-    return letter == " " or unicodedata.category(letter)[0] not in "CZ"
+    caption = _caption(runs, columns, topics, judgments, alpha)
+    return booktabs(heads, rows, "l" * len(heads), caption)
 
 
 def _head(column: MeasureOfRuns) -> str:

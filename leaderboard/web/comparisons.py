@@ -7,7 +7,7 @@ from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid, NotFound, Problem
-from leaderboard.services import comparisons
+from leaderboard.services import comparisons, printed_tables
 from leaderboard.services.comparisons import PairPage
 from leaderboard.services.paired_rankings import RECALLS, PairedDocument
 from leaderboard.stats.methods import TESTS
@@ -97,6 +97,16 @@ def compare_csv(slug: str) -> ResponseReturnValue:
     return tables.as_csv(comparisons.table(page), f"{page.first.name}-{page.second.name}")
 
 
+@blueprint.get("/tasks/<slug>/compare.tex")
+@rule(PUBLIC)
+def compare_tex(slug: str) -> ResponseReturnValue:
+    """Two runs by topic, or the means of several with marks for what is significant, as LaTeX."""
+    if _several() or not _chosen():
+        return many_comparisons.show_latex(slug)
+    page = _pair(slug)
+    return tables.as_printed(printed_tables.of_pair(page), f"{page.first.name}-{page.second.name}")
+
+
 def _several() -> bool:
     return len(request.args.getlist("run")) > 1
 
@@ -175,7 +185,7 @@ def _side_by_side(page: PairPage) -> RankingsChart | None:
 
 
 def _ranked(page: PairPage, document: PairedDocument) -> Ranked:
-    link = url_for("runs.document", slug=page.slug, docno=document.docno)
+    link = url_for("rankings.document", slug=page.slug, docno=document.docno)
     return Ranked(document.docno, document.grade, link, document.elsewhere)
 
 

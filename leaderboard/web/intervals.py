@@ -5,7 +5,7 @@ from typing import Any
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.services import intervals
+from leaderboard.services import intervals, printed_tables
 from leaderboard.services.intervals import IntervalsPage
 from leaderboard.web import tables
 from leaderboard.web.charts import Interval, IntervalChart, interval_chart
@@ -45,6 +45,13 @@ def show_json(slug: str) -> ResponseReturnValue:
 def show_csv(slug: str) -> ResponseReturnValue:
     """The intervals as CSV."""
     return tables.as_csv(intervals.table(_page(slug)), f"{slug}-intervals")
+
+
+@blueprint.get("/tasks/<slug>/intervals.tex")
+@rule(PUBLIC)
+def show_tex(slug: str) -> ResponseReturnValue:
+    """The intervals as LaTeX."""
+    return tables.as_printed(printed_tables.of_intervals(_page(slug)), f"{slug}-intervals")
 
 
 @blueprint.post("/tasks/<slug>/intervals")

@@ -18,7 +18,7 @@ from leaderboard.web import tables
 from leaderboard.web.charts import Interval, IntervalChart, interval_chart
 from leaderboard.web.charts.intervals import Kind
 from leaderboard.web.charts.matrix import Matrix, matrix
-from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
+from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer, wake, writing
 
 blueprint = Blueprint("many_comparisons", __name__)
@@ -63,8 +63,6 @@ def show_csv(slug: str) -> ResponseReturnValue:
     return tables.as_csv(comparison_files.table(_found(slug)), f"{slug}-comparison")
 
 
-@blueprint.get("/tasks/<slug>/compare.tex")
-@rule(PUBLIC)
 def show_latex(slug: str) -> ResponseReturnValue:
     """The runs by one measure or several as a LaTeX table."""
     measures = request.args.getlist("measure")

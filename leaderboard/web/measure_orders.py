@@ -5,7 +5,7 @@ from typing import Any
 from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.services import measure_orders
+from leaderboard.services import measure_orders, printed_tables
 from leaderboard.services.measure_agreement import COEFFICIENTS
 from leaderboard.services.measure_orders import FORMS, Choice, OrdersPage
 from leaderboard.web import tables
@@ -53,6 +53,13 @@ def show_json(slug: str) -> ResponseReturnValue:
 def show_csv(slug: str) -> ResponseReturnValue:
     """All coefficients as CSV."""
     return tables.as_csv(measure_orders.table(_page(slug)), f"{slug}-measures")
+
+
+@blueprint.get("/tasks/<slug>/measures.tex")
+@rule(PUBLIC)
+def show_tex(slug: str) -> ResponseReturnValue:
+    """All coefficients as LaTeX."""
+    return tables.as_printed(printed_tables.of_orders(_page(slug)), f"{slug}-measures")
 
 
 def _page(slug: str) -> OrdersPage:

@@ -4,7 +4,7 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup, escape
 
-from leaderboard.services import catalogue
+from leaderboard.services import catalogue, printed_tables
 from leaderboard.services.catalogue import Section
 from leaderboard.web import tables
 from leaderboard.web.rules import PUBLIC, rule
@@ -34,6 +34,13 @@ def index_json() -> ResponseReturnValue:
 def index_csv() -> ResponseReturnValue:
     """The measures as CSV."""
     return tables.as_csv(catalogue.table(_sections()), "measures")
+
+
+@blueprint.get("/measures.tex")
+@rule(PUBLIC)
+def index_tex() -> ResponseReturnValue:
+    """The measures as LaTeX."""
+    return tables.as_printed(printed_tables.of_measures(_sections()), "measures")
 
 
 @blueprint.get("/measures/<name>")

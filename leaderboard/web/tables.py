@@ -1,13 +1,17 @@
-"""The one way to give a table as JSON or CSV, and to let a browser keep a page it has."""
+"""The one way to give a table as JSON, CSV or LaTeX, and to let a browser keep a page it has."""
 
 import csv
 import hashlib
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flask import Response, request
+
+from leaderboard.services.latex import latex_table
+from leaderboard.services.printed_tables import Printed
+from leaderboard.web import figures
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """A text cell that starts like this would be run by a spreadsheet."""
@@ -29,13 +33,46 @@ def as_csv(table: tuple[Sequence[str], Sequence[Sequence[Any]]], name: str) -> R
     return _as_file(text.getvalue(), "text/csv", f"{name}.csv")
 
 
+def as_latex_table(
+    table: tuple[Sequence[str], Sequence[Sequence[Any]]],
+    name: str,
+    *,
+    caption: str,
+    digits: Mapping[str, int] | None = None,
+) -> Response:
+    """Header and rows as a LaTeX table that is labelled by its name, offered as a file of that name."""
+    header, rows = table
+    return as_latex(latex_table(header, rows, caption=caption, label=f"tab:{name}", digits=digits), name)
+
+
 def as_latex(text: str, name: str) -> Response:
     """A LaTeX table, offered as a file of that name."""
     return _as_file(text, "application/x-tex", f"{name}.tex")
 
 
+def as_stored(body: bytes, mimetype: str) -> Response:
+    """Bytes as they are stored, to be checked against a digest."""
+    return _kept(Response(body, mimetype=mimetype))
+
+
+def as_printed(printed: Printed, name: str) -> Response:
+    """A table as it is printed, as LaTeX, offered as a file of that name."""
+    return as_latex_table(
+        (printed.header, printed.rows), name, caption=printed.caption, digits=printed.digits
+    )
+
+
+def as_bibtex(text: str, name: str) -> Response:
+    """BibTeX entries, offered as a file of that name."""
+    return _as_file(text, "application/x-bibtex", f"{name}.bib")
+
+
 def page(html: str) -> Response:
-    """A page the browser may keep as long as its content is the same."""
+    """A page the browser may keep while its content is the same; or the figure of it that is asked for."""
+    wanted = request.args.get(figures.PARAMETER)
+    if wanted is not None:
+        name = "-".join([*request.path.strip("/").split("/"), wanted])
+        return _as_file(figures.drawing(html, wanted), "image/svg+xml", f"{name}.svg")
     return _kept(Response(html, mimetype="text/html"))
 
 

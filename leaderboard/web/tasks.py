@@ -3,7 +3,7 @@
 from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
-from leaderboard.services import landing
+from leaderboard.services import landing, printed_tables
 from leaderboard.web import tables
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
@@ -31,6 +31,13 @@ def index_json() -> ResponseReturnValue:
 def index_csv() -> ResponseReturnValue:
     """All tasks as CSV."""
     return tables.as_csv(landing.table(landing.landing(reading(), viewer())), "tasks")
+
+
+@blueprint.get("/tasks.tex")
+@rule(PUBLIC)
+def index_tex() -> ResponseReturnValue:
+    """All tasks as LaTeX."""
+    return tables.as_printed(printed_tables.of_tasks(landing.landing(reading(), viewer())), "tasks")
 
 
 @blueprint.get("/tasks/<slug>/about")

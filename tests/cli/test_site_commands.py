@@ -191,3 +191,18 @@ def test_a_team_is_known_by_its_primary_run(task, tmp_path: Path) -> None:  # ty
     shown = task("board", "t", "--one-per-team").output
     assert "worse" in shown
     assert "good" not in shown
+
+
+def test_a_board_is_frozen_once_and_listed(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """The same board has the same address; a task without judgments ends in a sentence."""
+    assert task("snapshot", "t", "--list").output == ""
+    task("run", "add", "t", build.run_file(tmp_path, GOOD), "--team", "Lab")
+    task("worker", "--once")
+    first = task("snapshot", "t")
+    address, digest = first.output.splitlines()
+    assert (address, first.exit_code) == (f"/snapshots/{digest.split()[1][:16]}", 0)
+    assert task("snapshot", "t").output == first.output
+    assert task("snapshot", "t", "--list").output.startswith(f"{address}\tedition 1\t")
+    task("task", "create", "bare", "--name", "Bare", "--topics", build.topics_file(tmp_path))
+    refused = task("snapshot", "bare")
+    assert (refused.exit_code, "no judgments yet" in refused.output) == (1, True)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.services.comparison_latex import BETTER, WORSE, MeasureOfRuns, escaped, latex_table
+from leaderboard.services.comparison_latex import BETTER, WORSE, MeasureOfRuns, latex_table
+from leaderboard.services.latex import escaped
 from leaderboard.stats.baseline import against_baseline
 from leaderboard.stats.methods import all_pairs, method
 

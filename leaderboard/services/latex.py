@@ -1,0 +1,129 @@
+"""Tables as LaTeX: what is printed letter by letter, and rows as a booktabs table."""
+
+import math
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+DIGITS = 4
+"""Decimals of a number whose column says nothing else."""
+ABSENT = "--"
+
+_ESCAPES = {
+    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "'": r"\textquotesingle{}",
+    "`": r"\textasciigrave{}",
+    "[": r"{[}",
+    "]": r"{]}",
+    "*": r"{*}",
+}
+"""What LaTeX would read as a command, join with its neighbour, or take for an argument."""
+_UNSEEN = "?"
+"""Stands for what no font can show."""
+
+
+def escaped(text: str) -> str:
+    """The text as LaTeX that prints it letter by letter; what cannot be printed becomes a question mark.
+
+    >>> print(escaped("A_1 & 50%"))
+    A\\_1 \\& 50\\%
+    """
+    letters = (_ESCAPES.get(letter, letter) if _is_seen(letter) else _UNSEEN for letter in text)
+    # Two of these in a row would be joined into one other character.
+    return re.sub(r"([-,])(?=\1)", r"\1{}", "".join(letters))
+
+
+def booktabs(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], columns: str, caption: str, label: str = ""
+) -> str:
+    """A table of what is LaTeX already: heads, rows, column letters such as `lrr`, caption and label."""
+    lines = [
+        r"% Needs \usepackage{booktabs}.",
+        r"\begin{table}",
+        r"  \centering",
+        rf"  \caption{{{caption}}}",
+        *([rf"  \label{{{label}}}"] if label else []),
+        rf"  \begin{{tabular}}{{{columns}}}",
+        r"    \toprule",
+        f"    {' & '.join(heads)} \\\\",
+        r"    \midrule",
+        *(f"    {' & '.join(row)} \\\\" for row in rows),
+        r"    \bottomrule",
+        r"  \end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def latex_table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    caption: str,
+    label: str = "",
+    digits: Mapping[str, int] | None = None,
+) -> str:
+    """Plain values as a booktabs table, with every letter of heads, cells and caption as it is.
+
+    digits maps a column's head to the decimals of its numbers, four where it says nothing; whole numbers
+    have none. Columns of numbers are set right. None, and what is no finite number, is a dash. A label
+    keeps letters, digits and `:-.` only, which is all that \\ref takes.
+
+    >>> print(latex_table(["run", "AP"], [["a_1", 0.25], ["b", None]], caption="Two runs."))
+    % Needs \\usepackage{booktabs}.
+    \\begin{table}
+      \\centering
+      \\caption{Two runs.}
+      \\begin{tabular}{lr}
+        \\toprule
+        run & AP \\\\
+        \\midrule
+        a\\_1 & 0.2500 \\\\
+        b & -- \\\\
+        \\bottomrule
+      \\end{tabular}
+    \\end{table}
+    <BLANKLINE>
+    """
+    places = digits or {}
+    decimals = [places.get(head, DIGITS) for head in header]
+    cells = [[_cell(value, at) for value, at in zip(row, decimals, strict=True)] for row in rows]
+    columns = "".join("r" if _is_number([row[at] for row in rows]) else "l" for at in range(len(header)))
+    return booktabs(
+        [escaped(head) for head in header],
+        cells,
+        columns,
+        escaped(caption),
+        re.sub(r"[^A-Za-z0-9:.-]+", "-", label),
+    )
+
+
+def _is_seen(letter: str) -> bool:
+    return letter == " " or unicodedata.category(letter)[0] not in "CZ"
+
+
+def _is_number(values: Sequence[Any]) -> bool:
+    present = [value for value in values if value is not None]
+    return bool(present) and all(
+        isinstance(value, int | float) and not isinstance(value, bool) for value in present
+    )
+
+
+def _cell(value: Any, decimals: int) -> str:
+    if value is None or value == "" or (isinstance(value, float) and not math.isfinite(value)):
+        return ABSENT
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        shown = f"{value}" if isinstance(value, int) else f"{value:.{decimals}f}"
+        return f"$-${shown[1:]}" if shown.startswith("-") else shown
+    # A row that starts with a star or a bracket would be taken for an argument of the one before.
+    return escaped(str(value))

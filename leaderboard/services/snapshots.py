@@ -1,0 +1,262 @@
+"""Boards frozen as the public sees them: a canonical text whose digest is its address, never changed."""
+
+import hashlib
+import json
+import zlib
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import literal, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import lock_row, now
+from leaderboard.db.tables import Edition, Evaluation, Snapshot, Task
+from leaderboard.errors import Conflict, NotFound
+from leaderboard.services import audit, boards, policy, throttles
+from leaderboard.services.board_rows import Row, place_facts
+from leaderboard.services.boards import Board
+from leaderboard.services.policy import ANONYMOUS, Sight, Viewer
+from leaderboard.services.standings import ALPHA, Standing
+from leaderboard.services.statistics import Waiting
+
+FORMAT = 1
+ADDRESS = 16
+"""Hexadecimal digits of the digest that address a snapshot."""
+AN_HOUR, MOST_AN_HOUR = timedelta(hours=1), 20
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """A board as canonical JSON: sorted keys, no spaces, shortest exact doubles, UTF-8, a line end."""
+
+    task_id: int
+    edition_id: int
+    body: bytes
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the body."""
+        return hashlib.sha256(self.body).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A snapshot in a list."""
+
+    address: str
+    sha256: str
+    edition: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A stored snapshot as its reader may see it: its record, its body and what that says."""
+
+    sha256: str
+    created_at: datetime
+    body: bytes
+    facts: dict[str, Any]
+
+    @property
+    def address(self) -> str:
+        """The part of the digest that is in its address."""
+        return self.sha256[:ADDRESS]
+
+
+def freeze(session: Session, viewer: Viewer, slug: str) -> Frozen:
+    """The task's board as the public sees it now, whole and ranked by its primary measure.
+
+    Raises NotFound for an unknown task, SignInNeeded for a visitor, Conflict where there is nothing the
+    public may see that could be frozen: a draft, a sealed task, a task without judgments, a comparison of
+    runs that is still to be computed.
+    """
+    task, _ = policy.visible_task(session, viewer, slug)
+    if not viewer.is_operator:
+        policy.require_account(viewer)
+    if task.published_at is None:
+        raise Conflict(f"{task.name} is a draft that nobody else sees; publish it before freezing its board.")
+    shown = boards.board(session, ANONYMOUS, slug)
+    if not shown.sight.means:
+        raise Conflict(
+            f"{task.name} is sealed: the public sees no score until it closes, so there is nothing to freeze."
+        )
+    if shown.basis is None:
+        raise Conflict(f"{task.name} has no judgments yet, so its board has no scores to freeze.")
+    if isinstance(shown.standing, Waiting):
+        raise Conflict("The runs are still to be compared: ask for it on the board, and freeze it then.")
+    edition_id = session.scalars(
+        select(Edition.id).where(Edition.task_id == task.id, Edition.number == shown.basis.edition)
+    ).one()
+    return Frozen(task.id, edition_id, body_of(session, shown))
+
+
+def keep(session: Session, viewer: Viewer, frozen: Frozen) -> str:
+    """Store a frozen board, once however often it is asked for; its address.
+
+    Raises SignInNeeded for a visitor, OverQuota for more than twenty tries of an account in an hour.
+    """
+    if not viewer.is_operator:
+        account_id = policy.require_account(viewer)
+        throttles.spend(session, f"snapshot account:{account_id}", MOST_AN_HOUR, AN_HOUR)
+    lock_row(session, Task, frozen.task_id)
+    sha256 = frozen.sha256
+    if session.scalar(select(Snapshot.id).where(Snapshot.sha256 == sha256)) is None:
+        session.add(
+            Snapshot(
+                task_id=frozen.task_id,
+                edition_id=frozen.edition_id,
+                sha256=sha256,
+                body=zlib.compress(frozen.body, 9),
+                created_at=now(session),
+                created_by=viewer.account_id,
+            )
+        )
+        audit.record(session, viewer, "snapshot.keep", f"task:{frozen.task_id}", sha256=sha256)
+    return sha256[:ADDRESS]
+
+
+def listed(session: Session, task: Task, seen: Sight) -> tuple[Listed, ...]:
+    """The task's snapshots that a viewer with this sight may see, newest first; one statement."""
+    if not seen.means:
+        return ()
+    # Whoever sees everything need not have the bodies looked at.
+    body = literal(None) if seen.details else Snapshot.body
+    rows = session.execute(
+        select(Snapshot.sha256, Snapshot.created_at, Edition.number, body.label("body"))
+        .join(Edition, Edition.id == Snapshot.edition_id)
+        .where(Snapshot.task_id == task.id)
+        .order_by(Snapshot.id.desc())
+    )
+    return tuple(
+        Listed(row.sha256[:ADDRESS], row.sha256, row.number, row.created_at)
+        for row in rows
+        if row.body is None or _within(json.loads(zlib.decompress(row.body)), seen)
+    )
+
+
+def opened(session: Session, viewer: Viewer, address: str) -> Opened:
+    """The snapshot of an address, or of a whole digest.
+
+    Raises NotFound where there is none, and where it says more of its task than the viewer may see now.
+    """
+    found = None
+    if len(address) >= ADDRESS and set(address) <= set("0123456789abcdef"):
+        found = session.execute(
+            select(Snapshot.sha256, Snapshot.body, Snapshot.created_at, Task.slug)
+            .join(Task, Task.id == Snapshot.task_id)
+            .where(Snapshot.sha256 >= address, Snapshot.sha256 < f"{address}g")
+            .order_by(Snapshot.id)
+        ).first()
+    if found is not None:
+        body = zlib.decompress(found.body)
+        facts = json.loads(body)
+        if _is_shown(session, viewer, found.slug, facts):
+            return Opened(found.sha256, found.created_at, body, facts)
+    raise NotFound(f"There is no snapshot {address[:64]!r}.")
+
+
+def body_of(session: Session, shown: Board) -> bytes:
+    """A board as canonical JSON, without what the moment of asking changes, such as places in a queue."""
+    text = json.dumps(
+        _facts(session, shown), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+    return f"{text}\n".encode()
+
+
+def _is_shown(session: Session, viewer: Viewer, slug: str, facts: dict[str, Any]) -> bool:
+    try:
+        return _within(facts, policy.visible_task(session, viewer, slug)[1])
+    except NotFound:
+        return False
+
+
+def _within(facts: dict[str, Any], seen: Sight) -> bool:
+    """Whether a body says no more than may be seen: a task that was open may have become blind since."""
+    return seen.means and (seen.details or not facts["details"])
+
+
+def _facts(session: Session, shown: Board) -> dict[str, Any]:
+    basis = shown.basis
+    assert basis is not None, "a board that is frozen has an edition"
+    return {
+        "format": FORMAT,
+        "task": shown.slug,
+        "name": shown.task,
+        "visibility": shown.visibility,
+        "details": shown.sight.details,
+        "decimals": shown.sight.decimals,
+        "edition": basis.edition,
+        "revision": basis.revision,
+        "revision_note": basis.revision_note if shown.sight.details else "",
+        "revision_sha256": basis.revision_sha256 or None,
+        "origin": basis.origin,
+        "origin_name": basis.origin_name,
+        "dialect": basis.dialect,
+        "topics": basis.topics,
+        "topic_ids": list(shown.source.topics) if shown.source else None,
+        "measures": [
+            {
+                "key": each.key,
+                "title": each.title,
+                "direction": each.direction,
+                "digits": each.digits,
+                "version": each.version,
+                "aggregate": each.aggregate,
+            }
+            for each in shown.measures
+        ],
+        "sorted_by": shown.sorted_by,
+        "ranked_by": shown.ranked_by,
+        "comparison": _comparison(shown),
+        "sentences": list(shown.sentences),
+        "evaluators": _evaluators(session, shown),
+        "rows": [_row(shown, row) for row in shown.rows],
+    }
+
+
+def _comparison(shown: Board) -> dict[str, Any] | None:
+    standing = shown.standing
+    if not isinstance(standing, Standing):
+        return None
+    method = standing.method
+    return {
+        "method": method.key,
+        "title": method.title,
+        "version": method.version,
+        "alpha": ALPHA,
+        "resamples": standing.table.resamples,
+        "pairs": standing.pairs,
+        "told_apart": standing.told_apart,
+    }
+
+
+def _row(shown: Board, row: Row) -> dict[str, Any]:
+    return {
+        "rank": row.rank,
+        "run": row.run,
+        "run_id": row.run_id,
+        "team": row.team,
+        "kind": row.kind,
+        "scores": row.scores,
+        "scored": row.state == "done",
+        "ranking_sha256": row.ranking_sha256 if shown.sight.details else None,
+        **place_facts(shown.places.get(row.run_id)),
+    }
+
+
+def _evaluators(session: Session, shown: Board) -> list[str]:
+    """The versions of this program that computed the scores."""
+    assert shown.basis is not None, "a board that is frozen has an edition"
+    versions = session.scalars(
+        select(Evaluation.evaluator)
+        .where(
+            Evaluation.revision_id == shown.basis.revision_id,
+            Evaluation.dialect == shown.basis.dialect,
+            Evaluation.measure.in_([each.key for each in shown.measures]),
+            Evaluation.run_id.in_([row.run_id for row in shown.rows]),
+        )
+        .distinct()
+    )
+    return sorted(versions)
