@@ -1,7 +1,9 @@
-"""`leaderboard run`: runs added in bulk from the command line."""
+"""`leaderboard run`: runs added in bulk from the command line, and what is said of them."""
 
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -9,11 +11,34 @@ from leaderboard.cli import Failure
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.db.engine import Database
 from leaderboard.errors import LeaderboardError
-from leaderboard.services import admission, prepared_runs, primary_runs, teams, uploads
+from leaderboard.services import (
+    admission,
+    fact_fields,
+    prepared_runs,
+    primary_runs,
+    run_descriptions,
+    teams,
+    uploads,
+)
 from leaderboard.services.admission import KINDS, Wishes
+from leaderboard.services.fact_fields import FIELDS, FactValue
 from leaderboard.services.policy import OPERATOR
 from leaderboard.settings import Settings
 from leaderboard.trec.lines import Limits
+
+
+def fact_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """An option for each thing that may be said of a run, such as --latency "12.5 ms"."""
+    for each in reversed(FIELDS):
+        said = f"{each.title}. {each.hint}"
+        kind = click.Choice(["", *each.choices]) if each.choices else None
+        shown = f"[{'|'.join(each.choices)}]" if each.choices else None
+        command = click.option(each.option, each.key, type=kind, metavar=shown, help=said)(command)
+    return command
+
+
+def _given(facts: Mapping[str, str | None]) -> dict[str, str]:
+    return {key: text for key, text in facts.items() if text is not None}
 
 
 @click.group()
@@ -27,9 +52,22 @@ def run() -> None:
 @click.option("--team", required=True, help="Team the runs belong to; made where there is none.")
 @click.option("--kind", type=click.Choice(KINDS), default="official", show_default=True)
 @click.option("--name-from", type=click.Choice(["file", "tag"]), default="file", show_default=True)
+@fact_options
 @data_option
-def add(slug: str, files: tuple[Path, ...], team: str, kind: str, name_from: str, data: Path | None) -> None:
-    """Add run files; one that is rejected does not stop the others, and the exit code is 1 at the end."""
+def add(
+    slug: str,
+    files: tuple[Path, ...],
+    team: str,
+    kind: str,
+    name_from: str,
+    data: Path | None,
+    **facts: str | None,
+) -> None:
+    """Add run files; one that is rejected does not stop the others, and the exit code is 1 at the end.
+
+    What the options say of type, code, latency and so on is said of each of the files.
+    """
+    said = fact_fields.read(_given(facts))
     messages: list[str] = []
     failed = 0
     with opened(data) as (database, settings):
@@ -37,7 +75,9 @@ def add(slug: str, files: tuple[Path, ...], team: str, kind: str, name_from: str
             team_id = teams.ensure(session, OPERATOR, team)
         with click.progressbar(files, label="Adding runs", file=sys.stderr, hidden=len(files) == 1) as shown:
             for file in shown:
-                fine, message = _add_one(database, settings, slug, team_id, file, kind, name_from == "tag")
+                fine, message = _add_one(
+                    database, settings, slug, team_id, file, kind, name_from == "tag", said
+                )
                 messages.append(message)
                 failed += not fine
     for message in messages:
@@ -55,8 +95,28 @@ def primary(run_id: int, data: Path | None) -> None:
         primary_runs.declare(session, OPERATOR, run_id)
 
 
+@run.command()
+@click.argument("run_id", type=int)
+@fact_options
+@data_option
+def describe(run_id: int, data: Path | None, **facts: str | None) -> None:
+    """Correct what is said about a run; an empty value takes it back. The rankings never change."""
+    with opened(data) as (database, _), database.write() as session:
+        changed = run_descriptions.describe(session, OPERATOR, run_id, _given(facts))
+    click.echo(
+        f"Run {run_id}: {', '.join(changed)} changed." if changed else f"Run {run_id}: nothing changed."
+    )
+
+
 def _add_one(
-    database: Database, settings: Settings, slug: str, team_id: int, file: Path, kind: str, by_tag: bool
+    database: Database,
+    settings: Settings,
+    slug: str,
+    team_id: int,
+    file: Path,
+    kind: str,
+    by_tag: bool,
+    facts: Mapping[str, FactValue],
 ) -> tuple[bool, str]:
     """Whether the file was accepted, and what to print about it."""
     try:
@@ -67,8 +127,9 @@ def _add_one(
         if by_tag and prepared.run is not None:
             name = prepared.run.tag
         with database.write() as session:
+            wishes = Wishes(name, kind, facts=facts)
             done = uploads.submit(
-                session, OPERATOR, slug, team_id, prepared, Wishes(name, kind), limit_s=settings.job_limit_s
+                session, OPERATOR, slug, team_id, prepared, wishes, limit_s=settings.job_limit_s
             )
     except LeaderboardError as error:
         return False, f"rejected  {file}: {Failure(error).message}"

@@ -29,7 +29,7 @@ class Upload(Base):
     idempotency_key: Mapped[str | None] = mapped_column(unique=True)
     state: Mapped[str]
     wishes: Mapped[dict[str, Any]]
-    """What the sender asked for: name of the run, kind, description."""
+    """What the sender asked for: name of the run, kind, description, facts."""
     report: Mapped[dict[str, Any] | None]
     """trec.check's report as JSON, once the file was checked."""
     created_at: Mapped[datetime]
@@ -66,7 +66,7 @@ class Run(Base):
     kind: Mapped[str] = mapped_column(default="official")
     description: Mapped[str] = mapped_column(default="")
     details: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    """ir_metadata from the file's header."""
+    """ir_metadata from the file's header and, under "form", what its team said of it in a form."""
     topics: Mapped[int]
     entries: Mapped[int]
     deepest: Mapped[int]

@@ -1,5 +1,6 @@
 """Who may send what now: deadline, team, limits, and the rules a file is checked against."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -11,6 +12,7 @@ from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Phase, Run, Task, Team, Topic, Upload
 from leaderboard.errors import Closed, Invalid, NotFound, OverQuota
 from leaderboard.services import collections, policy, qrels
+from leaderboard.services.fact_fields import FactValue
 from leaderboard.services.policy import Viewer
 from leaderboard.trec.check import Rules
 from leaderboard.trec.documents import DocnoFilter
@@ -26,6 +28,8 @@ class Wishes:
     name: str
     kind: str = "official"
     description: str = ""
+    facts: Mapping[str, FactValue] = field(default_factory=dict, hash=False)
+    """What the form said about how the run was made, by key, in the units facts are kept in."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """A run file on its way in: rules, check without a session, then one transaction that stores or rejects."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -23,7 +23,16 @@ from leaderboard.db.tables import (
     UploadChunk,
 )
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
-from leaderboard.services import admission, audit, editions, jobs, policy, prepared_runs, statistics
+from leaderboard.services import (
+    admission,
+    audit,
+    editions,
+    jobs,
+    policy,
+    prepared_runs,
+    run_facts,
+    statistics,
+)
 from leaderboard.services.admission import Wishes
 from leaderboard.services.jobs import RunState
 from leaderboard.services.policy import Viewer
@@ -224,7 +233,7 @@ def _new_upload(
         bytes=stored.size,
         idempotency_key=key,
         state="received",
-        wishes={"name": wishes.name, "kind": wishes.kind, "description": wishes.description},
+        wishes=asdict(wishes),
         created_at=now(session),
     )
     session.add(upload)
@@ -290,7 +299,7 @@ def _add_run(
         tag=packed.tag,
         kind=wishes.kind,
         description=wishes.description,
-        details=packed.details,
+        details=run_facts.stored(packed.details, wishes.facts),
         topics=packed.topics,
         entries=packed.entries,
         deepest=packed.deepest,

@@ -12,11 +12,15 @@ from typing import Any
 MAX_LINES = 2000
 """Comment lines looked at; a header has about a hundred."""
 MAX_DEPTH = 20
+MAX_CHARACTERS = 60_000
+LONGEST_LINE = 4000
+"""What is kept of a header and of each of its lines: whoever lists runs by their metadata reads it all."""
 
 _START, _END = "ir_metadata.start", "ir_metadata.end"
-_KEY = re.compile(r"""("[^"]*"|'[^']*'|[^\s:#"'\[{-][^:#]*?)\s*:(?:\s+(.*))?$""")
+_KEY = re.compile(r"""("[^"]*"|'[^']*'|[^\s:#"'\[{-][^:#]*)\s*:(?:\s+(.*))?$""")
 _QUOTED = re.compile(r"""("[^"]*"|'[^']*')\s*(?:#.*)?$""")
 _COMMENT = re.compile(r"(?:^|\s)#.*$")
+_CREDENTIALS = re.compile(r"(?<=://)[^\s/@]{1,1000}@")
 _NEVER_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 Line = tuple[int, str]
@@ -26,23 +30,40 @@ Line = tuple[int, str]
 def parse(comments: Sequence[str]) -> dict[str, Any]:
     """The header in a run's comment lines as nested dicts, lists and strings; {} where there is none.
 
-    A header that cannot be read is kept whole under the key "text".
+    A header that cannot be read is kept whole under the key "text". Name and password in an address, such as
+    the token that a tracker copies from a repository's remote, are left out: a header is shown to others.
 
     >>> parse(["# ir_metadata.start", "# tag: bm25", "# actor:", "#   team: one", "# ir_metadata.end"])
     {'tag': 'bm25', 'actor': {'team': 'one'}}
     """
-    text = [_NEVER_TEXT.sub("", comment.lstrip("#").rstrip()) for comment in comments]
+    text = [_shown(comment) for comment in comments[:MAX_LINES]]
     marks = [line.strip() for line in text]
     if _START not in marks:
         return {}
     start = marks.index(_START) + 1
     end = marks.index(_END, start) if _END in marks[start:] else len(marks)
-    body = text[start:end]
+    body = _first(text[start:end])
     lines = [(len(line) - len(line.lstrip()), line.strip()) for line in body if _says_something(line)]
     if not lines:
         return {}
     value, rest = _block(lines, 0)
     return value if isinstance(value, dict) and not rest else {"text": "\n".join(body)}
+
+
+def _shown(comment: str) -> str:
+    line = _NEVER_TEXT.sub("", comment.lstrip("#").rstrip())[:LONGEST_LINE]
+    return _CREDENTIALS.sub("", line)
+
+
+def _first(lines: Sequence[str]) -> list[str]:
+    """The lines that fit into what is kept of a header."""
+    found, size = [], 0
+    for line in lines:
+        size += len(line)
+        if size > MAX_CHARACTERS:
+            break
+        found.append(line)
+    return found
 
 
 def _says_something(line: str) -> bool:
@@ -63,7 +84,7 @@ def _block(lines: Sequence[Line], depth: int) -> tuple[Any, Sequence[Line]]:
 def _mapping(lines: Sequence[Line], depth: int) -> tuple[dict[str, Any], Sequence[Line]]:
     indent, found = lines[0][0], dict[str, Any]()
     while lines and lines[0][0] == indent and (match := _KEY.match(lines[0][1])):
-        key, value = _unquoted(match[1]), (match[2] or "").strip()
+        key, value = _unquoted(match[1].rstrip()), (match[2] or "").strip()
         lines = lines[1:]
         if value[:1] in ("|", ">"):
             found[key], lines = _joined(lines, indent + 1)

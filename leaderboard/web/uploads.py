@@ -7,7 +7,14 @@ from flask import Blueprint, jsonify, redirect, render_template, request, url_fo
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid, LeaderboardError
-from leaderboard.services import admission, prepared_runs, primary_runs, uploads
+from leaderboard.services import (
+    admission,
+    fact_fields,
+    prepared_runs,
+    primary_runs,
+    run_descriptions,
+    uploads,
+)
 from leaderboard.services.admission import Wishes
 from leaderboard.services.upload_form import upload_form
 from leaderboard.services.uploads import Submission, UploadPage
@@ -15,28 +22,32 @@ from leaderboard.trec.lines import Limits
 from leaderboard.web.errors import problem_facts, status_of, wants_json
 from leaderboard.web.files import Received, number, received
 from leaderboard.web.rules import SIGNED_IN, Body, rule
+from leaderboard.web.run_facts import facts_given
 from leaderboard.web.session import finish_reading, reading, settings, viewer, wake, writing
 
 blueprint = Blueprint("uploads", __name__)
 
-DESCRIPTION_CHARACTERS = 10_000
 KEY_CHARACTERS = 100
 
 
 @blueprint.get("/tasks/<slug>/submit")
 @rule(SIGNED_IN)
 def form(slug: str) -> ResponseReturnValue:
-    """The form that takes a run, with the task's rules."""
+    """The form that takes a run, with the task's rules; ?as=RUN says again what was said of an own run."""
     return _form_page(slug)
 
 
 def _form_page(slug: str, error: LeaderboardError | None = None) -> str:
     page = upload_form(reading(), viewer(), slug)
+    like = next((each for each in page.earlier if str(each.run_id) == request.args.get("as")), None)
+    sent = request.form if request.method == "POST" or like is None else like.said
     return render_template(
         "uploads/form.html",
         page=page,
         error=error,
-        sent=request.form,
+        like=like,
+        sent=sent,
+        says_more=any(sent.get(each.key) for each in page.fields),
         key=secrets.token_urlsafe(16),
         largest=settings().upload_bytes,
     )
@@ -71,10 +82,9 @@ def _submit(slug: str) -> Submission:
     wishes = Wishes(
         request.form.get("name", "").strip() or prepared_runs.suggested_name(file.name),
         request.form.get("kind", "official"),
-        request.form.get("description", "").strip(),
+        run_descriptions.require_short(request.form.get("description", "")),
+        fact_fields.read(facts_given()),
     )
-    if len(wishes.description) > DESCRIPTION_CHARACTERS:
-        raise Invalid(f"The description may have at most {DESCRIPTION_CHARACTERS:,} characters.")
     key = _key()
     if file.path.stat().st_size > settings().inline_bytes:
         return _receive(slug, team_id, file, wishes, key)

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,6 +60,38 @@ def test_comments_without_a_header_are_no_metadata() -> None:
 def test_unreadable_header_is_kept_as_text() -> None:
     """A header that is not understood is kept whole."""
     assert parse(["# ir_metadata.start", "# just prose", "# ir_metadata.end"]) == {"text": " just prose"}
+
+
+def test_names_and_passwords_in_addresses_are_left_out() -> None:
+    """A tracker copies a repository's remote with its token; the header keeps the address alone."""
+    header = [
+        "# ir_metadata.start",
+        "# repository: https://user:token@example.org/code.git",
+        "# mail: a@example.org",
+        "# other: https://example.org/@someone",
+        "# ir_metadata.end",
+    ]
+    assert parse(header) == {
+        "repository": "https://example.org/code.git",
+        "mail": "a@example.org",
+        "other": "https://example.org/@someone",
+    }
+
+
+def test_an_endless_header_is_cut() -> None:
+    """Lines are cut at 4,000 characters, the header at 60,000; the key of a cut line stays."""
+    found = parse(["# ir_metadata.start", *(f"# key {number}: {'x' * 10_000}" for number in range(100))])
+    assert list(found) == [f"key {number}" for number in range(15)]
+    assert {len(value) for value in found.values()} <= set(range(3980, 4000))
+
+
+@pytest.mark.parametrize(
+    "line", ["# x" + " " * 10_000, '# "' + "a" * 10_000, "# a" + ": " * 5000, "# - " + "- " * 5000]
+)
+def test_a_line_made_to_be_slow_is_read(line: str) -> None:
+    """Blanks, quotes, colons and dashes without end are read in one pass each."""
+    found = parse(["# ir_metadata.start", *[line] * 2000])
+    assert len(json.dumps(found)) < 200_000
 
 
 lines = st.lists(
