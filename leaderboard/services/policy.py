@@ -138,6 +138,30 @@ def visible_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Tas
     raise NotFound(f"There is no run {run_id}.", run=run_id)
 
 
+def may_have_file(session: Session, viewer: Viewer, run: Run, task: Task, seen: Sight) -> bool:
+    """Whether the viewer may have a run's file as it was sent: its team and the organisers always.
+
+    Others where everything of the task is shown to them: the file holds no ranking that its pages do not.
+    But a file may say more than its rankings, in comments and names: not while its team goes by a
+    pseudonym, and not once the run is withdrawn.
+    """
+    if owns(viewer, run.team_id) or seen.organises:
+        return True
+    if not seen.details or run.withdrawn_at is not None:
+        return False
+    return not is_masked(session, viewer, run, task)
+
+
+def is_masked(session: Session, viewer: Viewer, run: Run, task: Task) -> bool:
+    """Whether the viewer knows the run's team by a pseudonym only."""
+    if owns(viewer, run.team_id) or organises(viewer, task.id):
+        return False
+    entry = session.execute(
+        select(Entry.pseudonym, Entry.reveal_at).where(Entry.task_id == task.id, Entry.team_id == run.team_id)
+    ).one()
+    return bool(entry.pseudonym) and (entry.reveal_at is None or entry.reveal_at > now(session))
+
+
 def owns(viewer: Viewer, team_id: int) -> bool:
     """Whether the viewer is in the team."""
     return team_id in viewer.team_ids
@@ -179,20 +203,32 @@ def require_member(viewer: Viewer, team: Team) -> None:
     raise Forbidden(f"You are not in team {team.name}; ask a member for the invitation link.")
 
 
-def team_names(session: Session, viewer: Viewer, task: Task) -> dict[int, str]:
-    """Team id -> the name this viewer may read: a pseudonym until its reveal date."""
+@dataclass(frozen=True, slots=True)
+class ShownTeam:
+    """A team as a viewer knows it: masked where that is by a pseudonym only."""
+
+    name: str
+    masked: bool
+
+
+def shown_teams(session: Session, viewer: Viewer, task: Task) -> dict[int, ShownTeam]:
+    """Team id -> the team as this viewer knows it: by a pseudonym until its reveal date."""
     rows = session.execute(
         select(Team.id, Team.name, Entry.pseudonym, Entry.reveal_at)
         .join(Entry, Entry.team_id == Team.id)
         .where(Entry.task_id == task.id)
     ).all()
     at = now(session) if any(row.pseudonym for row in rows) else None
-    return {
-        row.id: row.name
-        if not row.pseudonym
-        or (row.reveal_at is not None and at is not None and row.reveal_at <= at)
-        or owns(viewer, row.id)
-        or organises(viewer, task.id)
-        else row.pseudonym
-        for row in rows
-    }
+
+    def shown(team_id: int, name: str, pseudonym: str | None, reveal_at: datetime | None) -> ShownTeam:
+        revealed = reveal_at is not None and at is not None and reveal_at <= at
+        if not pseudonym or revealed or owns(viewer, team_id) or organises(viewer, task.id):
+            return ShownTeam(name, False)
+        return ShownTeam(pseudonym, True)
+
+    return {row.id: shown(*row) for row in rows}
+
+
+def team_names(session: Session, viewer: Viewer, task: Task) -> dict[int, str]:
+    """Team id -> the name this viewer may read."""
+    return {team_id: team.name for team_id, team in shown_teams(session, viewer, task).items()}

@@ -1,106 +1,79 @@
-"""A run's page, its rankings and the documents in them."""
+"""A run's page, also as JSON, CSV and LaTeX."""
 
-from flask import Blueprint, render_template, request, url_for
+from flask import Blueprint, render_template, request
 from flask.typing import ResponseReturnValue
 
-from leaderboard.errors import NotFound
-from leaderboard.services import rankings, runs
-from leaderboard.services.rankings import DocumentPage
+from leaderboard.services import run_tables, runs
+from leaderboard.services.run_profiles import Asked
+from leaderboard.services.run_topics import ORDERS
 from leaderboard.services.runs import RunPage
-from leaderboard.web import tables
-from leaderboard.web.charts import BarChart, bar_chart
+from leaderboard.web import run_charts, tables
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("runs", __name__)
 
-ROWS_AT_FIRST = 200
+STATE = ("measure", "sort")
 
 
 @blueprint.get("/runs/<int:run_id>")
 @rule(PUBLIC)
 def show(run_id: int) -> ResponseReturnValue:
-    """The run: state, scores, topics, where the numbers come from."""
-    page = runs.run_page(reading(), viewer(), run_id)
-    chart, links = _chart(page)
-    return tables.page(render_template("runs/show.html", page=page, chart=chart, links=links))
+    """The run: state, scores among the others, topics, curves, ties, where the numbers come from."""
+    page = _page(run_id)
+    html = render_template(
+        "runs/show.html",
+        page=page,
+        args=_state(),
+        strips=run_charts.strips(page),
+        chart=run_charts.by_topic(page),
+        figures=run_charts.curves(page),
+    )
+    return tables.page(html)
 
 
 @blueprint.get("/runs/<int:run_id>.json")
 @rule(PUBLIC)
 def show_json(run_id: int) -> ResponseReturnValue:
-    """The run with its per-topic scores as JSON."""
-    return tables.as_json(runs.as_json(runs.run_page(reading(), viewer(), run_id)))
+    """The run with all its numbers as JSON."""
+    return tables.as_json(run_tables.as_json(_page(run_id)))
 
 
 @blueprint.get("/runs/<int:run_id>.csv")
 @rule(PUBLIC)
 def show_csv(run_id: int) -> ResponseReturnValue:
-    """The run's per-topic scores as CSV."""
-    page = runs.run_page(reading(), viewer(), run_id)
-    return tables.as_csv(runs.table(page), page.name)
+    """One of the run's tables as CSV: its scores by topic, unless ?table= names another."""
+    page, name = _page(run_id), _table()
+    return tables.as_csv(run_tables.table(page, name), _file_name(page, name))
 
 
-@blueprint.get("/runs/<int:run_id>/topics/<topic_id>")
+@blueprint.get("/runs/<int:run_id>.tex")
 @rule(PUBLIC)
-def ranking(run_id: int, topic_id: str) -> ResponseReturnValue:
-    """What the run ranked for one topic, with grades."""
-    limit = None if "all" in request.args else ROWS_AT_FIRST
-    page = rankings.ranking_page(reading(), viewer(), run_id, topic_id, limit)
-    return tables.page(render_template("runs/ranking.html", page=page))
+def show_tex(run_id: int) -> ResponseReturnValue:
+    """The same table as LaTeX."""
+    page, name = _page(run_id), _table()
+    return tables.as_latex_table(
+        run_tables.table(page, name),
+        _file_name(page, name),
+        caption=run_tables.caption(page, name),
+        digits=run_tables.digits(page),
+    )
 
 
-@blueprint.get("/runs/<int:run_id>/topics/<topic_id>.json")
-@rule(PUBLIC)
-def ranking_json(run_id: int, topic_id: str) -> ResponseReturnValue:
-    """The ranking as JSON."""
-    return tables.as_json(rankings.as_json(rankings.ranking_page(reading(), viewer(), run_id, topic_id)))
+def _page(run_id: int) -> RunPage:
+    order = next((each for each in ORDERS if each == request.args.get("sort")), ORDERS[0])
+    asked = Asked(request.args.get("measure"), order, "all" in request.args, "ties" in request.args)
+    return runs.run_page(reading(), viewer(), run_id, asked)
 
 
-@blueprint.get("/runs/<int:run_id>/topics/<topic_id>.csv")
-@rule(PUBLIC)
-def ranking_csv(run_id: int, topic_id: str) -> ResponseReturnValue:
-    """The ranking as CSV."""
-    page = rankings.ranking_page(reading(), viewer(), run_id, topic_id)
-    return tables.as_csv(rankings.table(page), f"{page.run}-{topic_id}")
+def _table() -> str:
+    return request.args.get("table", next(iter(run_tables.TABLES)))
 
 
-@blueprint.get("/tasks/<slug>/documents")
-@rule(PUBLIC)
-def document(slug: str) -> ResponseReturnValue:
-    """One document of the task's collection, by ?docno=."""
-    return tables.page(render_template("runs/document.html", page=_document(slug)))
+def _file_name(page: RunPage, table: str) -> str:
+    return page.name if table == next(iter(run_tables.TABLES)) else f"{page.name}-{table}"
 
 
-@blueprint.get("/tasks/<slug>/documents.json")
-@rule(PUBLIC)
-def document_json(slug: str) -> ResponseReturnValue:
-    """The document as JSON."""
-    return tables.as_json(rankings.document_json(_document(slug)))
-
-
-@blueprint.get("/tasks/<slug>/documents.csv")
-@rule(PUBLIC)
-def document_csv(slug: str) -> ResponseReturnValue:
-    """The document's judgments as CSV."""
-    page = _document(slug)
-    return tables.as_csv(rankings.document_table(page), f"{slug}-{page.docno}")
-
-
-def _document(slug: str) -> DocumentPage:
-    docno = request.args.get("docno", "")
-    if not docno:
-        raise NotFound("Say which document: ?docno= is missing.")
-    return rankings.document_page(reading(), viewer(), slug, docno)
-
-
-def _chart(page: RunPage) -> tuple[BarChart | None, list[str]]:
-    """Bars of the primary measure by topic, best first, and where each leads."""
-    if not page.topics or page.primary_place is None:
-        return None, []
-    place = page.primary_place
-    ordered = sorted(page.topics, key=lambda topic: (-topic.scores[place], topic.topic_id))
-    links = [url_for("runs.ranking", run_id=page.id, topic_id=topic.topic_id) for topic in ordered]
-    values = [topic.scores[place] for topic in ordered]
-    labels = [f"{topic.topic_id}: {topic.scores[place]:.4f}" for topic in ordered]
-    return bar_chart(values, labels), links
+def _state() -> dict[str, str]:
+    """The parts of the address that choose how topics are shown, to be kept in their links."""
+    return {key: request.args[key] for key in STATE if key in request.args}

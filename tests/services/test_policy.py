@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Entry, Phase, Task, TaskRole
 from leaderboard.errors import Forbidden, NotFound, SignInNeeded, UnknownMeasure
-from leaderboard.services import boards, policy, rankings, runs, topics, uploads
+from leaderboard.services import board_files, boards, policy, rankings, run_tables, runs, topic_pages, uploads
 from leaderboard.services.boards import Board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from tests import build
@@ -126,10 +126,10 @@ def test_how_much_is_judged_is_held_back_even_when_asked_for(database: Database,
     """No Judged@k in a blind board's columns, scores, JSON or CSV, and it cannot be sorted by."""
     _task(database, tmp_path, "blind", 3)
     shown = _board(database)
-    found, (header, _) = boards.as_json(shown), boards.table(shown)
+    found, (header, _) = board_files.as_json(shown), board_files.table(shown)
     assert (found["measures"], list(found["rows"][0]["scores"])) == (["RR", "NumRelRet"],) * 2
     assert header[:7] == ["rank", "run", "team", "kind", "RR", "NumRelRet", "state"]
-    assert "Judged@10" in boards.table(_board(database, OPERATOR))[0]
+    assert "Judged@10" in board_files.table(_board(database, OPERATOR))[0]
     with pytest.raises(
         UnknownMeasure, match="Judged@10 is not on this board; its measures are RR, NumRelRet"
     ):
@@ -142,7 +142,7 @@ def test_a_blind_runs_json_and_csv_hold_no_topic(database: Database, tmp_path: P
     for viewer in (ANONYMOUS, _member(database, "Team 0")):
         with database.read() as session:
             page = runs.run_page(session, viewer, run_id)
-        found, (_, rows) = runs.as_json(page), runs.table(page)
+        found, (_, rows) = run_tables.as_json(page), run_tables.table(page, "topics")
         assert found["scores"] == {"RR": 0.333, "NumRelRet": 5.0}
         assert (found["per_topic"], found["topics"]) == ({}, 5)
         assert rows == [["all", 0.333, 5.0]]
@@ -164,10 +164,8 @@ def test_the_close_opens_a_blind_task(database: Database, tmp_path: Path) -> Non
         assert len(runs.run_page(session, ANONYMOUS, run_id).topics) == 10
         ranking = rankings.ranking_page(session, ANONYMOUS, run_id, "1")
         assert [row.grade for row in ranking.rows[:3]] == [0, None, 1]
-        assert [each.docno for each in topics.topic_page(session, ANONYMOUS, "t", "1").judged] == [
-            "rel",
-            "d00",
-        ]
+        topic = topic_pages.topic_page(session, ANONYMOUS, "t", "1")
+        assert [each.docno for each in topic.documents.rows] == ["rel", "d00"]
 
 
 @pytest.mark.parametrize("visibility", ["blind", "sealed"])
@@ -198,7 +196,7 @@ def test_a_sealed_run_exists_for_its_team_only(database: Database, tmp_path: Pat
             for read in (runs.run_page, policy.visible_run):
                 with pytest.raises(NotFound, match=f"^There is no run {run_id}\\.$"):
                     read(session, viewer, run_id)
-        found = runs.as_json(runs.run_page(session, member, own))
+        found = run_tables.as_json(runs.run_page(session, member, own))
     assert (found["state"], found["scores"], found["per_topic"], found["revision"]) == ("valid", {}, {}, None)
 
 
@@ -214,7 +212,7 @@ def test_the_states_of_a_sealed_run_are_one_word(database: Database, tmp_path: P
             build.drain(database)
         with database.read() as session:
             states.append(
-                (runs.run_page(session, member, run_id).state, boards.as_json(_board(database, member)))
+                (runs.run_page(session, member, run_id).state, board_files.as_json(_board(database, member)))
             )
     assert states[0] == states[1] == states[2]
     assert states[0][0].state == "valid"
@@ -248,7 +246,7 @@ def test_a_pseudonym_stands_until_its_reveal_date(
             names = {
                 boards.board(session, viewer, "t").rows[0].team,
                 runs.run_page(session, viewer, run_id).team,
-                topics.topic_page(session, viewer, "t", "1").scores[0].team,
+                topic_pages.topic_page(session, viewer, "t", "1").scores[0].team,
                 rankings.ranking_page(session, viewer, run_id, "1").team,
             }
         assert names == {name}

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
+from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database
+from leaderboard.db.tables import Run
 from leaderboard.services import jobs, uploads
 from leaderboard.services.admission import Wishes
 from leaderboard.services.policy import OPERATOR
@@ -33,7 +35,7 @@ def test_a_ranking_says_what_the_run_got_on_its_topic(client: FlaskClient, run_i
     path = f"/runs/{run_id}/topics/1"
     figures = parsed(client.get(path)).find("ul", attrs={"aria-label": "Scores on this topic"})
     assert figures is not None
-    assert [" ".join(each.get_text(" ").split()) for each in figures.find_all("li")] == [
+    assert [" ".join(each.get_text(" ").split()) for each in figures.find_all("li")][:2] == [
         "RR 0.5000",
         "P@5 0.2000",
     ]
@@ -63,20 +65,6 @@ def test_a_withdrawn_run_keeps_its_page_without_scores(
     assert (found["state"], found["scores"], found["per_topic"]) == ("withdrawn", {}, {})
     assert client.get(f"/runs/{run_id}/topics/1.json").get_json()["scores"] == {}
     assert client.get("/tasks/t/topics/1.json").get_json()["rows"] == []
-
-
-def test_a_judged_document_is_also_json_and_csv(
-    database: Database, client: FlaskClient, tmp_path: Path
-) -> None:
-    """Its judgments in the shown revision by topic, and its text where it is stored."""
-    corpus = tmp_path / "corpus.jsonl"
-    corpus.write_text('{"_id": "a", "title": "About a", "text": "words"}\n')
-    build.task(database, tmp_path, documents=corpus)
-    found = client.get("/tasks/t/documents.json?docno=a").get_json()
-    assert (found["title"], found["text"], found["judgments"]) == ("About a", "words", {"1": 2, "2": 0})
-    rows = list(csv.reader(io.StringIO(client.get("/tasks/t/documents.csv?docno=a").get_data(as_text=True))))
-    assert rows == [["topic", "title", "grade"], ["1", "title of 1", "2"], ["2", "title of 2", "0"]]
-    assert client.get("/tasks/t/documents.json").status_code == 404
 
 
 @pytest.fixture
@@ -122,9 +110,13 @@ def test_a_runs_topics_are_the_same_in_every_form(client: FlaskClient, among_oth
         ["topic", "RR", "NumRet"],
         *(["1", "0.5", "3.0"], ["2", "0.0", "0.0"], ["3", "1.0", "1.0"], ["all", "0.5", "4.0"]),
     ]
-    bars = parsed(page).select("svg a")
-    assert [str(bar["href"]).rsplit("/", 1)[1] for bar in bars] == ["3", "1", "2"]
-    assert [bar.get_text(strip=True) for bar in bars] == ["3: 1.0000", "1: 0.5000", "2: 0.0000"]
+    assert table(page, "RR of mine by topic") == [
+        ["1", "title of 1", "0.5000", "±0.0000", "0.5000", "1.0000", "best", "0.5000", "2"],
+        ["2", "title of 2", "0.0000", "±0.0000", "0.0000", "1.0000", "best", "0.0000", "2"],
+        ["3", "title of 3", "1.0000", "±0.0000", "1.0000", "1.0000", "3 runs", "1.0000", "1"],
+    ]
+    columns = parsed(page).select("#topics svg a")
+    assert [str(column["href"]).rsplit("/", 1)[1] for column in columns] == ["1", "2", "3"]
 
 
 def test_a_runs_numbers_name_what_they_come_from(client: FlaskClient, among_others: int) -> None:
@@ -137,56 +129,6 @@ def test_a_runs_numbers_name_what_they_come_from(client: FlaskClient, among_othe
     assert (found["revision"], found["dialect"], found["topics"]) == (1, 10, 3)
     assert found["measure_versions"] == {"RR": 1, "NumRet": 1}
     assert "report on the upload" not in text
-
-
-def test_a_ranking_shows_grades_and_what_was_missed(client: FlaskClient, among_others: int) -> None:
-    """Documents in order with named grades, a dash for the unjudged; the missed relevant ones below."""
-    path = f"/runs/{among_others}/topics/1"
-    page = client.get(path)
-    assert [row[:3] for row in table(page, "3 of 3 documents")] == [
-        ["1", "0", "b"],
-        ["2", "2 exact", "a"],
-        ["3", "–", "new"],
-    ]
-    assert table(page, "1 relevant document this run") == [["1", "c"]]
-    found = client.get(f"{path}.json").get_json()
-    assert [(row["rank"], row["docno"], row["grade"]) for row in found["documents"]] == [
-        (1, "b", 0),
-        (2, "a", 2),
-        (3, "new", None),
-    ]
-    assert found["missed"] == [{"docno": "c", "grade": 1}]
-    lines = client.get(f"{path}.csv").get_data(as_text=True).splitlines()
-    assert lines[:3] == ["rank,docno,score,grade,title", "1,b,999.0,0,", "2,a,998.0,2,"]
-
-
-def test_a_missed_topic_is_an_empty_ranking(client: FlaskClient, among_others: int) -> None:
-    """The page says so and lists everything relevant as missed; an unknown topic is not found."""
-    page = client.get(f"/runs/{among_others}/topics/2")
-    assert "no document for this topic; it scores as an empty ranking" in main(page)
-    assert table(page, "1 relevant document this run") == [["1", "d"]]
-    for suffix in ("", ".json", ".csv"):
-        assert client.get(f"/runs/{among_others}/topics/9{suffix}").status_code == 404
-        assert client.get(f"/runs/999/topics/1{suffix}").status_code == 404
-
-
-@pytest.mark.parametrize(("dialect", "order"), [(10, ["a", "z", "m"]), (9, ["z", "m", "a"])])
-def test_a_ranking_stands_in_its_dialects_order(
-    database: Database, client: FlaskClient, tmp_path: Path, dialect: int, order: list[str]
-) -> None:
-    """Scores that differ in 64 bits only are ties in trec_eval 9: then document ids go descending."""
-    build.task(database, tmp_path, judgments={"1": {"a": 1}}, measures=("RR",), dialect=dialect)
-    path = tmp_path / "close.txt"
-    path.write_text("1 Q0 m 1 0.5 t\n1 Q0 z 2 0.5 t\n1 Q0 a 3 0.500000000001 t\n")
-    run_id = build.submit(database, path).run_id
-    build.drain(database)
-    found = client.get(f"/runs/{run_id}/topics/1.json").get_json()
-    assert ([row["docno"] for row in found["documents"]], found["dialect"]) == (order, dialect)
-    scores = client.get(f"/runs/{run_id}.json").get_json()["scores"]
-    assert scores == {"RR": 1 / (1 + order.index("a"))}
-    assert f"trec_eval {dialect}" in main(client.get(f"/runs/{run_id}/topics/1"))
-    assert "ordered differently with 32-bit scores" in main(client.get(f"/runs/{run_id}"))
-    assert parsed(client.get("/tasks/t")).find("abbr", string="32/64") is not None
 
 
 def test_a_run_without_judgments_waits(database: Database, client: FlaskClient, tmp_path: Path) -> None:
@@ -217,3 +159,136 @@ def test_a_failed_run_says_why(database: Database, client: FlaskClient, tmp_path
     found = client.get(f"/runs/{run_id}.json").get_json()
     assert (found["state"], found["message"]) == ("failed", "The disk is gone.")
     assert table(client.get("/tasks/t"), "Ranked by")[0][-1] == "scoring failed"
+
+
+def test_topics_are_ordered_by_links(client: FlaskClient, among_others: int) -> None:
+    """Each order is an address, marked on the column it orders by, the same for chart, table and files."""
+    path = f"/runs/{among_others}?sort=score"
+    page = client.get(path)
+    rows = [row[0] for row in table(page, "RR of mine by topic")]
+    assert rows == ["3", "1", "2"]
+    columns = parsed(page).select("#topics svg a")
+    assert [str(column["href"]).rsplit("/", 1)[1] for column in columns] == rows
+    marked = parsed(page).select("[aria-sort]")
+    assert [(" ".join(each.get_text().split()), each["aria-sort"]) for each in marked] == [
+        ("RR", "descending")
+    ]
+    hidden = client.get(path.replace("?", ".csv?table=field&")).get_data(as_text=True).splitlines()
+    assert hidden[0] == "topic,title,score,difference,best,best_run,median,worst,rank"
+    assert [line.split(",")[0] for line in hidden[1:]] == rows
+    assert client.get(f"/runs/{among_others}?sort=nonsense").status_code == 200
+
+
+def test_each_table_is_csv_and_latex_too(client: FlaskClient, among_others: int) -> None:
+    """All that the page shows in tables; the caption says what it rests on; an unknown table is not found."""
+    path = f"/runs/{among_others}"
+    rows = list(csv.reader(io.StringIO(client.get(f"{path}.csv?table=measures").get_data(as_text=True))))
+    assert rows[1] == ["RR", "0.5", "2", "3", "1.0", "0.75", "0.5", "0.5", "0.5"]
+    recall = client.get(f"{path}.csv?table=recall").get_data(as_text=True).splitlines()
+    assert (recall[0], len(recall)) == ("recall,mine,leader,median,highest", 12)
+    ranks = list(csv.reader(io.StringIO(client.get(f"{path}.csv?table=ranks").get_data(as_text=True))))
+    assert len(ranks) == 11
+    assert ranks[0][-1] == "gain_ideal"
+    every = client.get(f"{path}.csv?table=all&all").get_data(as_text=True).splitlines()
+    assert len(every) > 100
+    for name in ("topics", "measures", "field", "recall", "ranks", "ties", "all"):
+        text = client.get(f"{path}.tex?table={name}").get_data(as_text=True)
+        assert r"\toprule" in text
+        assert "of mine" in text
+        assert "3 topics, qrels revision 1" in text
+    assert client.get(f"{path}.csv?table=nonsense").status_code == 404
+    links = {str(link["href"]) for link in parsed(client.get(path)).select("p.downloads a")}
+    assert {f"{path}.csv?table=measures", f"{path}.tex?table=recall", f"{path}.csv"} <= links
+
+
+def test_all_measures_are_a_click_away(client: FlaskClient, among_others: int) -> None:
+    """Each is linked to its definition; what has no one number for a run has a dash, no nan."""
+    link = parsed(client.get(f"/runs/{among_others}")).find("a", href=f"/runs/{among_others}?all=1#all")
+    assert link is not None
+    page = client.get(f"/runs/{among_others}?all=1")
+    rows = table(page, "The ")
+    assert len(rows) > 100
+    assert ["AP", "0.2500", "higher", "Average precision (its mean is MAP)"] in rows
+    assert not {"nan", "inf", "None"} & {cell for row in rows for cell in row[:2]}
+    assert parsed(page).select_one('[aria-label="All measures"] tbody a')["href"].startswith("/measures/")  # type: ignore[index, union-attr]
+
+
+def test_ties_are_said_with_what_they_change(database: Database, client: FlaskClient, tmp_path: Path) -> None:
+    """How much is tied, lowest, expected and highest value; what takes long is offered as a link."""
+    build.task(database, tmp_path, measures=("RR", "Bpref"))
+    path = tmp_path / "tied.txt"
+    path.write_text("1 Q0 a 1 2 t\n1 Q0 x 2 2 t\n2 Q0 d 1 1 t\n3 Q0 e 1 1 t\n")
+    run_id = build.submit(database, path).run_id
+    build.drain(database)
+    page = client.get(f"/runs/{run_id}")
+    assert "On 1 of 3 topics documents have equal scores: 2 documents in all, up to 2" in main(page)
+    caption = "Lowest, expected and highest value"
+    assert table(page, caption) == [["RR", "0.8333", "0.8333", "0.9167", "1.0000", "exact"]]
+    assert parsed(page).find("a", href=f"/runs/{run_id}?ties=1#ties") is not None
+    drawn = table(client.get(f"/runs/{run_id}?ties=1"), caption)
+    assert [row[0] for row in drawn] == ["RR", "Bpref"]
+    assert drawn[1][-1] == "100 drawn orders"
+    alone = build.run(database, tmp_path, HALF)
+    build.drain(database)
+    assert "No two documents of a topic have the same score" in main(client.get(f"/runs/{alone}"))
+
+
+def test_near_duplicates_are_listed(database: Database, client: FlaskClient, among_others: int) -> None:
+    """A run of the same team with the same rankings is named with a way to compare; others' runs are not."""
+    assert parsed(client.get(f"/runs/{among_others}")).find(id="near") is None
+    with database.write() as session:
+        session.execute(
+            update(Run).values(team_id=select(Run.team_id).where(Run.id == among_others).scalar_subquery())
+        )
+    rows = table(client.get(f"/runs/{among_others}"), "Runs of the same team")
+    assert rows == [["same", "Lab", "all rankings compare", "1.000", "100%"]]
+    found = client.get(f"/runs/{among_others}.json").get_json()["near_duplicates"]
+    assert [each["run"] for each in found] == ["same"]
+
+
+def test_json_has_all_numbers_of_the_page(client: FlaskClient, among_others: int) -> None:
+    """Spreads, topics against the field, curves, ties, digests and the command, at full precision."""
+    found = client.get(f"/runs/{among_others}.json").get_json()
+    assert found["field"]["RR"] == {"low": 0.5, "lower": 0.5, "median": 0.5, "upper": 0.75, "high": 1.0}
+    assert found["by_topic"]["topics"][0]["best_run"] == "best"
+    assert found["curves"]["leader"] == "best"
+    assert len(found["curves"]["recall"]["mine"]) == 11
+    assert found["curves"]["gain"]["ideal"][0] == 2.0
+    assert found["ties"] == {"topics": 0, "documents": 0, "largest": 0, "scores": {}}
+    assert len(found["ranking_sha256"]) == len(found["revision_sha256"]) == 64
+    assert found["command"].startswith("leaderboard evaluate qrels.txt mine.txt --per-topic")
+
+
+def test_a_single_run_is_its_own_field(client: FlaskClient, run_id: int) -> None:
+    """The first run of a board has a page too: nothing to be better than, no second curve."""
+    page = client.get(f"/runs/{run_id}")
+    assert "better than the median of the 1 ranked run on 0 of 3 topics" in main(page)
+    names = [each.get_text() for each in parsed(page).select("#recall-precision .name")]
+    assert names == ["half"]
+
+
+def test_metadata_is_readable_and_whole(database: Database, client: FlaskClient, tmp_path: Path) -> None:
+    """Known facts stand on top with their titles, the nested header in a list, all of it in JSON."""
+    build.task(database, tmp_path, measures=("RR",))
+    path = tmp_path / "told.txt"
+    told = (
+        "ir_metadata.start",
+        "method:",
+        "  automatic: true",
+        "  parameters:",
+        "    k1: 0.9",
+        "ir_metadata.end",
+    )
+    header = "".join(f"# {line}\n" for line in told)
+    path.write_text(f"{header}1 Q0 a 1 2 t\n2 Q0 d 1 1 t\n3 Q0 e 1 1 t\n")
+    run_id = build.submit(database, path).run_id
+    build.drain(database)
+    page = parsed(client.get(f"/runs/{run_id}"))
+    facts = page.select_one("dl.facts")
+    assert facts is not None
+    assert "Run type automatic" in " ".join(facts.get_text(" ").split())
+    nested = [each.get_text() for each in page.select("details dl dl dt")]
+    assert "k1" in nested
+    found = client.get(f"/runs/{run_id}.json").get_json()
+    assert found["metadata"]["method"]["parameters"] == {"k1": "0.9"}
+    assert found["facts"]["type"] == "automatic"
