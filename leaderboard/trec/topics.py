@@ -176,9 +176,9 @@ def _fault_of_id(topic_id: str) -> tuple[str, str] | None:
     """Rule and remedy where an id could not be part of a run's line or of an address."""
     if not topic_id:
         return "The topic has no id.", "Number it."
-    if topic_id.lower().endswith((".json", ".csv")):
+    if topic_id.lower().endswith((".json", ".csv", ".tex")):
         return (
-            "A topic id may not end in .json or .csv, which are addresses of tables.",
+            "A topic id may not end in .json, .csv or .tex, which are addresses of tables.",
             "Leave the ending out.",
         )
     if "/" in topic_id or topic_id in (".", ".."):
