@@ -5,16 +5,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import select
+from sqlalchemy import column, select, values
 from sqlalchemy.orm import Session, undefer
 
+from leaderboard.db.base import Bytewise
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Collection, DocumentBlock, Task
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.services import audit, policy
 from leaderboard.services.policy import Viewer
-from leaderboard.trec.documents import DocnoFilter, Document, pack_documents, read_documents, unpack_documents
+from leaderboard.trec.documents import DocnoFilter, Document, find_documents, pack_documents, read_documents
 from leaderboard.trec.documents import DocumentBlock as PackedBlock
+
+ASKED_AT_ONCE = 5000
+"""Docnos that one statement looks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,30 +148,38 @@ def known_docnos(session: Session, collection_id: int) -> bytes | None:
 
 
 def texts(session: Session, collection_id: int, docnos: Sequence[str]) -> dict[str, Document]:
-    """The stored documents among docnos; each block is read and unpacked once."""
+    """The stored documents among docnos; of each block that holds some no more than these is read."""
+    chosen = sorted(set(docnos))
+    found = {}
+    for start in range(0, len(chosen), ASKED_AT_ONCE):
+        asked = _blocks(session, collection_id, chosen[start : start + ASKED_AT_ONCE])
+        rows = session.execute(
+            select(DocumentBlock.id, DocumentBlock.body).where(DocumentBlock.id.in_(asked))
+        )
+        documents = (document for row in rows for document in find_documents(row.body, asked[row.id]))
+        found.update({document.docno: document for document in documents})
+    return found
+
+
+def _blocks(session: Session, collection_id: int, docnos: Sequence[str]) -> dict[int, list[str]]:
+    """Id of a block -> the docnos it would hold: a look into the index for each, however many blocks."""
     if not docnos:
         return {}
-    wanted = sorted(set(docnos), key=str.encode)
-    spans = session.execute(
-        select(DocumentBlock.id, DocumentBlock.first_docno, DocumentBlock.last_docno)
-        .where(
-            DocumentBlock.collection_id == collection_id,
-            DocumentBlock.last_docno >= wanted[0],
-            DocumentBlock.first_docno <= wanted[-1],
-        )
-        .order_by(DocumentBlock.first_docno)
-    ).all()
-    needed = [
-        span.id for span in spans if any(span.first_docno <= docno <= span.last_docno for docno in wanted)
-    ]
-    bodies = session.scalars(select(DocumentBlock.body).where(DocumentBlock.id.in_(needed)))
-    chosen = set(wanted)
-    return {
-        document.docno: document
-        for body in bodies
-        for document in unpack_documents(body)
-        if document.docno in chosen
-    }
+    wanted = (
+        values(column("docno", Bytewise), name="wanted").data([(docno,) for docno in docnos]).cte("wanted")
+    )
+    block = (
+        select(DocumentBlock.id)
+        .where(DocumentBlock.collection_id == collection_id, DocumentBlock.first_docno <= wanted.c.docno)
+        .order_by(DocumentBlock.first_docno.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    found: dict[int, list[str]] = {}
+    for docno, block_id in session.execute(select(wanted.c.docno, block).select_from(wanted)):
+        if block_id is not None:
+            found.setdefault(block_id, []).append(docno)
+    return found
 
 
 def _row(collection: Collection) -> CollectionRow:

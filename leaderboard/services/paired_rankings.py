@@ -5,17 +5,18 @@ from dataclasses import dataclass
 
 import numpy as np
 from sqlalchemy import select
-from sqlalchemy.orm import Session, undefer
+from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import QrelsRevision, RankingBlock, RankingIndex
+from leaderboard.db.tables import RankingBlock, RankingIndex
 from leaderboard.measures.grammar import parse
-from leaderboard.services.rankings import grades_of
+from leaderboard.services import alignments
+from leaderboard.services.judgments import grades_of
 from leaderboard.services.shown_editions import FloatArray, Source
 from leaderboard.stats.two_rankings import RankingComparison, compare_rankings, compare_tied_rankings
 from leaderboard.trec.align import Aligner
 from leaderboard.trec.blocks import Block
 from leaderboard.trec.kernel import Int32
-from leaderboard.trec.packing import read_index, unpack_block, unpack_compiled
+from leaderboard.trec.packing import read_index, unpack_block
 
 MOST_TOPICS = 200
 """Rankings of more topics are not compared while a reader waits: the first of them stand for all."""
@@ -172,8 +173,7 @@ def _scores(
     session: Session, source: Source, blocks: Sequence[Block], topics: int, level: int
 ) -> tuple[FloatArray, FloatArray]:
     """Mean interpolated precision at the eleven points, and Compat by topic, on the first topics."""
-    revision = session.get_one(QrelsRevision, source.revision_id, options=[undefer(QrelsRevision.packed)])
-    aligner = Aligner(unpack_compiled(revision.packed), dialect=source.dialect)
+    aligner = Aligner(alignments.compiled_judgments(session, source), dialect=source.dialect)
     for block in blocks:
         aligner.add(block)
     judged = aligner.judged()

@@ -1,24 +1,51 @@
-"""One run's ranking for one topic, with grades and what it missed; and one document."""
+"""One run's ranking for one topic: grades, running scores, ties, what it missed, who else found what."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
-from sqlalchemy import func, select
+import numpy as np
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Collection, Judgment, RankingBlock, RankingIndex, Task, Topic
+from leaderboard.db.tables import Run, Task, Topic
 from leaderboard.errors import NotFound
-from leaderboard.services import collections, policy, topics
+from leaderboard.measures.by_rank import Running, running
+from leaderboard.measures.judged import UNJUDGED
+from leaderboard.services import collections, fields, policy, ranking_neighbours, topics
 from leaderboard.services.boards import MeasureColumn
+from leaderboard.services.judgments import Finders, JudgedTopic, judged_topic
 from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.ranking_neighbours import Neighbours
 from leaderboard.services.runs import topic_scores
-from leaderboard.services.shown_editions import Basis, shown_edition
-from leaderboard.services.topics import JudgedDocument
-from leaderboard.trec.align import order
-from leaderboard.trec.packing import read_index, unpack_topic
-from leaderboard.trec.runs import Ranking
+from leaderboard.services.shown_editions import Basis, Shown, shown_edition
+from leaderboard.services.stored_rankings import Ordered, ordered
+from leaderboard.trec.documents import Document
+from leaderboard.trec.marking import Piece, marked, snippet, terms
 
-SNIPPET = 240
+SNIPPET = 160
+READ_UP_TO = 200
+"""Ranks whose documents have snippets and marked words; those below have their titles."""
+"""Letters of a snippet, about: three lines beside the numbers."""
+MISSED_AT_FIRST = 50
+"""Missed documents that are listed where not all of a ranking is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningScores:
+    """What the ranking would score had it ended at this rank."""
+
+    precision: float
+    recall: float
+    average_precision: float
+    ndcg: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """The ranks that share a score, this one among them."""
+
+    first: int
+    last: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +57,53 @@ class RankedDocument:
     score: float
     grade: int | None
     title: str
-    snippet: str
+    heading: tuple[Piece, ...]
+    """The title with the topic's words marked; without them where texts were not asked for."""
+    snippet: tuple[Piece, ...]
+    is_relevant: bool
+    following: int | None
+    """The rank of the next relevant document."""
+    running: RunningScores | None
+    """None where the topic has no judgments or they are held back."""
+    found: Finders | None
+    """Which runs have a judged document; None for others."""
+    tie: Tie | None
+
+
+@dataclass(frozen=True, slots=True)
+class MissedDocument:
+    """A relevant document that the run does not have, and which runs do."""
+
+    docno: str
+    grade: int
+    title: str
+    heading: tuple[Piece, ...]
+    found: Finders
+
+
+@dataclass(frozen=True, slots=True)
+class Ties:
+    """How many documents share their score with another one, and in how many groups."""
+
+    groups: int
+    documents: int
+    largest: int
 
 
 @dataclass(frozen=True, slots=True)
 class RankingPage:
-    """One run's ranking for one topic; shown of total documents are in rows."""
+    """One run's ranking for one topic; rows are its first documents, total is how many it has."""
 
     task: str
     slug: str
     run_id: int
     run: str
     team: str
+    is_own: bool
     topic_id: str
     title: str
     description: str
+    excluded: str
     scores: tuple[tuple[MeasureColumn, float], ...]
     """What the run got on this topic; empty where scores are held back."""
     basis: Basis | None
@@ -53,54 +112,48 @@ class RankingPage:
     level: int
     total: int
     rows: tuple[RankedDocument, ...]
-    missed: tuple[JudgedDocument, ...]
+    ties: Ties
+    is_judged: bool
+    relevant: tuple[int, ...]
+    """The ranks of all relevant documents, also of those below the rows."""
+    relevant_known: int
+    """Relevant documents that the topic has."""
+    missed: tuple[MissedDocument, ...]
+    missed_total: int
     previous: str | None
     following: str | None
-    sight: Sight
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentPage:
-    """A document of a task's collection, its text where it is stored, and its judgments."""
-
-    task: str
-    slug: str
-    docno: str
-    title: str
-    text: str
-    link: str
-    collection: str
-    judgments: tuple[tuple[str, str, int], ...]
-    """(topic id, topic title, grade)."""
-    basis: Basis | None
-    grade_names: dict[int, str]
-    level: int
+    neighbours: Neighbours | None
+    """Other runs to go on with; None where scores are held back or there are none."""
     sight: Sight
 
 
 def ranking_page(
-    session: Session, viewer: Viewer, run_id: int, topic_id: str, limit: int | None = None
+    session: Session,
+    viewer: Viewer,
+    run_id: int,
+    topic_id: str,
+    limit: int | None = None,
+    *,
+    read: Literal["nothing", "titles", "texts"] = "nothing",
 ) -> RankingPage:
     """The first `limit` documents (all where None) in the order they were scored in.
 
-    Raises NotFound for an unknown run or topic, and, while judgments are held back, for the runs of others.
+    read: whether documents have titles, and snippets too, with the topic's words marked in both. Raises
+    NotFound for an unknown run or topic, and, while judgments are held back, for the runs of others.
     """
-    run, task, sight = policy.visible_run(session, viewer, run_id)
-    if not (sight.details or policy.owns(viewer, run.team_id)):
-        raise NotFound(f"There is no run {run_id}.", run=run_id)
-    topic = topics.find(session, task, topic_id)
-    shown = shown_edition(session, task, sight)
+    run, task, sight, topic, shown = _visible(session, viewer, run_id, topic_id)
     dialect = shown.edition.dialect if shown.edition is not None else task.dialect
-    ranking = _ranking(session, run.id, topic_id)
-    places = order(ranking, dialect).tolist() if ranking is not None else []
-    grades: dict[str, int] = {}
-    scores: tuple[tuple[MeasureColumn, float], ...] = ()
-    if shown.edition is not None and sight.details:
-        grades = grades_of(session, shown.edition.revision_id, topic_id)
-        if run.withdrawn_at is None:
-            scores = topic_scores(session, run.id, shown.edition, topic_id)
-    docnos = [ranking.docnos[place].decode() for place in places] if ranking is not None else []
-    rows = _rows(session, task, docnos, ranking, places, grades, limit)
+    ranking = ordered(session, run.id, topic_id, dialect)
+    field = fields.field(session, viewer, task, sight, shown)
+    judged = judged_topic(session, field.source, field.runs, topic_id, task.level) if field else None
+    graded = _Graded.of(ranking, judged, task.level)
+    missed = _missed(ranking, judged, task.level)
+    listed = missed if limit is None else missed[:MISSED_AT_FIRST]
+    documents = [*ranking.docnos[:limit], *(docno for docno, _, _ in listed)]
+    reading = _Reading(
+        collections.texts(session, task.collection_id, documents) if read != "nothing" else {},
+        terms(topic.title, topic.description) if read == "texts" else None,
+    )
     before, after = topics.neighbours(session, task, topic)
     return RankingPage(
         task=task.name,
@@ -108,175 +161,167 @@ def ranking_page(
         run_id=run.id,
         run=run.name,
         team=policy.team_names(session, viewer, task).get(run.team_id, ""),
+        is_own=policy.owns(viewer, run.team_id),
         topic_id=topic.topic_id,
         title=topic.title,
         description=topic.description,
-        scores=scores,
+        excluded=topic.excluded if sight.details else "",
+        scores=_scores(session, run, shown, topic_id) if field else (),
         basis=shown.basis,
         dialect=dialect,
         grade_names=topics.grade_names(task),
         level=task.level,
-        total=len(docnos),
-        rows=rows,
-        missed=_missed(session, task, set(docnos), grades),
+        total=len(ranking),
+        rows=_rows(reading, ranking, graded, limit),
+        ties=_ties(ranking),
+        is_judged=judged is not None,
+        relevant=graded.relevant,
+        relevant_known=len(graded.relevant) + len(missed),
+        missed=_listed(reading, listed),
+        missed_total=len(missed),
         previous=before,
         following=after,
+        neighbours=_neighbours(field, run, topic_id),
         sight=sight,
     )
 
 
-def document_page(session: Session, viewer: Viewer, slug: str, docno: str) -> DocumentPage:
-    """One document; raises NotFound where neither its text nor a link nor a judgment is known."""
-    task, sight = policy.visible_task(session, viewer, slug)
-    collection = session.get_one(Collection, task.collection_id)
-    shown = shown_edition(session, task, sight)
-    found = collections.texts(session, collection.id, [docno]).get(docno)
-    judged: tuple[tuple[str, str, int], ...] = ()
-    if shown.edition is not None and sight.details:
-        judged = _judgments_of(session, task, shown.edition.revision_id, docno)
-    if found is None and not judged and not collection.link_template:
-        raise NotFound(f"Nothing is known here of a document {docno!r}.", docno=docno)
-    return DocumentPage(
-        task=task.name,
-        slug=task.slug,
-        docno=docno,
-        title=found.title if found else "",
-        text=found.text if found else "",
-        link=collections.link(collection.link_template, docno),
-        collection=collection.name,
-        judgments=judged,
-        basis=shown.basis,
-        grade_names=topics.grade_names(task),
-        level=task.level,
-        sight=sight,
-    )
+def _visible(
+    session: Session, viewer: Viewer, run_id: int, topic_id: str
+) -> tuple[Run, Task, Sight, Topic, Shown]:
+    run, task, sight = policy.visible_run(session, viewer, run_id)
+    if not (sight.details or policy.owns(viewer, run.team_id)):
+        raise NotFound(f"There is no run {run_id}.", run=run_id)
+    return run, task, sight, topics.find(session, task, topic_id), shown_edition(session, task, sight)
 
 
-def as_json(page: RankingPage) -> dict[str, Any]:
-    """The ranking as plain values."""
-    return {
-        "task": page.slug,
-        "run": page.run,
-        "run_id": page.run_id,
-        "topic": page.topic_id,
-        "revision": page.basis.revision if page.basis else None,
-        "dialect": page.dialect,
-        "scores": {column.key: value for column, value in page.scores},
-        "documents": [
-            {"rank": row.rank, "docno": row.docno, "score": row.score, "grade": row.grade}
-            for row in page.rows
-        ],
-        "missed": [{"docno": each.docno, "grade": each.grade} for each in page.missed],
-    }
+def _scores(
+    session: Session, run: Run, shown: Shown, topic_id: str
+) -> tuple[tuple[MeasureColumn, float], ...]:
+    if shown.edition is None or run.withdrawn_at is not None:
+        return ()
+    return topic_scores(session, run.id, shown.edition, topic_id)
 
 
-def table(page: RankingPage) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of the ranking, for CSV."""
-    return ["rank", "docno", "score", "grade", "title"], [
-        [row.rank, row.docno, row.score, row.grade, row.title] for row in page.rows
-    ]
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """The stored documents, and the words to mark in them: None to leave texts out."""
+
+    documents: Mapping[str, Document]
+    wanted: frozenset[str] | None
+
+    def of(self, docno: str, rank: int = 0) -> tuple[str, tuple[Piece, ...], tuple[Piece, ...]]:
+        """Title, the title marked, and a snippet; far down the ranking the title alone."""
+        document = self.documents.get(docno)
+        if document is None:
+            return "", (), ()
+        if self.wanted is None:
+            return document.title, (), ()
+        if rank > READ_UP_TO:
+            return document.title, (Piece(document.title, False),) if document.title else (), ()
+        text = snippet(document.text, self.wanted, SNIPPET)
+        return document.title, marked(document.title, self.wanted), text
 
 
-def document_json(page: DocumentPage) -> dict[str, Any]:
-    """The document with its judgments as plain values."""
-    return {
-        "task": page.slug,
-        "docno": page.docno,
-        "title": page.title,
-        "text": page.text,
-        "link": page.link,
-        "revision": page.basis.revision if page.basis else None,
-        "judgments": {topic: grade for topic, _, grade in page.judgments},
-    }
+@dataclass(frozen=True, eq=False)
+class _Graded:
+    """A ranking as the judgments see it, by rank."""
 
+    grades: Sequence[int | None]
+    relevant: tuple[int, ...]
+    running: Running | None
+    finders: Mapping[str, Finders]
 
-def document_table(page: DocumentPage) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of the document's judgments, for CSV."""
-    return ["topic", "title", "grade"], [list(each) for each in page.judgments]
+    @classmethod
+    def of(cls, ranking: Ordered, judged: JudgedTopic | None, level: int) -> "_Graded":
+        if judged is None:
+            return cls([None] * len(ranking), (), None, {})
+        grade_of = judged.grade_of
+        grades = [grade_of.get(docno) for docno in ranking.docnos]
+        known = np.array([UNJUDGED if grade is None else grade for grade in grades], dtype=np.int64)
+        relevant = (np.flatnonzero(known >= level) + 1).tolist()
+        return cls(
+            grades,
+            tuple(relevant),
+            running(known, judged.grades, level),
+            dict(zip(judged.docnos, judged.finders, strict=True)),
+        )
 
+    def running_at(self) -> list[RunningScores | None]:
+        """By rank."""
+        if self.running is None:
+            return [None] * len(self.grades)
+        each = self.running
+        columns = (each.precision, each.recall, each.average_precision, each.ndcg)
+        return [RunningScores(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
 
-def _ranking(session: Session, run_id: int, topic_id: str) -> Ranking | None:
-    """The stored ranking of one topic, None where the run misses it."""
-    index = read_index(session.scalars(select(RankingIndex.body).where(RankingIndex.run_id == run_id)).one())
-    if topic_id not in index:
-        return None
-    number, offset, length = index[topic_id]
-    body = session.scalars(
-        select(RankingBlock.body).where(RankingBlock.run_id == run_id, RankingBlock.number == number)
-    ).one()
-    return unpack_topic(body, offset, length)
-
-
-def grades_of(session: Session, revision_id: int, topic_id: str) -> dict[str, int]:
-    """Docno -> grade of one topic's judged documents, the highest where subtopics have several."""
-    rows = session.execute(
-        select(Judgment.docno, func.max(Judgment.grade))
-        .where(Judgment.revision_id == revision_id, Judgment.topic_id == topic_id)
-        .group_by(Judgment.docno)
-    )
-    return {docno: grade for docno, grade in rows}
+    def next_relevant(self) -> list[int | None]:
+        """By rank, the rank of the next relevant document below it."""
+        found: list[int | None] = []
+        following: int | None = None
+        relevant = set(self.relevant)
+        for rank in range(len(self.grades), 0, -1):
+            found.append(following)
+            following = rank if rank in relevant else following
+        return found[::-1]
 
 
 def _rows(
-    session: Session,
-    task: Task,
-    docnos: list[str],
-    ranking: Ranking | None,
-    places: list[int],
-    grades: dict[str, int],
-    limit: int | None,
+    reading: _Reading, ranking: Ordered, graded: _Graded, limit: int | None
 ) -> tuple[RankedDocument, ...]:
-    chosen = docnos if limit is None else docnos[:limit]
-    texts = collections.texts(session, task.collection_id, chosen)
+    relevant = set(graded.relevant)
+    columns = zip(
+        ranking.docnos[:limit],
+        ranking.scores.tolist(),
+        graded.grades,
+        graded.next_relevant(),
+        graded.running_at(),
+        zip(ranking.first, ranking.last, strict=True),
+        strict=False,
+    )
     rows = []
-    for rank, docno in enumerate(chosen, start=1):
-        assert ranking is not None
-        document = texts.get(docno)
+    for rank, (docno, score, grade, following, scores, (first, last)) in enumerate(columns, start=1):
+        title, heading, text = reading.of(docno, rank)
         rows.append(
             RankedDocument(
-                rank,
-                docno,
-                float(ranking.scores[places[rank - 1]]),
-                grades.get(docno),
-                document.title if document else "",
-                snippet(document.text) if document else "",
+                rank=rank,
+                docno=docno,
+                score=score,
+                grade=grade,
+                title=title,
+                heading=heading,
+                snippet=text,
+                is_relevant=rank in relevant,
+                following=following,
+                running=scores,
+                found=graded.finders.get(docno),
+                tie=Tie(first, last) if first < last else None,
             )
         )
     return tuple(rows)
 
 
-def snippet(text: str) -> str:
-    """The beginning of a text, cut between words."""
-    flat = " ".join(text.split())
-    if len(flat) <= SNIPPET:
-        return flat
-    return flat[:SNIPPET].rsplit(" ", 1)[0] + " …"
+def _ties(ranking: Ordered) -> Ties:
+    sizes = [last - first + 1 for first, last in set(zip(ranking.first, ranking.last, strict=True))]
+    tied = [size for size in sizes if size > 1]
+    return Ties(len(tied), sum(tied), max(tied, default=0))
 
 
-def _missed(
-    session: Session, task: Task, retrieved: set[str], grades: dict[str, int]
-) -> tuple[JudgedDocument, ...]:
-    missed = [
-        (docno, grade) for docno, grade in grades.items() if grade >= task.level and docno not in retrieved
-    ]
-    texts = collections.texts(session, task.collection_id, [docno for docno, _ in missed])
-    found = [
-        JudgedDocument(docno, grade, texts[docno].title if docno in texts else "") for docno, grade in missed
-    ]
-    return tuple(sorted(found, key=lambda each: (-each.grade, each.docno)))
+def _missed(ranking: Ordered, judged: JudgedTopic | None, level: int) -> list[tuple[str, int, Finders]]:
+    """Docno, grade and finders of what is missing: highest grades first, of these what runs have highest."""
+    if judged is None:
+        return []
+    retrieved = set(ranking.docnos)
+    rows = zip(judged.docnos, judged.grades.tolist(), judged.finders, strict=True)
+    missed = [row for row in rows if row[1] >= level and row[0] not in retrieved]
+    return sorted(missed, key=lambda row: (-row[1], row[2].best == 0, row[2].best, row[0]))
 
 
-def _judgments_of(
-    session: Session, task: Task, revision_id: int, docno: str
-) -> tuple[tuple[str, str, int], ...]:
-    rows = session.execute(
-        select(Judgment.topic_id, Topic.title, func.max(Judgment.grade))
-        .outerjoin(
-            Topic,
-            (Topic.topic_id == Judgment.topic_id) & (Topic.task_id == task.id),
-        )
-        .where(Judgment.revision_id == revision_id, Judgment.docno == docno)
-        .group_by(Judgment.topic_id, Topic.title)
-        .order_by(Judgment.topic_id)
+def _listed(reading: _Reading, missed: Sequence[tuple[str, int, Finders]]) -> tuple[MissedDocument, ...]:
+    return tuple(
+        MissedDocument(docno, grade, *reading.of(docno)[:2], found) for docno, grade, found in missed
     )
-    return tuple((topic, title or "", grade) for topic, title, grade in rows)
+
+
+def _neighbours(field: fields.Field | None, run: Run, topic_id: str) -> Neighbours | None:
+    return None if field is None else ranking_neighbours.neighbours(field, run.id, topic_id)

@@ -9,7 +9,7 @@ from typing import Any
 from leaderboard.errors import Problem
 from leaderboard.trec.archives import Limits
 from leaderboard.trec.docno_filter import DocnoFilter
-from leaderboard.trec.document_blocks import Document, DocumentBlock, pack_documents, unpack_documents
+from leaderboard.trec.document_blocks import Document, DocumentBlock, find_documents, pack_documents
 from leaderboard.trec.entries import ID_BYTES
 from leaderboard.trec.lines import Problems, numbered_lines, shown
 from leaderboard.trec.markup import unescaped
@@ -20,9 +20,9 @@ __all__ = [
     "DocnoFilter",
     "Document",
     "DocumentBlock",
+    "find_documents",
     "pack_documents",
     "read_documents",
-    "unpack_documents",
 ]
 
 DOCUMENT_LIMITS = Limits(plain_bytes=64 * 2**30, line_bytes=16 * 2**20)

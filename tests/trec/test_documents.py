@@ -13,9 +13,9 @@ from leaderboard.trec import document_blocks
 from leaderboard.trec.documents import (
     DocnoFilter,
     Document,
+    find_documents,
     pack_documents,
     read_documents,
-    unpack_documents,
 )
 from leaderboard.trec.lines import Limits
 from leaderboard.trec.runs import Ranking, block_of
@@ -111,9 +111,10 @@ def test_no_document_comes_after_a_problem(written: Written) -> None:
 
 @given(st.lists(documents, unique_by=lambda document: document.docno))
 def test_documents_survive_packing(found: list[Document]) -> None:
-    """Unpacking gives all documents back, sorted by the bytes of their docnos."""
+    """Each is found in the one block whose docnos span its own, and no text is taken for a document."""
     blocks = list(pack_documents(found))
-    unpacked = [document for block in blocks for document in unpack_documents(block.body)]
+    docnos = sorted((document.docno for document in found), key=str.encode)
+    unpacked = [document for block in blocks for document in find_documents(block.body, docnos)]
     assert unpacked == sorted(found, key=lambda document: document.docno.encode())
     assert sum(block.count for block in blocks) == len(found)
 
@@ -174,6 +175,6 @@ def test_filter_keeps_the_order_and_copes_with_nothing() -> None:
 def test_data_of_another_version_is_refused() -> None:
     """Stored bytes without the magic word are refused with a sentence, not misread."""
     with pytest.raises(LeaderboardError, match="another version"):
-        unpack_documents(b"XXXX....")
+        find_documents(b"XXXX....", ["a"])
     with pytest.raises(LeaderboardError, match="another version"):
         missing(b"XXXX....", [b"a"])
