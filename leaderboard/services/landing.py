@@ -74,6 +74,8 @@ class About:
     opens_at: datetime | None
     closes_at: datetime | None
     organises: bool
+    details: bool
+    """Whether scores by topic are shown to the viewer."""
 
 
 def landing(session: Session, viewer: Viewer) -> tuple[LandingRow, ...]:
@@ -116,7 +118,7 @@ def _cells(row: LandingRow) -> list[Any]:
 
 def about(session: Session, viewer: Viewer, slug: str) -> About:
     """What a task is and by which rules it runs."""
-    task, _ = policy.visible_task(session, viewer, slug)
+    task, sight = policy.visible_task(session, viewer, slug)
     row = next(each for each in overviews.listing(session, viewer) if each.id == task.id)
     collection = collections.by_id(session, task.collection_id)
     phase = admission.phase_of(session, task)
@@ -137,6 +139,7 @@ def about(session: Session, viewer: Viewer, slug: str) -> About:
         opens_at=phase.opens_at,
         closes_at=phase.closes_at,
         organises=policy.organises(viewer, task.id),
+        details=sight.details,
     )
 
 

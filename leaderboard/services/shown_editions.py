@@ -31,6 +31,7 @@ class Basis:
     dialect: int
     topics: int
     is_current: bool
+    shown_from: datetime | None = None
 
 
 def basis_of(edition: Edition, revision: QrelsRevision, qrels: Qrels, sight: Sight) -> Basis:
@@ -47,7 +48,18 @@ def basis_of(edition: Edition, revision: QrelsRevision, qrels: Qrels, sight: Sig
         dialect=edition.dialect,
         topics=len(edition.topic_sets.get(sight.topic_set, {"topics": ()})["topics"]),
         is_current=edition.state == "current",
+        shown_from=edition.shown_from,
     )
+
+
+def rests_on(revision: int, topics: int, dialect: int) -> str:
+    """What scores rest on, in words for captions.
+
+    >>> rests_on(2, 50, 10)
+    'qrels revision 2, 50 topics, as trec_eval 10 computes them'
+    """
+    counted = f"{topics:,} {'topic' if topics == 1 else 'topics'}"
+    return f"qrels revision {revision}, {counted}, as trec_eval {dialect} computes them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +74,13 @@ class Shown:
     source: "Source | None" = None
 
 
-def shown_edition(session: Session, task: Task, sight: Sight, number: int | None = None) -> Shown:
-    """What to show of a task's editions, in one statement; raises NotFound for an unknown number."""
+def shown_edition(
+    session: Session, task: Task, sight: Sight, number: int | None = None, at: datetime | None = None
+) -> Shown:
+    """What to show of a task's editions: the current one unless a number or moment is given; one statement.
+
+    Raises NotFound for an unknown number, and for a moment at which there was no edition yet.
+    """
     rows = session.execute(
         select(Edition, QrelsRevision, Qrels)
         .join(QrelsRevision, QrelsRevision.id == Edition.revision_id)
@@ -74,6 +91,8 @@ def shown_edition(session: Session, task: Task, sight: Sight, number: int | None
     past = {row.Edition.number: row for row in rows if row.Edition.shown_from is not None}
     if number is not None and (number not in past or not sight.means):
         raise NotFound(f"There is no edition {number} of this board.")
+    if at is not None:
+        number = _number_at([row.Edition for row in past.values()] if sight.means else [], task, at)
     current = next((row for row in rows if row.Edition.state == "current"), None)
     chosen = past[number] if number is not None else current
     if chosen is None or not sight.means:
@@ -89,14 +108,37 @@ def shown_edition(session: Session, task: Task, sight: Sight, number: int | None
     )
 
 
+def _number_at(shown: list[Edition], task: Task, at: datetime) -> int:
+    """The number of the edition that was shown at a moment, of those that were ever shown, in order."""
+    before = [each.number for each in shown if each.shown_from is not None and each.shown_from <= at]
+    if before:
+        return before[-1]
+    if not shown or shown[0].shown_from is None:
+        raise NotFound(f"No earlier board of {task.name} is shown.")
+    first = shown[0].shown_from
+    raise NotFound(
+        f"At {at:%Y-%m-%d %H:%M} UTC there was no board of {task.name} yet: "
+        f"its first edition is of {first:%Y-%m-%d %H:%M} UTC."
+    )
+
+
 def means(
-    session: Session, edition: Edition, topic_set: str, run_ids: Iterable[int] | None = None
+    session: Session,
+    edition: Edition,
+    topic_set: str,
+    run_ids: Iterable[int] | None = None,
+    keys: Collection[str] | None = None,
 ) -> dict[int, dict[str, float]]:
-    """Run id -> measure -> aggregate over the topic set; one statement, empty where the set is none."""
+    """Run id -> measure -> aggregate over the topic set; one statement, empty where the set is none.
+
+    run_ids and keys leave out other runs and measures.
+    """
     chosen = edition.topic_sets.get(topic_set)
     if chosen is None:
         return {}
-    versions = {each["key"]: each["version"] for each in edition.measures}
+    versions = {
+        each["key"]: each["version"] for each in edition.measures if keys is None or each["key"] in keys
+    }
     wanted = select(
         Evaluation.run_id, Evaluation.measure, Evaluation.measure_version, EvaluationMean.mean
     ).join(EvaluationMean, EvaluationMean.evaluation_id == Evaluation.id)
@@ -109,9 +151,9 @@ def means(
     if run_ids is not None:
         wanted = wanted.where(Evaluation.run_id.in_(list(run_ids)))
     found: dict[int, dict[str, float]] = {}
-    for row in session.execute(wanted):
-        if versions[row.measure] == row.measure_version:
-            found.setdefault(row.run_id, {})[row.measure] = row.mean
+    for run_id, measure, version, mean in session.execute(wanted):
+        if versions[measure] == version:
+            found.setdefault(run_id, {})[measure] = mean
     return found
 
 

@@ -1,5 +1,7 @@
 """What a board may say of its runs: who beats whom, who may be the best, which ranks are real."""
 
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +21,8 @@ from leaderboard.stats.paired_t import paired_t
 from leaderboard.stats.standing import decided_neighbours, decided_pairs, standing, tied_with
 
 ALPHA = 0.05
+KEPT_STANDINGS = 4
+"""Standings in memory: of 500 runs one has five megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +137,10 @@ class Ranked:
     value: float
 
 
+_kept: OrderedDict[tuple[str, tuple[int, ...], int], Standing] = OrderedDict()
+_lock = threading.Lock()
+
+
 def of_runs(
     session: Session,
     source: Source,
@@ -211,7 +219,19 @@ def compute(wanted: Request, scores: FloatArray) -> Arrays:
 
 
 def _standing(found: Arrays, wanted: Request, by: Method, sign: int) -> Standing:
-    floats = {name: found[name].astype(np.float64) for name in ("difference", "low", "high", "p", "adjusted")}
+    """The standing, with what was worked out of it when it was asked for last: it depends on no reader."""
+    key = wanted.digest, wanted.run_ids, sign
+    with _lock:
+        known = _kept.pop(key, None) or _made(found, wanted, by, sign)
+        _kept[key] = known
+        while len(_kept) > KEPT_STANDINGS:
+            _kept.popitem(last=False)
+    return known
+
+
+def _made(found: Arrays, wanted: Request, by: Method, sign: int) -> Standing:
+    names = ("difference", "low", "high", "p", "adjusted")
+    floats = {name: found[name].astype(np.float64, copy=False) for name in names}
     table = PairTable(
         method=by,
         runs=len(wanted.run_ids),

@@ -12,19 +12,27 @@ from leaderboard.web import (
     accounts,
     boards,
     comparisons,
+    curves,
+    efficiency,
     errors,
+    figures,
     filters,
     health,
+    heat_maps,
     intervals,
     many_comparisons,
     markdown,
     measure_orders,
     measures,
     organise,
+    rankings,
     rules,
+    run_facts,
+    run_files,
     runs,
     security,
     session,
+    snapshots,
     tasks,
     teams,
     topics,
@@ -34,12 +42,19 @@ from leaderboard.web import (
 PAGES = (
     tasks,
     boards,
+    snapshots,
     intervals,
     measure_orders,
     comparisons,
     many_comparisons,
+    curves,
+    efficiency,
     topics,
+    heat_maps,
     runs,
+    run_files,
+    run_facts,
+    rankings,
     uploads,
     organise,
     teams,
@@ -72,6 +87,7 @@ def create_app(settings: Settings, database: Database, wake: Callable[[], None] 
 
 def _add_pages(app: Flask) -> None:
     filters.register(app)
+    figures.register(app)
     app.jinja_env.filters["markdown"] = markdown.render
     app.context_processor(lambda: {"viewer": session.viewer()})
     for module in PAGES:

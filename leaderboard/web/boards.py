@@ -1,4 +1,4 @@
-"""A task's board as page, JSON and CSV."""
+"""A task's board as page, JSON, CSV and LaTeX."""
 
 from typing import Any
 
@@ -6,7 +6,17 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import NotFound
-from leaderboard.services import boards, reliability, statistics
+from leaderboard.services import (
+    board_files,
+    board_latex,
+    board_views,
+    boards,
+    citations,
+    moments,
+    reliability,
+    statistics,
+)
+from leaderboard.services.board_views import View, Wish
 from leaderboard.services.boards import Board, Row
 from leaderboard.services.standings import PairOfRuns, Standing
 from leaderboard.services.statistics import Waiting
@@ -14,35 +24,52 @@ from leaderboard.web import tables
 from leaderboard.web.charts import Interval, IntervalChart, interval_chart
 from leaderboard.web.charts.intervals import Kind
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
+from leaderboard.web.security import own_origin
 from leaderboard.web.session import reading, viewer, wake, writing
 
 blueprint = Blueprint("boards", __name__)
 
 ROWS_AT_FIRST = 200
-RANGES_UP_TO = 20
-"""Ranked runs of a board that shows rank ranges without being asked."""
-STATE = ("measure", "edition", "one", "all", "ranges", "run", "reference")
+CHART_AT_FIRST = 60
+"""Runs in the plot of differences of a board that was not asked for whole."""
+FILTER_FROM = 10
+"""Runs from which on a board offers to be searched without being asked."""
+STATE = (
+    *("measure", "edition", "at", "one", "all", "ranges", "bounds", "run", "reference"),
+    *("q", "team", "kind", "tag", "field", "value", "own", "pin", "columns"),
+)
+MANY = ("columns",)
+"""Parts of the address that may be there several times."""
+FLAGS = frozenset({"all", "ranges", "bounds", "own"})
+"""Parts of the address that say something without a value."""
+FILTERS = ("q", "team", "kind", "tag", "field", "value", "own")
+LONGEST = 200
 
 
 @blueprint.get("/tasks/<slug>")
 @rule(PUBLIC)
 def board(slug: str) -> ResponseReturnValue:
     """The board: runs ranked by the measure chosen, and what may be said of their order."""
-    shown = _board(slug)
-    rows = shown.rows if "all" in request.args else shown.rows[:ROWS_AT_FIRST]
+    shown, view = _viewed(slug)
+    rows = view.rows if "all" in request.args else view.rows[:ROWS_AT_FIRST]
     marked, reference = _number("run"), _reference(shown)
+    charted = _charted((*view.baselines, *rows), shown, reference)
     html = render_template(
         "boards/board.html",
         board=shown,
+        view=view,
         rows=rows,
         args=_state(),
-        ranges="ranges" in request.args or 0 < len(shown.places) <= RANGES_UP_TO,
+        filters=FILTERS,
+        is_long=len(shown.rows) >= FILTER_FROM,
         marked=next((row for row in shown.rows if row.run_id == marked), None),
         like_marked=_like(shown, marked),
         reference=reference,
-        chart=_chart(shown, reference),
+        chart=_chart(shown, reference, charted if "all" in request.args else charted[:CHART_AT_FIRST]),
+        cut=CHART_AT_FIRST if len(charted) > CHART_AT_FIRST and "all" not in request.args else 0,
         reliability=reliability.of_board(reading(), shown),
         waiting=shown.standing if isinstance(shown.standing, Waiting) else None,
+        citation=citations.of_board(shown, _address(shown)),
     )
     return tables.page(html)
 
@@ -51,14 +78,21 @@ def board(slug: str) -> ResponseReturnValue:
 @rule(PUBLIC)
 def board_json(slug: str) -> ResponseReturnValue:
     """The board as JSON."""
-    return tables.as_json(boards.as_json(_board(slug)))
+    return tables.as_json(board_files.as_json(*_viewed(slug)))
 
 
 @blueprint.get("/tasks/<slug>.csv")
 @rule(PUBLIC)
 def board_csv(slug: str) -> ResponseReturnValue:
     """The board as CSV."""
-    return tables.as_csv(boards.table(_board(slug)), slug)
+    return tables.as_csv(board_files.table(*_viewed(slug)), slug)
+
+
+@blueprint.get("/tasks/<slug>.tex")
+@rule(PUBLIC)
+def board_latex_table(slug: str) -> ResponseReturnValue:
+    """The board as a LaTeX table."""
+    return tables.as_latex(board_latex.table(*_viewed(slug)), slug)
 
 
 @blueprint.post("/tasks/<slug>/standing")
@@ -81,6 +115,27 @@ def _board(slug: str) -> Board:
         request.args.get("measure"),
         _edition(),
         one_per_team=request.args.get("one") == "team",
+        at=moments.as_of(reading(), request.args["at"]) if request.args.get("at") else None,
+    )
+
+
+def _viewed(slug: str) -> tuple[Board, View]:
+    """The board, and what of it this address asks to see."""
+    shown = _board(slug)
+    return shown, board_views.view(reading(), viewer(), shown, _wish())
+
+
+def _wish() -> Wish:
+    args = request.args
+    asked = {name: args.get(name, "").strip()[:LONGEST] for name in ("team", "kind", "tag", "field", "value")}
+    return Wish(
+        search=args.get("q", "").strip()[:LONGEST],
+        own="own" in args,
+        columns=tuple(filter(None, args.getlist("columns"))),
+        in_line=args.get("pin") == "no",
+        bounds="bounds" in args,
+        ranges="ranges" in args,
+        **asked,
     )
 
 
@@ -99,9 +154,21 @@ def _number(name: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
+def _address(shown: Board) -> str:
+    """Where exactly this board can be read again, for whoever cites it."""
+    keys = ("measure", "edition", "at", "one")
+    state = {key: value for key, value in _state().items() if key in keys}
+    if shown.basis is not None and "at" not in state:
+        state["edition"] = shown.basis.edition
+    return own_origin() + url_for("boards.board", slug=shown.slug, **state)
+
+
 def _state() -> dict[str, Any]:
     """The parts of the address that choose what is shown, to be kept in links."""
-    return {key: request.args[key] for key in STATE if key in request.args}
+    given = request.args
+    there = (key for key in STATE if given.get(key) or (key in FLAGS and key in given))
+    one = {key: given[key] for key in there if key not in MANY}
+    return {**one, **{key: found for key in MANY if (found := [each for each in given.getlist(key) if each])}}
 
 
 def _like(shown: Board, marked: int | None) -> frozenset[int]:
@@ -119,14 +186,20 @@ def _reference(shown: Board) -> Row | None:
     return next((row for row in scored if row.run_id == wanted), leader) if shown.places else None
 
 
-def _chart(shown: Board, reference: Row | None) -> IntervalChart | None:
-    """Each ranked run's difference from the reference, with its paired interval."""
-    pairs = boards.differences(reading(), shown, reference.run_id) if reference else {}
+def _charted(rows: tuple[Row, ...], shown: Board, reference: Row | None) -> list[Row]:
+    """Of the rows listed those that a plot of differences has: ranked runs and the reference."""
+    return [row for row in rows if row.run_id in shown.places or row is reference]
+
+
+def _chart(shown: Board, reference: Row | None, rows: list[Row]) -> IntervalChart | None:
+    """Each of the runs' differences from the reference, with its paired interval."""
+    wanted = [row.run_id for row in rows]
+    pairs = boards.differences(reading(), shown, reference.run_id, wanted) if reference else {}
     if not pairs or reference is None:
         return None
     digits = next(each.digits for each in shown.measures if each.key == shown.sorted_by)
-    rows = [row for row in shown.rows if row.run_id in shown.places or row.run_id == reference.run_id]
-    return interval_chart([_interval(shown, row, pairs.get(row.run_id)) for row in rows], digits=digits)
+    there = [row for row in rows if row.run_id in pairs or row.run_id == reference.run_id]
+    return interval_chart([_interval(shown, row, pairs.get(row.run_id)) for row in there], digits=digits)
 
 
 def _interval(shown: Board, row: Row, pair: PairOfRuns | None) -> Interval:

@@ -8,7 +8,18 @@ import pytest
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Phase, Task, TaskRole
 from leaderboard.errors import NotFound, UnknownMeasure
-from leaderboard.services import accounts, boards, landing, policy, rankings, runs, topics, uploads
+from leaderboard.services import (
+    accounts,
+    board_files,
+    boards,
+    landing,
+    policy,
+    rankings,
+    runs,
+    topic_lists,
+    topic_pages,
+    uploads,
+)
 from leaderboard.services.admission import Wishes
 from leaderboard.services.boards import Board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
@@ -110,7 +121,7 @@ def test_scores_are_the_services_doubles(database: Database, tmp_path: Path) -> 
     build.task(database, tmp_path, measures=("AP", "RR"))
     build.run(database, tmp_path, HALF, "half", team_name="Lab")
     build.drain(database)
-    found = boards.as_json(_board(database))
+    found = board_files.as_json(_board(database))
     assert {"task", "revision", "topics", "primary", "measures", "rows"} <= found.keys()
     (row,) = found["rows"]
     assert (row["rank"], row["run"], row["team"], row["state"]) == (1, "half", "Lab", "done")
@@ -167,10 +178,10 @@ def test_a_blind_run_shows_no_topic_and_no_grade(database: Database, tmp_path: P
         assert ranking.missed == ()
         with pytest.raises(NotFound):
             rankings.ranking_page(session, member, 2, "1")
-        topic = topics.topic_page(session, member, "t", "1")
-        assert (topic.judged, topic.scores, topic.grades) == ((), (), {})
-        listed = topics.topic_list(session, member, "t")
-        assert {(row.judged, row.median, row.best) for row in listed.topics} == {(None, None, None)}
+        topic = topic_pages.topic_page(session, member, "t", "1")
+        assert (topic.documents.rows, topic.documents.grades, topic.scores) == ((), (), ())
+        listed = topic_lists.topic_list(session, member, "t")
+        assert {(row.judged, row.difficulty, row.grades) for row in listed.topics} == {(None, None, ())}
 
 
 def test_a_sealed_task_shows_a_team_that_its_run_is_valid(database: Database, tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ from scipy.stats import ttest_rel
 from sqlalchemy import select
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Job, Statistic
+from leaderboard.db.tables import Job, Run, Statistic
 from leaderboard.errors import Conflict, Forbidden, Invalid
 from leaderboard.services import (
+    board_files,
     boards,
     comparison_methods,
     jobs,
@@ -144,10 +145,10 @@ def test_a_pair_reads_the_same_from_both_sides(database: Database, filled: dict[
 def test_json_and_csv_have_the_place_of_each_run(database: Database) -> None:
     """Six facts a row in JSON, the same as columns of the CSV."""
     shown = board(database)
-    rows = boards.as_json(shown)["rows"]
+    rows = board_files.as_json(shown)["rows"]
     names = ("beats", "beaten_by", "undecided", "rank_low", "rank_high", "best_set")
     assert [rows[0][name] for name in names] == [2, 0, 1, 1, 2, True]
-    header, table = boards.table(shown)
+    header, table = board_files.table(shown)
     assert tuple(header[-6:]) == names
     assert table[0][-6:] == [2, 0, 1, 1, 2, True]
 
@@ -356,7 +357,7 @@ def test_what_is_held_back_is_not_told_by_tests(database: Database, tmp_path: Pa
 def test_differences_may_be_taken_from_a_baseline(database: Database, filled: dict[str, int]) -> None:
     """A run without a rank can be the reference; a ranked one gives the table's own differences."""
     with database.write() as session:
-        row = session.get(runs.Run, filled["middle"])
+        row = session.get(Run, filled["middle"])
         assert row is not None
         row.kind = "baseline"
     with database.read() as session:

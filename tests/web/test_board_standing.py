@@ -50,10 +50,12 @@ def test_ticked_runs_lead_to_their_comparison(
 ) -> None:
     """The board's form sends its ticks and its measure."""
     ids = fill(database, tmp_path)
-    form = parsed(client.get("/tasks/t")).find("form", class_="compare")
+    page = parsed(client.get("/tasks/t"))
+    form = page.find("form", id="compare")
     assert form is not None
     assert form["action"] == "/tasks/t/compare"
-    assert {each["value"] for each in form.find_all("input", type="checkbox")} == set(map(str, ids.values()))
+    ticks = page.find_all("input", type="checkbox", attrs={"form": "compare", "name": "run"})
+    assert {each["value"] for each in ticks} == set(map(str, ids.values()))
 
 
 def test_another_run_can_be_the_reference(database: Database, client: FlaskClient, tmp_path: Path) -> None:
