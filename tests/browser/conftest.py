@@ -1,9 +1,14 @@
 """A headless Chromium and a real site in processes of its own."""
 
+import json
 import os
 import shutil
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -27,6 +32,45 @@ def browser() -> Iterator[Browser]:
         opened = driver.chromium.launch(executable_path=found, args=[*options, "--disable-gpu"])
         yield opened
         opened.close()
+
+
+@dataclass(frozen=True)
+class Demo:
+    """The demo task on a running site, scored: its address, and its rows by rank."""
+
+    site: str
+    board: str
+    rows: list[dict[str, Any]]
+
+    def run(self, rank: int) -> int:
+        """The id of the run at a rank."""
+        found: int = next(row["run_id"] for row in self.rows if row["rank"] == rank)
+        return found
+
+
+SCORED_S = 180
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    """A site with the demo task once its runs are scored and compared under the newest revision."""
+    with running_site(tmp_path_factory.mktemp("demo") / "site", "--demo") as site:
+        (task,) = _read(f"{site.address}/tasks.json")["tasks"]
+        address = f"{site.address}/tasks/{task['task']}"
+        until = time.monotonic() + SCORED_S
+        while time.monotonic() < until:
+            board = _read(f"{address}.json")
+            if board["revision"] == 2 and board["sentences"]:
+                yield Demo(site.address, address, board["rows"])
+                return
+            time.sleep(0.5)
+    raise AssertionError("the demo task was not scored")
+
+
+def _read(address: str) -> dict[str, Any]:
+    with urlopen(address) as answer:
+        found: dict[str, Any] = json.load(answer)
+    return found
 
 
 @pytest.fixture

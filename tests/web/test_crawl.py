@@ -14,7 +14,7 @@ from tests import build
 from tests.web.conftest import Site
 
 START = "/"
-MOST_PAGES = 800
+MOST_PAGES = 4000
 NARROW = 3
 """Columns that fit any screen."""
 

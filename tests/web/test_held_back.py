@@ -12,7 +12,7 @@ from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Account, Phase, Run
-from leaderboard.services.boards import PLACE_FACTS
+from leaderboard.services.board_rows import PLACE_FACTS
 from tests import build
 from tests.services import people
 from tests.web.conftest import SignIn
@@ -84,9 +84,9 @@ def test_a_blind_board_has_three_decimals_in_every_form(client: FlaskClient) -> 
     assert [row["scores"] for row in found["rows"]] == [{"RR": 0.333}, {"RR": 0.143}]
     assert (found["topics"], found["measures"], found["revision_sha256"]) == (5, ["RR"], None)
     header, *rows = _csv(client, "/tasks/t.csv")
-    assert header[4:] == ["RR", "state", *PLACE_FACTS]
-    nothing = [""] * len(PLACE_FACTS)
-    assert [row[4:] for row in rows] == [["0.333", "done", *nothing], ["0.143", "done", *nothing]]
+    assert header[4 : 6 + len(PLACE_FACTS)] == ["RR", "state", *PLACE_FACTS]
+    assert [row[4:6] for row in rows] == [["0.333", "done"], ["0.143", "done"]]
+    assert {cell for row in rows for cell in row[6:]} == {""}
     assert {row[name] for row in found["rows"] for name in PLACE_FACTS} == {None}
 
 
@@ -127,10 +127,14 @@ def test_an_own_blind_ranking_has_no_grades(client: FlaskClient, sign_in: SignIn
 def test_a_blind_run_and_its_topics_show_no_score_by_topic(
     client: FlaskClient, sign_in: SignIn, blind: Held
 ) -> None:
-    """Its own team gets the mean too, and nothing more: no topic's score, no judgment, no chart."""
+    """Its own team gets the mean too, among the board's, and nothing more: no score by topic, no judgment."""
     sign_in(client, "Ann")
     page = parsed(client.get(f"/runs/{blind.own}"))
-    assert page.find("svg") is None
+    (strip,) = page.find_all("svg")
+    assert (
+        strip["aria-label"]
+        == "RR: median 0.238, middle half 0.191 to 0.286, all 0.143 to 0.333, this run 0.333"
+    )
     captions = [" ".join(each.get_text().split()) for each in page.find_all("caption")]
     assert len(captions) == 1
     assert captions[0].startswith("Means over topics under qrels revision 1, 5 topics")

@@ -23,12 +23,19 @@ CREATOR = (401, 403, 403, 403, 200, 200)
 ORGANISER = (401, 403, 403, 403, 403, 200)
 
 READING = (
-    *("", ".json", ".csv", "/about", "/topics", "/topics.json", "/topics.csv"),
-    *("/topics/1", "/topics/1.json", "/topics/1.csv"),
-    *("/measures", "/measures.json", "/measures.csv"),
-    *("/intervals", "/intervals.json", "/intervals.csv"),
+    *("", ".json", ".csv", ".tex", "/about", "/topics", "/topics.json", "/topics.csv"),
+    *("/topics.tex", "/topics/1", "/topics/1.json", "/topics/1.csv", "/topics/1.tex"),
+    *("/heatmap", "/heatmap.json", "/heatmap.csv", "/heatmap.tex"),
+    *("/curves", "/curves.json", "/curves.csv", "/curves.tex"),
+    *("/measures", "/measures.json", "/measures.csv", "/measures.tex"),
+    *("/intervals", "/intervals.json", "/intervals.csv", "/intervals.tex"),
+    *("/efficiency", "/efficiency.json", "/efficiency.csv", "/efficiency.tex"),
+    *("/history", "/history.json", "/history.csv", "/history.tex"),
 )
-RUN_READING = ("", ".json", ".csv", "/topics/1", "/topics/1.json", "/topics/1.csv")
+RUN_READING = (
+    *("", ".json", ".csv", ".tex", "/file"),
+    *("/topics/1", "/topics/1.json", "/topics/1.csv", "/topics/1.tex"),
+)
 """What anybody may read of an open task, and only its organisers of a draft."""
 
 MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
@@ -37,9 +44,17 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     **{("GET", f"/tasks/robots{rest}"): OPEN for rest in READING},
     ("GET", "/tasks.json"): OPEN,
     ("GET", "/tasks.csv"): OPEN,
-    **{("GET", f"/tasks/robots/documents{suffix}?docno=d1"): OPEN for suffix in ("", ".json", ".csv")},
+    ("GET", "/tasks.tex"): OPEN,
+    **{("GET", f"/snapshots/{{snapshot}}{rest}"): OPEN for rest in ("", ".json", ".csv", ".tex", ".bib")},
+    ("POST", "/tasks/robots/snapshots"): (401,) + (303,) * 5,
+    **{
+        ("GET", f"/tasks/robots/documents{suffix}?docno=d1{topic}"): OPEN
+        for suffix in ("", ".json", ".csv", ".tex")
+        for topic in ("", "&topic=2")
+    },
     **{("GET", f"/runs/{{run}}{rest}"): OPEN for rest in RUN_READING},
-    **{("GET", f"/measures{rest}"): OPEN for rest in ("", ".json", ".csv", "/AP", "/AP.json")},
+    ("GET", "/runs/{run}.trec_eval"): (404,) * 6,
+    **{("GET", f"/measures{rest}"): OPEN for rest in ("", ".json", ".csv", ".tex", "/AP", "/AP.json")},
     ("GET", "/sign-in"): OPEN,
     ("POST", "/sign-in"): (422,) * 6,
     ("GET", "/sign-in/{link}"): OPEN,
@@ -63,6 +78,8 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/tasks/robots/submit"): (401,) + (422,) * 5,
     ("GET", "/uploads/{accepted}"): SENDER,
     ("GET", "/uploads/{accepted}.json"): SENDER,
+    ("GET", "/runs/{run}/facts"): (401, 403, 403, 200, 403, 200),
+    ("POST", "/runs/{run}/facts"): (401, 403, 403, 200, 403, 200),
     ("POST", "/runs/{run}/withdraw"): (401, 403, 403, 422, 403, 422),
     ("POST", "/runs/{run}/primary"): (401, 403, 403, 303, 403, 403),
     ("POST", "/tasks/robots/standing"): (401,) + (303,) * 5,
@@ -93,6 +110,7 @@ DRAFTS = {
     ("POST", "/tasks/draft/organise/exclusions"): (401, 404, 404, 404, 404, 422),
     ("POST", "/tasks/draft/organise/dates"): (401, 404, 404, 404, 404, 303),
     ("POST", "/tasks/draft/organise/comparison"): (401, 404, 404, 404, 404, 422),
+    ("POST", "/tasks/draft/snapshots"): (401, 404, 404, 404, 404, 409),
     ("POST", "/tasks/draft/standing"): (401, 404, 404, 404, 404, 303),
     ("POST", "/tasks/draft/intervals"): (401, 404, 404, 404, 404, 303),
     ("GET", "/tasks/draft/compare"): (404, 404, 404, 404, 404, 200),

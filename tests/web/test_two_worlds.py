@@ -20,7 +20,7 @@ from werkzeug.routing import Rule
 from werkzeug.test import TestResponse
 
 from leaderboard.db.tables import QrelsRevision
-from leaderboard.services import boards, jobs, landing, policy, shown_editions
+from leaderboard.services import board_rows, boards, jobs, landing, policy, shown_editions
 from leaderboard.web import tables, uploads
 from leaderboard.web.session import reading
 from tests.web import twins
@@ -37,6 +37,7 @@ VALUES: dict[str, Sequence[object]] = {
     "team_id": range(1, 5),
     "name": ("AP", "nothing"),
     "token": ("nonsense",),
+    "address": (*twins.SNAPSHOTS.values(), "0" * 16),
     "filename": ("app.css",),
 }
 """What every placeholder of an address is filled with: all there is in either world, and what is not."""
@@ -46,6 +47,7 @@ BOARD_STATES = (
     *("?measure=recip_rank", "?measure=AP", "?measure=NumRel", "?measure=Judged@10", "?measure=nonsense"),
     *("?edition=1", "?edition=2&measure=AP", "?edition=9", "?all"),
     *("?one=team", "?run=1&reference=2&ranges"),
+    *("?at=2000-01-01", "?at=9000-01-01", "?at=nonsense", f"?at={datetime.now(UTC):%Y-%m-%d}"),
 )
 PAIRS = (
     "?a=1&b=2",
@@ -54,6 +56,24 @@ PAIRS = (
     "?run=1&run=2&measure=RR&baseline=1",
 )
 ORDERS = ("?x=AP&y=RR", "?standardised=normal")
+CURVES = ("?run=1&run=2", "?run=1&kind=roc&whole&topic=1", "?kind=gain&depth=10", "?kind=precision&topic=77")
+RUN_STATES = ("?sort=rank&all&ties&all_trec", "?table=field&measure=AP")
+TOPIC_STATES = (
+    *("?measure=AP&sort=-median", "?sort=grade2", "?documents=missed&all", "?measure=Judged@10"),
+    *("?show=difference&rows=similarity&columns=difficulty", "?topic=1&run=1", "?topic=77"),
+)
+COSTS = ("?cost=latency_ms&measure=AP&sort=score", "?measure=Judged@10", "?cost=nothing")
+AGAIN = ("?as=1", "?as=2", "?as=4")
+FIGURES = {
+    "boards.board": "differences",
+    "topics.index": "difficulty",
+    "topics.show": "scores",
+    "runs.show": "topics",
+    "rankings.show": "relevant",
+    "curves.show": "curves",
+    "comparisons.compare": "scatter&a=1&b=2",
+    "efficiency.show": "front",
+}
 DOCUMENTS = ("d00", "d05", "d13", "only-a", "only-b", "nowhere")
 
 
@@ -98,8 +118,21 @@ def _addresses(app: Flask) -> list[str]:
             states = ("", STATE, *PAIRS)
         if "order" in rule.endpoint or "interval" in rule.endpoint:
             states = ("", STATE, *ORDERS)
-        if rule.endpoint.startswith("runs.document"):
-            states = ("", *(f"?docno={docno}" for docno in DOCUMENTS))
+        if rule.endpoint.startswith("run"):
+            states = ("", STATE, *RUN_STATES)
+        if rule.endpoint.startswith(("topics.", "heat_maps.")):
+            states = ("", STATE, *TOPIC_STATES)
+        if rule.endpoint.startswith("efficiency."):
+            states = ("", STATE, *COSTS)
+        if rule.endpoint == "uploads.form":
+            states = ("", STATE, *AGAIN)
+        if rule.endpoint.startswith("curves."):
+            states = ("", STATE, *CURVES)
+        if rule.endpoint.startswith("rankings.document"):
+            asked = product(DOCUMENTS, ("", "&topic=1", "&topic=4", "&topic=77"))
+            states = ("", *(f"?docno={docno}{topic}" for docno, topic in asked))
+        if rule.endpoint in FIGURES:
+            states = (*states, f"?figure={FIGURES[rule.endpoint]}")
         found += [path + state for path in _paths(rule) for state in states]
     return found
 
@@ -201,14 +234,14 @@ def _digest_of_judgments(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _rows_in_hidden_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """The right numbers in the order of what is held back."""
-    real = boards._rows
+    real = board_rows.read_rows
 
     def ordered(session: Any, viewer: Any, task: Any, sight: Any, edition: Any, *rest: Any) -> Any:
         rows = real(session, viewer, task, sight, edition, *rest)
-        hidden = boards.means(session, edition, policy.ALL_TOPICS) if edition else {}
+        hidden = shown_editions.means(session, edition, policy.ALL_TOPICS) if edition else {}
         return sorted(rows, key=lambda row: -hidden.get(row.run_id, {}).get("AP", 0.0))
 
-    monkeypatch.setattr(boards, "_rows", ordered)
+    monkeypatch.setattr(boards, "read_rows", ordered)
     monkeypatch.setattr(boards, "rank", lambda rows, _: tuple(rows))
 
 

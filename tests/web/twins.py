@@ -12,7 +12,8 @@ from sqlalchemy import select, update
 
 from leaderboard.db.base import UtcDateTime
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Task, TopicSet, WebSession, metadata
+from leaderboard.db.tables import Snapshot, Task, TopicSet, WebSession, metadata
+from leaderboard.services import policy, snapshots
 from leaderboard.services.admission import Wishes
 from leaderboard.settings import Settings
 from leaderboard.web import create_app
@@ -23,6 +24,13 @@ from tests.web.conftest import browser, enter
 TOPICS = tuple(str(number) for number in range(1, 11))
 DEEP = tuple(f"d{number:02}" for number in range(14))
 MEASURES = ("RR", "AP", "NumRel", "Judged@10")
+SNAPSHOTS = {
+    ("blind", "blind"): "a" * 16,
+    ("open", "open"): "b" * 16,
+    ("blind", "open"): "c" * 16,
+    ("sealed", "open"): "d" * 16,
+}
+"""Task and what it was when its board was frozen -> address."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +95,20 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
         with database.write() as session:
             session.execute(update(Task).where(Task.slug == "draft").values(published_at=None))
     builders.drain(database)
+    for slug, was in SNAPSHOTS:
+        _freeze(database, slug, was)
+
+
+def _freeze(database: Database, slug: str, was: str) -> None:
+    """A snapshot made while the task was otherwise, under the same address in both worlds."""
+    shown = update(Task).where(Task.slug == slug)
+    with database.write() as session:
+        session.execute(shown.values(visibility=was))
+        frozen = snapshots.freeze(session, policy.OPERATOR, slug)
+        snapshots.keep(session, policy.OPERATOR, frozen)
+        digest = update(Snapshot).where(Snapshot.sha256 == frozen.sha256)
+        session.execute(digest.values(sha256=SNAPSHOTS[slug, was] * 4))
+        session.execute(shown.values(visibility=slug))
 
 
 def _held_back_task(database: Database, folder: Path, slug: str, secret: str) -> None:
@@ -101,7 +123,8 @@ def _held_back_task(database: Database, folder: Path, slug: str, secret: str) ->
     builders.run(database, folder, own, "own", slug=slug, team_name="Owls")
     name = "other" if slug == "blind" else f"other-{secret}"
     path = _other_run(folder, secret, public)
-    builders.submit(database, path, slug, team_name="Bears", wishes=Wishes(name))
+    facts = {"type": "manual" if secret == "a" else "feedback", "latency_ms": 5.0 if secret == "a" else 7.0}
+    builders.submit(database, path, slug, team_name="Bears", wishes=Wishes(name, facts=facts))
     builders.drain(database)
     builders.revise(database, folder, _judged(secret, public, 5), slug)
     builders.drain(database)

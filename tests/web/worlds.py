@@ -7,7 +7,7 @@ from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job
-from leaderboard.services import accounts, admission, prepared_runs, tasks, teams, uploads
+from leaderboard.services import accounts, admission, prepared_runs, snapshots, tasks, teams, uploads
 from leaderboard.services.admission import Wishes
 from leaderboard.services.tasks import TaskDraft
 from leaderboard.services.uploads import Submission
@@ -41,6 +41,7 @@ class World:
     job: int
     invitation: str
     link: str
+    snapshot: str
 
 
 def make_task(database: Database, folder: Path, organiser: int, slug: str, *, published: bool = True) -> None:
@@ -98,7 +99,11 @@ def build(database: Database, folder: Path) -> World:
         link = accounts.sign_in_link(session, nina)
         session.execute(update(Job).values(state="failed", error="It broke."))
         job = session.scalars(select(Job.id)).one()
+    with database.read() as session:
+        frozen = snapshots.freeze(session, asker, "robots")
+    with database.write() as session:
+        snapshot = snapshots.keep(session, asker, frozen)
     return World(
         *(olga, otto, anna, berta, carl, nina, owls, bears),
-        *(accepted.run_id, accepted.upload_id, rejected.upload_id, job, invitation, link),
+        *(accepted.run_id, accepted.upload_id, rejected.upload_id, job, invitation, link, snapshot),
     )

@@ -1,0 +1,82 @@
+"""Every kind of page, in both colour schemes and narrow: axe finds nothing, nothing scrolls sideways."""
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import Browser, Page, ViewportSize
+
+from tests.browser.conftest import Demo
+
+pytestmark = pytest.mark.browser
+
+TASK_PAGES = (
+    *("", "?bounds", "?pin=baselines&columns=AP", "/history", "/about"),
+    *("/compare", "/compare?a={1}&b={2}&topic=PY003", "/compare?run={1}&run={2}&run={3}"),
+    *("/measures", "/intervals", "/efficiency", "/curves", "/curves?kind=roc"),
+    *("/topics", "/topics?sort=median", "/topics/PY003", "/heatmap"),
+    "/documents?docno={docno}&topic=PY003",
+)
+RUN_PAGES = ("/runs/{1}", "/runs/{1}?ties", "/runs/{1}/topics/PY003", "/runs/{1}/topics/PY003?all")
+SITE_PAGES = ("/", "/measures", "/measures/AP", "/sign-in", "/sign-up", "/nothing")
+FAULTS = """() => axe.run({resultTypes: ["violations"]}).then(found => found.violations.map(each =>
+  `${each.id}: ${each.nodes.slice(0, 3).map(node => node.html.slice(0, 160)).join(" | ")}`))"""
+SIDEWAYS = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+def addresses(demo: Demo, docno: str) -> list[str]:
+    """One address of every kind of page that anybody may see."""
+    runs: dict[str, Any] = {str(rank): demo.run(rank) for rank in (1, 2, 3)}
+    task = [f"{demo.board}{_filled(each, runs, docno)}" for each in TASK_PAGES]
+    rest = [f"{demo.site}{_filled(each, runs, docno)}" for each in (*RUN_PAGES, *SITE_PAGES)]
+    return task + rest
+
+
+def _filled(address: str, runs: dict[str, Any], docno: str) -> str:
+    for rank, run in runs.items():
+        address = address.replace(f"{{{rank}}}", str(run))
+    return address.replace("{docno}", docno)
+
+
+@pytest.fixture(params=["light", "dark"])
+def scheme(request: pytest.FixtureRequest) -> Literal["light", "dark"]:
+    """A colour scheme."""
+    chosen: Literal["light", "dark"] = request.param
+    return chosen
+
+
+@pytest.fixture(params=[1280, 390])
+def window(
+    request: pytest.FixtureRequest, browser: Browser, scheme: Literal["light", "dark"]
+) -> Iterator[Page]:
+    """A wide or narrow window; axe is no script of the site, so the site's policy is put aside for it."""
+    size: ViewportSize = {"width": request.param, "height": 900}
+    context = browser.new_context(color_scheme=scheme, viewport=size, bypass_csp=True)
+    yield context.new_page()
+    context.close()
+
+
+def test_every_kind_of_page_is_for_everybody(window: Page, demo: Demo) -> None:
+    """No fault that axe knows, no sideways scroll, no request to another origin, no script's error."""
+    faults: list[str] = []
+    window.on("pageerror", lambda error: faults.append(str(error)))
+    window.on(
+        "request",
+        lambda request: None if request.url.startswith(demo.site) else faults.append(f"asks {request.url}"),
+    )
+    docno = _document(window, demo)
+    for address in addresses(demo, docno):
+        window.goto(address)
+        window.evaluate(AXE_SCRIPT)
+        faults += [f"{address}: {each}" for each in window.evaluate(FAULTS)]
+        if (over := window.evaluate(SIDEWAYS)) > 0:
+            faults.append(f"{address}: {over} pixels wider than the window")
+    assert faults == []
+
+
+def _document(window: Page, demo: Demo) -> str:
+    """A document that the leader ranks first."""
+    found = window.request.get(f"{demo.site}/runs/{demo.run(1)}/topics/PY003.json").json()
+    docno: str = found["documents"][0]["docno"]
+    return docno
