@@ -12,6 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from leaderboard.cli import COMMANDS, main
+from leaderboard.services.fact_fields import FIELDS
+from leaderboard.services.run_facts import RUNTIME
 from leaderboard.settings import PREFIX, Settings
 from tests import build
 from tests.conftest import ROOT
@@ -71,6 +73,13 @@ def test_the_settings_are_documented_with_their_defaults() -> None:
 def _default(value: object) -> str:
     text = str(int(value)) if isinstance(value, bool) else str(value)
     return f"`{text}`" if text else ""
+
+
+def test_what_may_be_said_about_a_run_is_documented() -> None:
+    """The table of facts has a line for each field, with its option; and one for each cost."""
+    text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (?:`(--[\w-]+)`)? *\|", text, re.MULTILINE))
+    assert rows == {each.key: each.option for each in FIELDS} | {RUNTIME.key: ""}
 
 
 @pytest.mark.parametrize("name", COMMANDS)
