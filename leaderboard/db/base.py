@@ -71,6 +71,7 @@ class Base(DeclarativeBase):
         datetime: UtcDateTime,
         dict[str, Any]: JSON,
         list[str]: JSON,
+        list[int]: JSON,
         list[dict[str, Any]]: JSON,
         bytes: LargeBinary,
     }

@@ -1,6 +1,7 @@
 """The engine and the two kinds of session: reading, which cannot write, and writing, which commits once."""
 
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -40,6 +41,7 @@ class Database:
         except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
             raise Invalid(f"The database URL cannot be used: {error}.") from error
         self._reading = self.engine.execution_options(reading=True)
+        self._turn = threading.Lock()
 
     @property
     def is_sqlite(self) -> bool:
@@ -56,8 +58,22 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Session]:
         """A session in one transaction: committed at the end, rolled back on any exception."""
-        with Session(self.engine, expire_on_commit=False) as session, session.begin():
+        with self._one_writer(), Session(self.engine, expire_on_commit=False) as session, session.begin():
             yield session
+
+    @contextmanager
+    def _one_writer(self) -> Iterator[None]:
+        """The turn of this thread to write to SQLite, which takes one writer at a time.
+
+        Writers of other processes are waited for by looking again and again, with pauses in which nobody
+        writes; threads of this one wait here. Who waits too long goes on to SQLite's own answer.
+        """
+        held = self.is_sqlite and self._turn.acquire(timeout=BUSY_MS / 1000)
+        try:
+            yield
+        finally:
+            if held:
+                self._turn.release()
 
     def dispose(self) -> None:
         """Close all connections."""

@@ -83,6 +83,8 @@ class Edition(Base):
     task_id: Mapped[int] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"))
     number: Mapped[int]
     revision_id: Mapped[int] = mapped_column(ForeignKey("qrels_revision.id"))
+    companions: Mapped[dict[str, Any] | None]
+    """Kind of qrels (subtopic, preference) -> id of the revision that measures of that kind rest on."""
     dialect: Mapped[int]
     measures: Mapped[list[dict[str, Any]]]
     """[{"key": ..., "version": ...}] in board order."""

@@ -45,6 +45,8 @@ class QrelsRevision(Base):
     judgments: Mapped[int]
     packed: Mapped[bytes] = mapped_column(deferred=True)
     """All judgments as trec.packing writes them, for the evaluator."""
+    distractors: Mapped[bytes | None] = mapped_column(deferred=True)
+    """Docnos known not to be relevant to any topic, packed; None where there are none."""
     created_at: Mapped[datetime]
     created_by: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
 

@@ -4,6 +4,16 @@ from leaderboard.db.accounts import Account, Audit, Entry, Member, TaskRole, Tea
 from leaderboard.db.base import Base
 from leaderboard.db.evaluations import Alignment, Edition, Evaluation, EvaluationMean
 from leaderboard.db.jobs import Job
+from leaderboard.db.pools import (
+    Assessment,
+    Assessor,
+    Assignment,
+    ClickLog,
+    Pool,
+    PoolTopic,
+    SideBySide,
+    SideBySidePair,
+)
 from leaderboard.db.qrels import Judgment, Qrels, QrelsRevision
 from leaderboard.db.runs import RankingBlock, RankingIndex, Run, Upload, UploadChunk
 from leaderboard.db.snapshots import Snapshot
@@ -15,7 +25,11 @@ metadata = Base.metadata
 __all__ = [
     "Account",
     "Alignment",
+    "Assessment",
+    "Assessor",
+    "Assignment",
     "Audit",
+    "ClickLog",
     "Collection",
     "DocumentBlock",
     "Edition",
@@ -26,11 +40,15 @@ __all__ = [
     "Judgment",
     "Member",
     "Phase",
+    "Pool",
+    "PoolTopic",
     "Qrels",
     "QrelsRevision",
     "RankingBlock",
     "RankingIndex",
     "Run",
+    "SideBySide",
+    "SideBySidePair",
     "Snapshot",
     "Statistic",
     "Task",

@@ -70,6 +70,8 @@ class Task(Base):
     grade_names: Mapped[dict[str, Any]] = mapped_column(default=dict)
     """Grade as text -> name."""
     tag_pattern: Mapped[str] = mapped_column(default="")
+    click_key: Mapped[bytes | None] = mapped_column(deferred=True)
+    """Secret that the users of click logs are hashed with; made at the first import."""
     created_at: Mapped[datetime]
 
 

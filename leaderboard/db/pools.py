@@ -1,0 +1,191 @@
+"""Pools: which documents are to be judged, by whom, and what was judged."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from leaderboard.db.base import Base, Bytewise
+
+
+class Pool(Base):
+    """Documents of a task's topics that are to be judged."""
+
+    __tablename__ = "pool"
+    __table_args__ = (
+        UniqueConstraint("task_id", "number"),
+        CheckConstraint("state IN ('draft', 'open', 'closed')", name="state"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    task_id: Mapped[int] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"))
+    number: Mapped[int]
+    state: Mapped[str] = mapped_column(default="draft")
+    method: Mapped[dict[str, Any]]
+    """How documents were chosen, as pooling.methods reads it; of an imported pool its file's name."""
+    adaptive: Mapped[bool] = mapped_column(default=False)
+    """Whether the next document depends on the judgments so far."""
+    seed: Mapped[int]
+    run_ids: Mapped[list[int]]
+    """The runs it was made of, in the order that breaks ties."""
+    revision_id: Mapped[int | None] = mapped_column(ForeignKey("qrels_revision.id"))
+    """The revision whose judgments are used again, where any are."""
+    documents: Mapped[int]
+    seconds_per_document: Mapped[int] = mapped_column(default=30)
+    note: Mapped[str] = mapped_column(default="")
+    guidelines: Mapped[str] = mapped_column(default="")
+    """What assessors read before the first topic; Markdown."""
+    examples: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
+    """Solved examples: topic, docno or text, grade, why."""
+    created_at: Mapped[datetime]
+    created_by: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
+
+
+class PoolTopic(Base):
+    """A topic's documents in a pool, one row a topic."""
+
+    __tablename__ = "pool_topic"
+
+    pool_id: Mapped[int] = mapped_column(ForeignKey("pool.id", ondelete="CASCADE"), primary_key=True)
+    topic_id: Mapped[str] = mapped_column(Bytewise, primary_key=True)
+    documents: Mapped[int]
+    """To be judged, without those whose judgments are used again."""
+    body: Mapped[bytes] = mapped_column(deferred=True)
+    """Docnos with priority, stratum and inclusion probability in judging order; packed."""
+
+
+class Assessor(Base):
+    """Somebody who judges for a task, by a personal link; or a machine whose labels were imported."""
+
+    __tablename__ = "assessor"
+    __table_args__ = (
+        UniqueConstraint("task_id", "name"),
+        CheckConstraint("origin IN ('human', 'machine')", name="origin"),
+        CheckConstraint("role IN ('assessor', 'adjudicator')", name="role"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    task_id: Mapped[int] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"))
+    name: Mapped[str]
+    origin: Mapped[str] = mapped_column(default="human")
+    origin_name: Mapped[str] = mapped_column(default="")
+    """Which machine, where it is one."""
+    role: Mapped[str] = mapped_column(default="assessor")
+    token_sha256: Mapped[str | None] = mapped_column(unique=True)
+    """Of the personal link; None where there is none."""
+    created_at: Mapped[datetime]
+    revoked_at: Mapped[datetime | None]
+
+
+class Assignment(Base):
+    """Which documents of a pool's topic an assessor judges, and in what order."""
+
+    __tablename__ = "assignment"
+    __table_args__ = (
+        UniqueConstraint("pool_id", "assessor_id", "topic_id"),
+        CheckConstraint("document_order IN ('docno', 'score', 'random')", name="document_order"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    pool_id: Mapped[int] = mapped_column(ForeignKey("pool.id", ondelete="CASCADE"))
+    assessor_id: Mapped[int] = mapped_column(ForeignKey("assessor.id", ondelete="CASCADE"), index=True)
+    topic_id: Mapped[str] = mapped_column(Bytewise)
+    document_order: Mapped[str] = mapped_column(default="random")
+    seed: Mapped[int]
+    parts: Mapped[int] = mapped_column(default=1)
+    """Into how many parts the topic's documents are divided; part counts from 0."""
+    part: Mapped[int] = mapped_column(default=0)
+    overlap: Mapped[float] = mapped_column(default=0.0)
+    """Share of the other parts' documents that this assessor judges too."""
+
+
+class Assessment(Base):
+    """One label of one document by one assessor; a log: the last that is not undone is in force."""
+
+    __tablename__ = "assessment"
+    __table_args__ = (
+        UniqueConstraint("assessor_id", "key"),
+        Index("ix_assessment_place", "pool_id", "topic_id", "docno"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    pool_id: Mapped[int] = mapped_column(ForeignKey("pool.id", ondelete="CASCADE"))
+    topic_id: Mapped[str] = mapped_column(Bytewise)
+    docno: Mapped[str] = mapped_column(Bytewise)
+    assessor_id: Mapped[int] = mapped_column(ForeignKey("assessor.id"))
+    grade: Mapped[int | None]
+    """None where the document was skipped."""
+    note: Mapped[str] = mapped_column(default="")
+    shown_at: Mapped[datetime | None]
+    saved_at: Mapped[datetime]
+    """When the assessor decided; sent_at is when the server got to know."""
+    sent_at: Mapped[datetime]
+    seconds: Mapped[float | None]
+    key: Mapped[str]
+    """Chosen by the assessor's browser, so that what is sent twice is stored once."""
+    undone: Mapped[bool] = mapped_column(default=False)
+
+
+class SideBySide(Base):
+    """One assessor's preference between two unlabelled rankings of one topic."""
+
+    __tablename__ = "side_by_side"
+    __table_args__ = (
+        UniqueConstraint("assessor_id", "key"),
+        CheckConstraint("verdict IN ('left', 'right', 'equal')", name="verdict"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    task_id: Mapped[int] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"), index=True)
+    topic_id: Mapped[str] = mapped_column(Bytewise)
+    left_run_id: Mapped[int] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"))
+    right_run_id: Mapped[int] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"))
+    assessor_id: Mapped[int] = mapped_column(ForeignKey("assessor.id"))
+    verdict: Mapped[str]
+    left_satisfaction: Mapped[int | None]
+    """From 0 to 4."""
+    right_satisfaction: Mapped[int | None]
+    note: Mapped[str] = mapped_column(default="")
+    saved_at: Mapped[datetime]
+    key: Mapped[str]
+    undone: Mapped[bool] = mapped_column(default=False)
+
+
+class SideBySidePair(Base):
+    """Two runs that assessors compare on some topics."""
+
+    __tablename__ = "side_by_side_pair"
+    __table_args__ = (
+        UniqueConstraint(
+            *("task_id", "first_run_id", "second_run_id", "assessor_id"), name="uq_side_by_side_pair_runs"
+        ),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    task_id: Mapped[int] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"))
+    first_run_id: Mapped[int] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"))
+    second_run_id: Mapped[int] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"))
+    assessor_id: Mapped[int] = mapped_column(ForeignKey("assessor.id", ondelete="CASCADE"))
+    topics: Mapped[list[str]]
+    created_at: Mapped[datetime]
+
+
+class ClickLog(Base):
+    """An imported query log, its users replaced by keyed hashes or left out."""
+
+    __tablename__ = "click_log"
+    __table_args__ = (UniqueConstraint("task_id", "number"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    task_id: Mapped[int] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"))
+    number: Mapped[int]
+    file_name: Mapped[str]
+    sha256: Mapped[str]
+    sessions: Mapped[int]
+    unknown: Mapped[dict[str, Any]]
+    """Topic or query that matched none -> its rows, the most frequent ones; '' -> rows of the others."""
+    body: Mapped[bytes] = mapped_column(deferred=True)
+    """Sessions by topic, packed."""
+    created_at: Mapped[datetime]
+    created_by: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
