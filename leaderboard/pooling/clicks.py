@@ -5,8 +5,15 @@ Pan, Hembrooke and Gay, Accurately Interpreting Clickthrough Data as Implicit Fe
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 
 Rule = Literal[
     "click > skip above",
@@ -18,14 +25,87 @@ Rule = Literal[
 Session = tuple[Sequence[str], Sequence[int]]
 """The documents shown, in rank order, and for each whether it was clicked: 1 or 0."""
 
-_RULES: dict[Rule, Callable[[int, int, int], bool]] = {
+_RULES: dict[Rule, Callable[[Any, Any, Any], Any]] = {
     "click > skip above": lambda clicked, other, _: other < clicked,
-    "last click > skip above": lambda clicked, other, last: other < clicked == last,
+    "last click > skip above": lambda clicked, other, last: (other < clicked) & (clicked == last),
     "click > skip previous": lambda clicked, other, _: other == clicked - 1,
     "click > no-click next": lambda clicked, other, _: other == clicked + 1,
-    "click > no click": lambda *_: True,
+    "click > no click": lambda clicked, other, _: other != clicked,
 }
-"""Whether a clicked place is preferred to one not clicked, given the lowest clicked place."""
+"""Whether a clicked rank is preferred to one not clicked, given the rank clicked last; also of arrays."""
+
+_PAIRS_AT_ONCE = 2_000_000
+"""Pairs of a click and another document that are looked at in one go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A way to read clicks: rules that are used together."""
+
+    key: str
+    title: str
+    explanation: str
+    rules: tuple[Rule, ...]
+
+
+READINGS: dict[str, Reading] = {
+    each.key: each
+    for each in (
+        Reading(
+            "skip-above",
+            "skip above",
+            "A clicked document is preferred to every document above it that was not clicked.",
+            ("click > skip above",),
+        ),
+        Reading(
+            "last-click",
+            "last click",
+            "Only the document clicked last is preferred to every document above it that was not clicked.",
+            ("last click > skip above",),
+        ),
+        Reading(
+            "skip-above-and-next",
+            "skip above and next",
+            "As skip above, and also preferred to the document just below, where that was not clicked.",
+            ("click > skip above", "click > no-click next"),
+        ),
+        Reading(
+            "every-non-click",
+            "every non-click",
+            "Preferred to every document not clicked, also to those below that may never have been seen.",
+            ("click > no click",),
+        ),
+    )
+}
+"""The ways to choose from; the first is the default."""
+
+
+class Sessions(NamedTuple):
+    """The sessions of one topic: which documents stood at which rank, and what was clicked."""
+
+    starts: IntArray
+    """(sessions + 1,) where each session's documents begin in the arrays below."""
+    documents: IntArray
+    """(shown,) index of each document shown, whatever the list it points into."""
+    ranks: IntArray
+    """(shown,) from 1; a session's ranks differ from each other but may have gaps."""
+    clicked: BoolArray
+    """(shown,)"""
+    last: IntArray
+    """(sessions,) the rank clicked last; 0 without a click."""
+    users: IntArray
+    """(sessions,) a number of whose session it is; -1 where that is not known."""
+
+
+class Counts(NamedTuple):
+    """How often which document was preferred to which: one row a pair that any session shows."""
+
+    first: IntArray
+    second: IntArray
+    """Indices of the two documents, first < second."""
+    for_first: IntArray
+    for_second: IntArray
+    """How many sessions, or users, preferred the one, and the other."""
 
 
 def preferences(
@@ -64,3 +144,69 @@ def evidence(
     """
     counts = Counter(pair for session in sessions for pair in preferences(*session, rules))
     return {pair: count for pair, count in sorted(counts.items()) if count >= least}
+
+
+def count_preferences(sessions: Sessions, rules: Sequence[Rule], *, by_user: bool = False) -> Counts:
+    """How many sessions of a topic show each preference, both ways; pairs sorted by their indices.
+
+    by_user: a user counts once for each direction of a pair, in however many sessions; sessions whose
+    user is not known count one by one.
+
+    >>> def row(*values): return np.array(values)
+    >>> shown = Sessions(row(0, 2), row(4, 7), row(1, 2), row(0, 1) > 0, row(2), row(-1))
+    >>> [each.tolist() for each in count_preferences(shown, ["click > skip above"])]
+    [[4], [7], [0], [1]]
+    """
+    width = int(sessions.documents.max(initial=0)) + 1
+    # Unknown users get a number each of their own.
+    known = int(sessions.users.max(initial=-1)) + 1
+    users = np.where(sessions.users < 0, known + np.arange(sessions.users.size), sessions.users)
+    votes: list[IntArray] = [np.empty((3, 0), dtype=np.int64)]
+    for better, worse, session in _pairs(sessions, rules):
+        pair = np.minimum(better, worse) * width + np.maximum(better, worse)
+        voter = users[session] if by_user else np.zeros_like(session)
+        votes.append(_counted(2 * pair + (better > worse), voter))
+    key, voter, count = np.concatenate(votes, axis=1)
+    if by_user:
+        key, voter, _ = _counted(key, voter)
+        count = np.ones_like(key)
+    pairs, place = np.unique(key >> 1, return_inverse=True)
+    both = np.zeros((2, pairs.size), dtype=np.int64)
+    np.add.at(both, (key & 1, place), count)
+    return Counts(pairs // width, pairs % width, both[0], both[1])
+
+
+def _counted(key: IntArray, voter: IntArray) -> IntArray:
+    """Each key and voter that come together, and how often: (3, distinct)."""
+    keys, code = np.unique(key, return_inverse=True)
+    voters = int(voter.max(initial=0)) + 1
+    both, count = np.unique(code * voters + voter, return_counts=True)
+    return np.stack([keys[both // voters], both % voters, count])
+
+
+def _pairs(sessions: Sessions, rules: Sequence[Rule]) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+    """Better document, worse document and session of every preference, some at a time."""
+    sizes = np.diff(sessions.starts)
+    session_of = np.repeat(np.arange(sizes.size), sizes)
+    clicks = np.flatnonzero(sessions.clicked)
+    ends = np.cumsum(sizes[session_of[clicks]])
+    begin = 0
+    while begin < clicks.size:
+        done = int(ends[begin - 1]) if begin else 0
+        end = max(begin + 1, int(np.searchsorted(ends, done + _PAIRS_AT_ONCE, side="right")))
+        part = clicks[begin:end]
+        begin = end
+        session = session_of[part]
+        clicked = np.repeat(part, sizes[session])
+        step = np.arange(clicked.size) - np.repeat(np.cumsum(sizes[session]) - sizes[session], sizes[session])
+        other = sessions.starts[session_of[clicked]] + step
+        ranks = sessions.ranks[clicked], sessions.ranks[other], sessions.last[session_of[clicked]]
+        chosen = np.zeros(clicked.size, dtype=np.bool_)
+        for rule in rules:
+            chosen |= _RULES[rule](*ranks)
+        chosen &= ~sessions.clicked[other]
+        yield (
+            sessions.documents[clicked[chosen]],
+            sessions.documents[other[chosen]],
+            session_of[clicked[chosen]],
+        )

@@ -1,0 +1,137 @@
+"""Who brought what into a pool, and what judgments would be without it.
+
+Documents are counted from 0: of one topic's docnos, or of all judged documents of a revision one topic
+after the other, as in the judgments that measures are computed from.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leaderboard.pooling.candidates import FloatArray, IntArray
+
+NOBODY, SEVERAL = -1, -2
+"""Instead of a group: no group holds the document, or more than one does."""
+NEVER = np.iinfo(np.int64).max
+"""The best rank of a document no run has."""
+
+
+class Unique(NamedTuple):
+    """How many documents each run (runs,) and each team (teams,) has alone, and how many are relevant."""
+
+    run: IntArray
+    run_relevant: IntArray
+    team: IntArray
+    team_relevant: IntArray
+
+
+class Kept(NamedTuple):
+    """Judgments without some documents.
+
+    documents: (kept,) the old indices of those that stay. place: (documents,) the new index of each old
+    one, -1 for those that went. starts: (topics + 1,) where each topic's documents now begin, and their end.
+    """
+
+    documents: IntArray
+    place: IntArray
+    starts: IntArray
+
+
+def holders(documents: Sequence[IntArray], groups: IntArray, count: int) -> IntArray:
+    """The group that alone holds each document, (count,), NOBODY or SEVERAL where there is none such.
+
+    documents: of every run, as deep as the pool went. groups: (runs,) a number from 0 for each run: its
+    team's, or its own place to ask which run holds a document alone.
+
+    >>> holders([np.array([0, 1]), np.array([1]), np.array([1, 2])], np.array([0, 0, 1]), 4)
+    array([ 0, -2,  1, -1])
+    """
+    lowest, highest = np.full(count, NEVER), np.full(count, NOBODY)
+    for held, group in zip(documents, groups.tolist(), strict=True):
+        lowest[held] = np.minimum(lowest[held], group)
+        highest[held] = np.maximum(highest[held], group)
+    return np.where((highest >= 0) & (lowest != highest), SEVERAL, highest)
+
+
+def unique(
+    documents: Sequence[IntArray], teams: IntArray, counted: NDArray[np.bool_], relevant: NDArray[np.bool_]
+) -> Unique:
+    """How many of the documents counted, and how many relevant ones, each run and team has alone.
+
+    documents: of every run, as deep as the pool went; teams: (runs,) from 0; counted: (documents,) those
+    in the pool; relevant: (documents,) those known to be relevant.
+    """
+    runs = len(documents)
+    run = holders(documents, np.arange(runs), len(counted))
+    team = holders(documents, teams, len(counted))
+    size = int(teams.max(initial=-1)) + 1
+    return Unique(
+        _count(run, counted, runs),
+        _count(run, counted & relevant, runs),
+        _count(team, counted, size),
+        _count(team, counted & relevant, size),
+    )
+
+
+def best_ranks(documents: Sequence[IntArray], ranks: Sequence[IntArray], count: int) -> IntArray:
+    """The best rank any run has each document at, (count,), NEVER where none has it.
+
+    A depth-k pool holds those with at most k: this says how judgments grow with the pool's depth.
+    """
+    best = np.full(count, NEVER)
+    for held, rank in zip(documents, ranks, strict=True):
+        best[held] = np.minimum(best[held], rank)
+    return best
+
+
+def without(starts: IntArray, removed: NDArray[np.bool_]) -> Kept:
+    """Judgments without the documents removed, (documents,); starts is where each topic begins, and the end.
+
+    A ranking keeps its ranks: a removed document is as if it had never been judged.
+
+    >>> without(np.array([0, 2, 3]), np.array([True, False, False]))
+    Kept(documents=array([1, 2]), place=array([-1,  0,  1]), starts=array([0, 1, 2]))
+    """
+    before = np.concatenate(([0], np.cumsum(~removed)))
+    return Kept(np.flatnonzero(~removed), np.where(removed, -1, before[:-1]), before[starts])
+
+
+def rank_drops(full: FloatArray, left_out: FloatArray, teams: IntArray) -> IntArray:
+    """How many places each run falls when its team had brought nothing into the pool, (runs,).
+
+    full: (runs,) scores under all judgments, higher is better; left_out: (runs,) each run's score under
+    the judgments without what its team alone had brought. Only the team's own runs are scored anew; a run
+    is behind those with a higher score. Negative where a run would have risen.
+
+    >>> rank_drops(np.array([0.6, 0.5, 0.4]), np.array([0.45, 0.5, 0.3]), np.array([0, 1, 2]))
+    array([1, 0, 0])
+    """
+    drops = np.zeros(len(full), dtype=np.int64)
+    places = _places(full)
+    for team in np.unique(teams).tolist():
+        own = teams == team
+        drops[own] = (_places(np.where(own, left_out, full)) - places)[own]
+    return drops
+
+
+def relative_change(full: FloatArray, left_out: FloatArray) -> float | None:
+    """The mean of how much of its score each run loses or wins, over runs whose score is above 0, else None.
+
+    >>> relative_change(np.array([0.5, 0.4, 0.0]), np.array([0.25, 0.4, 0.0]))
+    0.25
+    """
+    scored = full > 0
+    if not scored.any():
+        return None
+    return float(np.mean(np.abs(full[scored] - left_out[scored]) / full[scored]))
+
+
+def _places(scores: FloatArray) -> IntArray:
+    return len(scores) - np.searchsorted(np.sort(scores), scores, side="right")
+
+
+def _count(holder: IntArray, wanted: NDArray[np.bool_], groups: int) -> IntArray:
+    alone = holder[wanted & (holder >= 0)]
+    return np.bincount(alone, minlength=groups)

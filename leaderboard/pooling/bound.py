@@ -1,0 +1,114 @@
+"""A pooling method together with its parameters' values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from leaderboard.pooling.parameters import Value
+from leaderboard.pooling.registry import METHODS, Method
+
+Spec = Mapping[str, object]
+
+
+@dataclass(frozen=True, eq=False)
+class BoundMethod:
+    """A method with a value for each of its parameters, made by `method`; `then` follows a first stage."""
+
+    method: Method
+    values: Mapping[str, Value | None]
+    then: "BoundMethod | None" = None
+
+    @property
+    def spec(self) -> dict[str, object]:
+        """What `method` reads back, as it is stored: all parameters that are applied."""
+        given = {name: value for name, value in self.values.items() if value is not None}
+        stage = {} if self.then is None else {"then": self.then.spec}
+        return {"name": self.method.name, **given, **stage}
+
+    @property
+    def title(self) -> str:
+        """Its name in a sentence."""
+        if self.then is None:
+            return self.method.title
+        return f"Depth {self.values['depth']}, then {self.then.title}"
+
+    @property
+    def last(self) -> "BoundMethod":
+        """The method of the last stage: itself where there is but one."""
+        return self if self.then is None else self.then
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether the next document depends on the judgments so far."""
+        return self.last.method.adaptive
+
+    @property
+    def samples(self) -> bool:
+        """Whether documents are drawn, so that measures have to be estimated from the sample."""
+        return self.last.method.samples
+
+    @property
+    def random(self) -> bool:
+        """Whether the seed matters."""
+        return self.last.method.random
+
+    @property
+    def needs_scores(self) -> bool:
+        """Whether `pool` and `start` need the runs' scores."""
+        return self.last.method.needs_scores
+
+    @property
+    def budget(self) -> int | None:
+        """The most documents of a topic that are judged; None where the method has no limit."""
+        value = self.values.get("budget")
+        return value if isinstance(value, int) else None
+
+    @property
+    def without_budget(self) -> "BoundMethod":
+        """The same method with no limit."""
+        values = {name: None if name == "budget" else value for name, value in self.values.items()}
+        return BoundMethod(self.method, MappingProxyType(values), self.then)
+
+    @property
+    def reach(self) -> int:
+        """How many top ranks of a run it looks at: what rankings have below changes nothing."""
+        depth = self.values["depth"]
+        assert isinstance(depth, int), "every method has a depth"
+        return depth if self.then is None else max(depth, self.then.reach)
+
+
+def method(spec: Spec) -> BoundMethod:
+    """The method a spec stands for; parameters left out, or empty, are at their defaults.
+
+    A first stage has no budget of its own: the one of a staged spec is for all its stages. Raises
+    ValueError, a sentence that says what may be written, for an unknown name or parameter, or a value out
+    of range.
+
+    >>> method({"name": "staged", "depth": 5, "then": {"name": "hedge"}}).title
+    'Depth 5, then Hedge'
+    """
+    found = METHODS.get(str(spec.get("name")))
+    if found is None:
+        raise ValueError(f"there is no pooling method {spec.get('name')!r}: choose {', '.join(METHODS)}")
+    given = {name: value for name, value in spec.items() if name not in ("name", "then")}
+    for name in given:
+        if found.parameter(name) is None:
+            taken = ", ".join(each.name for each in found.parameters)
+            raise ValueError(f"{found.title} has no parameter {name!r}; it takes {taken}")
+    values = {each.name: each.read(given.get(each.name)) for each in found.parameters}
+    return BoundMethod(found, MappingProxyType(values), _stage(found, spec.get("then")))
+
+
+def _stage(found: Method, then: object) -> BoundMethod | None:
+    if not found.staged:
+        if then is not None:
+            raise ValueError(f"{found.title} is the only stage: leave `then` out, or choose staged")
+        return None
+    if not isinstance(then, Mapping):
+        raise ValueError("a staged pool needs `then`, the method of its second stage")
+    after = method(then)
+    if after.method.staged or after.method.name in ("depth", "priority"):
+        raise ValueError(f"{after.method.title} cannot be a second stage: choose one that orders documents")
+    if after.budget is not None:
+        raise ValueError("the budget of a staged pool is for both stages: write it beside `depth`")
+    return after

@@ -1,0 +1,195 @@
+"""Pools by any method: `method(spec)`, then `pool` all at once, or `start` and ask for the next document.
+
+A spec is what is stored: {"name": "rrf", "k": 60, "budget": 200}. A topic is pooled at a time. Its rankings
+are arrays of document indices, best first, one a run in a stored order; a document's index is its place in a
+list of docnos in byte order, so that ties by document go by docno. Chosen runs and teams' caps are rankings
+that are shorter or not there: `choosing.chosen_runs` says which runs remain.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from leaderboard.pooling import adaptive, fusion, orders
+from leaderboard.pooling.bound import BoundMethod, method
+from leaderboard.pooling.candidates import Candidates, FloatArray, IntArray, candidates, descending
+from leaderboard.pooling.draws import order, stream
+from leaderboard.pooling.judge import Judge
+from leaderboard.pooling.registry import DEFAULT, METHODS, Method
+from leaderboard.pooling.strata import Sample, stratified_sample
+
+__all__ = ["DEFAULT", "METHODS", "BoundMethod", "Judge", "Method", "Pooled", "method", "pool", "start"]
+
+Scores = Sequence[FloatArray] | None
+
+
+class Pooled(NamedTuple):
+    """The documents of one topic to judge; the first four arrays are (documents,), in judging order.
+
+    documents: indices. priority: larger first, within a stratum. stratum: from 0: the stages of a staged
+    method, the strata of a sample, else 0. probability: of being in the pool, 1 unless drawn. population:
+    (strata,) documents of each stratum, judged or not. passed, passed_stratum: the documents that were not
+    drawn. Of an adaptive method documents are all that it may come to, by best rank: the budget limits how
+    many of them are judged, not how many there are.
+    """
+
+    documents: IntArray
+    priority: FloatArray
+    stratum: IntArray
+    probability: FloatArray
+    population: IntArray
+    passed: IntArray
+    passed_stratum: IntArray
+
+
+def pool(
+    bound: BoundMethod,
+    rankings: Sequence[IntArray],
+    *,
+    seed: int = 0,
+    budget: int | None = None,
+    scores: Scores = None,
+) -> Pooled:
+    """One topic's pool; seed is the topic's, for methods that draw; budget replaces the method's own.
+
+    scores: of every ranking's documents, for methods that need them. Raises ValueError where they are
+    missing, where priorities do not fit the runs, and for a budget that would cut a sample.
+
+    >>> pool(method({"name": "take"}), [np.array([4, 2]), np.array([7, 4])], budget=2).documents
+    array([4, 7])
+    """
+    every = candidates(rankings, bound.reach)
+    return _pool(bound, every, seed, bound.budget if budget is None else budget, scores)
+
+
+def start(
+    bound: BoundMethod,
+    rankings: Sequence[IntArray],
+    seed: int = 0,
+    *,
+    budget: int | None = None,
+    scores: Scores = None,
+) -> Judge:
+    """Who gives one topic's documents one at a time, for any method; fixed ones keep the pool's order.
+
+    The budget counts judgments that were there before. Raises ValueError as `pool` does.
+    """
+    every = candidates(rankings, bound.reach)
+    limit = bound.budget if budget is None else budget
+    if not bound.adaptive:
+        return Judge(every, [_listed(every, _pool(bound, every, seed, limit, scores).documents)], None)
+    policy = _POLICIES[bound.last.method.name](every, bound.last, seed)
+    if bound.then is None:
+        return Judge(every, [policy], limit)
+    return Judge(every, [adaptive.Listed(_first_stage(bound, every)), policy], limit)
+
+
+def _pool(bound: BoundMethod, every: Candidates, seed: int, limit: int | None, scores: Scores) -> Pooled:
+    if limit is not None and limit < 1:
+        raise ValueError(f"a budget is a whole number from 1 up, not {limit}")
+    if bound.samples and limit is not None:
+        raise ValueError("a sample is as large as its rates make it: change them, and give no budget")
+    stage = np.empty(0, dtype=np.int64) if bound.then is None else _first_stage(bound, every)
+    by, priority = _ORDERS[bound.last.method.name](every, bound.last, seed, scores)
+    later = ~np.isin(by, stage)
+    by, priority = by[later], priority[later]
+    sample = _sample(bound.last, len(by), seed)
+    staged = int(bound.then is not None)
+    first = [np.array([len(stage)])] if staged else []
+    pooled = Pooled(
+        every.documents[np.concatenate((stage, by[sample.place]))],
+        np.concatenate((1.0 / every.best[stage], priority[sample.place])),
+        np.concatenate((np.zeros(len(stage), dtype=np.int64), sample.stratum + staged)),
+        np.concatenate((np.ones(len(stage)), sample.probability)),
+        np.concatenate((*first, sample.population)),
+        every.documents[by[sample.passed]],
+        sample.passed_stratum + staged,
+    )
+    return pooled if bound.adaptive or limit is None else _cut(pooled, limit)
+
+
+def _cut(pooled: Pooled, limit: int) -> Pooled:
+    stratum = pooled.stratum[:limit]
+    return pooled._replace(
+        documents=pooled.documents[:limit],
+        priority=pooled.priority[:limit],
+        stratum=stratum,
+        probability=pooled.probability[:limit],
+        population=np.bincount(stratum, minlength=len(pooled.population)),
+    )
+
+
+def _first_stage(bound: BoundMethod, every: Candidates) -> IntArray:
+    return _by_depth(every, bound.values["depth"])[0]
+
+
+def _by_depth(every: Candidates, depth: Any) -> orders.Order:
+    by, priority = orders.by_depth(every)
+    shallow = int((every.best <= depth).sum())
+    return by[:shallow], priority[:shallow]
+
+
+def _listed(every: Candidates, documents: IntArray) -> adaptive.Listed:
+    return adaptive.Listed(every.places(documents))
+
+
+def _sample(bound: BoundMethod, count: int, seed: int) -> Sample:
+    values: Any = bound.values
+    return stratified_sample(count, values["strata"] if bound.samples else ((max(count, 1), 1.0),), seed)
+
+
+def _ranked(priority: FloatArray) -> orders.Order:
+    by = descending(priority)
+    return by, priority[by]
+
+
+def _shuffled(every: Candidates, seed: int) -> orders.Order:
+    count = len(every.documents)
+    return order(stream(seed), count), 1.0 / np.arange(1, count + 1)
+
+
+def _comb_mnz(every: Candidates, scores: Scores) -> orders.Order:
+    if scores is None:
+        raise ValueError("CombMNZ needs the runs' scores, and there are none")
+    return _ranked(fusion.comb_mnz(every, scores))
+
+
+_Make = Callable[[Candidates, BoundMethod, int, Scores], orders.Order]
+_ORDERS: Mapping[str, _Make] = {
+    "depth": lambda every, bound, *_: _by_depth(every, bound.values["depth"]),
+    "priority": lambda every, bound, *_: orders.by_priority(every, _value(bound, "priorities")),
+    "take": lambda every, *_: orders.take(every),
+    "fair_take": lambda every, *_: orders.fair_take(every),
+    "borda": lambda every, *_: _ranked(fusion.borda(every)),
+    "rrf": lambda every, bound, *_: _ranked(fusion.reciprocal_rank(every, _value(bound, "k"))),
+    "combmnz": lambda every, bound, seed, scores: _comb_mnz(every, scores),
+    "rbp": lambda every, bound, *_: _ranked(fusion.rank_biased(every, _value(bound, "p"))),
+    "dcg": lambda every, *_: _ranked(fusion.discounted(every)),
+    "stratified": lambda every, bound, *_: _ranked(fusion.BY_RANK[_value(bound, "fusion")](every)),
+    "random": lambda every, bound, seed, scores: _shuffled(every, seed),
+    **dict.fromkeys(
+        ("mtf", "hedge", "maxmean", "mm_ns", "thompson"), lambda every, *_: orders.by_depth(every)
+    ),
+}
+
+
+def _bandit(every: Candidates, worth: adaptive.Worth, credit: Any) -> adaptive.Policy:
+    if credit == "holders":
+        return adaptive.SharedArms(every, worth)
+    return adaptive.PulledArms(every, worth)
+
+
+_POLICIES: Mapping[str, Callable[[Candidates, BoundMethod, int], adaptive.Policy]] = {
+    "mtf": lambda every, bound, seed: adaptive.PulledArms(every, adaptive.last_result),
+    "hedge": lambda every, bound, seed: adaptive.Hedge(every, _value(bound, "beta")),
+    "maxmean": lambda every, bound, seed: _bandit(every, adaptive.mean, bound.values["credit"]),
+    "mm_ns": lambda every, bound, seed: adaptive.PulledArms(
+        every, adaptive.last_result, holders=bound.values["credit"] == "holders"
+    ),
+    "thompson": lambda every, bound, seed: _bandit(every, adaptive.sampled(seed), bound.values["credit"]),
+}
+
+
+def _value(bound: BoundMethod, name: str) -> Any:
+    return bound.values[name]

@@ -1,0 +1,166 @@
+"""The parameters of pooling methods: their ranges and defaults, and how a stored value is read."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+Strata = tuple[tuple[int, float], ...]
+"""(last fused rank, share of the stratum that is judged), from the top down."""
+Value = int | float | str | tuple[int, ...] | Strata
+Kind = Literal["integer", "number", "choice", "priorities", "strata"]
+
+LARGEST = 1_000_000
+"""The upper end of whole numbers that have no natural one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a method; default None means not applied unless given.
+
+    low and high belong to an integer or a number, choices to a choice. kind `priorities` is a list of
+    whole numbers, one a run; `strata` a list of pairs of a last rank and a rate.
+    """
+
+    name: str
+    kind: Kind
+    title: str
+    text: str
+    default: Value | None = None
+    low: float = 0
+    high: float = 0
+    choices: tuple[str, ...] = ()
+    required: bool = False
+
+    @property
+    def rule(self) -> str:
+        """What it may be set to, such as `a whole number from 1 to 1000`."""
+        match self.kind:
+            case "choice":
+                return f"one of {', '.join(self.choices)}"
+            case "priorities":
+                return "a list of whole numbers from 0 up, one a run"
+            case "strata":
+                return "pairs of a last rank, growing, and a rate over 0 and up to 1, such as 20:1,100:0.2"
+            case _:
+                kind = "whole number" if self.kind == "integer" else "number"
+                return f"a {kind} from {self.low:g} to {self.high:g}"
+
+    def read(self, value: object) -> Value | None:
+        """The value as it is used, from JSON or from the text of a form; None where it is left out.
+
+        Raises ValueError where it is not what `rule` says.
+
+        >>> STRATA.read("20:1,100:0.2"), STRATA.read([[20, 1], [100, 0.2]]) == STRATA.read("20:1,100:0.2")
+        (((20, 1.0), (100, 0.2)), True)
+        """
+        if value is None or value == "":
+            if self.required:
+                raise ValueError(f"{self.title} is needed: {self.rule}")
+            return self.default
+        try:
+            return _READ[self.kind](self, value)
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(f"{self.title} must be {self.rule}, not {value!r}") from None
+
+
+def _whole(parameter: Parameter, value: Any) -> int:
+    found = int(value)
+    if isinstance(value, bool) or found != float(value) or not parameter.low <= found <= parameter.high:
+        raise ValueError
+    return found
+
+
+def _number(parameter: Parameter, value: Any) -> float:
+    found = float(value)
+    if isinstance(value, bool) or not parameter.low <= found <= parameter.high:
+        raise ValueError
+    return found
+
+
+def _choice(parameter: Parameter, value: Any) -> str:
+    if value not in parameter.choices:
+        raise ValueError
+    return str(value)
+
+
+def _priorities(_: Parameter, value: Any) -> tuple[int, ...]:
+    each = [part.strip() for part in value.split(",")] if isinstance(value, str) else list(value)
+    found = tuple(int(part) for part in each)
+    if any(isinstance(part, bool) or int(part) != float(part) or int(part) < 0 for part in each):
+        raise ValueError
+    return found
+
+
+def _strata(_: Parameter, value: Any) -> Strata:
+    pairs = [part.split(":") for part in value.split(",")] if isinstance(value, str) else list(value)
+    found = tuple((int(last), float(rate)) for last, rate in pairs)
+    lasts = [0, *(last for last, _ in found)]
+    grows = all(last > before for before, last in pairwise(lasts))
+    if not found or not grows or not all(0 < rate <= 1 and math.isfinite(rate) for _, rate in found):
+        raise ValueError
+    return found
+
+
+_READ: Mapping[Kind, Callable[[Parameter, Any], Value]] = {
+    "integer": _whole,
+    "number": _number,
+    "choice": _choice,
+    "priorities": _priorities,
+    "strata": _strata,
+}
+
+TOP = Parameter(
+    "depth", "integer", "depth", "how many top ranks of every run are judged", 10, 1, LARGEST, required=True
+)
+POOL_DEPTH = Parameter(
+    "depth", "integer", "depth", "how many top ranks of every run are candidates", 100, 1, LARGEST
+)
+BUDGET = Parameter(
+    "budget",
+    "integer",
+    "budget",
+    "the most documents of a topic that are judged, those judged already included",
+    None,
+    1,
+    LARGEST,
+)
+PRIORITIES = Parameter(
+    "priorities",
+    "priorities",
+    "priorities",
+    "a number for each run: 1 first, then 2 and so on; 0 leaves the run's documents to the other runs",
+    required=True,
+)
+K = Parameter("k", "number", "k", "what is added to each rank", 60.0, 0, LARGEST)
+P = Parameter("p", "number", "persistence", "how likely a reader goes on to the next rank", 0.8, 0.01, 0.999)
+BETA = Parameter(
+    "beta", "number", "beta", "what a run's weight is multiplied by for each unit of loss", 0.8, 0.01, 0.999
+)
+CREDIT = Parameter(
+    "credit",
+    "choice",
+    "credit",
+    "which runs a judgment counts for: all that hold the document, or the one it was taken from",
+    "holders",
+    choices=("holders", "own"),
+)
+FUSION = Parameter(
+    "fusion",
+    "choice",
+    "fusion",
+    "how documents are ranked before they are cut into strata",
+    "rrf",
+    choices=("rrf", "borda", "dcg", "rbp"),
+)
+STRATA = Parameter(
+    "strata",
+    "strata",
+    "strata",
+    "the last fused rank of each stratum and the share of it that is judged",
+    ((20, 1.0), (60, 0.5), (200, 0.2)),
+)
+STAGE_DEPTH = Parameter(
+    "depth", "integer", "depth of the first stage", "top ranks of every run judged first", 10, 1, LARGEST
+)
