@@ -42,10 +42,15 @@ def sign_test(scores: FloatArray, *, tie: float = 0.0) -> Sign:
         wins[block] = np.count_nonzero(each > tie, axis=1)
         losses[block] = np.count_nonzero(each < -tie, axis=1)
     decided = wins + losses
-    return Sign(wins, losses, _two_sided(np.minimum(wins, losses), decided), _two_sided(0 * decided, decided))
+    return Sign(wins, losses, two_sided(np.minimum(wins, losses), decided), two_sided(0 * decided, decided))
 
 
-def _two_sided(fewer: IntArray, of: IntArray) -> FloatArray:
+def two_sided(fewer: IntArray, of: IntArray) -> FloatArray:
+    """The exact p of counts alone: fewer wins of one side among those decided; 1 where none was.
+
+    >>> two_sided(np.array([0, 1, 0]), np.array([4, 3, 0])).tolist()
+    [0.125, 1.0, 1.0]
+    """
     # The binomial's lower tail; without a decided topic both sides have a half.
     tail = betainc(np.maximum(of - fewer, 1), fewer + 1, 0.5)
     p: FloatArray = np.minimum(1.0, 2 * tail)
