@@ -1,12 +1,23 @@
 """`leaderboard qrels`: revisions of a task's judgments."""
 
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.services import qrels as service
+from leaderboard.services import revision_drafts, revision_files, revision_lists, revision_previews
 from leaderboard.services.policy import OPERATOR
+from leaderboard.trec.distractors import read_distractors
+
+if TYPE_CHECKING:
+    from leaderboard.services.rank_changes import RankChanges
+    from leaderboard.services.revision_previews import Preview
+
+MOST_RUNS = 20
+"""Runs of which a preview tells the ranks."""
 
 
 @click.group()
@@ -16,32 +27,129 @@ def qrels() -> None:
 
 @qrels.command()
 @click.argument("slug")
-@click.argument("file", type=FILE)
-@click.option("--note", required=True, help="What changed and why; shown beside the revision.")
+@click.argument("file", type=FILE, required=False)
+@click.option("--note", default="", help="What changed and why; shown beside the revision.")
+@click.option("--preferences", is_flag=True, help="FILE holds preferences: topic, better, worse, weight.")
+@click.option(
+    "--distractors",
+    type=FILE,
+    help="Docnos known not to be relevant to any topic, one a line. [those before]",
+)
+@click.option("--no-distractors", is_flag=True, help="Drop the list of distractors.")
 @click.option("--origin", type=click.Choice(["human", "machine"]), help="Who judged [first revision: human].")
 @click.option("--origin-name", default="", help="Which machine judged.")
+@click.option("--line", default="main", show_default=True, help="Another line than the board's, by its name.")
+@click.option("--preview", "only_preview", is_flag=True, help="Show what would change, and add nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask before adding.")
 @data_option
-def add(slug: str, file: Path, note: str, origin: str | None, origin_name: str, data: Path | None) -> None:
-    """Add a revision and queue the scoring of every run; the board switches when all are scored."""
+def add(
+    slug: str,
+    file: Path | None,
+    note: str,
+    preferences: bool,
+    distractors: Path | None,
+    no_distractors: bool,
+    origin: str | None,
+    origin_name: str,
+    line: str,
+    only_preview: bool,
+    yes: bool,
+    data: Path | None,
+) -> None:
+    """Show what FILE changes, add a revision and queue the scoring of every run under it.
+
+    Asked for at a terminal only. The board switches when all runs are scored. Without FILE the newest
+    judgments stay and the list of distractors changes.
+    """
+    if file is None and distractors is None and not no_distractors:
+        raise click.UsageError("Give a file of judgments, or --distractors.")
+    if not note and not only_preview:
+        raise click.UsageError("Missing option '--note'.")
     with opened(data) as (database, settings):
-        prepared = service.prepare(file)
+        prepared = None
+        if file is not None:
+            prepared = service.prepare(file, kind="preference" if preferences else "graded")
+        others = frozenset() if no_distractors else read_distractors(distractors) if distractors else None
         with database.write() as session:
-            revision = service.revise(
-                session,
-                OPERATOR,
-                slug,
-                prepared,
-                note,
+            token = revision_drafts.keep(
+                *(session, OPERATOR, slug, prepared, note or "a preview"),
                 origin=origin,
                 origin_name=origin_name,
-                limit_s=settings.job_limit_s,
+                distractors=others,
+                line=line,
             )
-        change = revision.change
-        for warning in revision.warnings:
+        with database.read() as session:
+            found = revision_previews.preview(session, OPERATOR, slug, token)
+        _tell(found)
+        asked = not yes and not found.refused and sys.stdin.isatty() and not only_preview
+        if only_preview or (asked and not click.confirm("Add it?")):
+            with database.write() as session:
+                revision_drafts.discard(session, OPERATOR, slug, token)
+            return
+        with database.write() as session:
+            revision = revision_drafts.publish(
+                session, OPERATOR, slug, token, base=found.base, limit_s=settings.job_limit_s
+            )
+        for warning in prepared.warnings if prepared is not None else ():
             click.echo(f"warning: {warning}", err=True)
+        change = revision.change
         changes = f"{change.added} added, {change.changed} changed, {change.removed} removed"
+        where = slug if line == "main" else f"line {line} of {slug}"
         click.echo(
-            f"Revision {revision.number} of {slug}: {revision.judgments} judgments on "
+            f"Revision {revision.number} of {where}: {revision.judgments} judgments on "
             f"{revision.topics} topics ({changes})."
         )
         click.echo(f"{revision.jobs} runs are queued for scoring under it.")
+
+
+@qrels.command("list")
+@click.argument("slug")
+@data_option
+def list_(slug: str, data: Path | None) -> None:
+    """The revisions of a task's judgments, newest first."""
+    with opened(data) as (database, _), database.read() as session:
+        for row in revision_lists.revision_list(session, OPERATOR, slug).rows:
+            click.echo(f"{row.number}\t{row.judgments}\t{row.topics}\t{row.state}\t{row.note}")
+
+
+@qrels.command()
+@click.argument("slug")
+@click.argument("number", type=int)
+@click.option("--part", type=click.Choice(revision_files.PARTS), default="qrels", show_default=True)
+@data_option
+def export(slug: str, number: int, part: str, data: Path | None) -> None:
+    """Print a revision's judgments, or what stands beside them."""
+    with opened(data) as (database, _), database.read() as session:
+        click.echo(revision_files.of_revision(session, OPERATOR, slug, number, part), nl=False)
+
+
+def _tell(found: "Preview") -> None:
+    """What a draft would change, on the error stream: the result alone goes to the other one."""
+    from leaderboard.services.rank_changes import RankChanges
+
+    changes = found.changes
+    if changes.distractors_added or changes.distractors_removed:
+        click.echo(
+            f"Distractors: {changes.distractors_after} ({changes.distractors_before} before).", err=True
+        )
+    gained, lost = changes.total.topics_gained, changes.total.topics_lost
+    if gained:
+        click.echo(f"Topics gained: {' '.join(gained)}", err=True)
+    if lost:
+        click.echo(f"Topics lost: {' '.join(lost)}", err=True)
+    grades = ", ".join(f"grade {each.grade}: {each.before} -> {each.after}" for each in changes.grades)
+    click.echo(grades or f"{changes.before} -> {changes.after} preferences", err=True)
+    if changes.unknown:
+        click.echo(f"warning: judged, but not among the topics: {' '.join(changes.unknown)}", err=True)
+    if isinstance(found.ranks, RankChanges):
+        _tell_ranks(found.ranks)
+    elif found.ranks is not None:
+        click.echo("The runs' new ranks take too long to be worked out here; the site shows them.", err=True)
+
+
+def _tell_ranks(ranks: "RankChanges") -> None:
+    tau = "" if ranks.tau is None else f"; tau {ranks.tau:.3f}"
+    click.echo(f"{ranks.moved} of {ranks.pairs} ranked runs move by {ranks.measure.key}{tau}.", err=True)
+    moved = sorted((row for row in ranks.rows if row.moved), key=lambda row: -abs(row.moved))
+    for row in moved[:MOST_RUNS]:
+        click.echo(f"  {row.run.name}: {row.old_rank} -> {row.new_rank}", err=True)

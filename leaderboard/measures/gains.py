@@ -46,4 +46,4 @@ def _gains(grades: IntArray, gains: Gains | None) -> FloatArray:
 def _order(judgments: Judgments, gains: Gains | None) -> IntArray:
     gain = document_gains(judgments, gains)
     order = np.lexsort((-gain, judgments.topic))
-    return order[gain[order] > 0]
+    return judgments.repeated(order[gain[order] > 0])

@@ -77,7 +77,9 @@ class Judgments:
 
     topics: ids in byte order; grades: (documents,) the grade of every judged document, one topic
     after the other; starts: (topics + 1,) where each topic's documents begin, and their end.
-    The other inputs are None where the revision or the caller has none of them.
+    The other inputs are None where the revision or the caller has none of them. distractors: (topics,)
+    how many documents known not to be relevant to any topic each topic has besides; the first document
+    of every topic, of grade 0, then stands for all of them, and a run may have it at several ranks.
     """
 
     topics: tuple[str, ...]
@@ -86,6 +88,7 @@ class Judgments:
     subtopics: Subtopics | None = None
     preferences: Preferences | None = None
     collection_size: int | None = None
+    distractors: IntArray | None = None
     _kept: dict[object, NDArray[Any]] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
@@ -118,7 +121,31 @@ class Judgments:
 
     def count(self, wanted: NDArray[np.bool_]) -> IntArray:
         """How many of the documents each topic has for which wanted, (documents,), is true, (topics,)."""
-        return np.bincount(self.topic[wanted], minlength=len(self))
+        counted = np.bincount(self.topic[wanted], minlength=len(self))
+        if self.distractors is not None:
+            counted += np.where(wanted[self.starts[:-1]], self.distractors - 1, 0)
+        return counted
+
+    def repeated(self, documents: IntArray) -> IntArray:
+        """The documents, each as often as it is there: what stands for several comes several times."""
+        if self.distractors is None:
+            return documents
+        times = np.ones(len(self.grades), dtype=np.int64)
+        times[self.starts[:-1]] = self.distractors
+        return np.repeat(documents, times[documents])
+
+    @cached_property
+    def named(self) -> NDArray[np.bool_]:
+        """Which documents have a docno, (documents,): all but those that stand for distractors."""
+        there = np.ones(len(self.grades), dtype=np.bool_)
+        if self.distractors is not None:
+            there[self.starts[:-1]] = False
+        return there
+
+    def listed(self, place: int) -> tuple[int, int]:
+        """Where the documents that have a docno begin and end, of the topic at a place."""
+        start, end = self.starts[place : place + 2].tolist()
+        return start + (self.distractors is not None), end
 
     def keep(self, key: object, make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
         """What make gives, made once for a key: many runs are scored under one revision."""

@@ -2,19 +2,20 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Collection
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Alignment, Qrels, QrelsRevision, RankingBlock, Task
-from leaderboard.db.tables import Collection as CollectionOfDocuments
+from leaderboard.db.tables import Alignment, RankingBlock
 from leaderboard.measures.judged import IntArray, Judged
+from leaderboard.services import judged_inputs
 from leaderboard.services.shown_editions import Source
 from leaderboard.trec.align import Aligner, CompiledJudgments
 from leaderboard.trec.packed_hits import unpack_hits
-from leaderboard.trec.packing import unpack_block, unpack_compiled
+from leaderboard.trec.packing import unpack_block
+from leaderboard.trec.revision_inputs import compiled_inputs
 
 KEPT_REVISIONS = 4
 """Revisions whose judgments stay in memory, ready to be used."""
@@ -31,21 +32,28 @@ def compiled_judgments(session: Session, source: Source) -> CompiledJudgments:
         if key in _kept:
             _kept.move_to_end(key)
             return _kept[key]
-    row = session.execute(
-        select(QrelsRevision.packed, CollectionOfDocuments.size)
-        .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
-        .join(Task, Task.id == Qrels.task_id)
-        .join(CollectionOfDocuments, CollectionOfDocuments.id == Task.collection_id)
-        .where(QrelsRevision.id == source.revision_id)
-    ).one()
-    compiled = unpack_compiled(row.packed)
-    judgments = replace(compiled.judgments, collection_size=row.size)
-    compiled = replace(compiled, judgments=judgments)
+    compiled = compiled_inputs(judged_inputs.inputs(session, source.revision_id))
     with _lock:
         _kept[key] = compiled
         while len(_kept) > KEPT_REVISIONS:
             _kept.popitem(last=False)
     return compiled
+
+
+class Alignments(Mapping[int, Judged]):
+    """Run id -> the run as the judgments see it; unpacked each time it is asked for, so memory stays flat."""
+
+    def __init__(self, makers: Mapping[int, Callable[[], Judged]]) -> None:
+        self._makers = makers
+
+    def __getitem__(self, run_id: int) -> Judged:
+        return self._makers[run_id]()
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
 
 
 def docnos(compiled: CompiledJudgments, documents: IntArray) -> list[str]:
@@ -61,8 +69,8 @@ def alignment(session: Session, source: Source, run_id: int) -> Judged:
     return alignments(session, source, [run_id])[run_id]
 
 
-def alignments(session: Session, source: Source, run_ids: Collection[int]) -> dict[int, Judged]:
-    """Run id -> the run as the edition's judgments see it.
+def alignments(session: Session, source: Source, run_ids: Collection[int]) -> Alignments:
+    """Runs as the edition's judgments see them, by id, in the order asked for; best gone through once.
 
     One statement, and one more the first time a revision is met; a run that was scored before hits were
     stored is aligned anew from its rankings.
@@ -75,11 +83,14 @@ def alignments(session: Session, source: Source, run_ids: Collection[int]) -> di
             Alignment.run_id.in_(run_ids),
         )
     )
-    found = {row.run_id: unpack_hits(row.body, compiled.judgments, source.dialect) for row in rows}
-    for run_id in run_ids:
-        if run_id not in found:
-            found[run_id] = _aligned(session, compiled, source.dialect, run_id)
-    return found
+    bodies = {row.run_id: row.body for row in rows}
+
+    def maker(run_id: int) -> Callable[[], Judged]:
+        if run_id in bodies:
+            return partial(unpack_hits, bodies[run_id], compiled.judgments, source.dialect)
+        return partial(_aligned, session, compiled, source.dialect, run_id)
+
+    return Alignments({run_id: maker(run_id) for run_id in run_ids})
 
 
 def _aligned(session: Session, compiled: CompiledJudgments, dialect: int, run_id: int) -> Judged:

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Job, Task
 from leaderboard.errors import Invalid, UnknownMeasure
 from leaderboard.measures.grammar import parse
-from leaderboard.services import board_rows, policy, primary_runs, standings
+from leaderboard.services import board_measures, board_rows, policy, primary_runs, standings
 from leaderboard.services.board_rows import (
     RANKED_KIND,
     MeasureColumn,
@@ -120,6 +120,8 @@ def board(
     if one_per_team and sight.means:
         rows = rank(board_rows.one_per_team(rows, primary_runs.declared(session, task)), sorted_by)
     standing, said = _standing(session, task, sight, found, sorted_by, rows)
+    if shown is not None and sight.means:
+        said += board_measures.lacking(session, shown)
     return Board(
         task=task.name,
         slug=task.slug,

@@ -25,7 +25,7 @@ WELL_JUDGED = 0.9
 APART = 0.05
 """By how much a run's share must be below the median run's: half a document of the top ten."""
 FIELD_JUDGED = 0.8
-"""Where less of the median run's top is judged, judgments are thin for all, and none is told to be outside."""
+"""Where less of the median run's top is judged, judgments are thin for all, and none is called outside."""
 
 _ENDS: dict[str, tuple[Measure | None, Measure]] = {
     "AP": (AP_MIN, AP_MAX),

@@ -1,7 +1,8 @@
 """Scoring one run for one edition: read, compute outside any transaction, store once."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,21 +14,21 @@ from leaderboard import __version__
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import (
     Alignment,
-    Collection,
     Edition,
     Evaluation,
     EvaluationMean,
     QrelsRevision,
     RankingBlock,
     Run,
-    Task,
 )
-from leaderboard.errors import NotFound
+from leaderboard.errors import MissingInput, NotFound
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged
-from leaderboard.trec.align import Aligner, CompiledJudgments
+from leaderboard.services import judged_inputs
+from leaderboard.trec.align import Aligner
 from leaderboard.trec.packed_hits import pack_hits
-from leaderboard.trec.packing import unpack_block, unpack_compiled
+from leaderboard.trec.packing import unpack_block
+from leaderboard.trec.revision_inputs import RevisionInputs, compiled_inputs
 
 Scores = npt.NDArray[np.float64]
 BATCH = 32
@@ -57,8 +58,7 @@ class Plan:
     dialect: int
     missing: tuple[dict[str, Any], ...]
     lacks_hits: bool
-    packed_judgments: bytes
-    collection_size: int | None
+    inputs: RevisionInputs
 
 
 def plan(session: Session, run_id: int, edition_id: int) -> Plan:
@@ -92,13 +92,7 @@ def _has_hits(session: Session, run_id: int, edition: Edition) -> bool:
 def _plan(
     session: Session, edition: Edition, missing: tuple[dict[str, Any], ...], *, lacks_hits: bool
 ) -> Plan:
-    revision = session.get_one(QrelsRevision, edition.revision_id, options=[undefer(QrelsRevision.packed)])
-    size = session.scalar(
-        select(Collection.size)
-        .join(Task, Task.collection_id == Collection.id)
-        .where(Task.id == edition.task_id)
-    )
-    return Plan(edition.dialect, missing, lacks_hits, revision.packed, size)
+    return Plan(edition.dialect, missing, lacks_hits, judged_inputs.inputs(session, edition.revision_id))
 
 
 class Ahead:
@@ -107,7 +101,7 @@ class Ahead:
     def __init__(self, edition_id: int, plan: Plan) -> None:
         self.edition_id = edition_id
         self._plan = plan
-        self._compiled = _compiled(plan)
+        self._compiled = compiled_inputs(plan.inputs)
         self._aligner = self.start()
 
     def start(self) -> Aligner:
@@ -127,21 +121,19 @@ def compute(database: Database, run_id: int, plan: Plan) -> Scored:
     """
     if not plan.missing and not plan.lacks_hits:
         return Scored({}, None)
-    aligner = Aligner(_compiled(plan), dialect=plan.dialect)
+    aligner = Aligner(compiled_inputs(plan.inputs), dialect=plan.dialect)
     for body in _blocks(database, run_id):
         aligner.add(unpack_block(body))
     return _scored(plan, aligner.judged())
 
 
-def _compiled(plan: Plan) -> CompiledJudgments:
-    compiled = unpack_compiled(plan.packed_judgments)
-    judgments = replace(compiled.judgments, collection_size=plan.collection_size)
-    return replace(compiled, judgments=judgments)
-
-
 def _scored(plan: Plan, judged: Judged) -> Scored:
-    measures = [parse(each["key"]) for each in plan.missing]
-    by_measure = {each.key: Computed(each.compute(judged), each.parts(judged)) for each in measures}
+    by_measure = {}
+    for each in plan.missing:
+        bound = parse(each["key"])
+        # What a measure needs may come with a later revision: until then a run has no score by it.
+        with suppress(MissingInput):
+            by_measure[bound.key] = Computed(bound.compute(judged), bound.parts(judged))
     return Scored(by_measure, pack_hits(judged) if plan.lacks_hits else None)
 
 
@@ -154,7 +146,7 @@ def store(session: Session, run_id: int, edition_id: int, scored: Scored) -> Non
     there = stored(session, run_id, edition)
     for measure in edition.measures:
         key = measure["key"]
-        if key not in there:
+        if key not in there and key in scored.by_measure:
             there[key] = _add(session, run_id, edition, measure, scored.by_measure[key])
     session.flush()
     _add_means(session, edition, list(there.values()))

@@ -157,18 +157,32 @@ def _energy(details: Mapping[str, Any]) -> str | float | None:
     return sum(parts) or text_of(at(details, "resources", "energy")) or None
 
 
+def _latency(details: Mapping[str, Any]) -> str | None:
+    written = text_of(at(details, *_METHOD_LATENCY))
+    return text_of(at(details, "resources", "latency")) or (f"{written} ms" if written else None)
+
+
+def _topic_fields(details: Mapping[str, Any]) -> str | None:
+    return text_of(at(details, *_METHOD_FIELDS)) or None
+
+
+_METHOD_LATENCY = ("method", "query-latency-ms")
+_METHOD_FIELDS = ("method", "topic-fields")
+
+
 def _resource(*path: str) -> Callable[[Mapping[str, Any]], str | None]:
     return lambda details: text_of(at(details, "resources", *path)) or None
 
 
 HEADER: dict[str, HeaderSource] = {
     "type": HeaderSource(_automatic, (("method", "automatic"),)),
+    "topic_fields": HeaderSource(_topic_fields, (_METHOD_FIELDS,)),
     "training": HeaderSource(_training, (("data", "training data"),)),
     "first_stage": HeaderSource(_first_stage),
     "reranker": HeaderSource(_reranker),
     "code": HeaderSource(_code, (("implementation", "source", "repository"),)),
     "paper": HeaderSource(_paper),
-    "latency_ms": HeaderSource(_resource("latency"), (("resources", "latency"),)),
+    "latency_ms": HeaderSource(_latency, (("resources", "latency"), _METHOD_LATENCY)),
     "index_bytes": HeaderSource(_resource("index size"), (("resources", "index size"),)),
     "energy_wh": HeaderSource(_energy, (("resources", "energy"),)),
     "runtime_ms": HeaderSource(_resource("runtime", "wallclock"), (("resources", "runtime", "wallclock"),)),

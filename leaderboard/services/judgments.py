@@ -16,6 +16,7 @@ from leaderboard.services import alignments, found_documents
 from leaderboard.services.score_tables import ComparedRun
 from leaderboard.services.shown_editions import Source
 from leaderboard.trec.align import CompiledJudgments
+from leaderboard.trec.distractors import among_distractors
 from leaderboard.trec.lines import bytes_of
 
 
@@ -39,6 +40,16 @@ class JudgedTopic:
     grades: IntArray
     """(documents,) the highest of each where subtopics have several."""
     finders: tuple[Finders, ...]
+    compiled: CompiledJudgments
+    """Of the whole revision."""
+
+    def grades_in(self, docnos: Sequence[str]) -> list[int | None]:
+        """The grade of each of the documents; 0 for distractors, None where it is not judged."""
+        grade_of = self.grade_of
+        irrelevant = among_distractors(self.compiled, [docno.encode() for docno in docnos])
+        return [
+            grade_of.get(docno, 0 if known else None) for docno, known in zip(docnos, irrelevant, strict=True)
+        ]
 
     @property
     def grade_of(self) -> dict[str, int]:
@@ -73,6 +84,7 @@ def judged_topic(
         tuple(alignments.docnos(compiled, np.arange(start, end))),
         compiled.judgments.grades[start:end],
         tuple(_finders(runs, *each) for each in counts),
+        compiled,
     )
 
 

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Collection, Qrels, Run, Task, Topic, TopicSet
 from leaderboard.services import admission, policy, qrels
+from leaderboard.services.judged_inputs import MAIN
 from leaderboard.services.policy import PUBLIC_TOPICS, Viewer
 from leaderboard.trec.packing import unpack_judgments
 
@@ -71,7 +72,7 @@ def overview(session: Session, viewer: Viewer, slug: str) -> TaskOverview:
     public = session.scalar(
         select(TopicSet).where(TopicSet.task_id == task.id, TopicSet.name == PUBLIC_TOPICS)
     )
-    origin = session.scalar(select(Qrels.origin).where(Qrels.task_id == task.id, Qrels.name == qrels.MAIN))
+    origin = session.scalar(select(Qrels.origin).where(Qrels.task_id == task.id, Qrels.name == MAIN))
     counted = Counter(grade for topic in judgments.values() for grade in topic.values())
     return TaskOverview(
         slug=task.slug,

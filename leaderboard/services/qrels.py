@@ -1,44 +1,72 @@
-"""Judgments: a new revision, what it changes, and the re-scoring it causes."""
+"""Judgments as files hold them: parsed and packed without a session, and told apart."""
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
-from leaderboard.db.engine import lock_row, now
-from leaderboard.db.tables import Judgment, Qrels, QrelsRevision, Run, Task
-from leaderboard.errors import Conflict, Invalid, Problem
-from leaderboard.services import audit, editions, policy
-from leaderboard.services.policy import Viewer
-from leaderboard.trec.packing import pack_judgments, unpack_judgments
+from leaderboard.db.tables import Qrels, QrelsRevision
+from leaderboard.errors import Invalid, Problem
+from leaderboard.services.judged_inputs import MAIN
+from leaderboard.trec.packing import pack_judgments
+from leaderboard.trec.preferences import PreferenceJudgments, read_preferences
 from leaderboard.trec.qrels import read_qrels
+from leaderboard.trec.revision_inputs import BySubtopic, highest_grades, pack_preferences, pack_subtopics
 
-MAIN = "main"
-"""Name of the qrels a board is computed from."""
-ROWS_AT_ONCE = 5_000
+KINDS = {"graded": "grades", "subtopic": "grades by subtopic", "preference": "preferences"}
+"""Kind of judgments -> what they are, in words."""
+
+Judged = Mapping[str, Mapping[bytes, int]]
+"""Topic -> docno -> grade."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PreparedQrels:
-    """A qrels file, parsed and packed; made without a session."""
+    """Judgments of one kind, parsed and packed; made without a session."""
 
     file_name: str
     sha256: str
     kind: str
     judgments: dict[str, dict[bytes, int]]
+    """Topic -> docno -> grade, of several subtopics the highest; empty where they are preferences."""
     rows: tuple[tuple[str, str, bytes, int], ...]
     """(topic, subtopic, docno, grade)."""
     packed: bytes
     warnings: tuple[Problem, ...]
+    subtopics: dict[str, dict[str, dict[bytes, int]]] = field(default_factory=dict)
+    preferences: PreferenceJudgments | None = None
 
     @property
     def grades(self) -> dict[int, int]:
         """Grade -> how many judgments have it."""
-        counted = Counter(grade for topic in self.judgments.values() for grade in topic.values())
-        return dict(sorted(counted.items()))
+        return grade_counts(self.judgments)
+
+    @property
+    def topics(self) -> list[str]:
+        """The topics that are spoken of, in byte order."""
+        named = self.judgments if self.preferences is None else self.preferences.pairs
+        return sorted((topic for topic in named if named[topic]), key=str.encode)
+
+    @property
+    def size(self) -> int:
+        """How many judgments, or preferences, there are."""
+        return len(self.facts)
+
+    @property
+    def facts(self) -> dict[tuple[str, ...], float]:
+        """(topic, subtopic, docno) -> grade; of preferences (topic, judge, better, worse) -> weight."""
+        if self.preferences is not None:
+            return {
+                (topic, judge, better.decode(), worse.decode()): weight
+                for topic, judges in self.preferences.pairs.items()
+                for judge, pairs in judges.items()
+                for (better, worse), weight in pairs.items()
+            }
+        return {(topic, part, docno.decode()): grade for topic, part, docno, grade in self.rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,161 +80,103 @@ class Change:
     topics_lost: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
-    """A stored revision; jobs is how many runs are being scored under it."""
+def prepare(path: Path, file_name: str = "", kind: str = "graded") -> PreparedQrels:
+    """The judgments of a file; raises Invalid with the lines at fault.
 
-    id: int
-    number: int
-    judgments: int
-    topics: int
-    change: Change
-    jobs: int
-    warnings: tuple[Problem, ...]
-
-
-def prepare(path: Path, file_name: str = "") -> PreparedQrels:
-    """The judgments of a file; raises Invalid with the lines at fault."""
-    qrels = read_qrels(path)
-    rows = tuple((row[0], row[1], row[2], row[3]) for row in qrels.entries())
-    if not rows:
-        raise Invalid(f"{file_name or path.name} holds no judgment.")
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return PreparedQrels(
-        file_name or path.name,
-        digest,
-        qrels.kind,
-        qrels.judgments,
-        rows,
-        pack_judgments(qrels.judgments),
-        tuple(qrels.notes),
-    )
-
-
-def revise(
-    session: Session,
-    viewer: Viewer,
-    slug: str,
-    prepared: PreparedQrels,
-    note: str,
-    *,
-    origin: str | None = None,
-    origin_name: str = "",
-    limit_s: int = 600,
-) -> Revision:
-    """Add a revision to the task's qrels and queue the scoring of every run under it.
-
-    The board keeps showing the revision before until all runs are scored. Raises Conflict where
-    the same judgments are the newest revision already, or where origin differs from that of the
-    judgments there are: human and machine judgments are not mixed.
+    kind is `preference` for a file of preferences; whether a qrels file judges subtopics is seen in it.
     """
-    task, _ = policy.visible_task(session, viewer, slug)
-    policy.require_organiser(viewer, task)
-    lock_row(session, Task, task.id)
-    qrels = _main(session, task, prepared.kind, origin, origin_name)
-    parent = newest(session, task.id)
-    if parent is not None and parent.packed == prepared.packed:
-        raise Conflict(f"These judgments are revision {parent.number} already; nothing was added.")
-    change = compare(unpack_judgments(parent.packed) if parent else {}, prepared.judgments)
-    revision = _add(session, viewer, qrels, parent, prepared, note)
-    queued = 0
-    if task.published_at is not None:
-        editions.build(session, task, revision, limit_s)
-        runs = select(func.count()).where(Run.task_id == task.id, Run.withdrawn_at.is_(None))
-        queued = session.scalar(runs) or 0
-    audit.record(
-        session, viewer, "qrels.revise", f"task:{task.id}", number=revision.number, sha256=prepared.sha256
+    name, sha256 = file_name or path.name, hashlib.sha256(path.read_bytes()).hexdigest()
+    if kind == "preference":
+        read = read_preferences(path)
+        return of_preferences(read, name, sha256)
+    qrels = read_qrels(path)
+    made = (
+        of_subtopics(qrels.subtopics, name, sha256, tuple(qrels.notes))
+        if qrels.kind == "subtopic"
+        else of_grades(qrels.judgments, name, sha256, tuple(qrels.notes))
     )
-    return Revision(
-        revision.id,
-        revision.number,
-        revision.judgments,
-        len(revision.topics),
-        change,
-        queued,
-        prepared.warnings,
+    if not made.rows:
+        raise Invalid(f"{name} holds no judgment.")
+    return made
+
+
+def of_grades(
+    judgments: Judged, file_name: str, sha256: str = "", warnings: tuple[Problem, ...] = ()
+) -> PreparedQrels:
+    """Grades, prepared; without a digest of a file theirs is taken."""
+    plain = {topic: dict(grades) for topic, grades in judgments.items() if grades}
+    rows = tuple((topic, "", docno, grade) for topic in plain for docno, grade in plain[topic].items())
+    packed = pack_judgments(plain)
+    return PreparedQrels(file_name, sha256 or _digest(packed), "graded", plain, rows, packed, warnings)
+
+
+def of_subtopics(
+    by_topic: BySubtopic, file_name: str, sha256: str = "", warnings: tuple[Problem, ...] = ()
+) -> PreparedQrels:
+    """Judgments of subtopics, prepared; packed holds the highest grades, as graded qrels have them."""
+    plain = {
+        topic: {part: dict(grades) for part, grades in parts.items() if grades}
+        for topic, parts in by_topic.items()
+    }
+    plain = {topic: parts for topic, parts in plain.items() if parts}
+    rows = tuple(
+        (topic, part, docno, grade)
+        for topic, parts in plain.items()
+        for part, grades in parts.items()
+        for docno, grade in grades.items()
+    )
+    highest = highest_grades(plain)
+    sha256 = sha256 or _digest(pack_subtopics(plain))
+    packed = pack_judgments(highest)
+    return PreparedQrels(file_name, sha256, "subtopic", highest, rows, packed, warnings, plain)
+
+
+def of_preferences(given: PreferenceJudgments, file_name: str, sha256: str = "") -> PreparedQrels:
+    """Preferences, prepared."""
+    packed = pack_preferences(given)
+    return PreparedQrels(
+        *(file_name, sha256 or _digest(packed), "preference", {}, (), packed, given.notes), preferences=given
     )
 
 
-def newest(session: Session, task_id: int) -> QrelsRevision | None:
-    """The task's newest revision of its main qrels, with its packed judgments."""
+def newest(session: Session, task_id: int, line: str = MAIN) -> QrelsRevision | None:
+    """The newest revision of a line of the task's qrels, with its packed judgments."""
     return session.scalar(
         select(QrelsRevision)
         .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
-        .where(Qrels.task_id == task_id, Qrels.name == MAIN)
+        .where(Qrels.task_id == task_id, Qrels.name == line)
         .order_by(QrelsRevision.number.desc())
         .limit(1)
-        .options(undefer(QrelsRevision.packed))
+        .options(undefer(QrelsRevision.packed), undefer(QrelsRevision.distractors))
     )
 
 
-def compare(before: dict[str, dict[bytes, int]], after: dict[str, dict[bytes, int]]) -> Change:
-    """What changes from one set of judgments to another."""
-    old = {(topic, docno): grade for topic, grades in before.items() for docno, grade in grades.items()}
-    new = {(topic, docno): grade for topic, grades in after.items() for docno, grade in grades.items()}
+def grade_counts(judgments: Judged) -> dict[int, int]:
+    """Grade -> how many judgments have it, the lowest first.
+
+    >>> grade_counts({"1": {b"a": 1, b"b": 0}, "2": {b"a": 1}})
+    {0: 1, 1: 2}
+    """
+    counted = Counter(grade for grades in judgments.values() for grade in grades.values())
+    return dict(sorted(counted.items()))
+
+
+def compare(before: Mapping[tuple[str, ...], float], after: Mapping[tuple[str, ...], float]) -> Change:
+    """What changes from one set of facts to another; the first word of a fact's key is its topic.
+
+    >>> change = compare({("1", "", "a"): 1, ("1", "", "b"): 0}, {("1", "", "a"): 2, ("2", "", "a"): 0})
+    >>> change.added, change.changed, change.removed, change.topics_gained, change.topics_lost
+    (1, 1, 1, ('2',), ())
+    """
+    old, new = {key[0] for key in before}, {key[0] for key in after}
     return Change(
-        added=len(new.keys() - old.keys()),
-        changed=sum(1 for pair in new.keys() & old.keys() if new[pair] != old[pair]),
-        removed=len(old.keys() - new.keys()),
-        topics_gained=tuple(sorted(after.keys() - before.keys())),
-        topics_lost=tuple(sorted(before.keys() - after.keys())),
+        added=len(after.keys() - before.keys()),
+        changed=sum(1 for key in after.keys() & before.keys() if after[key] != before[key]),
+        removed=len(before.keys() - after.keys()),
+        topics_gained=tuple(sorted(new - old)),
+        topics_lost=tuple(sorted(old - new)),
     )
 
 
-def _main(session: Session, task: Task, kind: str, origin: str | None, origin_name: str) -> Qrels:
-    qrels = session.scalar(select(Qrels).where(Qrels.task_id == task.id, Qrels.name == MAIN))
-    if qrels is None:
-        qrels = Qrels(
-            task_id=task.id, name=MAIN, kind=kind, origin=origin or "human", origin_name=origin_name
-        )
-        session.add(qrels)
-        session.flush()
-    if origin is not None and origin != qrels.origin:
-        raise Conflict(
-            f"The judgments of this task are marked {qrels.origin}; {origin} ones are never mixed with them."
-        )
-    if kind != qrels.kind:
-        raise Conflict(
-            f"The judgments of this task are {qrels.kind}; this file holds {kind} ones, another qrels."
-        )
-    return qrels
-
-
-def _add(
-    session: Session,
-    viewer: Viewer,
-    qrels: Qrels,
-    parent: QrelsRevision | None,
-    prepared: PreparedQrels,
-    note: str,
-) -> QrelsRevision:
-    revision = QrelsRevision(
-        qrels_id=qrels.id,
-        number=(parent.number if parent else 0) + 1,
-        parent_id=parent.id if parent else None,
-        sha256=prepared.sha256,
-        file_name=prepared.file_name,
-        note=note.strip(),
-        topics=sorted(prepared.judgments, key=str.encode),
-        judgments=len(prepared.rows),
-        packed=prepared.packed,
-        created_at=now(session),
-        created_by=viewer.account_id,
-    )
-    session.add(revision)
-    session.flush()
-    for start in range(0, len(prepared.rows), ROWS_AT_ONCE):
-        session.execute(
-            insert(Judgment),
-            [
-                {
-                    "revision_id": revision.id,
-                    "topic_id": topic,
-                    "subtopic": subtopic,
-                    "docno": docno.decode(),
-                    "grade": grade,
-                }
-                for topic, subtopic, docno, grade in prepared.rows[start : start + ROWS_AT_ONCE]
-            ],
-        )
-    return revision
+def _digest(packed: bytes) -> str:
+    return hashlib.sha256(packed).hexdigest()

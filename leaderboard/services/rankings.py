@@ -24,7 +24,7 @@ from leaderboard.trec.marking import Piece, marked, snippet, terms
 
 SNIPPET = 160
 READ_UP_TO = 200
-"""Ranks whose documents have snippets and marked words; those below have their titles."""
+"""Ranks whose documents have titles and snippets; of those below only the relevant ones have titles."""
 """Letters of a snippet, about: three lines beside the numbers."""
 MISSED_AT_FIRST = 50
 """Missed documents that are listed where not all of a ranking is asked for."""
@@ -149,7 +149,8 @@ def ranking_page(
     graded = _Graded.of(ranking, judged, task.level)
     missed = _missed(ranking, judged, task.level)
     listed = missed if limit is None else missed[:MISSED_AT_FIRST]
-    documents = [*ranking.docnos[:limit], *(docno for docno, _, _ in listed)]
+    wanted = _wanted(ranking.docnos[:limit], graded, read)
+    documents = [*wanted, *(docno for docno, _, _ in listed)]
     reading = _Reading(
         collections.texts(session, task.collection_id, documents) if read != "nothing" else {},
         terms(topic.title, topic.description) if read == "texts" else None,
@@ -184,6 +185,16 @@ def ranking_page(
         neighbours=_neighbours(field, run, topic_id),
         sight=sight,
     )
+
+
+def _wanted(
+    docnos: Sequence[str], graded: "_Graded", read: Literal["nothing", "titles", "texts"]
+) -> list[str]:
+    """The documents to be read: for a page of texts, of those far down the relevant ones only."""
+    if read != "texts":
+        return list(docnos)
+    deep = (docnos[rank - 1] for rank in graded.relevant if READ_UP_TO < rank <= len(docnos))
+    return [*docnos[:READ_UP_TO], *deep]
 
 
 def _visible(
@@ -236,8 +247,7 @@ class _Graded:
     def of(cls, ranking: Ordered, judged: JudgedTopic | None, level: int) -> "_Graded":
         if judged is None:
             return cls([None] * len(ranking), (), None, {})
-        grade_of = judged.grade_of
-        grades = [grade_of.get(docno) for docno in ranking.docnos]
+        grades = judged.grades_in(ranking.docnos)
         known = np.array([UNJUDGED if grade is None else grade for grade in grades], dtype=np.int64)
         relevant = (np.flatnonzero(known >= level) + 1).tolist()
         return cls(

@@ -21,14 +21,17 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Edition, Job, QrelsRevision, Run, Statistic, Task
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.record import Measure
-from leaderboard.services import jobs, ranking_overlaps
+from leaderboard.services import jobs, pool_reusability, pool_simulations, ranking_overlaps, revision_scores
 from leaderboard.services.kept_results import KeptResults
 from leaderboard.services.policy import ALL_TOPICS
 from leaderboard.services.shown_editions import FloatArray, Source, scored_runs, scores_of, source_of
 from leaderboard.stats import process
 from leaderboard.stats.arrays import Arrays, pack, unpack
 
-VERSIONS = {"pairs": 1, "reliability": 1, "rank_intervals": 1, "first_places": 1, "overlaps": 1}
+VERSIONS = {
+    **{"pairs": 1, "reliability": 1, "rank_intervals": 1, "first_places": 1, "overlaps": 1, "revision": 1},
+    **{pool_reusability.PROCEDURE: 1, pool_simulations.PROCEDURE: 1},
+}
 """Procedure -> version; a new one makes whatever is kept of the old one unused."""
 AT_ONCE_S = 0.3
 """What takes longer than this is not computed while a reader waits for the page."""
@@ -48,8 +51,16 @@ _SECONDS: dict[str, Callable[[int, int], float]] = {
     "rank_intervals": lambda runs, topics: runs**2 * 8e-6 + topics * 8e-5,
     "first_places": lambda runs, topics: runs * 1.5e-3 + topics * 2.5e-4,
     ranking_overlaps.PROCEDURE: ranking_overlaps.seconds,
+    revision_scores.PROCEDURE: revision_scores.seconds,
+    pool_reusability.PROCEDURE: pool_reusability.seconds,
+    pool_simulations.PROCEDURE: pool_simulations.seconds,
 }
-"""Procedure without a method -> how long it takes, by runs and topics."""
+"""Procedure without a test -> how long it takes, by runs and topics."""
+_OF_HITS = {
+    pool_reusability.PROCEDURE: pool_reusability.compute,
+    pool_simulations.PROCEDURE: pool_simulations.compute,
+}
+"""What is computed from the runs' judged hits, by a method that is options of its own."""
 
 kept = KeptResults(64 * 2**20)
 
@@ -91,7 +102,8 @@ class Request:
     @property
     def seconds(self) -> float:
         """About how long it takes on one core."""
-        return seconds(self.method or self.procedure, len(self.run_ids), len(self.source.topics))
+        name = self.procedure if self.procedure in _SECONDS else self.method or self.procedure
+        return seconds(name, len(self.run_ids), len(self.source.topics))
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +239,19 @@ def compute(database: Database, statistic_id: int) -> bytes:
         if wanted.procedure == ranking_overlaps.PROCEDURE:
             runs, topics = wanted.run_ids, wanted.source.topics
             return pack(ranking_overlaps.compute(session, runs, topics, wanted.source.dialect, progress))
+        if wanted.procedure == revision_scores.PROCEDURE:
+            facts = wanted.source.revision_id, wanted.run_ids, wanted.measure, wanted.source.dialect
+            return pack(revision_scores.compute(session, *facts, progress))
+        if wanted.procedure in _OF_HITS:
+            return pack(computed_from_hits(session, wanted, progress))
         scores = _scores(session, wanted)
     return process.run(wanted.procedure, scores, wanted.options, progress)
+
+
+def computed_from_hits(session: Session, wanted: Request, progress: Callable[[float], None]) -> Arrays:
+    """The result of a procedure on judged hits, computed here and now."""
+    of_hits = _OF_HITS[wanted.procedure]
+    return of_hits(session, wanted.source, wanted.run_ids, wanted.measure, wanted.method, progress)
 
 
 def store(session: Session, statistic_id: int, result: bytes) -> None:

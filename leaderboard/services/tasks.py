@@ -19,8 +19,16 @@ from leaderboard.db.tables import (
     TopicSet,
 )
 from leaderboard.errors import Conflict, Invalid, Problem
-from leaderboard.measures.grammar import BoundMeasure, parse, with_level
-from leaderboard.services import accounts, audit, collections, editions, policy, qrels
+from leaderboard.services import (
+    accounts,
+    audit,
+    board_measures,
+    collections,
+    editions,
+    policy,
+    qrels,
+    revisions,
+)
 from leaderboard.services.collections import PreparedDocuments
 from leaderboard.services.policy import ALL_TOPICS, PUBLIC_TOPICS, Viewer
 from leaderboard.services.qrels import PreparedQrels
@@ -147,7 +155,7 @@ def create(session: Session, viewer: Viewer, prepared: PreparedTask) -> CreatedT
     maker = _as_organiser(viewer, task.id)
     audit.record(session, viewer, "task.create", f"task:{task.id}", slug=task.slug)
     if prepared.qrels is not None:
-        qrels.revise(
+        revisions.revise(
             session,
             maker,
             task.slug,
@@ -265,29 +273,13 @@ def _measures(draft: TaskDraft, judged: PreparedQrels | None) -> tuple[tuple[str
     proposed, proposed_primary = propose_measures(judged.judgments if judged else None)
     wanted = list(draft.measures or proposed)
     primary = draft.primary or (wanted[0] if draft.measures else proposed_primary)
-    has_documents = bool(draft.documents or draft.collection)
-    keys = [_for_boards(with_level(parse(name), draft.level), has_documents).key for name in wanted]
-    bound = _for_boards(with_level(parse(primary), draft.level), has_documents)
-    if bound.measure.direction == "none":
-        raise Invalid(
-            f"{primary} has no better or worse, so a board cannot rank by it; choose another primary."
-        )
-    if bound.key not in keys:
-        keys.insert(0, bound.key)
-    return tuple(dict.fromkeys(keys)), bound.key
-
-
-def _for_boards(bound: BoundMeasure, has_documents: bool) -> BoundMeasure:
-    """The measure itself; raises Invalid where a board cannot have it."""
-    lacking = set(bound.measure.needs) - {"graded"}
-    if has_documents:
-        lacking -= {"collection size"}
-    if lacking:
-        needed = " and ".join(sorted(lacking))
-        raise Invalid(f"{bound.key} needs {needed}, which this task does not have; leave it out.")
-    if bound.measure.aggregate == "none":
-        raise Invalid(f"{bound.key} has no value for a whole run, so a board cannot show it; leave it out.")
-    return bound
+    there = {board_measures.SIZE} if draft.documents or draft.collection else set()
+    if judged is None:
+        # Judgments that are still to come may be of any kind.
+        there |= board_measures.BESIDE
+    elif judged.kind == "subtopic":
+        there.add("subtopics")
+    return board_measures.for_board(wanted, primary, draft.level, there)
 
 
 def _collection(session: Session, viewer: Viewer, prepared: PreparedTask) -> int:

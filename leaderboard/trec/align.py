@@ -22,12 +22,14 @@ class CompiledJudgments:
     """A revision's judgments ready to be aligned with any number of runs.
 
     index: topic as bytes -> its place in judgments.topics; documents: the judged documents of each
-    topic in that order, docnos ascending as bytes: judgments.grades has their grades.
+    topic in that order, docnos ascending as bytes: judgments.grades has their grades. distractors: the
+    documents known not to be relevant to any topic, as one topic's; None where there are none.
     """
 
     judgments: Judgments
     index: Mapping[bytes, int]
     documents: Index
+    distractors: Index | None = None
 
 
 def compile_judgments(by_topic: Mapping[str, Mapping[bytes, int]]) -> CompiledJudgments:
@@ -101,13 +103,37 @@ class Aligner:
         sizes = block.sizes()[place >= 0]
         self._retrieved[judged] = sizes if self._depth is None else np.minimum(sizes, self._depth)
         best = block.best(self._dialect)
-        self._hits.append(
-            kernel.match(block.body, block.columns, best, place, self._compiled.documents, self._depth)
-        )
+        hits = kernel.match(block.body, block.columns, best, place, self._compiled.documents, self._depth)
+        if self._compiled.distractors is not None:
+            hits = self._with_distractors(block, best, place, hits, self._compiled.distractors)
+        self._hits.append(hits)
         for group in np.flatnonzero(place >= 0).tolist() if self._keep else ():
             start, end = block.columns.group_start[group : group + 2].tolist()
             entries = best[start : min(end, start + self._keep)].tolist()
             self.top[int(place[group])] = [block.docno(entry) for entry in entries]
+
+    def _with_distractors(
+        self, block: Block, best: Int32, place: Int32, hits: tuple[IntArray, ...], distractors: Index
+    ) -> tuple[IntArray, IntArray, IntArray]:
+        """The hits, and as hits of what stands for the distractors those that the topic does not judge."""
+        columns = block.columns
+        found = kernel.among(block.body, columns.at, columns.length, columns.hash, best, distractors)
+        group = np.searchsorted(columns.group_start, found, side="right") - 1
+        topic, rank = place[group].astype(np.int64), found - columns.group_start[group] + 1
+        wanted = topic >= 0
+        if self._depth is not None:
+            wanted &= rank <= self._depth
+        topic, rank = topic[wanted], rank[wanted]
+        document = self._compiled.judgments.starts[topic]
+        # The topic's own judgment of a document goes before what is said of it for all topics.
+        topics, ranks, documents = (
+            np.concatenate(pair) for pair in zip(hits, (topic, rank, document), strict=True)
+        )
+        order = np.lexsort((np.arange(len(topics)), ranks, topics))
+        first = np.ones(len(order), dtype=np.bool_)
+        first[1:] = (np.diff(topics[order]) != 0) | (np.diff(ranks[order]) != 0)
+        kept = order[first]
+        return topics[kept], ranks[kept], documents[kept]
 
     def judged(self) -> Judged:
         """The run as the judgments see it."""

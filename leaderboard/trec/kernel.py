@@ -203,6 +203,25 @@ def match(
     return topic[:hits], rank[:hits], document[:hits]
 
 
+def among(
+    body: bytes | bytearray, at: Int32, length: Int32, hashed: Words, which: Int32, index: Index
+) -> IntArray:
+    """The places in which of the docnos that an index of one topic has, ascending, (hits,).
+
+    at, length, hashed: of each docno of the body; which: those that are looked at, any number of times.
+    """
+    whole, only = np.array([0, len(which)], np.int32), np.zeros(1, np.int32)
+    if native is None:
+        hits = numpy_kernel.match(body, at, length, hashed, which, whole, only, MANY, index)
+        return hits[1] - 1
+    topic, rank, document = (np.empty(len(which), np.int64) for _ in range(3))
+    found = native.match(
+        body, at, length, hashed, which, whole, only, MANY,
+        index.letters, index.at, index.length, index.hash, *index.tables, topic, rank, document,
+    )  # fmt: skip
+    return rank[:found] - 1
+
+
 def joined(body: bytes | bytearray, at: Int32, length: Int32, which: Int32, separator: bytes = b"") -> bytes:
     """The docnos of the entries named by which, in that order, each followed by the one-byte separator."""
     glue = separator[0] if separator else -1

@@ -8,8 +8,8 @@ from pathlib import Path
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.errors import Invalid, LeaderboardError, Problem
-from leaderboard.services import collections, comparison_methods, organise, qrels, tasks
+from leaderboard.errors import Conflict, Invalid, LeaderboardError, Problem
+from leaderboard.services import board_measures, collections, comparison_methods, organise, tasks
 from leaderboard.services.tasks import TaskDraft
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import Received, number, received
@@ -189,33 +189,21 @@ def exclude(slug: str) -> ResponseReturnValue:
     return redirect(url_for("organise.show", slug=slug), 303)
 
 
-@blueprint.post("/tasks/<slug>/organise/qrels")
-@rule(SIGNED_IN, Body.UPLOAD)
-def revise(slug: str) -> ResponseReturnValue:
-    """Add a qrels revision from a file and have every run scored under it."""
-    asker = viewer()
-    organise.require_desk(reading(), asker, slug)
-    finish_reading()
+@blueprint.post("/tasks/<slug>/organise/measures")
+@rule(SIGNED_IN)
+def measures(slug: str) -> ResponseReturnValue:
+    """Give the board other measures, or another one to be ranked by."""
+    asker, form = viewer(), request.form
+    names, primary = form.get("measures", "").split(), form.get("primary", "").strip()
     try:
-        _revise(slug)
-    except LeaderboardError as error:
+        with writing() as session:
+            board_measures.choose(session, asker, slug, names, primary, limit_s=settings().job_limit_s)
+    except (Invalid, Conflict) as error:
         if wants_json():
             raise
         return _desk_page(slug, error), status_of(error)
     wake()
     return redirect(url_for("organise.show", slug=slug), 303)
-
-
-def _revise(slug: str) -> None:
-    file, note, asker = received("qrels"), request.form.get("note", "").strip(), viewer()
-    if file is None:
-        raise Invalid("Choose a qrels file.")
-    if not note:
-        problem = Problem("says what is new in this revision.", "Write a sentence.", field="note")
-        raise Invalid("A revision needs a note: it is shown in the board's history.", [problem])
-    prepared = qrels.prepare(file.path, file.name)
-    with writing() as session:
-        qrels.revise(session, asker, slug, prepared, note, limit_s=settings().job_limit_s)
 
 
 @blueprint.post("/tasks/<slug>/organise/jobs/<int:job_id>")

@@ -113,7 +113,8 @@ def test_doubled_ids_are_refused(content: str, written: Written) -> None:
     [
         (
             "1.json",
-            "A topic id may not end in .json, .csv or .tex, which are addresses of tables. Leave the ending out.",
+            "A topic id may not end in .json, .csv or .tex, which are addresses of tables. "
+            "Leave the ending out.",
         ),
         ("1.CSV", "A topic id may not end in .json, .csv or .tex"),
         ("a/b", "A topic id may not hold a slash, nor be . or .. Replace it, for example by a hyphen."),

@@ -1,0 +1,190 @@
+"""Pool files: the documents of each topic that are to be judged, in NIST's form, CSV or JSON lines."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from leaderboard.errors import Problem
+from leaderboard.trec.entries import ID_BYTES, unfit_text
+from leaderboard.trec.lines import DEFAULT_LIMITS, Limits, Problems, bytes_of, raw_lines, shown
+
+FORMS = ("nist", "csv", "jsonl")
+"""NIST: `topic docno` in byte order. The others keep the order of judging and why a document is there."""
+COLUMNS = ("topic", "docno", "priority", "stratum", "probability")
+
+
+class Pooled(NamedTuple):
+    """A document of a pool: higher priorities are judged sooner; probability is that of being drawn."""
+
+    docno: str
+    priority: float = 0.0
+    stratum: str = ""
+    probability: float = 1.0
+
+
+Pool = Mapping[str, Sequence[Pooled]]
+"""Topic -> its documents, in the order they are to be judged."""
+
+
+def read_pool(path: Path, limits: Limits = DEFAULT_LIMITS) -> dict[str, list[Pooled]]:
+    """The pool in a file: `topic docno` by line, CSV with a header, or JSON lines; topics in its order.
+
+    CSV and JSON lines have the fields topic, docno, priority, stratum and probability, of which the first two
+    are needed and others are passed over. Blank lines and `#` comments are passed over. Without priorities
+    documents keep the order of the file. Raises Invalid with up to 25 problems.
+    """
+    reader = _Reader()
+    for number, line in raw_lines(path, limits):
+        if line.strip() and not line.startswith(b"#"):
+            reader.add(number, line)
+    return reader.pool()
+
+
+def as_text(pool: Pool, form: str) -> Iterator[str]:
+    """The pool as a file of a form of FORMS, in pieces; NIST's tells nothing of where a document came from.
+
+    >>> "".join(as_text({"1": [Pooled("d9", 2.0), Pooled("d10", 1.0)]}, "nist"))
+    '1 d10\\n1 d9\\n'
+    """
+    return {"nist": _nist, "csv": _csv, "jsonl": _jsonl}[form](pool)
+
+
+def _nist(pool: Pool) -> Iterator[str]:
+    for topic in sorted(pool, key=bytes_of):
+        docnos = sorted((each.docno for each in pool[topic]), key=bytes_of)
+        yield "".join(f"{topic} {docno}\n" for docno in docnos)
+
+
+def _csv(pool: Pool) -> Iterator[str]:
+    yield ",".join(COLUMNS) + "\r\n"
+    for topic, documents in pool.items():
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\r\n").writerows((topic, *each) for each in documents)
+        yield text.getvalue()
+
+
+def _jsonl(pool: Pool) -> Iterator[str]:
+    for topic, documents in pool.items():
+        facts = ({"topic": topic, **each._asdict()} for each in documents)
+        yield "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in facts)
+
+
+class _Reader:
+    """Collects a pool line by line; the first line decides its form."""
+
+    def __init__(self) -> None:
+        self.problems = Problems("pool file")
+        self.form = ""
+        self.header: list[str] = []
+        self.documents: dict[str, list[Pooled]] = {}
+        self.seen: set[tuple[str, str]] = set()
+
+    def add(self, number: int, line: bytes) -> None:
+        """Take a line that is neither blank nor a comment."""
+        if problem := unfit_text(number, line):
+            self.problems.add(problem)
+            return
+        text = line.decode().strip()
+        if not self.form and self._is_header(text):
+            return
+        fields = self._fields(number, text)
+        if fields is not None:
+            self._take(number, fields)
+
+    def pool(self) -> dict[str, list[Pooled]]:
+        """The pool of all lines taken; raises Invalid where there were problems."""
+        if not self.documents and not self.problems.found:
+            self.problems.add(Problem("The file has no documents.", "Write one line each: topic docno."))
+        self.problems.stop()
+        for documents in self.documents.values():
+            documents.sort(key=lambda each: -each.priority)
+        return self.documents
+
+    def _is_header(self, text: str) -> bool:
+        """Whether this first line is CSV's header; it decides the form whether or not it is."""
+        if text.startswith("{"):
+            self.form = "jsonl"
+            return False
+        header = [each.strip().lower() for each in next(csv.reader([text]))]
+        self.form = "csv" if {"topic", "docno"} <= set(header) else "nist"
+        self.header = header
+        return self.form == "csv"
+
+    def _fields(self, number: int, text: str) -> dict[str, object] | None:
+        if self.form == "nist":
+            parts = text.split()
+            if len(parts) == 2:
+                return {"topic": parts[0], "docno": parts[1]}
+            rule = f"A line of a pool has two fields (topic docno); this line has {len(parts)}."
+            remedy = "CSV needs a header with topic and docno." if "," in text else "Separate them by blanks."
+            self.problems.add(Problem(rule, remedy, number, "", shown(text)))
+            return None
+        if self.form == "csv":
+            row = next(csv.reader([text]))
+            if len(row) == len(self.header):
+                return dict(zip(self.header, row, strict=True))
+            rule = f"The header has {len(self.header)} columns; this line has {len(row)}."
+            self.problems.add(Problem(rule, "Check commas and quotes.", number, "", shown(text)))
+            return None
+        return self._object(number, text)
+
+    def _object(self, number: int, text: str) -> dict[str, object] | None:
+        try:
+            found = json.loads(text)
+        except ValueError:
+            found = None
+        if isinstance(found, dict):
+            return found
+        rule = "Every line is one JSON object."
+        self.problems.add(Problem(rule, 'Write {"topic": ..., "docno": ...}.', number, "", shown(text)))
+        return None
+
+    def _take(self, number: int, fields: Mapping[str, object]) -> None:
+        topic, docno = (self._name(number, name, fields.get(name)) for name in ("topic", "docno"))
+        priority = self._number(number, "priority", fields.get("priority"), 0.0, -math.inf, math.inf)
+        chance = self._number(number, "probability", fields.get("probability"), 1.0, 0.0, 1.0)
+        if topic is None or docno is None or priority is None or chance is None:
+            return
+        if (topic, docno) in self.seen:
+            rule = f"Topic {shown(topic)} has this document already."
+            self.problems.add(Problem(rule, "Keep one of the two lines.", number, "docno", shown(docno)))
+            return
+        self.seen.add((topic, docno))
+        stratum = str(fields.get("stratum") or "")[:40]
+        self.documents.setdefault(topic, []).append(Pooled(docno, priority, stratum, chance))
+
+    def _name(self, number: int, name: str, value: object) -> str | None:
+        text = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
+        if len(text.split()) == 1 and len(text.encode()) <= ID_BYTES:
+            return text
+        rule = f"A {name} is one word of at most {ID_BYTES} bytes."
+        self.problems.add(Problem(rule, "Check the columns.", number, name, shown(text)))
+        return None
+
+    def _number(
+        self, number: int, name: str, value: object, default: float, low: float, high: float
+    ) -> float | None:
+        if value is None or value == "":
+            return default
+        try:
+            found = float(value) if isinstance(value, str | int | float) else math.nan
+        except ValueError:
+            found = math.nan
+        if math.isfinite(found) and low <= found <= high and (found > 0 or name != "probability"):
+            return found
+        rule = (
+            "A probability is over 0 and at most 1." if name == "probability" else "A priority is a number."
+        )
+        self.problems.add(
+            Problem(rule, "Leave it empty where there is none.", number, name, shown(str(value)))
+        )
+        return None
+
+
+def count(pool: Mapping[str, Iterable[object]]) -> int:
+    """How many documents a pool has over all topics."""
+    return sum(1 for documents in pool.values() for _ in documents)

@@ -1,0 +1,86 @@
+"""Revisions from the terminal: looked at, added, listed, printed."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from leaderboard.cli import main
+from tests import build
+
+FIRST = {"1": ["a", "x", "c"], "2": ["y", "d", "a"], "3": ["e", "f"]}
+SECOND = {"1": ["x", "b", "a"], "2": ["a", "y"], "3": ["x", "y", "e"]}
+BETTER = {"1": {"x": 2, "a": 0}, "2": {"a": 1, "y": 2}, "3": {"e": 1, "x": 2}}
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    """A function that runs one command on a site with two scored runs."""
+    monkeypatch.setenv("LEADERBOARD_DATA", str(tmp_path / "data"))
+    runner = CliRunner()
+
+    def call(*arguments: object) -> Result:
+        return runner.invoke(main, [str(each) for each in arguments])
+
+    topics, judged = build.topics_file(tmp_path), build.qrels_file(tmp_path)
+    assert call("db", "upgrade").exit_code == 0
+    options = ("--name", "T", "--topics", topics, "--qrels", judged, "-m", "AP")
+    assert call("task", "create", "t", *options).exit_code == 0
+    for name, rankings in (("first", FIRST), ("second", SECOND)):
+        call("run", "add", "t", build.run_file(tmp_path, rankings, name), "--team", "Lab")
+    call("worker", "--once")
+    return call
+
+
+def test_a_preview_adds_nothing(site, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """It says what would change and which runs would move, on the error stream."""
+    shown = site("qrels", "add", "t", build.qrels_file(tmp_path, BETTER, "v2"), "--preview")
+    assert shown.exit_code == 0, shown.output
+    assert "grade 3: 1 -> 0, grade 2: 1 -> 3" in shown.stderr
+    assert "2 of 2 ranked runs move by AP; tau -1.000." in shown.stderr
+    assert "  second: 2 -> 1" in shown.stderr
+    assert shown.stdout == ""
+    assert [line.split("\t")[0] for line in site("qrels", "list", "t").stdout.splitlines()] == ["1"]
+
+
+def test_distractors_change_alone_and_are_printed(site, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """Without a file of judgments the newest ones stay; the list can be printed and dropped again."""
+    listed = tmp_path / "distractors.txt"
+    listed.write_text("y\nx\n")
+    added = site("qrels", "add", "t", "--distractors", listed, "--note", "known", "--yes")
+    assert "Distractors: 2 (0 before)." in added.stderr
+    assert "Revision 2 of t: 7 judgments on 3 topics (0 added, 0 changed, 0 removed)." in added.stdout
+    assert site("qrels", "export", "t", 2, "--part", "distractors").stdout == "x\ny\n"
+    assert site("qrels", "export", "t", 2).stdout.startswith("1 0 a 2\n1 0 b 0\n")
+    assert site("qrels", "export", "t", 1, "--part", "distractors").exit_code == 1
+    dropped = site("qrels", "add", "t", "--no-distractors", "--note", "none", "--yes")
+    assert "Revision 3 of t" in dropped.stdout
+
+
+def test_preferences_and_lines_of_machines_are_added(site, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """Preferences stand beside the board's judgments, a machine's have a line of their own."""
+    path = tmp_path / "preferences.txt"
+    path.write_text("1 x a 2\n")
+    added = site("qrels", "add", "t", path, "--preferences", "--note", "clicks")
+    assert "Revision 2 of t: 1 judgments on 1 topics (1 added" in added.stdout
+    assert "0 -> 1 preferences" in added.stderr
+    machine = ("--origin", "machine", "--origin-name", "judge", "--note", "m")
+    better = build.qrels_file(tmp_path, BETTER, "v2")
+    refused = site("qrels", "add", "t", better, *machine)
+    assert refused.exit_code == 1
+    assert "never mixed" in refused.stderr
+    kept = site("qrels", "add", "t", better, *machine, "--line", "judge")
+    assert "Revision 1 of line judge of t: 6 judgments" in kept.stdout
+
+
+@pytest.mark.parametrize("options", [(), ("--distractors", "missing.txt")])
+def test_nothing_to_add_is_a_usage_error(site, options: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
+    """A command without a file, or with one that is not there, says how it is used."""
+    assert site("qrels", "add", "t", "--note", "n", *options).exit_code == 2
+
+
+def test_a_note_is_asked_for(site, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """A revision without a note is not added."""
+    refused = site("qrels", "add", "t", build.qrels_file(tmp_path, BETTER, "v2"))
+    assert refused.exit_code == 2
+    assert "--note" in refused.stderr

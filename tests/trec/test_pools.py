@@ -1,0 +1,62 @@
+"""Pool files: three forms read, the same ones written, and what a wrong line is answered with."""
+
+from pathlib import Path
+
+import pytest
+
+from leaderboard.errors import Invalid
+from leaderboard.trec.pools import FORMS, Pooled, as_text, read_pool
+
+POOL = {
+    "10": [Pooled("d9", 2.5, "depth", 1.0), Pooled("d,1", 0.5, "rrf", 0.25)],
+    "9": [Pooled("x", 1.0)],
+}
+
+
+def _read(folder: Path, text: str) -> dict[str, list[Pooled]]:
+    path = folder / "pool"
+    path.write_text(text, encoding="utf-8")
+    return read_pool(path)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_written_reads_back(tmp_path: Path, form: str) -> None:
+    """CSV and JSON lines keep everything, NIST's form topics and docnos alone."""
+    found = _read(tmp_path, "".join(as_text(POOL, form)))
+    if form == "nist":
+        assert found == {"10": [Pooled("d,1"), Pooled("d9")], "9": [Pooled("x")]}
+    else:
+        assert found == POOL
+
+
+def test_nist_lines_are_sorted_as_bytes() -> None:
+    """Topics and docnos come in byte order, so that they tell neither rank nor run."""
+    assert "".join(as_text(POOL, "nist")) == "10 d,1\n10 d9\n9 x\n"
+
+
+def test_higher_priorities_come_first_and_equal_ones_keep_their_order(tmp_path: Path) -> None:
+    """Columns may come in any order and others are passed over, as are blank lines and comments."""
+    text = "# made by hand\nwho,docno,topic,priority\nme,a,1,1\n\nme,b,1,3\nme,c,1,\nme,d,1,3\n"
+    assert [each.docno for each in _read(tmp_path, text)["1"]] == ["b", "d", "a", "c"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("1 a\n1 b c\n", "line 2: '1 b c': A line of a pool has two fields"),
+        ("1,a\n", "CSV needs a header with topic and docno"),
+        ("topic,docno\n1,a,b\n", "The header has 2 columns; this line has 3"),
+        ("1 a\n2 b\n1 a\n", "line 3: docno 'a': Topic 1 has this document already"),
+        ('{"topic": "1", "docno": "a"}\nnot json\n', "line 2: 'not json': Every line is one JSON object"),
+        ('{"topic": "1"}\n', "A docno is one word of at most 255 bytes"),
+        ("topic,docno,probability\n1,a,1.5\n", "A probability is over 0 and at most 1"),
+        ("topic,docno,probability\n1,a,0\n", "A probability is over 0 and at most 1"),
+        ("topic,docno,priority\n1,a,nan\n", "A priority is a number"),
+        ("# nothing\n", "The file has no documents"),
+    ],
+)
+def test_a_wrong_line_is_named_with_what_to_do(tmp_path: Path, text: str, says: str) -> None:
+    """Every rule is broken once."""
+    with pytest.raises(Invalid) as caught:
+        _read(tmp_path, text)
+    assert says in caught.value.message

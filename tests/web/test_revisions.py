@@ -1,0 +1,258 @@
+"""Revisions in the browser: sent, looked at, published, read."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from sqlalchemy import update
+
+from leaderboard.db.engine import Database
+from leaderboard.db.tables import Job
+from leaderboard.services import qrels, revision_previews, revisions, statistics, tasks
+from leaderboard.services.kept_results import KeptResults
+from leaderboard.services.policy import OPERATOR
+from tests import build
+from tests.web import pages
+from tests.web.conftest import SignIn
+from tests.web.test_crawl import faults
+
+FIRST = {"1": ["a", "x", "c"], "2": ["y", "d", "a"], "3": ["e", "f"]}
+SECOND = {"1": ["x", "b", "a"], "2": ["a", "y"], "3": ["x", "y", "e"]}
+BETTER = "1 0 x 2\n1 0 a 0\n2 0 a 1\n2 0 y 2\n3 0 e 1\n3 0 x 2\n"
+LIST = "/tasks/t/revisions"
+
+
+def _file(text: str, name: str = "better.txt") -> tuple[io.BytesIO, str]:
+    return io.BytesIO(text.encode()), name
+
+
+@pytest.fixture
+def organiser(database: Database, tmp_path: Path, client: FlaskClient, sign_in: SignIn) -> FlaskClient:
+    """An organiser of a task with two scored runs."""
+    sign_in(client, "Olga", is_organiser=True)
+    build.task(database, tmp_path, measures=("AP", "P@2"), primary="AP")
+    build.run(database, tmp_path, FIRST, "first")
+    build.run(database, tmp_path, SECOND, "second")
+    build.drain(database)
+    with database.write() as session:
+        tasks.add_organiser(session, OPERATOR, "t", "Olga")
+    return client
+
+
+def _send(client: FlaskClient, **change: Any) -> str:
+    """The address of the preview of judgments that were sent."""
+    fields = pages.form(client.get(LIST), LIST)
+    response = client.post(LIST, data={**fields, "qrels": _file(BETTER), "note": "Better ones.", **change})
+    assert response.status_code == 303, pages.main(response)
+    return response.headers["Location"]
+
+
+def test_judgments_are_looked_at_published_and_read(organiser: FlaskClient, database: Database) -> None:
+    """Preview, revision page while runs are scored, the switch, and the page of what became of the runs."""
+    preview = _send(organiser)
+    page = organiser.get(preview)
+    text = pages.main(page)
+    assert list(faults(pages.parsed(page))) == []
+    assert "Published, this is revision 2, against revision 1." in text
+    assert "2 of 2 ranked runs have another rank by AP" in text
+    assert [row[:5] for row in pages.table(page, "Ranks by AP")] == [
+        ["1", "second", "Team", "2", "▲ 1"],
+        ["2", "first", "Team", "1", "▼ 1"],
+    ]
+    assert pages.table(page, "Judged documents by grade")[0] == ["3", "1", "0", "−1"]
+    assert organiser.get(f"{preview}.json").get_json()["changes"]["added"] == 3
+    fields = pages.form(page, preview)
+    done = organiser.post(preview, data=fields)
+    assert done.headers["Location"] == f"{LIST}/2"
+    page = organiser.get(f"{LIST}/2")
+    assert "Every run is being scored under revision 2: 0 of 2 done." in pages.main(page)
+    assert "revision 1" in pages.main(organiser.get("/tasks/t"))
+    build.drain(database)
+    page = organiser.get(f"{LIST}/2")
+    assert list(faults(pages.parsed(page))) == []
+    assert list(faults(pages.parsed(organiser.get(LIST)))) == []
+    assert "being scored" not in pages.main(page)
+    assert [row[:5] for row in pages.table(page, "Ranks by AP")] == [
+        ["1", "second", "Team", "2", "▲ 1"],
+        ["2", "first", "Team", "1", "▼ 1"],
+    ]
+    assert "Kendall’s τ of the two orders is -1.000" in pages.main(page)
+    topics = pages.table(page, "Topics of which something is said otherwise: 3 of 3")
+    assert topics[0][:8] == ["1 title of 1", "3", "2", "1", "1", "2", "2", "1"]
+    assert "under qrels revision 2" in pages.main(organiser.get("/tasks/t"))
+
+
+def test_every_table_is_a_file_too(organiser: FlaskClient, database: Database) -> None:
+    """JSON, CSV and LaTeX of the list and of one revision, and the judgments as they can be read again."""
+    organiser.post(_send(organiser), data={"base": "1"})
+    build.drain(database)
+    assert [row["number"] for row in organiser.get(f"{LIST}.json").get_json()["revisions"]] == [2, 1]
+    assert organiser.get(f"{LIST}.csv").text.splitlines()[1].startswith("2,Better ones.,6,3,better.txt,")
+    assert r"\toprule" in organiser.get(f"{LIST}.tex").text
+    found = organiser.get(f"{LIST}/2.json?measure=P@2").get_json()
+    assert (found["ranks"]["measure"], found["editions"]) == ("P@2", [1, 2])
+    assert found["revision"]["sha256"]
+    lines = organiser.get(f"{LIST}/2.csv").text.splitlines()
+    assert lines[0] == "run,team,kind,old_rank,new_rank,moved_up,old,new,difference"
+    assert lines[1].startswith("second,Team,official,2,1,1,")
+    topics = organiser.get(f"{LIST}/2.csv?of=topics").text.splitlines()
+    assert topics[1] == "1,title of 1,3,2,1,1,2,2,1"
+    assert r"\toprule" in organiser.get(f"{LIST}/2.tex").text
+    assert organiser.get(f"{LIST}/2/qrels.txt").text == (
+        "1 0 a 0\n1 0 x 2\n2 0 a 1\n2 0 y 2\n3 0 e 1\n3 0 x 2\n"
+    )
+    assert organiser.get(f"{LIST}/1/qrels.txt").text.startswith("1 0 a 2\n")
+    assert organiser.get(f"{LIST}/2/distractors.txt").status_code == 404
+    assert organiser.get(f"{LIST}/2/anything.txt").status_code == 404
+    assert organiser.get(f"{LIST}/2?measure=RR").status_code == 422
+
+
+def test_a_figure_of_the_ranks_can_be_had_alone(organiser: FlaskClient, database: Database) -> None:
+    """The slope chart has an address of its own."""
+    organiser.post(_send(organiser), data={"base": "1"})
+    build.drain(database)
+    drawn = organiser.get(f"{LIST}/2?figure=slopes")
+    assert drawn.mimetype == "image/svg+xml"
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "sentence"),
+    [
+        ({"note": " "}, 422, "needs a note"),
+        ({"qrels": ""}, 422, "Choose a file of judgments"),
+        ({"qrels": "1 0 d1\n"}, 422, "A grade is a whole number"),
+        ({"qrels": "1 a\n", "holds": "preference"}, 422, "better docno"),
+        ({"origin": "machine", "origin_name": "judge"}, 409, "line of their own"),
+        ({"line": "draft x"}, 422, "cannot be called"),
+        ({"distractors": "x\n"}, 422, "relevant to no topic"),
+        ({"distractors": "1 0 x 0\n"}, 422, "write docnos only"),
+    ],
+)
+def test_what_cannot_be_looked_at_is_said(
+    organiser: FlaskClient, change: dict[str, str], status: int, sentence: str
+) -> None:
+    """The form comes back with the reason, and nothing is kept."""
+    given = {"qrels": BETTER, "note": "New.", **change}
+    files = {name: _file(given[name], name) for name in ("qrels", "distractors") if given.get(name)}
+    rest = {name: value for name, value in given.items() if name not in ("qrels", "distractors")}
+    response = organiser.post(LIST, data={**rest, **files})
+    assert response.status_code == status
+    assert sentence in pages.main(response)
+
+
+def test_nothing_new_is_refused_on_the_preview(organiser: FlaskClient) -> None:
+    """The same judgments again have no button to publish them."""
+    same = "".join(
+        f"{topic} 0 {docno} {grade}\n"
+        for topic, grades in build.JUDGMENTS.items()
+        for docno, grade in grades.items()
+    )
+    preview = _send(organiser, qrels=_file(same))
+    page = organiser.get(preview)
+    assert "Nothing is new in these judgments" in pages.main(page)
+    assert pages.parsed(page).find("form", action=preview) is None
+    assert organiser.post(preview, data={"base": "1"}).status_code == 409
+
+
+def test_a_draft_is_discarded(organiser: FlaskClient) -> None:
+    """It is gone, and says so."""
+    preview = _send(organiser)
+    assert organiser.post(f"{preview}/discard").status_code == 303
+    gone = organiser.get(preview)
+    assert gone.status_code == 404
+    assert "for a day" in pages.main(gone)
+
+
+def test_long_work_is_done_by_an_evaluator(
+    organiser: FlaskClient, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The preview offers it, waits for it and shows it."""
+    monkeypatch.setattr(revision_previews, "AT_ONCE_S", 0.0)
+    monkeypatch.setattr(statistics, "kept", KeptResults(2**20))
+    preview = _send(organiser)
+    pages.form(organiser.get(preview), f"{preview}/ranks")
+    assert organiser.post(f"{preview}/ranks").status_code == 303
+    assert "as soon as an evaluator is free" in pages.main(organiser.get(preview))
+    build.drain(database)
+    assert pages.table(organiser.get(preview), "Ranks by AP")[0][1] == "second"
+
+
+def test_a_failed_job_blocks_the_switch_and_says_so(organiser: FlaskClient, database: Database) -> None:
+    """The revision's page names the run and what an organiser can do; a visitor is told who can."""
+    organiser.post(_send(organiser), data={"base": "1"})
+    with database.write() as session:
+        session.execute(update(Job).where(Job.state == "queued").values(state="failed", error="It broke."))
+    text = pages.main(organiser.get(f"{LIST}/2"))
+    assert "The board cannot switch while scoring these runs has failed." in text
+    assert "first: It broke." in text
+    assert "withdraw them, on the organisers’ page" in text
+    organiser.post("/sign-out")
+    assert "The organisers have to mend or withdraw them." in pages.main(organiser.get(f"{LIST}/2"))
+    assert pages.parsed(organiser.get(LIST)).find("form", action=LIST) is None
+
+
+def test_machine_judgments_get_a_line_that_is_marked(organiser: FlaskClient) -> None:
+    """They are listed apart, said to be a machine's, and no score rests on them."""
+    preview = _send(organiser, line="judge-1", origin="machine", origin_name="judge-1")
+    text = pages.main(organiser.get(preview))
+    assert "judged by a machine (judge-1)" in text
+    assert "no score changes" in text
+    done = organiser.post(preview, data={"base": "1"})
+    assert done.headers["Location"] == f"{LIST}#lines"
+    rows = pages.table(organiser.get(LIST), "Judge-1: judgments, judged by a machine (judge-1)")
+    assert rows[0][:4] == ["1", "Better ones.", "6", "3"]
+
+
+def test_what_stands_beside_the_judgments_is_listed(organiser: FlaskClient, database: Database) -> None:
+    """Preferences, subtopics and distractors have their counts, their files and their place in the list."""
+    organiser.post(
+        _send(organiser, qrels=_file("1 x a 2\n", "p.txt"), holds="preference"), data={"base": "1"}
+    )
+    organiser.post(_send(organiser, qrels=_file("1 1 a 1\n1 2 x 1\n", "s.txt")), data={"base": "2"})
+    nothing = (io.BytesIO(b""), "")
+    organiser.post(_send(organiser, qrels=nothing, distractors=_file("x\ny\n", "d.txt")), data={"base": "3"})
+    build.drain(database)
+    rows = pages.table(organiser.get(LIST), "Revisions of the judgments")
+    assert [row[0] for row in rows] == ["4", "3", "2", "1"]
+    assert rows[0][4] == "judgments of subtopics 1, preferences 1, distractors"
+    assert rows[0][7].replace(" ,", ",") == "qrels, subtopics, preferences, distractors"
+    page = pages.main(organiser.get(f"{LIST}/4"))
+    assert "2, 0 before: documents known not to be relevant to any topic" in page
+    assert "Preferences beside them" in pages.main(organiser.get(f"{LIST}/2"))
+    assert organiser.get(f"{LIST}/4/preferences.txt").text == "1 x a 2\n"
+    assert organiser.get(f"{LIST}/4/distractors.txt").text == "x\ny\n"
+
+
+def test_a_task_without_judgments_has_an_empty_list(
+    database: Database, tmp_path: Path, client: FlaskClient
+) -> None:
+    """The page says that runs wait; the page of a revision is not there."""
+    build.task(database, tmp_path, judgments=None)
+    assert "No judgments yet" in pages.main(client.get(LIST))
+    assert client.get(f"{LIST}/1").status_code == 404
+
+
+def test_held_back_judgments_are_not_shown(database: Database, tmp_path: Path, client: FlaskClient) -> None:
+    """A blind task's list says when it will be shown."""
+    build.task(database, tmp_path, visibility="blind")
+    assert "is shown once the task closes" in pages.main(client.get(LIST))
+    assert client.get(f"{LIST}.json").get_json()["revisions"] == []
+    for rest in ("/1", "/1.json", "/1/qrels.txt", "/lines/1/1.txt"):
+        assert client.get(LIST + rest).status_code == 404
+
+
+def test_many_topics_and_runs_are_cut_with_a_link_to_all(
+    organiser: FlaskClient, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page stays small; everything is one link away."""
+    monkeypatch.setattr("leaderboard.web.revisions.TOPICS_AT_FIRST", 1)
+    monkeypatch.setattr("leaderboard.web.revisions.RUNS_AT_FIRST", 1)
+    with database.write() as session:
+        prepared = qrels.of_grades({"1": {b"x": 2}, "2": {b"y": 1}}, "q")
+        revisions.revise(session, OPERATOR, "t", prepared, "other")
+    build.drain(database)
+    assert len(pages.table(organiser.get(f"{LIST}/2"), "Topics of which")) == 1
+    assert len(pages.table(organiser.get(f"{LIST}/2?all="), "Topics of which")) == 3
+    assert len(pages.table(organiser.get(f"{LIST}/2?all="), "Ranks by")) == 2
