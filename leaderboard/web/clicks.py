@@ -1,0 +1,130 @@
+"""A task's query logs and the preferences their clicks show: for its organisers."""
+
+from typing import Any
+
+from flask import Blueprint, Response, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import Invalid, LeaderboardError
+from leaderboard.pooling.clicks import READINGS
+from leaderboard.services import click_imports, click_preferences, clicks
+from leaderboard.services.click_preferences import Choice, FoundPreferences
+from leaderboard.trec.lines import Limits
+from leaderboard.web import tables
+from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web.files import received
+from leaderboard.web.rules import SIGNED_IN, Body, rule
+from leaderboard.web.session import reading, settings, viewer, wake, writing
+
+blueprint = Blueprint("clicks", __name__)
+
+STATE = ("rule", "least", "keep", "count", "p")
+ROWS_AT_FIRST = 100
+
+
+@blueprint.get("/tasks/<slug>/clicks")
+@rule(SIGNED_IN)
+def show(slug: str) -> ResponseReturnValue:
+    """The logs, the preferences of the choice in the address, and the forms to import and to publish."""
+    return _page(slug, _choice())
+
+
+@blueprint.get("/tasks/<slug>/clicks.json")
+@rule(SIGNED_IN)
+def show_json(slug: str) -> ResponseReturnValue:
+    """The logs and preferences as JSON."""
+    return tables.as_json(clicks.as_json(clicks.click_page(reading(), viewer(), slug, _choice())))
+
+
+@blueprint.get("/tasks/<slug>/clicks.csv")
+@rule(SIGNED_IN)
+def show_csv(slug: str) -> ResponseReturnValue:
+    """The preferences as CSV."""
+    return tables.as_csv(clicks.table(_found(slug)), f"{slug}-clicks")
+
+
+@blueprint.get("/tasks/<slug>/clicks.txt")
+@rule(SIGNED_IN)
+def show_file(slug: str) -> ResponseReturnValue:
+    """The preferences as a preference file."""
+    response = Response(click_preferences.as_file(_found(slug)), mimetype="text/plain")
+    response.headers["Content-Disposition"] = f'attachment; filename="{slug}-preferences.txt"'
+    return response
+
+
+@blueprint.post("/tasks/<slug>/clicks")
+@rule(SIGNED_IN, Body.UPLOAD)
+def add(slug: str) -> ResponseReturnValue:
+    """Import a log."""
+    asker = viewer()
+    with writing() as session:
+        rules = click_imports.rules_for(session, asker, slug)
+    try:
+        file = received("log")
+        if file is None:
+            raise Invalid("Choose a query log.")
+        limits = Limits(plain_bytes=settings().plain_bytes)
+        keep_users = "no_user" not in request.form
+        prepared = click_imports.prepare(file.path, file.name, rules, keep_users=keep_users, limits=limits)
+        with writing() as session:
+            click_imports.add(session, asker, slug, prepared)
+    except LeaderboardError as error:
+        if wants_json():
+            raise
+        return _page(slug, Choice(), error), status_of(error)
+    return redirect(url_for("clicks.show", slug=slug), 303)
+
+
+@blueprint.post("/tasks/<slug>/clicks/<int:number>/delete")
+@rule(SIGNED_IN)
+def remove(slug: str, number: int) -> ResponseReturnValue:
+    """Delete a log."""
+    asker = viewer()
+    with writing() as session:
+        click_imports.remove(session, asker, slug, number)
+    return redirect(url_for("clicks.show", slug=slug), 303)
+
+
+@blueprint.post("/tasks/<slug>/clicks/publish")
+@rule(SIGNED_IN)
+def publish(slug: str) -> ResponseReturnValue:
+    """Make the preferences of the choice in the address a revision."""
+    asker, wanted = viewer(), _choice()
+    found = click_preferences.find(reading(), asker, slug, wanted)
+    try:
+        with writing() as session:
+            note, limit_s = request.form.get("note", ""), settings().job_limit_s
+            click_preferences.publish(session, asker, slug, found, note, limit_s=limit_s)
+    except LeaderboardError as error:
+        if wants_json():
+            raise
+        return _page(slug, wanted, error), status_of(error)
+    wake()
+    return redirect(url_for("revisions.index", slug=slug), 303)
+
+
+def _found(slug: str) -> FoundPreferences:
+    return click_preferences.find(reading(), viewer(), slug, _choice())
+
+
+def _choice() -> Choice:
+    reading_key, least, keep, counted, p = (request.args.get(name, "").strip() for name in STATE)
+    return click_preferences.choice(reading_key, least, keep, counted, p, request.args.getlist("log"))
+
+
+def _state() -> dict[str, Any]:
+    """The parts of the address that choose, to be kept in links."""
+    kept: dict[str, Any] = {name: request.args[name] for name in STATE if request.args.get(name)}
+    return kept | ({"log": request.args.getlist("log")} if "log" in request.args else {})
+
+
+def _page(slug: str, wanted: Choice, error: LeaderboardError | None = None) -> str:
+    return render_template(
+        "clicks/show.html",
+        page=clicks.click_page(reading(), viewer(), slug, wanted),
+        readings=tuple(READINGS.values()),
+        args=_state(),
+        rows_at_first=ROWS_AT_FIRST,
+        error=error,
+        sent=request.form,
+    )
