@@ -136,6 +136,7 @@ def test_runs_state_their_measured_time() -> None:
 def test_pool_is_the_top_of_the_pooled_runs() -> None:
     """The kept pool is what the shipped runs give, without the two that stay out."""
     assert set(demo.UNPOOLED) == set(make_pool.UNPOOLED)
+    assert demo.about()["pool_depth"] == demo.POOL_DEPTH
     assert make_pool.pool() == make_pool.read_pool()
 
 

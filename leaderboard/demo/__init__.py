@@ -49,6 +49,8 @@ RUNS = (
 """Names of the runs, simplest methods first."""
 UNPOOLED = ("minilm", "title-only")
 """Runs no document was taken from for judging."""
+POOL_DEPTH = 8
+"""Documents of each other run that were judged, for every topic."""
 
 
 @dataclass(frozen=True)

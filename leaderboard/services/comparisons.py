@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Topic
 from leaderboard.errors import Invalid, NotFound
 from leaderboard.measures.grammar import parse
-from leaderboard.services import boards, policy
+from leaderboard.services import boards, policy, side_by_side_results
 from leaderboard.services.boards import MeasureColumn
 from leaderboard.services.paired_rankings import (
     COMPAT,
@@ -28,6 +28,7 @@ from leaderboard.services.score_tables import (
     score_table,
 )
 from leaderboard.services.shown_editions import Basis, shown_edition
+from leaderboard.services.side_by_side_results import Results
 from leaderboard.stats.seeds import seed
 from leaderboard.stats.two_runs import ROPE, TwoRuns, compare_scores, facts
 
@@ -71,6 +72,8 @@ class PairPage:
     level: int
     grade_names: dict[int, str]
     p: float
+    people: Results | None
+    """What assessors prefer who saw both unlabelled; None where nobody did, or it is not to be shown yet."""
     sight: Sight
 
     @property
@@ -161,6 +164,7 @@ def pair_page(
         level=task.level,
         grade_names=names,
         p=p,
+        people=side_by_side_results.results(session, task, sight, first, second),
         sight=sight,
     )
 
@@ -180,6 +184,7 @@ def as_json(page: PairPage) -> dict[str, Any]:
         "resamples": dict(page.scores.resamples),
         "bootstrap_interval": page.scores.bootstrap,
         "likely": {"rope": ROPE, "worse_equal_better": page.scores.likely},
+        "people": None if page.people is None else side_by_side_results.facts(page.people),
         "rankings_of_topics": len(page.rankings.topics),
         "rankings_with_ties": {key: float(each.mean()) for key, each in page.rankings.with_ties.items()},
         "compat": dict(zip("ab", (float(each.mean()) for each in page.rankings.compat), strict=True)),

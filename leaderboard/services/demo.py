@@ -13,18 +13,23 @@ from leaderboard.services import (
     admission,
     collections,
     policy,
+    pool_plans,
+    pool_previews,
+    pools,
     prepared_runs,
     qrels,
+    revisions,
     tasks,
     teams,
     uploads,
 )
 from leaderboard.services.admission import Wishes
 from leaderboard.services.policy import OPERATOR, Viewer
+from leaderboard.services.pool_plans import Plan
 from leaderboard.settings import Settings
 from leaderboard.trec.lines import Limits
 
-STEPS = 1 + len(demo.RUNS) + len(demo.revisions())
+STEPS = 2 + len(demo.RUNS) + len(demo.revisions())
 """How often `load` reports progress."""
 
 
@@ -48,6 +53,8 @@ def load(database: Database, settings: Settings, step: Callable[[], None]) -> bo
     for revision in later:
         _revise(database, revision, settings.job_limit_s)
         step()
+    _pool(database)
+    step()
     return True
 
 
@@ -108,4 +115,21 @@ def _run(database: Database, name: str, path: Path, limit_s: int) -> None:
 def _revise(database: Database, revision: demo.Revision, limit_s: int) -> None:
     prepared = qrels.prepare(revision.path, revision.path.name)
     with database.write() as session:
-        qrels.revise(session, OPERATOR, demo.SLUG, prepared, revision.note, limit_s=limit_s)
+        revisions.revise(session, OPERATOR, demo.SLUG, prepared, revision.note, limit_s=limit_s)
+
+
+def _pool(database: Database) -> None:
+    """The pool that the newest judgments are of, closed: every document of it is judged."""
+    with database.read() as session:
+        task = session.scalars(select(Task).where(Task.slug == demo.SLUG)).one()
+        pooled = [
+            run.run_id
+            for run in pool_plans.candidates(session, OPERATOR, task)
+            if run.name not in demo.UNPOOLED
+        ]
+        plan = Plan({"name": "depth", "depth": demo.POOL_DEPTH}, pool_plans.CHOSEN, tuple(pooled))
+        made = pool_previews.preview(session, OPERATOR, demo.SLUG, plan)
+    with database.write() as session:
+        number = pools.add(session, OPERATOR, made, demo.revisions()[-1].note)
+        for state in (pools.OPEN, pools.CLOSED):
+            pools.change(session, OPERATOR, demo.SLUG, number, state)
