@@ -214,3 +214,11 @@ def test_facts_without_a_name_tell_of_nobody() -> None:
     assert {each.key for each in found} == {
         *("type", "training", "first_stage", "reranker", "latency_ms", "energy_wh", "hardware", "runtime_ms")
     }
+
+
+def test_what_a_method_says_of_itself_is_read_too() -> None:
+    """Fields of the topic, and a latency whose unit is in its name; a resource goes before it."""
+    method = {"topic-fields": "title, description", "query-latency-ms": "1.93"}
+    said = {fact.key: fact.value for fact in run_facts.facts({"method": method})}
+    assert (said["topic_fields"], said["latency_ms"]) == ("title, description", 1.93)
+    assert run_facts.cost({"method": method, "resources": {"latency": "2 s"}}, "latency_ms") == 2000.0

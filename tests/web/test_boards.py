@@ -90,7 +90,7 @@ def full(database: Database, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("full")
 def test_every_kind_of_run_has_its_place(client: FlaskClient) -> None:
-    """Baselines stand above; ties share a rank and stand by name; others have none; the unscored come last."""
+    """Baselines stand above; ties share a rank and stand by name; others have none; the unscored are last."""
     assert table(client.get("/tasks/t"), "Ranked by mean RR") == [
         ["", "base baseline", "Team base", "", "1.0000", "0%", "1.0000", "5"],
         ["1 1–1", "top", "Team top", "3", "0", "0", "1.0000", "0%", "1.0000", "5"],
