@@ -27,6 +27,8 @@ spawning = multiprocessing.get_context("spawn")
 LOOK_S = 0.2
 GRACE_S = 10.0
 WEB_THREADS = 8
+CONNECTIONS = 2000
+"""Open at once: browsers keep theirs for a while, and hundreds of assessors may judge at a time."""
 QUICK_DEATH_S = 5.0
 """A child that dies sooner than this is not restarted at once, lest it spin."""
 
@@ -166,6 +168,9 @@ def serve_forever(settings: Settings, listening: socket.socket, wakers: tuple[Co
         app,
         sockets=[listening],
         threads=WEB_THREADS,
+        connection_limit=CONNECTIONS,
+        # Where select() is the only way, more than 1,024 connections would end the server.
+        asyncore_use_poll=True,
         max_request_body_size=max(settings.upload_bytes, settings.plain_bytes) + 2**20,
         clear_untrusted_proxy_headers=not settings.public_url,
         ident=None,
