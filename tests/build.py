@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from leaderboard.db.engine import Database
-from leaderboard.services import admission, prepared_runs, qrels, tasks, teams, uploads
+from leaderboard.services import admission, prepared_runs, qrels, revisions, tasks, teams, uploads
 from leaderboard.services.admission import Wishes
 from leaderboard.services.policy import OPERATOR, Viewer
-from leaderboard.services.qrels import Revision
+from leaderboard.services.revisions import Revision
 from leaderboard.services.tasks import TaskDraft
 from leaderboard.services.uploads import Submission
 from leaderboard.settings import Settings
@@ -51,6 +51,22 @@ def run_file(folder: Path, rankings: Mapping[str, Sequence[str]], name: str = "r
     return path
 
 
+def click_log(
+    folder: Path,
+    sessions: Sequence[tuple[str, str, Sequence[str], Sequence[int]]] = (("Ann", "1", ("a", "c"), (0, 1)),),
+    name: str = "clicks",
+) -> Path:
+    """A CSV query log of sessions: user, topic or title, documents as shown, 1 for each that was clicked."""
+    path = folder / f"{name}.csv"
+    lines = [
+        f"{user},{text},{docno},{rank},{click},2026-05-31T12:00:{place % 60:02}Z"
+        for place, (user, text, docnos, clicks) in enumerate(sessions)
+        for rank, (docno, click) in enumerate(zip(docnos, clicks, strict=True), start=1)
+    ]
+    path.write_text("\n".join(["user,query,document,rank,clicked,time", *lines, ""]))
+    return path
+
+
 def task(
     database: Database,
     folder: Path,
@@ -84,7 +100,7 @@ def revise(
     """A new qrels revision of the task."""
     prepared = qrels.prepare(qrels_file(folder, judgments, "revision"))
     with database.write() as session:
-        return qrels.revise(session, OPERATOR, slug, prepared, "a note")
+        return revisions.revise(session, OPERATOR, slug, prepared, "a note")
 
 
 def team(database: Database, name: str = "Team") -> int:

@@ -33,7 +33,7 @@ def test_the_readme_names_the_two_commands_a_fresh_machine_needs() -> None:
     """One line starts the site with the demo, one line runs the tests."""
     lines = [line for block in _blocks() for line in block]
     assert "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/leaderboard serve --demo" in lines
-    test = 'python3 -m venv .venv && .venv/bin/pip install -e ".[test]" && .venv/bin/python -m pytest'
+    test = 'python3 -m venv .venv && .venv/bin/pip install -e ".[test]" && .venv/bin/python -m pytest -n 2 --dist loadfile'
     assert test in lines
     assert test in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
 
@@ -50,6 +50,8 @@ def test_the_commands_of_the_readme_work_as_written(tmp_path: Path) -> None:
     for name in ("one", "two"):
         path = build.run_file(tmp_path / "runs", rankings, name)
         subprocess.run(["gzip", str(path)], check=True)
+    build.click_log(tmp_path)
+    (tmp_path / "distractors.txt").write_text("y\nz\n")
     environ = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
     ran = []
     for line in (line for block in _blocks() for line in block if line.startswith("leaderboard ")):

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Edition, Job, QrelsRevision, Run, Task, Topic, TopicSet
 from leaderboard.measures.grammar import parse
-from leaderboard.services import jobs
+from leaderboard.services import jobs, judged_inputs
 
 
 def build(session: Session, task: Task, revision: QrelsRevision, limit_s: int) -> Edition:
@@ -25,10 +25,11 @@ def build(session: Session, task: Task, revision: QrelsRevision, limit_s: int) -
         task_id=task.id,
         number=last + 1,
         revision_id=revision.id,
+        companions=judged_inputs.companions(session, revision) or None,
         dialect=task.dialect,
         measures=[{"key": key, "version": parse(key).measure.version} for key in task.measures],
         primary_measure=task.primary_measure,
-        topic_sets=_topic_sets(session, task.id, revision.topics),
+        topic_sets=topic_sets(session, task.id, revision.topics),
         state="building" if last else "current",
         created_at=at,
         shown_from=None if last else at,
@@ -107,7 +108,7 @@ def _supersede_building(session: Session, task_id: int) -> None:
     )
 
 
-def _topic_sets(session: Session, task_id: int, judged: list[str]) -> dict[str, Any]:
+def topic_sets(session: Session, task_id: int, judged: list[str]) -> dict[str, Any]:
     """Each topic set as it counts under a revision: judged, of the task, and not excluded."""
     rows = session.execute(select(Topic.topic_id, Topic.excluded).where(Topic.task_id == task_id))
     counted = {topic_id for topic_id, excluded in rows if not excluded}

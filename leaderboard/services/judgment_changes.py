@@ -30,6 +30,8 @@ class TopicChange:
     removed: int
     relevant_before: int
     relevant_after: int
+    is_topic: bool
+    """Whether the task has this topic; judgments may know more of them."""
 
     @property
     def is_changed(self) -> bool:
@@ -90,11 +92,16 @@ def changes(
         grades=_grades(before, after),
         topics=tuple(
             TopicChange(
-                topic,
-                titles.get(topic, ""),
-                *(each[topic] for each in judged),
-                *(kinds[topic, what] for what in ("added", "changed", "removed")),
-                *(each[topic] for each in relevant),
+                topic_id=topic,
+                title=titles.get(topic, ""),
+                before=judged[0][topic],
+                after=judged[1][topic],
+                added=kinds[topic, "added"],
+                changed=kinds[topic, "changed"],
+                removed=kinds[topic, "removed"],
+                relevant_before=relevant[0][topic],
+                relevant_after=relevant[1][topic],
+                is_topic=topic in titles,
             )
             for topic in order
         ),

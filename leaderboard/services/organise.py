@@ -10,6 +10,7 @@ from leaderboard.db.tables import Account, Job, Qrels, QrelsRevision, Run, Task,
 from leaderboard.errors import NotFound
 from leaderboard.services import audit, jobs, policy
 from leaderboard.services.jobs import RunState
+from leaderboard.services.judged_inputs import MAIN
 from leaderboard.services.overviews import TaskOverview, overview
 from leaderboard.services.policy import Viewer
 
@@ -114,7 +115,7 @@ def _revisions(session: Session, task_id: int) -> tuple[RevisionRow, ...]:
         select(QrelsRevision, Account.name)
         .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
         .outerjoin(Account, Account.id == QrelsRevision.created_by)
-        .where(Qrels.task_id == task_id)
+        .where(Qrels.task_id == task_id, Qrels.name == MAIN)
         .order_by(QrelsRevision.number.desc())
     )
     return tuple(

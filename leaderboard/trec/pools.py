@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -183,8 +183,3 @@ class _Reader:
             Problem(rule, "Leave it empty where there is none.", number, name, shown(str(value)))
         )
         return None
-
-
-def count(pool: Mapping[str, Iterable[object]]) -> int:
-    """How many documents a pool has over all topics."""
-    return sum(1 for documents in pool.values() for _ in documents)

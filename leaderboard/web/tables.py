@@ -30,7 +30,7 @@ def as_csv(table: tuple[Sequence[str], Sequence[Sequence[Any]]], name: str) -> R
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow([_cell(cell) for cell in header])
     writer.writerows([_cell(cell) for cell in row] for row in rows)
-    return _as_file(text.getvalue(), "text/csv", f"{name}.csv")
+    return as_file(text.getvalue(), "text/csv", f"{name}.csv")
 
 
 def as_latex_table(
@@ -47,7 +47,7 @@ def as_latex_table(
 
 def as_latex(text: str, name: str) -> Response:
     """A LaTeX table, offered as a file of that name."""
-    return _as_file(text, "application/x-tex", f"{name}.tex")
+    return as_file(text, "application/x-tex", f"{name}.tex")
 
 
 def as_stored(body: bytes, mimetype: str) -> Response:
@@ -64,7 +64,12 @@ def as_printed(printed: Printed, name: str) -> Response:
 
 def as_bibtex(text: str, name: str) -> Response:
     """BibTeX entries, offered as a file of that name."""
-    return _as_file(text, "application/x-bibtex", f"{name}.bib")
+    return as_file(text, "application/x-bibtex", f"{name}.bib")
+
+
+def as_text(text: str, name: str) -> Response:
+    """Plain text, offered as a file of that name."""
+    return as_file(text, "text/plain", f"{name}.txt")
 
 
 def page(html: str) -> Response:
@@ -72,11 +77,12 @@ def page(html: str) -> Response:
     wanted = request.args.get(figures.PARAMETER)
     if wanted is not None:
         name = "-".join([*request.path.strip("/").split("/"), wanted])
-        return _as_file(figures.drawing(html, wanted), "image/svg+xml", f"{name}.svg")
+        return as_file(figures.drawing(html, wanted), "image/svg+xml", f"{name}.svg")
     return _kept(Response(html, mimetype="text/html"))
 
 
-def _as_file(text: str, mimetype: str, name: str) -> Response:
+def as_file(text: str, mimetype: str, name: str) -> Response:
+    """Text of a kind, offered as a file of that name."""
     response = Response(text, mimetype=mimetype)
     safe = "".join(
         letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "-" for letter in name

@@ -20,7 +20,17 @@ from leaderboard.db.tables import (
     UploadChunk,
 )
 from leaderboard.errors import Closed, Conflict, Forbidden, Invalid, NotFound, OverQuota
-from leaderboard.services import accounts, admission, jobs, overviews, prepared_runs, qrels, tasks, uploads
+from leaderboard.services import (
+    accounts,
+    admission,
+    jobs,
+    overviews,
+    prepared_runs,
+    qrels,
+    revisions,
+    tasks,
+    uploads,
+)
 from leaderboard.services.admission import Wishes
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.stored_files import StoredFile
@@ -252,7 +262,7 @@ def test_machine_judgments_are_never_mixed_with_human_ones(database: Database, t
     build.task(database, tmp_path)
     prepared = qrels.prepare(build.qrels_file(tmp_path, {"1": {"a": 1}}))
     with pytest.raises(Conflict, match="never mixed"), database.write() as session:
-        qrels.revise(session, OPERATOR, "t", prepared, "note", origin="machine")
+        revisions.revise(session, OPERATOR, "t", prepared, "note", origin="machine")
 
 
 def test_a_revision_while_one_is_being_built_takes_its_place(database: Database, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from leaderboard.db.tables import Job, QrelsRevision, Task
+from leaderboard.db.tables import Job, Task
 from tests.web import pages
 from tests.web.conftest import Site
 from tests.web.worlds import QRELS, TOPICS
@@ -137,38 +137,22 @@ def test_a_wrong_line_of_qrels_is_named(site: Site) -> None:
     assert pages.table(response, "What to mend")[0][0] == "6"
 
 
-def test_a_new_revision_scores_every_run_again(site: Site) -> None:
-    """A revision is listed with its note and queues the task's runs."""
+def test_the_measures_of_a_board_are_changed(site: Site) -> None:
+    """The form holds the measures there are; others make a new edition, what cannot be is said."""
     client, address = site.browser("Olga"), "/tasks/robots/organise"
-    fields = {**pages.form(client.get(address), f"{address}/qrels"), "note": "Two more judgments."}
-    more = _file(QRELS + "2 0 d5 1\n2 0 d6 0\n", "second.txt")
-    assert client.post(f"{address}/qrels", data={**fields, "qrels": more}).status_code == 303
-    rows = pages.table(client.get(address), "Qrels revisions")
-    assert [row[:4] for row in rows] == [
-        ["2", "Two more judgments.", "7", "second.txt"],
-        ["1", "–", "5", "qrels.txt"],
-    ]
+    fields = pages.form(client.get(address), f"{address}/measures")
+    assert fields["measures"].split()[0] == fields["primary"]
+    same = client.post(f"{address}/measures", data=fields)
+    assert same.status_code == 409
+    assert "measures already" in pages.main(same)
+    refused = client.post(f"{address}/measures", data={"measures": "alpha_nDCG@5", "primary": ""})
+    assert refused.status_code == 422
+    assert "add judgments of subtopics first" in pages.main(refused)
+    assert client.post(f"{address}/measures", data={"measures": "AP RR", "primary": "RR"}).status_code == 303
     with site.database.read() as session:
+        task = session.scalars(select(Task).where(Task.slug == "robots")).one()
+        assert (task.measures, task.primary_measure) == (["AP", "RR"], "RR")
         assert session.scalars(select(Job.state).order_by(Job.id.desc())).first() == "queued"
-
-
-@pytest.mark.parametrize(
-    ("change", "status", "sentence"),
-    [
-        ({"note": " "}, 422, "needs a note"),
-        ({"qrels": (io.BytesIO(b""), "")}, 422, "Choose a qrels file"),
-        ({"qrels": _file(QRELS, "same.txt")}, 409, "revision 1 already"),
-    ],
-)
-def test_a_refused_revision_is_said(site: Site, change: dict[str, Any], status: int, sentence: str) -> None:
-    """A revision without note, without file or without news is refused on the same page."""
-    fields = {"note": "New.", "qrels": _file(QRELS + "2 0 d5 1\n", "q.txt"), **change}
-    response = site.browser("Olga").post("/tasks/robots/organise/qrels", data=fields)
-    assert response.status_code == status
-    assert sentence in pages.main(response)
-    with site.database.read() as session:
-        numbers = session.scalars(select(func.max(QrelsRevision.number))).one()
-    assert numbers == 1
 
 
 def test_uploads_and_runs_are_listed(site: Site) -> None:

@@ -31,12 +31,31 @@ READING = (
     *("/intervals", "/intervals.json", "/intervals.csv", "/intervals.tex"),
     *("/efficiency", "/efficiency.json", "/efficiency.csv", "/efficiency.tex"),
     *("/history", "/history.json", "/history.csv", "/history.tex"),
+    *("/revisions", "/revisions.json", "/revisions.csv", "/revisions.tex"),
+    *("/revisions/1", "/revisions/1.json", "/revisions/1.csv", "/revisions/1.tex", "/revisions/1/qrels.txt"),
 )
 RUN_READING = (
     *("", ".json", ".csv", ".tex", "/file"),
     *("/topics/1", "/topics/1.json", "/topics/1.csv", "/topics/1.tex"),
 )
 """What anybody may read of an open task, and only its organisers of a draft."""
+
+SIDE_BY_SIDE = ("", ".json", ".csv", ".tex", "/answers.json", "/answers.csv")
+FILES = (".json", ".csv", ".tex")
+
+LABELS = (
+    *("/agreement", "/agreement.json", "/agreement.csv", "/agreement.tex", "/assessments.csv"),
+    *("/assessments.jsonl", "/adjudication", "/adjudication.json", "/adjudication.csv"),
+    *("/publish", "/publish.json", "/publish.csv", "/settled.qrels"),
+)
+
+POOLS = (
+    *("", ".json", ".csv", ".tex", "/new", "/new.json", "/new.csv", "/new.tex"),
+    *("/1", "/1.json", "/1.csv", "/1.tex", "/1/documents.txt", "/1/documents.csv", "/1/documents.jsonl"),
+    *("/1/topics/1", "/1/topics/1.json", "/1/topics/1.csv", "/1/topics/1.tex"),
+)
+
+ASSESSORS = (*("/assessors", "/assessors.json", "/assessors.csv", "/assessors.tex"), "/guidelines")
 
 MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("GET", "/healthz"): OPEN,
@@ -92,19 +111,67 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("GET", "/tasks/new"): CREATOR,
     ("POST", "/tasks/new"): (401, 403, 403, 403, 422, 422),
     ("GET", "/tasks/robots/organise"): ORGANISER,
+    **{("GET", f"/tasks/robots/side-by-side{rest}"): ORGANISER for rest in SIDE_BY_SIDE},
+    ("POST", "/tasks/robots/side-by-side"): (401, 403, 403, 403, 403, 422),
+    ("POST", "/tasks/robots/side-by-side/assessors"): (401, 403, 403, 403, 403, 422),
+    ("POST", "/tasks/robots/side-by-side/end"): (401, 403, 403, 403, 403, 422),
+    **{("GET", f"/tasks/robots/compare/side-by-side{rest}"): (404,) * 6 for rest in FILES},
+    **{("GET", f"/judge/{{judge}}{rest}"): OPEN for rest in ("", "/1", "/1/1", "/1/1/documents")},
+    ("POST", "/judge/{judge}/1/1"): (422,) * 6,
+    ("POST", "/judge/{judge}/1/1/undo"): (303,) * 6,
+    ("POST", "/judge/{judge}/1/1/assessments"): (422,) * 6,
+    ("GET", "/judge/nonsense/side-by-side"): (404,) * 6,
+    ("GET", "/judge/nonsense/side-by-side/nothing"): (404,) * 6,
+    ("POST", "/judge/nonsense/side-by-side/nothing"): (404,) * 6,
+    ("GET", "/judge/nonsense/side-by-side/nothing/left/1"): (404,) * 6,
     ("POST", "/tasks/robots/organise/publish"): (401, 403, 403, 403, 403, 303),
     ("POST", "/tasks/robots/organise/discard"): (401, 403, 403, 403, 403, 409),
     ("POST", "/tasks/robots/organise/exclusions"): (401, 403, 403, 403, 403, 409),
     ("POST", "/tasks/robots/organise/dates"): (401, 403, 403, 403, 403, 303),
     ("POST", "/tasks/robots/organise/comparison"): (401, 403, 403, 403, 403, 422),
-    ("POST", "/tasks/robots/organise/qrels"): (401, 403, 403, 403, 403, 422),
+    ("POST", "/tasks/robots/organise/measures"): (401, 403, 403, 403, 403, 422),
+    ("GET", "/tasks/robots/revisions/lines/1/1.txt"): OPEN,
+    ("POST", "/tasks/robots/revisions"): (401, 403, 403, 403, 403, 422),
+    ("GET", "/tasks/robots/revisions/drafts/nonsense"): (401, 403, 403, 403, 403, 404),
+    ("GET", "/tasks/robots/revisions/drafts/nonsense.json"): (401, 403, 403, 403, 403, 404),
+    ("POST", "/tasks/robots/revisions/drafts/nonsense"): (401, 403, 403, 403, 403, 404),
+    ("POST", "/tasks/robots/revisions/drafts/nonsense/discard"): (401, 403, 403, 403, 403, 404),
+    ("POST", "/tasks/robots/revisions/drafts/nonsense/ranks"): (401, 403, 403, 403, 403, 404),
     ("POST", "/tasks/robots/organise/jobs/{job}"): (401, 403, 403, 403, 403, 303),
+    **{("GET", f"/tasks/robots/pools{rest}"): ORGANISER for rest in POOLS},
+    **{("GET", f"/tasks/robots/pools/1{rest}"): ORGANISER for rest in LABELS},
+    **{("GET", f"/tasks/robots/pools/1{rest}"): ORGANISER for rest in ASSESSORS},
+    ("POST", "/tasks/robots/pools/1/assessors"): (401, 403, 403, 403, 403, 422),
+    ("POST", "/tasks/robots/pools/1/assessors/{assessor}/link"): (401, 403, 403, 403, 403, 201),
+    ("POST", "/tasks/robots/pools/1/assessors/{assessor}/revoke"): (401, 403, 403, 403, 403, 303),
+    ("POST", "/tasks/robots/pools/1/assignments"): (401, 403, 403, 403, 403, 422),
+    ("POST", "/tasks/robots/pools/1/labels"): (401, 403, 403, 403, 403, 422),
+    ("POST", "/tasks/robots/pools/1/guidelines"): (401, 403, 403, 403, 403, 422),
+    ("GET", "/tasks/robots/pools/1/adjudication/document"): (401, 403, 403, 403, 403, 404),
+    ("POST", "/tasks/robots/pools/1/adjudication/document"): (401, 403, 403, 403, 403, 404),
+    ("POST", "/tasks/robots/pools/1/adjudication/undo"): (401, 403, 403, 403, 403, 404),
+    ("POST", "/tasks/robots/pools/1/publish"): (401, 403, 403, 403, 403, 409),
+    ("POST", "/tasks/robots/pools"): (401, 403, 403, 403, 403, 303),
+    ("POST", "/tasks/robots/pools/import"): (401, 403, 403, 403, 403, 422),
+    ("POST", "/tasks/robots/pools/1/state"): (401, 403, 403, 403, 403, 409),
+    ("POST", "/tasks/robots/pools/1/discard"): (401, 403, 403, 403, 403, 409),
+    **{("GET", f"/tasks/robots/pools/audit{rest}"): OPEN for rest in ("", ".json", ".csv", ".tex")},
+    ("POST", "/tasks/robots/pools/audit"): (401,) + (303,) * 5,
+    **{("GET", f"/tasks/robots/clicks{rest}"): ORGANISER for rest in ("", ".json", ".csv", ".txt")},
+    ("POST", "/tasks/robots/clicks"): (401, 403, 403, 403, 403, 422),
+    ("POST", "/tasks/robots/clicks/publish"): (401, 403, 403, 403, 403, 422),
+    ("POST", "/tasks/robots/clicks/1/delete"): (401, 403, 403, 403, 403, 404),
 }
 DRAFTS = {
     **{("GET", f"/tasks/draft{rest}"): (404, 404, 404, 404, 404, 200) for rest in READING},
     ("GET", "/tasks/draft/submit"): (401, 404, 404, 404, 404, 200),
     ("POST", "/tasks/draft/submit"): (401, 404, 404, 404, 404, 422),
     ("GET", "/tasks/draft/organise"): (401, 404, 404, 404, 404, 200),
+    **{("GET", f"/tasks/draft/side-by-side{rest}"): (401, 404, 404, 404, 404, 200) for rest in SIDE_BY_SIDE},
+    ("POST", "/tasks/draft/side-by-side"): (401, 404, 404, 404, 404, 422),
+    ("POST", "/tasks/draft/side-by-side/assessors"): (401, 404, 404, 404, 404, 422),
+    ("POST", "/tasks/draft/side-by-side/end"): (401, 404, 404, 404, 404, 422),
+    **{("GET", f"/tasks/draft/compare/side-by-side{rest}"): (404,) * 6 for rest in FILES},
     ("POST", "/tasks/draft/organise/publish"): (401, 404, 404, 404, 404, 303),
     ("POST", "/tasks/draft/organise/discard"): (401, 404, 404, 404, 404, 303),
     ("POST", "/tasks/draft/organise/exclusions"): (401, 404, 404, 404, 404, 422),
@@ -118,8 +185,33 @@ DRAFTS = {
     ("GET", "/tasks/draft/compare.csv"): (404,) * 6,
     ("GET", "/tasks/draft/compare.tex"): (404,) * 6,
     ("POST", "/tasks/draft/comparisons"): (401,) + (404,) * 5,
-    ("POST", "/tasks/draft/organise/qrels"): (401, 404, 404, 404, 404, 422),
+    ("POST", "/tasks/draft/organise/measures"): (401, 404, 404, 404, 404, 422),
+    ("POST", "/tasks/draft/revisions"): (401, 404, 404, 404, 404, 422),
+    ("GET", "/tasks/draft/revisions/drafts/nonsense"): (401,) + (404,) * 5,
+    ("GET", "/tasks/draft/revisions/lines/1/1.txt"): (404,) * 6,
     ("POST", "/tasks/draft/organise/jobs/{job}"): (401, 404, 404, 404, 404, 404),
+    **{
+        ("GET", f"/tasks/draft/clicks{rest}"): (401, 404, 404, 404, 404, 200)
+        for rest in ("", ".json", ".csv", ".txt")
+    },
+    **{
+        ("GET", f"/tasks/draft/pools{rest}"): (401, 404, 404, 404, 404, 200)
+        for rest in ("", ".json", ".csv", ".tex", "/new")
+    },
+    ("GET", "/tasks/draft/pools/1"): (401,) + (404,) * 5,
+    **{("GET", f"/tasks/draft/pools/1{rest}"): (401,) + (404,) * 5 for rest in LABELS},
+    **{("GET", f"/tasks/draft/pools/1{rest}"): (401,) + (404,) * 5 for rest in ASSESSORS},
+    ("POST", "/tasks/draft/pools/1/assessors"): (401,) + (404,) * 5,
+    ("POST", "/tasks/draft/pools/1/assignments"): (401,) + (404,) * 5,
+    ("POST", "/tasks/draft/pools/1/labels"): (401,) + (404,) * 5,
+    ("POST", "/tasks/draft/pools/1/publish"): (401,) + (404,) * 5,
+    ("POST", "/tasks/draft/pools"): (401, 404, 404, 404, 404, 409),
+    ("POST", "/tasks/draft/pools/import"): (401, 404, 404, 404, 404, 422),
+    ("GET", "/tasks/draft/pools/audit"): (404, 404, 404, 404, 404, 200),
+    ("POST", "/tasks/draft/pools/audit"): (401, 404, 404, 404, 404, 303),
+    ("POST", "/tasks/draft/clicks"): (401, 404, 404, 404, 404, 422),
+    ("POST", "/tasks/draft/clicks/publish"): (401, 404, 404, 404, 404, 422),
+    ("POST", "/tasks/draft/clicks/1/delete"): (401, 404, 404, 404, 404, 404),
 }
 """What belongs to a draft does not exist for anyone but its organisers."""
 

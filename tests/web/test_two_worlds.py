@@ -37,8 +37,16 @@ VALUES: dict[str, Sequence[object]] = {
     "team_id": range(1, 5),
     "name": ("AP", "nothing"),
     "token": ("nonsense",),
+    "number": (1, 2, 9),
+    "part": ("qrels", "distractors"),
+    "suffix": ("txt", "csv", "jsonl"),
+    "line_id": range(1, 6),
+    "form": ("csv", "jsonl"),
     "address": (*twins.SNAPSHOTS.values(), "0" * 16),
     "filename": ("app.css",),
+    "item": ("nothing",),
+    "side": ("left",),
+    "place": (1,),
 }
 """What every placeholder of an address is filled with: all there is in either world, and what is not."""
 
@@ -124,6 +132,12 @@ def _addresses(app: Flask) -> list[str]:
             states = ("", STATE, *TOPIC_STATES)
         if rule.endpoint.startswith("efficiency."):
             states = ("", STATE, *COSTS)
+        if rule.endpoint.startswith("pool"):
+            states = ("", STATE, "?method=rrf&step=preview", "?depth=3&table=runs")
+        if rule.endpoint.startswith(("agreement.", "adjudication.", "settled.")):
+            states = ("", STATE, "?topic=1&docno=d01", "?whose=all&boards", "?rule=max&columns=both")
+        if rule.endpoint.startswith("revisions."):
+            states = ("", STATE, "?of=topics")
         if rule.endpoint == "uploads.form":
             states = ("", STATE, *AGAIN)
         if rule.endpoint.startswith("curves."):

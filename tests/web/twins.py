@@ -13,12 +13,22 @@ from sqlalchemy import select, update
 from leaderboard.db.base import UtcDateTime
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Snapshot, Task, TopicSet, WebSession, metadata
-from leaderboard.services import policy, snapshots
+from leaderboard.services import (
+    assessors,
+    policy,
+    pool_previews,
+    pools,
+    side_by_side,
+    side_by_side_answers,
+    side_by_side_questions,
+    snapshots,
+)
 from leaderboard.services.admission import Wishes
+from leaderboard.services.pool_plans import Plan
 from leaderboard.settings import Settings
 from leaderboard.web import create_app
 from tests import build as builders
-from tests.services import people
+from tests.services import judged, people
 from tests.web.conftest import browser, enter
 
 TOPICS = tuple(str(number) for number in range(1, 11))
@@ -97,6 +107,35 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     builders.drain(database)
     for slug, was in SNAPSHOTS:
         _freeze(database, slug, was)
+    if secret == "a":
+        for slug in ("blind", "sealed"):
+            _compare_by_eye(database, slug)
+            _pool(database, slug)
+
+
+def _pool(database: Database, slug: str) -> None:
+    """A pool of all that the runs of a task have is open to assessors."""
+    with database.read() as session:
+        made = pool_previews.preview(session, policy.OPERATOR, slug, Plan({"name": "take"}, reuse=False))
+    with database.write() as session:
+        number = pools.add(session, policy.OPERATOR, made)
+        pools.change(session, policy.OPERATOR, slug, number, pools.OPEN)
+    for name, grades in (("Fay", {"d01": 1, "d02": 0}), ("Gus", {"d01": 0, "d02": None})):
+        judged.judge(database, judged.assessor(database, name, slug), "1", grades, note=name)
+
+
+def _compare_by_eye(database: Database, slug: str) -> None:
+    """Somebody has compared both runs of a task side by side, and nothing is outstanding."""
+    with database.write() as session:
+        (link,) = assessors.add(session, policy.OPERATOR, slug, ["Eve"])
+        task_id = session.scalars(select(Task.id).where(Task.slug == slug)).one()
+        first, *others = side_by_side.comparable_runs(session, task_id)
+        wanted = side_by_side.Wanted(first, tuple(others), (link.assessor_id,), ("1",))
+        side_by_side.ask(session, policy.OPERATOR, slug, wanted)
+    with database.write() as session:
+        for asked in side_by_side_questions.of_link(session, link.token).asked:
+            sent = side_by_side_answers.Sent(f"{asked.item}-0", "left", 4, 1)
+            side_by_side_answers.save(session, link.token, asked.item, sent)
 
 
 def _freeze(database: Database, slug: str, was: str) -> None:

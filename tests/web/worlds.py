@@ -7,8 +7,22 @@ from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job
-from leaderboard.services import accounts, admission, prepared_runs, snapshots, tasks, teams, uploads
+from leaderboard.services import (
+    accounts,
+    admission,
+    assessors,
+    assignments,
+    pool_previews,
+    pools,
+    prepared_runs,
+    snapshots,
+    tasks,
+    teams,
+    uploads,
+)
 from leaderboard.services.admission import Wishes
+from leaderboard.services.assessors import PersonalLink
+from leaderboard.services.pool_plans import Plan
 from leaderboard.services.tasks import TaskDraft
 from leaderboard.services.uploads import Submission
 from leaderboard.trec.lines import Limits
@@ -24,7 +38,8 @@ BAD_RUN = "1 Q0 d1 1 3.0 tag\n1 Q0 d1 2 nan tag\n"
 class World:
     """Ids of what the site holds; Anna and Berta are in Owls, Carl in Bears, Nina in no team.
 
-    Olga organises `robots` (published, with a run of Owls) and `draft`; Otto organises `other` (published).
+    Olga organises `robots` (published, with a run of Owls and an open pool, number 1) and `draft`; Otto
+    organises `other` (published).
     """
 
     olga: int
@@ -42,6 +57,9 @@ class World:
     invitation: str
     link: str
     snapshot: str
+    assessor: int
+    judge: str
+    """The personal link of that assessor, to whom the pool is given out."""
 
 
 def make_task(database: Database, folder: Path, organiser: int, slug: str, *, published: bool = True) -> None:
@@ -81,6 +99,27 @@ def send(
         return uploads.submit(session, asker, slug, team_id, prepared, Wishes(name))
 
 
+def make_pool(database: Database, organiser: int, slug: str) -> int:
+    """The number of an open pool of all that the task's runs have, to be judged anew."""
+    maker = viewer(database, organiser)
+    plan = Plan({"name": "depth", "depth": 10}, reuse=False)
+    with database.read() as session:
+        made = pool_previews.preview(session, maker, slug, plan)
+    with database.write() as session:
+        number = pools.add(session, maker, made)
+        pools.change(session, maker, slug, number, pools.OPEN)
+    return number
+
+
+def make_assessor(database: Database, organiser: int, slug: str, number: int) -> PersonalLink:
+    """Somebody who is to judge all of a pool."""
+    maker = viewer(database, organiser)
+    with database.write() as session:
+        (link,) = assessors.add(session, maker, slug, ["Ada"])
+        assignments.assign(session, maker, slug, number, assignments.Plan([link.assessor_id]))
+    return link
+
+
 def build(database: Database, folder: Path) -> World:
     """Fill an empty site."""
     olga, otto = (account(database, name, is_organiser=True) for name in ("Olga", "Otto"))
@@ -93,6 +132,7 @@ def build(database: Database, folder: Path) -> World:
     accepted = send(database, folder, anna, "robots", owls)
     rejected = send(database, folder, anna, "robots", owls, BAD_RUN, "second")
     assert accepted.run_id is not None
+    judge = make_assessor(database, olga, "robots", make_pool(database, olga, "robots"))
     asker = viewer(database, anna)
     with database.write() as session:
         invitation = teams.invite(session, asker, owls)
@@ -106,4 +146,5 @@ def build(database: Database, folder: Path) -> World:
     return World(
         *(olga, otto, anna, berta, carl, nina, owls, bears),
         *(accepted.run_id, accepted.upload_id, rejected.upload_id, job, invitation, link, snapshot),
+        *(judge.assessor_id, judge.token),
     )
