@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from benchmarks import agreement, compare, generate, measuring, table, values, variants
+from benchmarks import agreement, compare, generate, measuring, pages, table, values, variants
 from benchmarks.measuring import Cost
 from benchmarks.table import Row
 from benchmarks.tools import commands
@@ -317,3 +317,20 @@ def test_compare_asks_for_files_that_are_missing(tmp_path: Path) -> None:
     for selection in compare.SELECTIONS:
         with pytest.raises(SystemExit, match=r"benchmarks\.generate"):
             compare.workloads(tmp_path, [selection])
+
+
+def test_pages_are_timed_on_a_site_that_is_filled_as_any(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every line has its page, times, size and statements; a page that fails stops the benchmark."""
+    small = pages.Site(3, 2, 20, 40, 30, texts=True)
+    monkeypatch.setattr(pages, "SITES", {"texts": small})
+    monkeypatch.setattr(pages, "POOLED", "texts")
+    pages.main(["--repeats", "1"])
+    rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
+    assert [row[0].removeprefix("| ") for row in rows[1:3]] == [each[1] for each in pages.PAGES[-2:]]
+    assert all(len(row) == 6 and float(row[1]) > 0 for row in rows[1:])
+    assert len(rows) == 1 + 2 + 3
+    monkeypatch.setattr(pages, "PAGES", (("texts", "nothing", "/nothing", 1.0),))
+    with pytest.raises(SystemExit, match="/nothing answered 404"):
+        pages.main(["--repeats", "1"])

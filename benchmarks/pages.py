@@ -1,0 +1,230 @@
+"""Times the pages of made-up tasks: `python -m benchmarks.pages --help`.
+
+The server's share only: one client in the same process, every page asked for once before it is timed. Runs,
+topics and texts are made up; what is timed is what a site of that size does.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from flask.testing import FlaskClient
+from sqlalchemy import event
+
+from benchmarks import measuring, table
+from leaderboard.db import schema
+from leaderboard.db.engine import Database
+from leaderboard.pooling.methods import DEFAULT
+from leaderboard.services import (
+    admission,
+    audited_runs,
+    pool_previews,
+    pool_reusability,
+    prepared_runs,
+    tasks,
+    teams,
+    uploads,
+)
+from leaderboard.services.admission import Wishes
+from leaderboard.services.policy import OPERATOR
+from leaderboard.services.pool_plans import Plan
+from leaderboard.services.tasks import TaskDraft
+from leaderboard.settings import Settings
+from leaderboard.trec.lines import Limits
+from leaderboard.web import create_app
+from leaderboard.worker import Evaluator
+
+MEASURES = ("AP", "nDCG@10", "nDCG", "P@10", "RR", "R@100", "Rprec", "Bpref")
+SEED = 1
+WORDS = 200
+"""Of every document's text."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """How large a task is: retrieved is documents of a ranking, pooled what runs draw them from."""
+
+    runs: int
+    topics: int
+    retrieved: int
+    pooled: int
+    judged: int
+    texts: bool = False
+
+
+SITES: Mapping[str, Site] = {
+    "wide": Site(500, 50, 30, 60, 40),
+    "deep": Site(129, 50, 1000, 2500, 1500),
+    "texts": Site(14, 5, 1000, 2500, 1500, texts=True),
+}
+POOLED = "deep"
+"""The site that pools are made of."""
+PAGES: Sequence[tuple[str, str, str, float]] = (
+    ("wide", "board of 500 runs x 8 measures", "/tasks/t", 60),
+    ("wide", "the same, filtered, with bounds", "/tasks/t?q=run0&bounds=1", 60),
+    ("deep", "heat map, 129 x 50", "/tasks/t/heatmap", 100),
+    ("deep", "topics", "/tasks/t/topics", 100),
+    ("deep", "topic", "/tasks/t/topics/1", 100),
+    ("deep", "run", "/runs/1", 100),
+    ("deep", "curves of three runs", "/tasks/t/curves", 100),
+    ("texts", "ranking of 1,000 documents, first 200", "/runs/1/topics/1", 100),
+    ("texts", "ranking of 1,000 documents, all", "/runs/1/topics/1?all", 100),
+)
+"""Site, what is timed, its address, and how many milliseconds it should take on two cores."""
+
+
+def fill(database: Database, folder: Path, size: Site, seed: int = SEED) -> None:
+    """A task `t` of that size, its runs sent, checked and scored as on any site."""
+    schema.upgrade(database)
+    rng = np.random.default_rng(seed)
+    relevant = {topic: int(rng.integers(3, max(4, size.judged // 8))) for topic in range(1, size.topics + 1)}
+    prepared = tasks.prepare(_draft(folder, size, relevant, rng))
+    with database.write() as session:
+        tasks.create(session, OPERATOR, prepared)
+        tasks.publish(session, OPERATOR, "t")
+    quality = np.sort(rng.beta(3, 3, size.runs))
+    common = rng.normal(size=(size.topics, size.pooled))
+    for number in range(size.runs):
+        path = folder / f"run{number:03d}.txt"
+        with path.open("w", encoding="utf-8") as file:
+            for topic, count in relevant.items():
+                scores = 0.8 * common[topic - 1] + rng.normal(size=size.pooled)
+                scores[:count] += 0.8 + 2.5 * quality[number]
+                best = np.argsort(-scores)[: size.retrieved]
+                file.writelines(
+                    f"{topic} Q0 {_docno(topic, place)} 0 {scores[place]:.6f} {path.stem}\n"
+                    for place in best.tolist()
+                )
+        _send(database, path, f"Team {number // 4}")
+        path.unlink()
+    Evaluator(database, Settings()).drain()
+
+
+def _docno(topic: int, place: int) -> str:
+    return f"T{topic:03d}-{place:05d}"
+
+
+def _draft(folder: Path, size: Site, relevant: Mapping[int, int], rng: np.random.Generator) -> TaskDraft:
+    topics, qrels, documents = (folder / name for name in ("topics.tsv", "qrels.txt", "documents.jsonl"))
+    topics.write_text("".join(f"{topic}\tword{topic} word{topic + 1}\n" for topic in relevant))
+    with qrels.open("w", encoding="utf-8") as file:
+        for topic, count in relevant.items():
+            others = count + rng.choice(size.pooled - count, size.judged - count, replace=False)
+            for place in (*range(count), *others.tolist()):
+                file.write(f"{topic} 0 {_docno(topic, place)} {1 + place % 3 if place < count else 0}\n")
+    if size.texts:
+        with documents.open("w", encoding="utf-8") as file:
+            for topic in relevant:
+                for place in range(size.pooled):
+                    words = " ".join(f"word{word}" for word in rng.integers(0, 500, WORDS))
+                    title = f"{words[:40]} {place}"
+                    docno = _docno(topic, place)
+                    file.write(f'{{"_id": "{docno}", "title": "{title}", "text": "{words}"}}\n')
+    return TaskDraft(
+        slug="t",
+        name="Made up",
+        topics=topics,
+        qrels=qrels,
+        measures=MEASURES,
+        documents=documents if size.texts else None,
+    )
+
+
+def _send(database: Database, path: Path, team: str) -> None:
+    with database.write() as session:
+        team_id = teams.ensure(session, OPERATOR, team)
+    with database.read() as session:
+        rules = admission.rules_for(session, OPERATOR, "t", team_id)
+    prepared = prepared_runs.prepare(path, path.name, rules, Limits())
+    with database.write() as session:
+        uploads.submit(session, OPERATOR, "t", team_id, prepared, Wishes(path.stem))
+
+
+@contextmanager
+def counted(database: Database) -> Iterator[list[str]]:
+    """The SQL statements that are sent meanwhile."""
+    sent: list[str] = []
+
+    def note(*facts: Any) -> None:
+        sent.append(facts[2])
+
+    event.listen(database.engine, "before_cursor_execute", note)
+    try:
+        yield sent
+    finally:
+        event.remove(database.engine, "before_cursor_execute", note)
+
+
+def timed(client: FlaskClient, database: Database, path: str, repeats: int) -> tuple[float, float, int, int]:
+    """Milliseconds of the first answer and the median of later ones, their bytes and SQL statements."""
+    first, _, _ = _asked(client, database, path)
+    later = [_asked(client, database, path) for _ in range(repeats)]
+    return first, median(each[0] for each in later), later[-1][1], later[-1][2]
+
+
+def _asked(client: FlaskClient, database: Database, path: str) -> tuple[float, int, int]:
+    with counted(database) as sent:
+        start = time.perf_counter()
+        answer = client.get(path)
+        took = (time.perf_counter() - start) * 1000
+    if answer.status_code != 200:
+        raise SystemExit(f"{path} answered {answer.status}")
+    return took, len(answer.data), len(sent)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--only", choices=SITES, help="one of the tasks")
+    wanted = parser.parse_args(arguments)
+    print(table.facts(measuring.machine()))
+    print("| page | first ms | warm ms | target | KB | SQL |\n|---|---:|---:|---:|---:|---:|")
+    for name, size in SITES.items():
+        if wanted.only in (None, name):
+            with tempfile.TemporaryDirectory() as folder:
+                _site(Path(folder), name, size, wanted.repeats)
+
+
+def _pooled(database: Database) -> Iterator[tuple[str, float, float]]:
+    """What pools take that are made of stored rankings: name, milliseconds, target."""
+    plans = (("depth 100", {"name": "depth", "depth": 100}), ("depth 10, then fusion", dict(DEFAULT)))
+    with database.read() as session:
+        for name, spec in plans:
+            start = time.perf_counter()
+            pool_previews.preview(session, OPERATOR, "t", Plan(spec, seed=SEED))
+            yield f"preview of a pool: {name}", (time.perf_counter() - start) * 1000, 1500
+        found = audited_runs.audited(session, OPERATOR, "t", "AP")
+        options = pool_reusability.options(100, found.level, found.teams)
+        start = time.perf_counter()
+        ids = [run.run_id for run in found.runs]
+        pool_reusability.compute(session, found.rests_on[0], ids, "AP", options, lambda _: None)
+        yield "each team left out, pool of depth 100", (time.perf_counter() - start) * 1000, 5000
+
+
+def _site(folder: Path, name: str, size: Site, repeats: int) -> None:
+    url = f"sqlite:///{folder / 'site.sqlite3'}"
+    database = Database(url)
+    fill(database, folder, size)
+    client = create_app(Settings(data=folder, database_url=url), database).test_client()
+    for site, title, path, target in PAGES:
+        if site == name:
+            first, warm, count, statements = timed(client, database, path, repeats)
+            numbers = (f"{each:.0f}" for each in (first, warm, target, count / 1024, statements))
+            print(f"| {title} | {' | '.join(numbers)} |")
+    for title, took, target in _pooled(database) if name == POOLED else ():
+        print(f"| {title} | {took:.0f} | – | {target:.0f} | – | – |")
+    sys.stdout.flush()
+    database.dispose()
+
+
+if __name__ == "__main__":
+    main()
