@@ -41,12 +41,8 @@ def inputs(session: Session, revision_id: int) -> RevisionInputs:
     ).one()
     revision = row.QrelsRevision
     beside = companions(session, revision)
-    bodies = {
-        each.id: each.packed
-        for each in session.execute(
-            select(QrelsRevision.id, QrelsRevision.packed).where(QrelsRevision.id.in_(beside.values()))
-        )
-    }
+    others = select(QrelsRevision.id, QrelsRevision.packed).where(QrelsRevision.id.in_(beside.values()))
+    bodies = {each.id: each.packed for each in session.execute(others)} if beside else {}
     packed = {kind: bodies[companion] for kind, companion in beside.items()}
     if row.kind == "subtopic":
         packed["subtopic"] = pack_subtopics(subtopics(session, revision_id))

@@ -18,8 +18,11 @@ from leaderboard.services import (
     boards,
     comparison_methods,
     jobs,
+    pool_reusability,
+    pool_simulations,
     primary_runs,
     ranking_overlaps,
+    revision_scores,
     runs,
     statistics,
     uploads,
@@ -373,4 +376,5 @@ def test_versions_of_methods_reach_the_digest() -> None:
     """Whoever changes a test or correction also makes what is kept of all pairs unused."""
     changes = sum(each.version - 1 for each in (*TESTS.values(), *CORRECTIONS.values()))
     assert statistics.VERSIONS["pairs"] > changes
-    assert set(statistics.VERSIONS) == {*PROCEDURES, ranking_overlaps.PROCEDURE}
+    on_rankings = (ranking_overlaps, pool_reusability, pool_simulations, revision_scores)
+    assert set(statistics.VERSIONS) == {*PROCEDURES, *(each.PROCEDURE for each in on_rankings)}
