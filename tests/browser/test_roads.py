@@ -90,7 +90,8 @@ def test_an_organiser_goes_from_files_to_a_board_that_is_scored_again(
     expect(page.get_by_role("table")).to_contain_text("qrels revision 1, 2 topics")
 
     page.get_by_role("link", name="Organise", exact=True).click()
-    page.get_by_role("main").get_by_role("paragraph").get_by_role("link", name="Revisions", exact=True).click()
+    links = page.get_by_role("main").get_by_role("paragraph")
+    links.get_by_role("link", name="Revisions", exact=True).click()
     page.get_by_label("File of judgments").set_input_files(build.qrels_file(tmp_path, name="second"))
     page.get_by_label("What is new in it").fill("topic 3 was judged")
     page.get_by_role("button", name="Look at what changes").click()
