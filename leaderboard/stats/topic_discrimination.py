@@ -35,17 +35,6 @@ def discrimination(scores: FloatArray) -> MaskedArray:
     return np.ma.array(correlation, mask=~(one.any(axis=0) & other.any(axis=0)))
 
 
-def spread(scores: FloatArray) -> MaskedArray:
-    """The standard deviation over runs on every topic, masked (topics,); masked below two runs.
-
-    >>> spread(np.array([[0.1, 0.5], [0.3, 0.5]])).round(4).tolist()
-    [0.1414, 0.0]
-    """
-    if len(scores) < 2:
-        return _nothing(scores.shape[1])
-    return np.ma.array(scores.std(axis=0, ddof=1))
-
-
 def _nothing(topics: int) -> MaskedArray:
     return np.ma.array(np.zeros(topics), mask=np.ones(topics, np.bool_))
 

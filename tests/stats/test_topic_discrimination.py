@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leaderboard.stats.topic_discrimination import discrimination, spread
+from leaderboard.stats.topic_discrimination import discrimination
 
 
 def test_each_topic_is_correlated_with_the_mean_of_the_others() -> None:
@@ -38,9 +38,3 @@ def test_too_few_runs_or_topics_give_nothing(shape: tuple[int, int]) -> None:
     """Of two runs every correlation would be 1 or -1."""
     scores = np.arange(shape[0] * shape[1], dtype=float).reshape(shape)
     assert discrimination(scores).tolist() == [None] * shape[1]
-
-
-def test_spread_is_the_standard_deviation_over_runs() -> None:
-    """With n - 1; masked where there is one run."""
-    assert spread(np.array([[1.0, 4.0], [2.0, 4.0], [3.0, 4.0]])).tolist() == [1.0, 0.0]
-    assert spread(np.ones((1, 2))).tolist() == [None, None]
