@@ -1,77 +1,47 @@
 """Revisions: graded, of subtopics, of preferences, with distractors; what is never mixed; drafts."""
 
-from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Evaluation, Qrels, QrelsRevision
-from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound
+from leaderboard.errors import Conflict, Invalid, NotFound
 from leaderboard.measures.grammar import parse
 from leaderboard.services import (
     board_measures,
     boards,
     judged_inputs,
     qrels,
-    revision_drafts,
     revision_files,
     revision_lists,
     revision_pages,
-    revision_previews,
     revisions,
-    statistics,
 )
-from leaderboard.services.kept_results import KeptResults
-from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
-from leaderboard.services.rank_changes import RankChanges
-from leaderboard.services.statistics import Waiting
+from leaderboard.services.policy import ANONYMOUS, OPERATOR
 from leaderboard.trec.align import align
 from leaderboard.trec.compiling import compile_qrels
 from leaderboard.trec.preferences import PreferenceJudgments
 from leaderboard.trec.qrels import Qrels as ReadQrels
 from leaderboard.trec.runs import Ranking
 from tests import build
-
-FIRST = {"1": ["a", "x", "c"], "2": ["y", "d", "a"], "3": ["e", "f"]}
-SECOND = {"1": ["x", "b", "a"], "2": ["a", "y"], "3": ["x", "y", "e"]}
-BETTER = {"1": {"x": 2, "a": 0}, "2": {"a": 1, "y": 2}, "3": {"e": 1, "x": 2}}
-"""Judgments under which SECOND is the better run."""
-
-
-def _task(database: Database, folder: Path, **options: object) -> None:
-    build.task(database, folder, measures=("AP", "P@2", "Bpref"), primary="AP", **options)
-    build.run(database, folder, FIRST, "first")
-    build.run(database, folder, SECOND, "second")
-    build.drain(database)
-
-
-def _graded(judgments: dict[str, dict[str, int]]) -> dict[str, dict[bytes, int]]:
-    return {
-        topic: {docno.encode(): each for docno, each in grades.items()} for topic, grades in judgments.items()
-    }
-
-
-def _scores(database: Database, measure: str) -> dict[str, float | None]:
-    with database.read() as session:
-        shown = boards.board(session, OPERATOR, "t")
-        return {row.run: row.scores[measure] for row in shown.rows}
+from tests.services.revised import BETTER, FIRST, graded, scores, task
 
 
 def test_published_judgments_switch_the_board_when_all_runs_are_scored(
     database: Database, tmp_path: Path
 ) -> None:
     """The board shows the revision before until the last job, then the new one."""
-    _task(database, tmp_path)
-    before = _scores(database, "AP")
+    task(database, tmp_path)
+    before = scores(database, "AP")
     with database.write() as session:
-        made = revisions.publish_judgments(session, OPERATOR, "t", _graded(BETTER), "settled")
+        made = revisions.publish_judgments(session, OPERATOR, "t", graded(BETTER), "settled")
     assert (made.number, made.jobs, made.topics) == (2, 2, 3)
-    assert _scores(database, "AP") == before
+    assert scores(database, "AP") == before
     build.drain(database)
-    after = _scores(database, "AP")
+    after = scores(database, "AP")
     assert after["second"] is not None
     assert after["first"] is not None
     assert after["second"] > after["first"]
@@ -93,7 +63,7 @@ def test_published_judgments_switch_the_board_when_all_runs_are_scored(
 
 def test_merged_judgments_go_before_those_that_were_there(database: Database, tmp_path: Path) -> None:
     """merge keeps what the newest revision says of other documents; replace does not."""
-    _task(database, tmp_path)
+    task(database, tmp_path)
     some = {"1": {b"a": 0, b"q": 1}}
     with database.write() as session:
         made = revisions.publish_judgments(session, OPERATOR, "t", some, "more", mode="merge")
@@ -108,16 +78,16 @@ def test_merged_judgments_go_before_those_that_were_there(database: Database, tm
 
 def test_machine_judgments_are_kept_in_a_line_of_their_own(database: Database, tmp_path: Path) -> None:
     """They are refused beside human ones, and fine under another name, where no score rests on them."""
-    _task(database, tmp_path)
+    task(database, tmp_path)
     by = {"origin": "machine", "origin_name": "judge-1"}
     with pytest.raises(Conflict, match="line of their own"), database.write() as session:
-        revisions.publish_judgments(session, OPERATOR, "t", _graded(BETTER), "m", **by)  # type: ignore[arg-type]
+        revisions.publish_judgments(session, OPERATOR, "t", graded(BETTER), "m", **by)  # type: ignore[arg-type]
     with database.write() as session:
         made = revisions.publish_judgments(
             session,
             OPERATOR,
             "t",
-            _graded(BETTER),
+            graded(BETTER),
             "m",
             origin="machine",
             origin_name="judge-1",
@@ -134,13 +104,13 @@ def test_machine_judgments_are_kept_in_a_line_of_their_own(database: Database, t
     assert text.splitlines()[:2] == ["1 0 a 0", "1 0 x 2"]
     with pytest.raises(Conflict, match="never mixed"), database.write() as session:
         revisions.publish_judgments(
-            session, OPERATOR, "t", _graded(BETTER), "m", origin="human", line="judge-1"
+            session, OPERATOR, "t", graded(BETTER), "m", origin="human", line="judge-1"
         )
 
 
 def test_subtopics_and_preferences_stand_beside_the_grades(database: Database, tmp_path: Path) -> None:
     """Each makes a revision of the board's line too, and measures that need them get the same as evaluate."""
-    _task(database, tmp_path)
+    task(database, tmp_path)
     subtopics = {"1": {"1": {b"a": 1}, "2": {b"x": 1}}, "2": {"1": {b"d": 1, b"y": 1}}}
     pairs = {"1": {(b"x", b"a"): 2.0, (b"a", b"q"): 1.0}}
     with database.write() as session:
@@ -152,8 +122,8 @@ def test_subtopics_and_preferences_stand_beside_the_grades(database: Database, t
             revisions.publish_preferences(session, OPERATOR, "t", pairs, "clicks", origin="click")
         board_measures.choose(session, OPERATOR, "t", ["AP", "alpha_nDCG@5", "Compat", "RPref"], "AP")
     build.drain(database)
-    graded = _graded(build.JUDGMENTS)
-    by_topic = {topic: dict(grades) for topic, grades in graded.items()}
+    known = graded(build.JUDGMENTS)
+    by_topic = {topic: dict(grades) for topic, grades in known.items()}
     by_topic["1"][b"x"] = by_topic["1"][b"q"] = by_topic["2"][b"y"] = -1
     compiled = compile_qrels(
         ReadQrels(by_topic, "subtopic", subtopics={k: dict(v) for k, v in subtopics.items()}),
@@ -192,14 +162,14 @@ def test_grades_of_documents_beside_the_judgments_change_no_graded_score(
     database: Database, tmp_path: Path
 ) -> None:
     """Topics that only preferences speak of are in no mean; AP stays as it was."""
-    _task(database, tmp_path)
-    before = _scores(database, "AP")
+    task(database, tmp_path)
+    before = scores(database, "AP")
     with database.write() as session:
         revisions.publish_preferences(
             session, OPERATOR, "t", {"9": {(b"a", b"b"): 1.0}, "1": {(b"x", b"c"): 1.0}}, "p"
         )
     build.drain(database)
-    assert _scores(database, "AP") == before
+    assert scores(database, "AP") == before
     with database.read() as session:
         assert boards.board(session, OPERATOR, "t").basis.topics == 3  # type: ignore[union-attr]
 
@@ -211,7 +181,7 @@ def test_a_measure_without_its_judgments_has_a_dash_and_a_sentence(
     build.task(database, tmp_path, judgments=None, measures=("AP", "alpha_nDCG@5"), primary="AP")
     build.run(database, tmp_path, FIRST, "first")
     with database.write() as session:
-        revisions.publish_judgments(session, OPERATOR, "t", _graded(build.JUDGMENTS), "first")
+        revisions.publish_judgments(session, OPERATOR, "t", graded(build.JUDGMENTS), "first")
     build.drain(database)
     with database.read() as session:
         shown = boards.board(session, OPERATOR, "t")
@@ -239,7 +209,7 @@ def test_a_task_of_subtopic_qrels_ranks_by_a_measure_of_subtopics(database: Data
     with database.write() as session:
         revisions.revise(session, OPERATOR, "t", prepared, "aspects")
     build.drain(database)
-    assert _scores(database, "alpha_nDCG@5")["first"] == pytest.approx(1.0)
+    assert scores(database, "alpha_nDCG@5")["first"] == pytest.approx(1.0)
     path.write_text("1 1 a 1\n1 2 x 0\n2 1 y 1\n2 2 d 0\n")
     with database.write() as session:
         made = revisions.revise(session, OPERATOR, "t", qrels.prepare(path), "fewer")
@@ -252,13 +222,13 @@ def test_a_task_of_subtopic_qrels_ranks_by_a_measure_of_subtopics(database: Data
 
 def test_distractors_count_as_judged_and_are_part_of_the_digest(database: Database, tmp_path: Path) -> None:
     """Scores are those of the judgments written out; no row is made; they stay until they are dropped."""
-    _task(database, tmp_path)
-    plain = _scores(database, "Bpref")
+    task(database, tmp_path)
+    plain = scores(database, "Bpref")
     with database.write() as session:
         made = revisions.publish_distractors(session, OPERATOR, "t", {b"x", b"y", b"z"}, "known")
     assert (made.number, made.judgments) == (2, 7)
     build.drain(database)
-    ours = _scores(database, "Bpref")
+    ours = scores(database, "Bpref")
     assert ours != plain
     with database.read() as session:
         revision = qrels.newest(session, 1)
@@ -273,149 +243,14 @@ def test_distractors_count_as_judged_and_are_part_of_the_digest(database: Databa
     whole = {topic: {"x": 0, "y": 0, "z": 0, **grades} for topic, grades in build.JUDGMENTS.items()}
     with database.write() as session:
         revisions.revise(
-            session, OPERATOR, "t", qrels.of_grades(_graded(whole), "expanded"), "written out", distractors=()
+            session, OPERATOR, "t", qrels.of_grades(graded(whole), "expanded"), "written out", distractors=()
         )
     build.drain(database)
-    assert _scores(database, "Bpref") == ours
+    assert scores(database, "Bpref") == ours
     with pytest.raises(Invalid, match=r"x \(topic 1, grade 2\)"), database.write() as session:
         revisions.revise(
-            session, OPERATOR, "t", qrels.of_grades(_graded(BETTER), "b"), "clash", distractors={b"x"}
+            session, OPERATOR, "t", qrels.of_grades(graded(BETTER), "b"), "clash", distractors={b"x"}
         )
-
-
-def test_a_draft_says_what_would_change_and_where_the_runs_would_stand(
-    database: Database, tmp_path: Path
-) -> None:
-    """The ranks foretold are those that come; a draft changes nothing and is gone once published."""
-    _task(database, tmp_path)
-    prepared = qrels.of_grades(_graded(BETTER), "better.txt")
-    with database.write() as session:
-        token = revision_drafts.keep(session, OPERATOR, "t", prepared, "better")
-    with database.read() as session:
-        found = revision_previews.preview(session, OPERATOR, "t", token)
-        assert (found.base, found.number, found.refused, found.runs) == (1, 2, "", 2)
-        total = found.changes.total
-        assert (total.added, total.changed, total.removed) == (3, 3, 4)
-        assert [(each.grade, each.before, each.after) for each in found.changes.grades] == [
-            (3, 1, 0),
-            (2, 1, 3),
-            (1, 3, 2),
-            (0, 2, 1),
-        ]
-        one = found.changes.topics[0]
-        assert (
-            one.topic_id,
-            one.added,
-            one.changed,
-            one.removed,
-            one.relevant_before,
-            one.relevant_after,
-        ) == (
-            *("1", 1, 1, 2),
-            *(2, 1),
-        )
-        assert isinstance(found.ranks, RankChanges)
-        foretold = {row.run.name: (row.new, row.new_rank) for row in found.ranks.rows}
-        assert revision_lists.revision_list(session, OPERATOR, "t").rows[0].number == 1
-    with database.write() as session:
-        revision_drafts.publish(session, OPERATOR, "t", token, base=1)
-    build.drain(database)
-    with database.read() as session:
-        shown = boards.board(session, OPERATOR, "t")
-        assert {row.run: (row.scores["AP"], row.rank) for row in shown.rows} == foretold
-        with pytest.raises(NotFound, match="for a day"):
-            revision_previews.preview(session, OPERATOR, "t", token)
-
-
-def test_what_takes_long_is_computed_by_a_job(
-    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The preview waits for it, and shows it once it is there."""
-    _task(database, tmp_path)
-    monkeypatch.setattr(revision_previews, "AT_ONCE_S", 0.0)
-    monkeypatch.setattr(statistics, "kept", KeptResults(2**20))
-    with database.write() as session:
-        token = revision_drafts.keep(
-            session, OPERATOR, "t", qrels.of_grades(_graded(BETTER), "better.txt"), "better"
-        )
-    with database.read() as session:
-        waiting = revision_previews.preview(session, OPERATOR, "t", token).ranks
-    assert isinstance(waiting, Waiting)
-    assert waiting.state == "absent"
-    with database.write() as session:
-        statistics.ask(session, waiting.request)
-    with database.read() as session:
-        queued = revision_previews.preview(session, OPERATOR, "t", token).ranks
-    assert isinstance(queued, Waiting)
-    assert queued.state == "queued"
-    build.drain(database)
-    with database.read() as session:
-        found = revision_previews.preview(session, OPERATOR, "t", token).ranks
-    assert isinstance(found, RankChanges)
-    assert found.rows[0].run.name == "second"
-
-
-def test_a_draft_is_refused_once_another_revision_came(database: Database, tmp_path: Path) -> None:
-    """What was looked at is what is published, or nothing."""
-    _task(database, tmp_path)
-    with database.write() as session:
-        token = revision_drafts.keep(
-            session, OPERATOR, "t", qrels.of_grades(_graded(BETTER), "better.txt"), "better"
-        )
-        revisions.publish_judgments(session, OPERATOR, "t", {"1": {b"a": 1}}, "in between")
-    with pytest.raises(Conflict, match="Revision 2 came in the meantime"), database.write() as session:
-        revision_drafts.publish(session, OPERATOR, "t", token, base=1)
-    with database.write() as session:
-        revision_drafts.publish(session, OPERATOR, "t", token, base=2)
-
-
-def test_a_draft_of_nothing_new_is_refused_with_the_reason(database: Database, tmp_path: Path) -> None:
-    """The same judgments again, and a draft without a note."""
-    _task(database, tmp_path)
-    same = qrels.of_grades(_graded(build.JUDGMENTS), "same.txt")
-    with database.write() as session:
-        token = revision_drafts.keep(session, OPERATOR, "t", same, "same")
-    with database.read() as session:
-        assert "Nothing is new" in revision_previews.preview(session, OPERATOR, "t", token).refused
-    with pytest.raises(Invalid, match="needs a note"), database.write() as session:
-        revision_drafts.keep(session, OPERATOR, "t", same, " ")
-
-
-def test_drafts_last_a_day(database: Database, tmp_path: Path) -> None:
-    """An older one is not found, and dropped when the next one is kept."""
-    _task(database, tmp_path)
-    prepared = qrels.of_grades(_graded(BETTER), "better.txt")
-    with database.write() as session:
-        token = revision_drafts.keep(session, OPERATOR, "t", prepared, "better")
-        draft = revision_drafts.find(session, OPERATOR, "t", token)
-        made = session.get_one(QrelsRevision, draft.revision_id)
-        session.execute(
-            update(QrelsRevision)
-            .where(QrelsRevision.id == made.id)
-            .values(created_at=made.created_at - timedelta(days=2))
-        )
-    with pytest.raises(NotFound), database.read() as session:
-        revision_drafts.find(session, OPERATOR, "t", token)
-    with database.write() as session:
-        revision_drafts.keep(session, OPERATOR, "t", prepared, "better")
-        kept = session.scalars(select(Qrels.name).where(Qrels.name.startswith("draft "))).all()
-    assert len(kept) == 1
-
-
-def test_others_may_not_publish_and_see_nothing_of_drafts(database: Database, tmp_path: Path) -> None:
-    """Only organisers of the task revise it; who does not organise it is told so."""
-    _task(database, tmp_path)
-    other = Viewer(account_id=99, name="other")
-    prepared = qrels.of_grades(_graded(BETTER), "better.txt")
-    with database.write() as session:
-        token = revision_drafts.keep(session, OPERATOR, "t", prepared, "better")
-        with pytest.raises(Forbidden):
-            revision_drafts.keep(session, other, "t", prepared, "better")
-        with pytest.raises(Forbidden):
-            revision_previews.preview(session, other, "t", token)
-        with pytest.raises(Forbidden):
-            board_measures.choose(session, other, "t", ["AP"], "AP")
-        assert len(revision_lists.revision_list(session, ANONYMOUS, "t").rows) == 1
 
 
 def test_held_back_judgments_have_no_revisions_to_see(database: Database, tmp_path: Path) -> None:
@@ -433,7 +268,7 @@ def test_held_back_judgments_have_no_revisions_to_see(database: Database, tmp_pa
 
 def test_measures_of_a_board_can_be_changed(database: Database, tmp_path: Path) -> None:
     """A new edition has the new columns; the one before keeps its own; what cannot be is refused."""
-    _task(database, tmp_path)
+    task(database, tmp_path)
     with database.write() as session:
         board_measures.choose(session, OPERATOR, "t", ["nDCG@5", "AP"], "nDCG@5")
         with pytest.raises(Conflict, match="already"):
