@@ -44,7 +44,7 @@ def add(
 
     Raises Invalid for a bad name, Conflict for one that is taken.
     """
-    task = _own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug)
     if role not in (ASSESSOR, ADJUDICATOR):
         raise Invalid(f"An assessor's role is {ASSESSOR} or {ADJUDICATOR}, not {role!r}.")
     tidy = [names.displayed(name, "an assessor") for name in wanted if name.strip()]
@@ -135,14 +135,8 @@ def ensure(
     return found
 
 
-def _own_task(session: Session, viewer: Viewer, slug: str) -> Task:
-    task, _ = policy.visible_task(session, viewer, slug)
-    policy.require_organiser(viewer, task)
-    return task
-
-
 def _own_assessor(session: Session, viewer: Viewer, slug: str, assessor_id: int) -> Assessor:
-    task = _own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug)
     assessor = session.get(Assessor, assessor_id)
     if assessor is None or assessor.task_id != task.id:
         raise NotFound(f"{task.name} has no assessor {assessor_id}.")

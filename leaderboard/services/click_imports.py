@@ -63,20 +63,13 @@ def rules_for(session: Session, viewer: Viewer, slug: str) -> ImportRules:
 
     Raises NotFound or Forbidden unless the viewer organises the task.
     """
-    task = own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug)
     lock_row(session, Task, task.id)
     if task.click_key is None:
         task.click_key = secrets.token_bytes(KEY_BYTES)
         session.flush()
     rows = session.execute(select(Topic.topic_id, Topic.title).where(Topic.task_id == task.id))
     return ImportRules(task.name, task.click_key, finder([(topic_id, title) for topic_id, title in rows]))
-
-
-def own_task(session: Session, viewer: Viewer, slug: str) -> Task:
-    """The task; raises NotFound or Forbidden unless the viewer organises it."""
-    task, _ = policy.visible_task(session, viewer, slug)
-    policy.require_organiser(viewer, task)
-    return task
 
 
 def finder(topics: list[tuple[str, str]]) -> Callable[[str], str | None]:
@@ -122,7 +115,7 @@ def prepare(
 
 def add(session: Session, viewer: Viewer, slug: str, prepared: PreparedLog) -> ImportedLog:
     """Keep a log; raises Conflict where the same file was imported already: it would count twice."""
-    task = own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug)
     lock_row(session, Task, task.id)
     of_task = ClickLog.task_id == task.id
     same = session.scalar(select(ClickLog.number).where(of_task, ClickLog.sha256 == prepared.sha256))
@@ -154,7 +147,7 @@ def add(session: Session, viewer: Viewer, slug: str, prepared: PreparedLog) -> I
 
 def remove(session: Session, viewer: Viewer, slug: str, number: int) -> None:
     """Delete a log for good; revisions made of it stay. Raises NotFound where there is none."""
-    task = own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug)
     log = session.scalar(select(ClickLog).where(ClickLog.task_id == task.id, ClickLog.number == number))
     if log is None:
         raise NotFound(f"{task.name} has no click log {number}.")

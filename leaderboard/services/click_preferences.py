@@ -12,8 +12,7 @@ from sqlalchemy.orm import Session, undefer
 from leaderboard.db.tables import ClickLog, Topic
 from leaderboard.errors import Invalid, NotFound, Problem
 from leaderboard.pooling.clicks import READINGS, Counts, Reading, count_preferences
-from leaderboard.services import revisions
-from leaderboard.services.click_imports import own_task
+from leaderboard.services import policy, revisions
 from leaderboard.services.policy import Viewer
 from leaderboard.services.revisions import Revision
 from leaderboard.services.statistics import kept
@@ -129,7 +128,7 @@ def find(session: Session, viewer: Viewer, slug: str, wanted: Choice) -> FoundPr
     Raises NotFound or Forbidden unless the viewer organises the task, NotFound for a log that is not
     there, and Invalid where there are more preferences than a file may have.
     """
-    task = own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug)
     query = select(ClickLog).where(ClickLog.task_id == task.id).options(undefer(ClickLog.body))
     if wanted.logs:
         query = query.where(ClickLog.number.in_(wanted.logs))

@@ -8,8 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Account, ClickLog
-from leaderboard.services import click_preferences
-from leaderboard.services.click_imports import own_task
+from leaderboard.services import click_preferences, policy
 from leaderboard.services.click_preferences import Choice, FoundPreferences
 from leaderboard.services.policy import Viewer
 
@@ -53,7 +52,7 @@ class ClickPage:
 
 def logs(session: Session, viewer: Viewer, slug: str) -> tuple[LogRow, ...]:
     """A task's logs, the newest first; raises NotFound or Forbidden unless the viewer organises it."""
-    task = own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug)
     rows = session.execute(
         select(ClickLog, Account.name)
         .outerjoin(Account, Account.id == ClickLog.created_by)
@@ -74,7 +73,7 @@ def logs(session: Session, viewer: Viewer, slug: str) -> tuple[LogRow, ...]:
 
 def click_page(session: Session, viewer: Viewer, slug: str, wanted: Choice) -> ClickPage:
     """The page of a choice; raises what `click_preferences.find` raises."""
-    task = own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug)
     found = click_preferences.find(session, viewer, slug, wanted)
     return ClickPage(task.slug, task.name, logs(session, viewer, slug), found)
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import case, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Account, Job, Qrels, QrelsRevision, Run, Task, Team, Upload
+from leaderboard.db.tables import Account, Job, Qrels, QrelsRevision, Run, Team, Upload
 from leaderboard.errors import NotFound
 from leaderboard.services import audit, jobs, policy
 from leaderboard.services.jobs import RunState
@@ -80,7 +80,7 @@ class Desk:
 
 def desk(session: Session, viewer: Viewer, slug: str) -> Desk:
     """Everything about one task; raises NotFound or Forbidden unless the viewer organises it."""
-    task = _own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug)
     return Desk(
         overview(session, viewer, slug),
         _revisions(session, task.id),
@@ -92,7 +92,7 @@ def desk(session: Session, viewer: Viewer, slug: str) -> Desk:
 
 def evaluate_again(session: Session, viewer: Viewer, slug: str, job_id: int) -> None:
     """Queue a failed job of the task anew; raises NotFound for a job that is not this task's."""
-    task = _own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug)
     if job_id not in {job.id for job in _failed(session, task.id)}:
         raise NotFound(f"There is no failed job {job_id} in this task.")
     jobs.retry(session, job_id)
@@ -101,13 +101,7 @@ def evaluate_again(session: Session, viewer: Viewer, slug: str, job_id: int) -> 
 
 def require_desk(session: Session, viewer: Viewer, slug: str) -> None:
     """Raise NotFound or Forbidden unless the viewer organises the task: asked before a file is read."""
-    _own_task(session, viewer, slug)
-
-
-def _own_task(session: Session, viewer: Viewer, slug: str) -> Task:
-    task, _ = policy.visible_task(session, viewer, slug)
-    policy.require_organiser(viewer, task)
-    return task
+    policy.own_task(session, viewer, slug)
 
 
 def _revisions(session: Session, task_id: int) -> tuple[RevisionRow, ...]:

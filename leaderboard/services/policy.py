@@ -187,6 +187,13 @@ def require_organiser(viewer: Viewer, task: Task) -> None:
     raise Forbidden(f"Only organisers of {task.name} may do this.")
 
 
+def own_task(session: Session, viewer: Viewer, slug: str) -> Task:
+    """The task of an organiser; raises NotFound, SignInNeeded or Forbidden unless the viewer organises it."""
+    task, _ = visible_task(session, viewer, slug)
+    require_organiser(viewer, task)
+    return task
+
+
 def require_creator(viewer: Viewer) -> None:
     """Raise unless the viewer may create tasks and collections."""
     if viewer.is_organiser or viewer.is_operator:

@@ -9,7 +9,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session, undefer
 
 from leaderboard.db.engine import now
-from leaderboard.db.tables import Qrels, QrelsRevision, Task
+from leaderboard.db.tables import Qrels, QrelsRevision
 from leaderboard.errors import Invalid, NotFound, Problem
 from leaderboard.services import judgment_lines, policy, revisions
 from leaderboard.services.judged_inputs import MAIN
@@ -55,7 +55,7 @@ def keep(
     line's newest revision. Drafts older than a day are dropped. Raises as `revisions.revise` where it is
     plain by now that they cannot be published, and Invalid without a note.
     """
-    task = _own(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug)
     if not 0 < len(note.strip()) <= NOTE_CHARACTERS:
         rule = (
             f"A revision needs a note of at most {NOTE_CHARACTERS} characters: the board's history shows it."
@@ -81,7 +81,7 @@ def keep(
 
 def find(session: Session, viewer: Viewer, slug: str, token: str) -> Draft:
     """A kept draft; raises NotFound where there is none, or not any more."""
-    task = _own(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug)
     row = session.execute(
         select(Qrels, QrelsRevision)
         .join(QrelsRevision, QrelsRevision.qrels_id == Qrels.id)
@@ -127,12 +127,6 @@ def publish(
 def discard(session: Session, viewer: Viewer, slug: str, token: str) -> None:
     """Give a draft up."""
     _drop(session, find(session, viewer, slug, token))
-
-
-def _own(session: Session, viewer: Viewer, slug: str) -> Task:
-    task, _ = policy.visible_task(session, viewer, slug)
-    policy.require_organiser(viewer, task)
-    return task
 
 
 def _drop(session: Session, draft: Draft) -> None:

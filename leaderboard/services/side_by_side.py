@@ -92,19 +92,12 @@ def left_first(key: bytes, pair: Pair, topic_id: str, assessor_id: int) -> bool:
     return blake2b(text.encode(), key=key, digest_size=1).digest()[0] < 128
 
 
-def own_task(session: Session, viewer: Viewer, slug: str) -> Task:
-    """The task; raises NotFound, SignInNeeded or Forbidden unless the viewer organises it."""
-    task, _ = policy.visible_task(session, viewer, slug)
-    policy.require_organiser(viewer, task)
-    return task
-
-
 def ask(session: Session, viewer: Viewer, slug: str, wanted: Wanted) -> int:
     """Have assessors compare runs; how many answers are wanted now that were not before.
 
     Raises Invalid naming the field for a choice that cannot be, Conflict where neither run has a ranking.
     """
-    task = own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug)
     _check(session, task, wanted)
     if task.click_key is None:
         task.click_key = secrets.token_bytes(SECRET_BYTES)
@@ -130,7 +123,7 @@ def end(session: Session, viewer: Viewer, slug: str, one: int, other: int) -> in
 
     Raises NotFound where the pair is not compared.
     """
-    task, pair = own_task(session, viewer, slug), pair_of(one, other)
+    task, pair = policy.own_task(session, viewer, slug), pair_of(one, other)
     rows = pairs(session, task.id, pair)
     if not rows:
         raise NotFound(f"These two runs of {task.name} are not compared side by side.")

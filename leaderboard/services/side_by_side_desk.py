@@ -66,7 +66,7 @@ class DeskPage:
 
 def page(session: Session, viewer: Viewer, slug: str) -> DeskPage:
     """All of a task; raises NotFound, SignInNeeded or Forbidden unless the viewer organises it."""
-    task = side_by_side.own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug)
     asked, given = side_by_side.pairs(session, task.id), side_by_side.answers(session, task.id)
     topics = session.scalars(select(Topic.id).where(Topic.task_id == task.id)).all()
     return DeskPage(
@@ -101,7 +101,7 @@ def facts(found: DeskPage) -> dict[str, Any]:
 
 def log(session: Session, viewer: Viewer, slug: str) -> tuple[list[str], list[list[Any]]]:
     """Every answer that was ever given, in order, also those that another one took the place of."""
-    task = side_by_side.own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug)
     runs = _names(session, task)
     rows = session.execute(
         select(SideBySide, Assessor.name)

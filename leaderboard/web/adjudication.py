@@ -1,7 +1,6 @@
 """Documents that assessors disagree on: the list, one after the other, and the adjudicator's decisions."""
 
 import secrets
-from typing import Any
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -11,6 +10,7 @@ from leaderboard.services import adjudication, assessment_files
 from leaderboard.services.adjudication import AdjudicationPage, Case, Decision, Wish
 from leaderboard.services.judged_pools import WHOSE
 from leaderboard.web import tables
+from leaderboard.web.addresses import kept
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.rankings import highlighted
 from leaderboard.web.rules import SIGNED_IN, rule
@@ -34,7 +34,7 @@ def show(slug: str, number: int) -> ResponseReturnValue:
         kinds=adjudication.SHOWN,
         orders=adjudication.ORDERS,
         whose=WHOSE,
-        args=_state(),
+        args=kept(STATE),
     )
     return tables.page(html)
 
@@ -74,7 +74,7 @@ def decide(slug: str, number: int) -> ResponseReturnValue:
             raise
         return _case_page(_case(slug, number), error), status_of(error)
     if following is None:
-        return redirect(url_for("adjudication.show", slug=slug, number=number, **_state()), 303)
+        return redirect(url_for("adjudication.show", slug=slug, number=number, **kept(STATE)), 303)
     return redirect(_address(slug, number, *following), 303)
 
 
@@ -96,7 +96,7 @@ def _case_page(found: Case, error: LeaderboardError | None = None) -> str:
         sent=request.form,
         key=secrets.token_urlsafe(16),
         highlighted=highlighted,
-        args=_state(),
+        args=kept(STATE),
     )
 
 
@@ -133,9 +133,4 @@ def _decision() -> Decision:
 
 
 def _address(slug: str, number: int, topic_id: str, docno: str) -> str:
-    return url_for("adjudication.case", slug=slug, number=number, topic=topic_id, docno=docno, **_state())
-
-
-def _state() -> dict[str, Any]:
-    """The parts of the address that choose what is listed, to be kept in links; `of` is a topic."""
-    return {name: request.args[name] for name in STATE if name in request.args}
+    return url_for("adjudication.case", slug=slug, number=number, topic=topic_id, docno=docno, **kept(STATE))

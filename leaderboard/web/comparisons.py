@@ -14,6 +14,7 @@ from leaderboard.stats.methods import TESTS
 from leaderboard.stats.rbo import weight_of_top
 from leaderboard.stats.two_runs import RECOMMENDED, ROPE
 from leaderboard.web import many_comparisons, tables
+from leaderboard.web.addresses import kept
 from leaderboard.web.charts import (
     BarChart,
     Curve,
@@ -60,7 +61,7 @@ def _pair_html(page: PairPage) -> str:
     return render_template(
         "comparisons/pair.html",
         page=page,
-        args=_state(),
+        args=kept(STATE),
         rows=page.topics if "all" in request.args else page.topics[:ROWS_AT_FIRST],
         tests=TESTS,
         recommended=RECOMMENDED,
@@ -193,13 +194,8 @@ def _links(page: PairPage) -> dict[str, str]:
     """Topic -> the address of both rankings side by side; empty where there are too many to point at one."""
     if len(page.topics) > MOST_LINKED:
         return {}
-    chosen: dict[str, Any] = {**_state(), "measure": page.measure.key, "_anchor": "topic"}
+    chosen: dict[str, Any] = {**kept(STATE), "measure": page.measure.key, "_anchor": "topic"}
     return {
         each.topic_id: url_for("comparisons.compare", slug=page.slug, **{**chosen, "topic": each.topic_id})
         for each in page.topics
     }
-
-
-def _state() -> dict[str, str]:
-    """The parts of the address that choose what is shown, to be kept in links."""
-    return {key: request.args[key] for key in STATE if key in request.args}

@@ -1,6 +1,6 @@
 """Effectiveness against cost as page, JSON, CSV and LaTeX."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -8,6 +8,7 @@ from flask.typing import ResponseReturnValue
 from leaderboard.services import efficiency
 from leaderboard.services.efficiency import CostedRun, EfficiencyPage
 from leaderboard.web import tables
+from leaderboard.web.addresses import kept
 from leaderboard.web.charts import Costed, ParetoChart, pareto_chart
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
@@ -26,7 +27,7 @@ def show(slug: str) -> ResponseReturnValue:
     """The runs that report a cost, the front, and how many report none."""
     page = _page(slug)
     rows = page.rows if "all" in request.args else page.rows[:ROWS_AT_FIRST]
-    html = render_template("efficiency/show.html", page=page, rows=rows, args=_state(), chart=_chart(page))
+    html = render_template("efficiency/show.html", page=page, rows=rows, args=kept(STATE), chart=_chart(page))
     return tables.page(html)
 
 
@@ -61,11 +62,6 @@ def _page(slug: str) -> EfficiencyPage:
         request.args.get("cost") or None,
         request.args.get("sort"),
     )
-
-
-def _state() -> dict[str, Any]:
-    """The parts of the address that choose what is shown, to be kept in links."""
-    return {key: request.args[key] for key in STATE if key in request.args}
 
 
 def _chart(page: EfficiencyPage) -> ParetoChart | None:

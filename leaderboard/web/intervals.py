@@ -1,13 +1,12 @@
 """The intervals of means and ranks on a board, as page, JSON and CSV."""
 
-from typing import Any
-
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.services import intervals, printed_tables
 from leaderboard.services.intervals import IntervalsPage
 from leaderboard.web import tables
+from leaderboard.web.addresses import kept
 from leaderboard.web.charts import Interval, IntervalChart, interval_chart
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer, wake, writing
@@ -26,7 +25,7 @@ def show(slug: str) -> ResponseReturnValue:
     html = render_template(
         "boards/intervals.html",
         page=page,
-        args=_state(),
+        args=kept(STATE),
         rows=page.rows if "all" in request.args else page.rows[:ROWS_AT_FIRST],
         chart=_chart(page),
     )
@@ -63,7 +62,7 @@ def ask(slug: str) -> ResponseReturnValue:
         with writing() as session:
             intervals.ask(session, page)
         wake()
-    return redirect(url_for("intervals.show", slug=slug, **_state()), 303)
+    return redirect(url_for("intervals.show", slug=slug, **kept(STATE)), 303)
 
 
 def _page(slug: str) -> IntervalsPage:
@@ -74,11 +73,6 @@ def _page(slug: str) -> IntervalsPage:
         request.args.get("measure"),
         one_per_team=request.args.get("one") == "team",
     )
-
-
-def _state() -> dict[str, Any]:
-    """The parts of the address that choose what is shown, to be kept in links."""
-    return {key: request.args[key] for key in STATE if key in request.args}
 
 
 def _chart(page: IntervalsPage) -> IntervalChart | None:

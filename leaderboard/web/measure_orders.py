@@ -1,7 +1,5 @@
 """How the orders by a task's measures agree, as page, JSON and CSV."""
 
-from typing import Any
-
 from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
@@ -9,6 +7,7 @@ from leaderboard.services import measure_orders, printed_tables
 from leaderboard.services.measure_agreement import COEFFICIENTS
 from leaderboard.services.measure_orders import FORMS, Choice, OrdersPage
 from leaderboard.web import tables
+from leaderboard.web.addresses import kept
 from leaderboard.web.charts import Ranks, SlopeChart, slope_chart
 from leaderboard.web.charts.means import Means, MeansChart, means_chart
 from leaderboard.web.rules import PUBLIC, rule
@@ -29,7 +28,7 @@ def show(slug: str) -> ResponseReturnValue:
     html = render_template(
         "comparisons/orders.html",
         page=page,
-        args=_state(),
+        args=kept(STATE),
         whole="all" in request.args,
         coefficients=COEFFICIENTS,
         forms=FORMS,
@@ -65,11 +64,6 @@ def show_tex(slug: str) -> ResponseReturnValue:
 def _page(slug: str) -> OrdersPage:
     chosen = (request.args.get(name, "") for name in STATE[:4])
     return measure_orders.page(reading(), viewer(), slug, Choice(*chosen))
-
-
-def _state() -> dict[str, Any]:
-    """The parts of the address that choose what is shown, to be kept in links."""
-    return {key: request.args[key] for key in STATE if key in request.args}
 
 
 def _slopes(page: OrdersPage) -> SlopeChart | None:

@@ -8,6 +8,7 @@ from leaderboard.services.run_profiles import Asked
 from leaderboard.services.run_topics import ORDERS
 from leaderboard.services.runs import RunPage
 from leaderboard.web import run_charts, tables
+from leaderboard.web.addresses import kept
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
 
@@ -24,7 +25,7 @@ def show(run_id: int) -> ResponseReturnValue:
     html = render_template(
         "runs/show.html",
         page=page,
-        args=_state(),
+        args=kept(STATE),
         strips=run_charts.strips(page),
         chart=run_charts.by_topic(page),
         figures=run_charts.curves(page),
@@ -72,8 +73,3 @@ def _table() -> str:
 
 def _file_name(page: RunPage, table: str) -> str:
     return page.name if table == next(iter(run_tables.TABLES)) else f"{page.name}-{table}"
-
-
-def _state() -> dict[str, str]:
-    """The parts of the address that choose how topics are shown, to be kept in their links."""
-    return {key: request.args[key] for key in STATE if key in request.args}

@@ -1,7 +1,5 @@
 """From the labels of a pool to judgments: how to settle, what that comes to, a draft of a new revision."""
 
-from typing import Any
-
 from flask import Blueprint, Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
@@ -10,6 +8,7 @@ from leaderboard.services import assessment_files, settled_judgments
 from leaderboard.services.settled_judgments import BLANKS, MODES, OPEN, Choice, SettledPool
 from leaderboard.stats.settling import RULES
 from leaderboard.web import tables
+from leaderboard.web.addresses import kept
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer, writing
@@ -36,7 +35,7 @@ def _publish_page(slug: str, number: int, error: LeaderboardError | None = None)
         modes=MODES,
         error=error,
         sent=request.form,
-        args=_state(),
+        args=kept(STATE),
     )
 
 
@@ -97,8 +96,3 @@ def _choice() -> Choice:
         reused=given.get("reused") != "no",
         mode=given.get("mode") or usual.mode,
     )
-
-
-def _state() -> dict[str, Any]:
-    """The parts of the address that choose what is shown, to be kept in links."""
-    return {name: request.args[name] for name in STATE if name in request.args}

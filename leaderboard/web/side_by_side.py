@@ -6,6 +6,7 @@ from flask.typing import ResponseReturnValue
 from leaderboard.errors import Invalid, LeaderboardError, NotFound
 from leaderboard.services import (
     assessors,
+    policy,
     side_by_side,
     side_by_side_desk,
     side_by_side_prints,
@@ -79,7 +80,7 @@ def answers_csv(slug: str) -> ResponseReturnValue:
 def ask(slug: str) -> ResponseReturnValue:
     """Have assessors compare a run with others."""
     asker = viewer()
-    side_by_side.own_task(reading(), asker, slug)
+    policy.own_task(reading(), asker, slug)
     try:
         wanted = _wanted()
         with writing() as session:
@@ -96,7 +97,7 @@ def ask(slug: str) -> ResponseReturnValue:
 def add_assessors(slug: str) -> ResponseReturnValue:
     """New assessors, one name a line; their links are on the page that answers, and nowhere else."""
     asker = viewer()
-    side_by_side.own_task(reading(), asker, slug)
+    policy.own_task(reading(), asker, slug)
     names = request.form.get("names", "").splitlines()
     try:
         with writing() as session:
@@ -113,7 +114,7 @@ def add_assessors(slug: str) -> ResponseReturnValue:
 def end(slug: str) -> ResponseReturnValue:
     """Ask for nothing more of two runs."""
     asker = viewer()
-    side_by_side.own_task(reading(), asker, slug)
+    policy.own_task(reading(), asker, slug)
     one, other = (number(name, None) for name in ("first", "second"))
     if one is None or other is None:
         raise Invalid("Say which two runs.")
