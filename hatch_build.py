@@ -7,8 +7,8 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCE = "leaderboard/trec/_kernel.c"
-BUILT = "leaderboard/trec/_kernel.abi3.so"
+SOURCE = "leaderboard/trec/read/_kernel.c"
+BUILT = "leaderboard/trec/read/_kernel.abi3.so"
 FLAGS = ["-O3", "-ffp-contract=off"]
 
 

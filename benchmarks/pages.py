@@ -22,23 +22,19 @@ from sqlalchemy import event
 from benchmarks import measuring, table
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
+from leaderboard.pages.pools import audited_runs
 from leaderboard.pooling.methods import DEFAULT
-from leaderboard.services import (
-    admission,
-    audited_runs,
-    pool_previews,
-    pool_reusability,
-    prepared_runs,
-    tasks,
-    teams,
-    uploads,
-)
-from leaderboard.services.admission import Wishes
+from leaderboard.services.accounts import teams
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.pool_plans import Plan
-from leaderboard.services.tasks import TaskDraft
+from leaderboard.services.pools import previews
+from leaderboard.services.pools.plans import Plan
+from leaderboard.services.runs import admission, prepare, uploads
+from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.statistics.procedures import pool_reusability
+from leaderboard.services.tasks import create
+from leaderboard.services.tasks.create import TaskDraft
 from leaderboard.settings import Settings
-from leaderboard.trec.lines import Limits
+from leaderboard.trec.read.lines import Limits
 from leaderboard.web import create_app
 from leaderboard.worker import Evaluator
 
@@ -86,10 +82,10 @@ def fill(database: Database, folder: Path, size: Site, seed: int = SEED) -> None
     schema.upgrade(database)
     rng = np.random.default_rng(seed)
     relevant = {topic: int(rng.integers(3, max(4, size.judged // 8))) for topic in range(1, size.topics + 1)}
-    prepared = tasks.prepare(_draft(folder, size, relevant, rng))
+    prepared = create.prepare(_draft(folder, size, relevant, rng))
     with database.write() as session:
-        tasks.create(session, OPERATOR, prepared)
-        tasks.publish(session, OPERATOR, "t")
+        create.create(session, OPERATOR, prepared)
+        create.publish(session, OPERATOR, "t")
     quality = np.sort(rng.beta(3, 3, size.runs))
     common = rng.normal(size=(size.topics, size.pooled))
     for number in range(size.runs):
@@ -143,7 +139,7 @@ def _send(database: Database, path: Path, team: str) -> None:
         team_id = teams.ensure(session, OPERATOR, team)
     with database.read() as session:
         rules = admission.rules_for(session, OPERATOR, "t", team_id)
-    prepared = prepared_runs.prepare(path, path.name, rules, Limits())
+    prepared = prepare.prepare(path, path.name, rules, Limits())
     with database.write() as session:
         uploads.submit(session, OPERATOR, "t", team_id, prepared, Wishes(path.stem))
 
@@ -200,7 +196,7 @@ def _pooled(database: Database) -> Iterator[tuple[str, float, float]]:
     with database.read() as session:
         for name, spec in plans:
             start = time.perf_counter()
-            pool_previews.preview(session, OPERATOR, "t", Plan(spec, seed=SEED))
+            previews.preview(session, OPERATOR, "t", Plan(spec, seed=SEED))
             yield f"preview of a pool: {name}", (time.perf_counter() - start) * 1000, 1500
         found = audited_runs.audited(session, OPERATOR, "t", "AP")
         options = pool_reusability.options(100, found.level, found.teams)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from benchmarks import measuring, table
 from leaderboard.pooling import audit, simulation
 from leaderboard.pooling.methods import BoundMethod, method, pool, start
-from leaderboard.stats.rank_correlation import tau_ap, tau_b
+from leaderboard.stats.orders.rank_correlation import tau_ap, tau_b
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]

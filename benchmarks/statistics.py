@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import measuring, table
-from leaderboard.stats.bootstrap import bootstrap_intervals
-from leaderboard.stats.methods import all_pairs, method
-from leaderboard.stats.rank_intervals import first_places, rank_intervals
-from leaderboard.stats.rbo_all_pairs import rbo_of_all_pairs
-from leaderboard.stats.reliability import reliability, split_half
-from leaderboard.stats.standing import best_set
+from leaderboard.stats.orders.rbo_all_pairs import rbo_of_all_pairs
+from leaderboard.stats.pairs.bootstrap import bootstrap_intervals
+from leaderboard.stats.pairs.methods import all_pairs, method
+from leaderboard.stats.reliability.reliability import reliability, split_half
+from leaderboard.stats.standing.rank_intervals import first_places, rank_intervals
+from leaderboard.stats.standing.standing import best_set
 
 BOARD, LARGE = (129, 50), (100, 6980)
 DEPTH = 100

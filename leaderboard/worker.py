@@ -11,12 +11,15 @@ from uuid import uuid4
 
 from leaderboard.db.engine import Database
 from leaderboard.errors import LeaderboardError
-from leaderboard.services import admission, editions, evaluations, jobs, prepared_runs, statistics, uploads
-from leaderboard.services.jobs import Claim, LeaseLost
-from leaderboard.services.prepared_runs import PreparedUpload
-from leaderboard.services.stored_files import StoredFile
+from leaderboard.services.evaluations import editions, score
+from leaderboard.services.jobs import queue
+from leaderboard.services.jobs.queue import Claim, LeaseLost
+from leaderboard.services.runs import admission, prepare, uploads
+from leaderboard.services.runs.files import StoredFile
+from leaderboard.services.runs.prepare import PreparedUpload
+from leaderboard.services.statistics import requests
 from leaderboard.settings import Settings
-from leaderboard.trec.lines import Limits
+from leaderboard.trec.read.lines import Limits
 
 log = logging.getLogger(__name__)
 
@@ -44,9 +47,9 @@ class Evaluator:
         self.owner = owner_name()
         self._deadline = deadline
         self._kinds = {
-            jobs.EVALUATE: self._evaluate,
-            jobs.CHECK: self._check,
-            jobs.COMPARE: self._compare,
+            queue.EVALUATE: self._evaluate,
+            queue.CHECK: self._check,
+            queue.COMPARE: self._compare,
         }
 
     def drain(self) -> int:
@@ -60,7 +63,7 @@ class Evaluator:
     def sweep(self) -> None:
         """Give back the jobs of workers that are gone."""
         with self.database.write() as session:
-            jobs.sweep(session)
+            queue.sweep(session)
 
     def run(self, stopping: Callable[[], bool], wait: Callable[[float], object]) -> None:
         """Work until stopping() is true; wait(seconds) returns early when there may be something to do."""
@@ -75,7 +78,7 @@ class Evaluator:
     def work(self) -> bool:
         """Claim and do one job; False where none is due."""
         with self.database.write() as session:
-            held = jobs.claim(session, self.owner, self.settings.lease_s)
+            held = queue.claim(session, self.owner, self.settings.lease_s)
         if held is None:
             return False
         self._deadline(time.monotonic() + held.limit_s)
@@ -105,43 +108,43 @@ class Evaluator:
 
     def _fail(self, held: Claim, message: str, *, again: bool) -> None:
         with self.database.write() as session:
-            jobs.fail(session, held, message, again=again)
+            queue.fail(session, held, message, again=again)
 
     def _evaluate(self, held: Claim) -> None:
         assert held.edition_id is not None, "an evaluation belongs to an edition"
         with self.database.read() as session:
-            plan = evaluations.plan(session, held.subject_id, held.edition_id)
-        scored = evaluations.compute(self.database, held.subject_id, plan)
+            plan = score.plan(session, held.subject_id, held.edition_id)
+        scored = score.compute(self.database, held.subject_id, plan)
         with self.database.write() as session:
-            jobs.finish(session, held)
-            evaluations.store(session, held.subject_id, held.edition_id, scored)
+            queue.finish(session, held)
+            score.store(session, held.subject_id, held.edition_id, scored)
             editions.settle(session, held.edition_id)
-            statistics.prepare(session, editions.task_of(session, held.edition_id))
+            requests.prepare(session, editions.task_of(session, held.edition_id))
 
     def _check(self, held: Claim) -> None:
         limits = Limits(plain_bytes=self.settings.plain_bytes)
         with self.database.read() as session:
             name, sha256, size = uploads.stored(session, held.subject_id)
             rules = admission.check_rules(session, held.subject_id)
-            ahead = evaluations.ahead(session, rules.task_id)
+            ahead = score.ahead(session, rules.task_id)
         # The file is read once: checked, packed and scored.
         source = StoredFile(self.database, held.subject_id)
         starts = [each.start for each in ahead]
-        report, run = prepared_runs.checked(source, rules, limits, *starts)
+        report, run = prepare.checked(source, rules, limits, *starts)
         scored = [(each.edition_id, each.scored()) for each in ahead] if run else []
         prepared = PreparedUpload(None, name, sha256, size, report, run)
         with self.database.write() as session:
-            jobs.finish(session, held)
+            queue.finish(session, held)
             done = uploads.decide(session, held.subject_id, prepared, self.settings.job_limit_s)
             if done.run_id is not None:
                 for edition_id, found in scored:
-                    evaluations.store(session, done.run_id, edition_id, found)
+                    score.store(session, done.run_id, edition_id, found)
 
     def _compare(self, held: Claim) -> None:
-        result = statistics.compute(self.database, held.subject_id)
+        result = requests.compute(self.database, held.subject_id)
         with self.database.write() as session:
-            jobs.finish(session, held)
-            statistics.store(session, held.subject_id, result)
+            queue.finish(session, held)
+            requests.store(session, held.subject_id, result)
 
     @contextmanager
     def _heartbeat(self, held: Claim) -> Iterator[None]:
@@ -151,7 +154,7 @@ class Evaluator:
         def beat() -> None:
             while not over.wait(self.settings.lease_s / 4):
                 with self.database.write() as session:
-                    if not jobs.heartbeat(session, held, self.settings.lease_s):
+                    if not queue.heartbeat(session, held, self.settings.lease_s):
                         return
 
         thread = threading.Thread(target=beat, name=f"heartbeat-{held.job_id}", daemon=True)
@@ -167,9 +170,9 @@ def free_dead_owners(database: Database) -> None:
     """Give back at once what processes of this host held that no longer run, as after a crash."""
     host = socket.gethostname()
     with database.write() as session:
-        for owner in jobs.held_on(session, host):
+        for owner in queue.held_on(session, host):
             if not _is_running(owner):
-                jobs.free(session, owner)
+                queue.free(session, owner)
 
 
 def _is_running(owner: str) -> bool:

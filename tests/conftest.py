@@ -12,8 +12,8 @@ from sqlalchemy import create_engine, text
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
-from leaderboard.trec import kernel
-from tests import postgres
+from leaderboard.trec.read import kernel
+from tests.make import postgres
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -15,8 +15,8 @@ from sqlalchemy import select
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Assessment, Assessor
-from tests import build, pools
-from tests.sites import running_site
+from tests.make import build, pools
+from tests.make.sites import running_site
 
 ASSESSORS = 200
 DOCUMENTS = 4

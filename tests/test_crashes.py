@@ -17,10 +17,10 @@ from sqlalchemy import func, select, text
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Evaluation, EvaluationMean, Job, Run, Upload
-from leaderboard.services import accounts, sessions, teams
+from leaderboard.services.accounts import accounts, sessions, teams
 from leaderboard.services.policy import Viewer
-from tests import build
-from tests.sites import Site, running_site
+from tests.make import build
+from tests.make.sites import Site, running_site
 
 SENDERS, EACH, KILLS = 4, 40, 8
 MEASURES = ("AP", "RR")

@@ -12,11 +12,11 @@ import pytest
 from click.testing import CliRunner
 
 from leaderboard.cli import COMMANDS, main
-from leaderboard.services.fact_fields import FIELDS
-from leaderboard.services.run_facts import RUNTIME
+from leaderboard.services.runs.facts import RUNTIME
 from leaderboard.settings import PREFIX, Settings
-from tests import build
+from leaderboard.trec.facts.fields import FIELDS
 from tests.conftest import ROOT
+from tests.make import build
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BIN = Path(sys.executable).parent

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.sites import running_site
+from tests.make.sites import running_site
 
 MOST_WHEEL_BYTES = 4 * 2**20
 

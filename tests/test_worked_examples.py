@@ -21,7 +21,7 @@ from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged, Judgments
 from leaderboard.pooling.clicks import preferences
 from leaderboard.pooling.depth import depth_pool
-from leaderboard.stats import top_lists
+from leaderboard.stats.orders import top_lists
 
 Case = dict[str, Any]
 

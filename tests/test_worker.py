@@ -15,11 +15,12 @@ from sqlalchemy import func, select
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Evaluation, Job
 from leaderboard.errors import Invalid
-from leaderboard.services import evaluations, jobs
+from leaderboard.services.evaluations import score
+from leaderboard.services.jobs import queue
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator, free_dead_owners
-from tests import build
 from tests.conftest import ROOT
+from tests.make import build
 
 RANKINGS = {"1": ["a", "c"], "2": ["d"], "3": ["e"]}
 
@@ -130,7 +131,7 @@ def test_an_unexpected_error_is_logged_with_a_reference_and_tried_again(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("secret detail")
 
-    monkeypatch.setattr(evaluations, "compute", broken)
+    monkeypatch.setattr(score, "compute", broken)
     with caplog.at_level(logging.ERROR):
         assert Evaluator(database, Settings()).work()
     job = _job(database)
@@ -151,10 +152,10 @@ def test_an_error_that_says_why_fails_the_job_at_once(
     def refused(*_: object) -> None:
         raise Invalid("Topic 1 holds a document twice.")
 
-    monkeypatch.setattr(evaluations, "compute", refused)
+    monkeypatch.setattr(score, "compute", refused)
     Evaluator(database, Settings()).work()
     with database.read() as session:
-        state = jobs.run_states(session, [run_id])[run_id]
+        state = queue.run_states(session, [run_id])[run_id]
     assert (state.state, state.message) == ("failed", "Topic 1 holds a document twice.")
 
 

@@ -19,9 +19,9 @@ COMMANDS = {
     "pool": ("leaderboard.cli.pools:pool", "Which documents to judge: pools of run files or of a task."),
     "board": ("leaderboard.cli.boards:board", "Print a task's board."),
     "snapshot": ("leaderboard.cli.snapshots:snapshot", "Freeze a task's board, or list what was frozen."),
-    "evaluate": ("leaderboard.cli.evaluate:evaluate", "Score run files without a site."),
-    "compare": ("leaderboard.cli.compare:compare", "Compare run files without a site."),
-    "check": ("leaderboard.cli.check:check", "Check a run file as the upload does."),
+    "evaluate": ("leaderboard.cli.files.evaluate:evaluate", "Score run files without a site."),
+    "compare": ("leaderboard.cli.files.compare:compare", "Compare run files without a site."),
+    "check": ("leaderboard.cli.files.check:check", "Check a run file as the upload does."),
     "measures": ("leaderboard.cli.measures:measures", "List the measures, or explain one."),
     "db": ("leaderboard.cli.db:db", "Look after the database."),
     "account": ("leaderboard.cli.accounts:account", "Make accounts, and help people into theirs."),
@@ -70,7 +70,7 @@ class Failure(click.ClickException):
 def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
         # Imported here: no other command should wait for numpy before it needs it.
-        kernel = import_module("leaderboard.trec.kernel")
+        kernel = import_module("leaderboard.trec.read.kernel")
         click.echo(f"leaderboard {__version__} ({kernel.name()} kernel)")
         context.exit()
 

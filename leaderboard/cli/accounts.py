@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from leaderboard.cli.site import data_option, opened
-from leaderboard.services import accounts, passwords
-from leaderboard.services.passwords import PasswordHash
+from leaderboard.services.accounts import accounts, passwords
+from leaderboard.services.accounts.passwords import PasswordHash
 from leaderboard.services.policy import OPERATOR
 from leaderboard.settings import Settings
 

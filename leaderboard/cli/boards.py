@@ -8,10 +8,11 @@ from pathlib import Path
 import click
 
 from leaderboard.cli.site import data_option, opened
-from leaderboard.services import board_files, boards
-from leaderboard.services.boards import Board
+from leaderboard.pages.boards import files
+from leaderboard.services.boards import board as boards
+from leaderboard.services.boards.board import Board
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.standings import Place
+from leaderboard.services.statistics.standings import Place
 
 PLACE_HEADS = ("", "rank range", "beats", "beaten by", "undecided")
 
@@ -32,11 +33,11 @@ def board(slug: str, measure: str | None, form: str, one_per_team: bool, data: P
 
 
 def _json(shown: Board) -> str:
-    return json.dumps(board_files.as_json(shown), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(files.as_json(shown), indent=2, ensure_ascii=False) + "\n"
 
 
 def _csv(shown: Board) -> str:
-    header, rows = board_files.table(shown)
+    header, rows = files.table(shown)
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([header, *rows])
     return text.getvalue()

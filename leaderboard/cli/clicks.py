@@ -5,11 +5,12 @@ from pathlib import Path
 import click
 
 from leaderboard.cli.site import FILE, data_option, opened
+from leaderboard.pages import clicks as service
 from leaderboard.pooling.clicks import READINGS
-from leaderboard.services import click_imports, click_preferences
-from leaderboard.services import clicks as service
+from leaderboard.services.clicks import imports
+from leaderboard.services.clicks import preferences as click_preferences
 from leaderboard.services.policy import OPERATOR
-from leaderboard.trec.lines import Limits
+from leaderboard.trec.read.lines import Limits
 
 
 @click.group()
@@ -30,11 +31,11 @@ def add(slug: str, file: Path, no_user: bool, data: Path | None) -> None:
     """
     with opened(data) as (database, settings):
         with database.write() as session:
-            rules = click_imports.rules_for(session, OPERATOR, slug)
+            rules = imports.rules_for(session, OPERATOR, slug)
         limits = Limits(plain_bytes=settings.plain_bytes)
-        prepared = click_imports.prepare(file, file.name, rules, keep_users=not no_user, limits=limits)
+        prepared = imports.prepare(file, file.name, rules, keep_users=not no_user, limits=limits)
         with database.write() as session:
-            done = click_imports.add(session, OPERATOR, slug, prepared)
+            done = imports.add(session, OPERATOR, slug, prepared)
     click.echo(f"Log {done.number} of {slug}: {done.sessions} sessions on {done.topics} topics.")
     if done.ignored:
         click.echo(f"warning: columns that are not known: {', '.join(done.ignored)}", err=True)
@@ -64,7 +65,7 @@ def show(slug: str, data: Path | None) -> None:
 def remove(slug: str, number: int, data: Path | None) -> None:
     """Delete an imported log; revisions made of it stay."""
     with opened(data) as (database, _), database.write() as session:
-        click_imports.remove(session, OPERATOR, slug, number)
+        imports.remove(session, OPERATOR, slug, number)
 
 
 @clicks.command()

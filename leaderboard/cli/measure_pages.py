@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from leaderboard.services.catalogue import MeasurePage, Section
-from leaderboard.services.worked_examples import Worked
+from leaderboard.measures.catalogue.entries import MeasurePage, Section
+from leaderboard.measures.catalogue.examples import Worked
 
 HEAD = """\
 <!-- Made by `leaderboard measures --format markdown > docs/measures.md`: edit the measures, not this. -->

@@ -7,9 +7,9 @@ from textwrap import wrap
 import click
 
 from leaderboard.cli.measure_pages import markdown
-from leaderboard.services import catalogue
-from leaderboard.services.catalogue import MeasurePage, Section
-from leaderboard.services.worked_examples import Ranking
+from leaderboard.measures.catalogue import entries as catalogue
+from leaderboard.measures.catalogue.entries import MeasurePage, Section
+from leaderboard.measures.catalogue.examples import Ranking
 
 WIDTH = 96
 

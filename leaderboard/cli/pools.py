@@ -88,7 +88,7 @@ def files(
 
     What it is asked for without the name of a command.
     """
-    from leaderboard.services.file_pools import Options, pool_files
+    from leaderboard.cli.files.file_pools import Options, pool_files
     from leaderboard.trec.pools import as_text
 
     spec = _spec(name, then, depth, budget, values)
@@ -135,9 +135,9 @@ def make(
     data: Path | None,
 ) -> None:
     """Make a pool of a task's runs, as a draft unless it is opened."""
-    from leaderboard.services import pool_previews, pools
     from leaderboard.services.policy import OPERATOR
-    from leaderboard.services.pool_plans import Plan
+    from leaderboard.services.pools import pools, previews
+    from leaderboard.services.pools.plans import Plan
 
     plan = Plan(
         spec=_spec(name, then, depth, budget, values),
@@ -150,7 +150,7 @@ def make(
     )
     with opened(data) as (database, _):
         with database.read() as session:
-            made = pool_previews.preview(session, OPERATOR, slug, plan)
+            made = previews.preview(session, OPERATOR, slug, plan)
         click.echo(
             f"{made.method.title}: {_documents(made.documents, len(made.topics))}, {made.reused:,} judged "
             f"already, {made.to_judge:,} to judge, {made.hours:.1f} hours."
@@ -169,8 +169,8 @@ def make(
 @data_option
 def show(slug: str, data: Path | None) -> None:
     """List a task's pools."""
-    from leaderboard.services import pools
     from leaderboard.services.policy import OPERATOR
+    from leaderboard.services.pools import pools
 
     with opened(data) as (database, _), database.read() as session:
         found = pools.index(session, OPERATOR, slug)
@@ -190,7 +190,7 @@ def show(slug: str, data: Path | None) -> None:
 def export(slug: str, number: int, form: str, data: Path | None) -> None:
     """Print a pool's documents."""
     from leaderboard.services.policy import OPERATOR
-    from leaderboard.services.pool_files import exported
+    from leaderboard.services.pools.files import exported
 
     with opened(data) as (database, _), database.read() as session:
         for piece in exported(session, OPERATOR, slug, number, form):
@@ -205,8 +205,8 @@ def export(slug: str, number: int, form: str, data: Path | None) -> None:
 @data_option
 def bring_in(slug: str, file: Path, seconds: int, note: str, data: Path | None) -> None:
     """Make a pool of a file: NIST's form, CSV or JSON lines."""
-    from leaderboard.services import pool_files
     from leaderboard.services.policy import OPERATOR
+    from leaderboard.services.pools import files as pool_files
 
     found = pool_files.read(file)
     with opened(data) as (database, _), database.write() as session:

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 import click
 
 from leaderboard.cli.site import FILE, data_option, opened
-from leaderboard.services import qrels as service
-from leaderboard.services import revision_drafts, revision_files, revision_lists, revision_previews
+from leaderboard.pages.revisions import files, lists, previews
 from leaderboard.services.policy import OPERATOR
-from leaderboard.trec.distractors import read_distractors
+from leaderboard.services.qrels import files as service
+from leaderboard.services.revisions import drafts
+from leaderboard.trec.qrels.distractors import read_distractors
 
 if TYPE_CHECKING:
-    from leaderboard.services.rank_changes import RankChanges
-    from leaderboard.services.revision_previews import Preview
+    from leaderboard.pages.revisions.previews import Preview
+    from leaderboard.pages.revisions.rank_changes import RankChanges
 
 MOST_RUNS = 20
 """Runs of which a preview tells the ranks."""
@@ -71,7 +72,7 @@ def add(
             prepared = service.prepare(file, kind="preference" if preferences else "graded")
         others = frozenset() if no_distractors else read_distractors(distractors) if distractors else None
         with database.write() as session:
-            token = revision_drafts.keep(
+            token = drafts.keep(
                 *(session, OPERATOR, slug, prepared, note or "a preview"),
                 origin=origin,
                 origin_name=origin_name,
@@ -79,15 +80,15 @@ def add(
                 line=line,
             )
         with database.read() as session:
-            found = revision_previews.preview(session, OPERATOR, slug, token)
+            found = previews.preview(session, OPERATOR, slug, token)
         _tell(found)
         asked = not yes and not found.refused and sys.stdin.isatty() and not only_preview
         if only_preview or (asked and not click.confirm("Add it?")):
             with database.write() as session:
-                revision_drafts.discard(session, OPERATOR, slug, token)
+                drafts.discard(session, OPERATOR, slug, token)
             return
         with database.write() as session:
-            revision = revision_drafts.publish(
+            revision = drafts.publish(
                 session, OPERATOR, slug, token, base=found.base, limit_s=settings.job_limit_s
             )
         for warning in prepared.warnings if prepared is not None else ():
@@ -108,24 +109,24 @@ def add(
 def list_(slug: str, data: Path | None) -> None:
     """The revisions of a task's judgments, newest first."""
     with opened(data) as (database, _), database.read() as session:
-        for row in revision_lists.revision_list(session, OPERATOR, slug).rows:
+        for row in lists.revision_list(session, OPERATOR, slug).rows:
             click.echo(f"{row.number}\t{row.judgments}\t{row.topics}\t{row.state}\t{row.note}")
 
 
 @qrels.command()
 @click.argument("slug")
 @click.argument("number", type=int)
-@click.option("--part", type=click.Choice(revision_files.PARTS), default="qrels", show_default=True)
+@click.option("--part", type=click.Choice(files.PARTS), default="qrels", show_default=True)
 @data_option
 def export(slug: str, number: int, part: str, data: Path | None) -> None:
     """Print a revision's judgments, or what stands beside them."""
     with opened(data) as (database, _), database.read() as session:
-        click.echo(revision_files.of_revision(session, OPERATOR, slug, number, part), nl=False)
+        click.echo(files.of_revision(session, OPERATOR, slug, number, part), nl=False)
 
 
 def _tell(found: "Preview") -> None:
     """What a draft would change, on the error stream: the result alone goes to the other one."""
-    from leaderboard.services.rank_changes import RankChanges
+    from leaderboard.pages.revisions.rank_changes import RankChanges
 
     changes = found.changes
     if changes.distractors_added or changes.distractors_removed:

@@ -11,20 +11,15 @@ from leaderboard.cli import Failure
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.db.engine import Database
 from leaderboard.errors import LeaderboardError
-from leaderboard.services import (
-    admission,
-    fact_fields,
-    prepared_runs,
-    primary_runs,
-    run_descriptions,
-    teams,
-    uploads,
-)
-from leaderboard.services.admission import KINDS, Wishes
-from leaderboard.services.fact_fields import FIELDS, FactValue
+from leaderboard.services.accounts import teams
 from leaderboard.services.policy import OPERATOR
+from leaderboard.services.runs import admission, prepare, primary_runs, uploads
+from leaderboard.services.runs import describe as run_descriptions
+from leaderboard.services.runs.admission import KINDS, Wishes
 from leaderboard.settings import Settings
-from leaderboard.trec.lines import Limits
+from leaderboard.trec.facts import fields
+from leaderboard.trec.facts.fields import FIELDS, FactValue
+from leaderboard.trec.read.lines import Limits
 
 
 def fact_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,7 +62,7 @@ def add(
 
     What the options say of type, code, latency and so on is said of each of the files.
     """
-    said = fact_fields.read(_given(facts))
+    said = fields.read(_given(facts))
     messages: list[str] = []
     failed = 0
     with opened(data) as (database, settings):
@@ -122,8 +117,8 @@ def _add_one(
     try:
         with database.read() as session:
             rules = admission.rules_for(session, OPERATOR, slug, team_id)
-        prepared = prepared_runs.prepare(file, file.name, rules, Limits(plain_bytes=settings.plain_bytes))
-        name = prepared_runs.suggested_name(file.name)
+        prepared = prepare.prepare(file, file.name, rules, Limits(plain_bytes=settings.plain_bytes))
+        name = prepare.suggested_name(file.name)
         if by_tag and prepared.run is not None:
             name = prepared.run.tag
         with database.write() as session:

@@ -11,7 +11,7 @@ from leaderboard.cli.supervisor import Supervisor, bind
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid
-from leaderboard.services import accounts
+from leaderboard.services.accounts import accounts
 from leaderboard.settings import Settings
 from leaderboard.web.session import is_loopback
 from leaderboard.worker import Evaluator, free_dead_owners

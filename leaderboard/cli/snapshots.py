@@ -5,7 +5,8 @@ from pathlib import Path
 import click
 
 from leaderboard.cli.site import data_option, opened
-from leaderboard.services import board_history, snapshots
+from leaderboard.pages.boards import history
+from leaderboard.services import snapshots
 from leaderboard.services.policy import OPERATOR
 
 
@@ -24,7 +25,7 @@ def snapshot(slug: str, listing: bool, data: Path | None) -> None:
     with opened(data) as (database, _):
         if listing:
             with database.read() as session:
-                found = board_history.history(session, OPERATOR, slug).snapshots
+                found = history.history(session, OPERATOR, slug).snapshots
             for each in found:
                 click.echo(
                     f"/snapshots/{each.address}\tedition {each.edition}\t{each.created_at:%Y-%m-%d %H:%M} UTC"

@@ -17,7 +17,7 @@ from typing import Any
 
 from leaderboard.db.engine import Database
 from leaderboard.errors import Conflict
-from leaderboard.services import jobs
+from leaderboard.services.jobs import queue
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
 
@@ -119,7 +119,7 @@ class Supervisor:
         assert child.process is not None
         if child.deadline is not None and child.not_before == 0.0:
             with self.database.write() as session:
-                jobs.free(session, f"{socket.gethostname()}:{child.process.pid}")
+                queue.free(session, f"{socket.gethostname()}:{child.process.pid}")
 
     def _stop_all(self) -> None:
         processes = [child.process for child in self.children if child.process is not None]

@@ -6,10 +6,12 @@ from pathlib import Path
 import click
 
 from leaderboard.cli.site import FILE, data_option, opened
-from leaderboard.services import comparison_methods, overviews, tasks
-from leaderboard.services.overviews import TaskOverview
+from leaderboard.pages.tasks import overviews
+from leaderboard.pages.tasks.overviews import TaskOverview
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.tasks import TaskDraft
+from leaderboard.services.statistics import methods
+from leaderboard.services.tasks import create as tasks
+from leaderboard.services.tasks.create import TaskDraft
 
 
 @click.group()
@@ -115,7 +117,7 @@ def comparison(slug: str, method: str, data: Path | None) -> None:
     """
     with opened(data) as (database, _):
         with database.write() as session:
-            chosen = comparison_methods.choose(session, OPERATOR, slug, method)
+            chosen = methods.choose(session, OPERATOR, slug, method)
         click.echo(f"{slug} compares runs by: {chosen.title}.")
 
 

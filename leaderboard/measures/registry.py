@@ -2,8 +2,9 @@
 
 from leaderboard.measures.average_precision import AP
 from leaderboard.measures.averaging import F_OF_MEANS, MICRO_F, MICRO_P, MICRO_R
-from leaderboard.measures.bounds import AP_MAX, AP_MIN, P_MAX, RR_MAX
-from leaderboard.measures.bounds_of_ndcg import NDCG_MAX, NDCG_MIN
+from leaderboard.measures.bounds.missed import AP_LAST, AP_NEXT
+from leaderboard.measures.bounds.ndcg import NDCG_MAX, NDCG_MIN
+from leaderboard.measures.bounds.scores import AP_MAX, AP_MIN, P_MAX, RR_MAX
 from leaderboard.measures.bpref import BPREF
 from leaderboard.measures.classification import SET_ACCURACY, SET_DICE, SET_FALLOUT, SET_SPECIFICITY
 from leaderboard.measures.compatibility import COMPAT
@@ -18,8 +19,9 @@ from leaderboard.measures.coverage import (
 )
 from leaderboard.measures.cwl import BPM, INSQ, INST, SDCG
 from leaderboard.measures.discounted_gain import CG, DCG, IDCG
-from leaderboard.measures.diversity import ALPHA_DCG, ALPHA_NDCG, ERR_IA, NERR_IA, NNRBP, NRBP
-from leaderboard.measures.diversity_at_k import DIVERSITY
+from leaderboard.measures.diversity.at_k import DIVERSITY
+from leaderboard.measures.diversity.intent_aware import AP_IA, D_NDCG, D_SHARP_NDCG, NDCG_IA, P_IA, ST_RECALL
+from leaderboard.measures.diversity.novelty import ALPHA_DCG, ALPHA_NDCG, ERR_IA, NERR_IA, NNRBP, NRBP
 from leaderboard.measures.exact_recall import (
     EXACT_ELEVEN_POINTS,
     INTERPOLATED_AVERAGE,
@@ -30,9 +32,7 @@ from leaderboard.measures.f_measures import BEST_F, BEST_F_RANK, F_ALPHA, F_AT
 from leaderboard.measures.geometric import GM_BPREF, GMAP
 from leaderboard.measures.graded_gain import BIN_G, NDCG_REL, R_NDCG, G
 from leaderboard.measures.inferred import INF_AP
-from leaderboard.measures.intent_aware import AP_IA, D_NDCG, D_SHARP_NDCG, NDCG_IA, P_IA, ST_RECALL
 from leaderboard.measures.interpolated import IAP3, IAP11, IPREC
-from leaderboard.measures.missed import AP_LAST, AP_NEXT
 from leaderboard.measures.ndcg import NDCG
 from leaderboard.measures.near_err import NERR8, NERR9, NERR10, NERR11
 from leaderboard.measures.precision import REL_P, RPREC, SUCCESS, P
@@ -42,18 +42,24 @@ from leaderboard.measures.precision_recall_area import (
     AP_TRAPEZOID,
     AP_TRAPEZOID_POINTS,
 )
-from leaderboard.measures.preferences import NUM_PREFS, NUM_PREFS_FUL, PREFS_AVG_JG, PREFS_PAIR, PREFS_SIMP
-from leaderboard.measures.preferences_at_rank import AP_PREF, P_PREF, R_PREF, W_PREF
+from leaderboard.measures.preferences.at_rank import AP_PREF, P_PREF, R_PREF, W_PREF
+from leaderboard.measures.preferences.fulfilled import (
+    NUM_PREFS,
+    NUM_PREFS_FUL,
+    PREFS_AVG_JG,
+    PREFS_PAIR,
+    PREFS_SIMP,
+)
 from leaderboard.measures.rank_biased import GRADED_RBP, RBP, RBP_RESIDUAL
 from leaderboard.measures.recall import R
 from leaderboard.measures.recall_points import BREAK_EVEN, HIGHEST_PRECISION, PRECISION_AT_RECALL
 from leaderboard.measures.reciprocal_rank import RR
 from leaderboard.measures.record import Measure
-from leaderboard.measures.relstring import REL_STRING
 from leaderboard.measures.roc import EQUAL_ERROR_RATE, PAIRWISE_ACCURACY, ROC_AREA
 from leaderboard.measures.search_length import SEARCH_LENGTH, SEARCH_LENGTH_COOPER
 from leaderboard.measures.sets import SET_AP, SET_F, SET_P, SET_R
-from leaderboard.measures.trec_rbp import RBP_TREC, RBP_TREC_RESIDUAL
+from leaderboard.measures.trec_eval.rbp import RBP_TREC, RBP_TREC_RESIDUAL
+from leaderboard.measures.trec_eval.relstring import REL_STRING
 from leaderboard.measures.utility import UTILITY
 
 MEASURES: tuple[Measure, ...] = (

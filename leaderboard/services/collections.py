@@ -14,8 +14,14 @@ from leaderboard.db.tables import Collection, DocumentBlock, Task
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.services import audit, policy
 from leaderboard.services.policy import Viewer
-from leaderboard.trec.documents import DocnoFilter, Document, find_documents, pack_documents, read_documents
-from leaderboard.trec.documents import DocumentBlock as PackedBlock
+from leaderboard.trec.documents.documents import (
+    DocnoFilter,
+    Document,
+    find_documents,
+    pack_documents,
+    read_documents,
+)
+from leaderboard.trec.documents.documents import DocumentBlock as PackedBlock
 
 ASKED_AT_ONCE = 5000
 """Docnos that one statement looks for."""

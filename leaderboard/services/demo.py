@@ -8,26 +8,18 @@ from sqlalchemy import select
 from leaderboard import demo
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Account, Task
-from leaderboard.services import (
-    accounts,
-    admission,
-    collections,
-    policy,
-    pool_plans,
-    pool_previews,
-    pools,
-    prepared_runs,
-    qrels,
-    revisions,
-    tasks,
-    teams,
-    uploads,
-)
-from leaderboard.services.admission import Wishes
+from leaderboard.services import collections, policy
+from leaderboard.services.accounts import accounts, teams
 from leaderboard.services.policy import OPERATOR, Viewer
-from leaderboard.services.pool_plans import Plan
+from leaderboard.services.pools import plans, pools, previews
+from leaderboard.services.pools.plans import Plan
+from leaderboard.services.qrels import files
+from leaderboard.services.revisions import publish
+from leaderboard.services.runs import admission, prepare, uploads
+from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.tasks import create
 from leaderboard.settings import Settings
-from leaderboard.trec.lines import Limits
+from leaderboard.trec.read.lines import Limits
 
 STEPS = 2 + len(demo.RUNS) + len(demo.revisions())
 """How often `load` reports progress."""
@@ -78,8 +70,8 @@ def _collection(database: Database, viewer: Viewer) -> None:
 
 
 def _task(database: Database, viewer: Viewer, first: demo.Revision, limit_s: int) -> None:
-    prepared = tasks.prepare(
-        tasks.TaskDraft(
+    prepared = create.prepare(
+        create.TaskDraft(
             slug=demo.SLUG,
             name=demo.NAME,
             description=demo.description(),
@@ -98,8 +90,8 @@ def _task(database: Database, viewer: Viewer, first: demo.Revision, limit_s: int
         )
     )
     with database.write() as session:
-        tasks.create(session, viewer, prepared)
-        tasks.publish(session, OPERATOR, demo.SLUG, limit_s=limit_s)
+        create.create(session, viewer, prepared)
+        create.publish(session, OPERATOR, demo.SLUG, limit_s=limit_s)
 
 
 def _run(database: Database, name: str, path: Path, limit_s: int) -> None:
@@ -107,15 +99,15 @@ def _run(database: Database, name: str, path: Path, limit_s: int) -> None:
         team_id = teams.ensure(session, OPERATOR, demo.TEAM)
     with database.read() as session:
         rules = admission.rules_for(session, OPERATOR, demo.SLUG, team_id)
-    prepared = prepared_runs.prepare(path, path.name, rules, Limits())
+    prepared = prepare.prepare(path, path.name, rules, Limits())
     with database.write() as session:
         uploads.submit(session, OPERATOR, demo.SLUG, team_id, prepared, Wishes(name), limit_s=limit_s)
 
 
 def _revise(database: Database, revision: demo.Revision, limit_s: int) -> None:
-    prepared = qrels.prepare(revision.path, revision.path.name)
+    prepared = files.prepare(revision.path, revision.path.name)
     with database.write() as session:
-        revisions.revise(session, OPERATOR, demo.SLUG, prepared, revision.note, limit_s=limit_s)
+        publish.revise(session, OPERATOR, demo.SLUG, prepared, revision.note, limit_s=limit_s)
 
 
 def _pool(database: Database) -> None:
@@ -123,12 +115,10 @@ def _pool(database: Database) -> None:
     with database.read() as session:
         task = session.scalars(select(Task).where(Task.slug == demo.SLUG)).one()
         pooled = [
-            run.run_id
-            for run in pool_plans.candidates(session, OPERATOR, task)
-            if run.name not in demo.UNPOOLED
+            run.run_id for run in plans.candidates(session, OPERATOR, task) if run.name not in demo.UNPOOLED
         ]
-        plan = Plan({"name": "depth", "depth": demo.POOL_DEPTH}, pool_plans.CHOSEN, tuple(pooled))
-        made = pool_previews.preview(session, OPERATOR, demo.SLUG, plan)
+        plan = Plan({"name": "depth", "depth": demo.POOL_DEPTH}, plans.CHOSEN, tuple(pooled))
+        made = previews.preview(session, OPERATOR, demo.SLUG, plan)
     with database.write() as session:
         number = pools.add(session, OPERATOR, made, demo.revisions()[-1].note)
         for state in (pools.OPEN, pools.CLOSED):

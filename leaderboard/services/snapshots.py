@@ -13,12 +13,13 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Edition, Evaluation, Snapshot, Task
 from leaderboard.errors import Conflict, NotFound
-from leaderboard.services import audit, boards, policy, throttles
-from leaderboard.services.board_rows import Row, place_facts
-from leaderboard.services.boards import Board
+from leaderboard.services import audit, policy, throttles
+from leaderboard.services.boards import board
+from leaderboard.services.boards.board import Board
+from leaderboard.services.boards.rows import Row, place_facts
 from leaderboard.services.policy import ANONYMOUS, Sight, Viewer
-from leaderboard.services.standings import ALPHA, Standing
-from leaderboard.services.statistics import Waiting
+from leaderboard.services.statistics.requests import Waiting
+from leaderboard.services.statistics.standings import ALPHA, Standing
 
 FORMAT = 1
 ADDRESS = 16
@@ -77,7 +78,7 @@ def freeze(session: Session, viewer: Viewer, slug: str) -> Frozen:
         policy.require_account(viewer)
     if task.published_at is None:
         raise Conflict(f"{task.name} is a draft that nobody else sees; publish it before freezing its board.")
-    shown = boards.board(session, ANONYMOUS, slug)
+    shown = board.board(session, ANONYMOUS, slug)
     if not shown.sight.means:
         raise Conflict(
             f"{task.name} is sealed: the public sees no score until it closes, so there is nothing to freeze."

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from leaderboard.stats.paired_t import paired_t
+from leaderboard.stats.pairs.paired_t import paired_t
 
 FloatArray = NDArray[np.float64]
 

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaderboard.stats.arrays import Arrays, pack, unpack
-from leaderboard.stats.methods import all_pairs, method
-from leaderboard.stats.power import Sensitivity, sensitivity
-from leaderboard.stats.rank_intervals import FirstPlaces, RankIntervals, first_places, rank_intervals
-from leaderboard.stats.reliability import Reliability, SplitHalf, reliability, split_half
-from leaderboard.stats.standing import best_set
+from leaderboard.stats.pairs.methods import all_pairs, method
+from leaderboard.stats.reliability.power import Sensitivity, sensitivity
+from leaderboard.stats.reliability.reliability import Reliability, SplitHalf, reliability, split_half
+from leaderboard.stats.standing.rank_intervals import FirstPlaces, RankIntervals, first_places, rank_intervals
+from leaderboard.stats.standing.standing import best_set
 
 Options = Mapping[str, str | int]
 Progress = Callable[[float], None]

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from leaderboard.errors import Problem
-from leaderboard.trec.entries import ID_BYTES, unfit_text
-from leaderboard.trec.lines import DEFAULT_LIMITS, Limits, Problems, bytes_of, raw_lines, shown
+from leaderboard.trec.read.entries import ID_BYTES, unfit_text
+from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, bytes_of, raw_lines, shown
 
 FORMS = ("nist", "csv", "jsonl")
 """NIST: `topic docno` in byte order. The others keep the order of judging and why a document is there."""

@@ -9,46 +9,30 @@ from leaderboard.db.engine import Database
 from leaderboard.resources import bundled
 from leaderboard.settings import Settings
 from leaderboard.web import (
-    accounts,
-    adjudication,
-    agreement,
-    assessors,
-    boards,
     clicks,
-    comparisons,
-    curves,
-    efficiency,
     errors,
     figures,
     filters,
     health,
-    heat_maps,
-    intervals,
-    judging,
-    many_comparisons,
     markdown,
-    measure_orders,
     measures,
-    organise,
-    pool_audits,
-    pools,
     rankings,
     revisions,
     rules,
-    run_facts,
-    run_files,
-    runs,
     security,
     session,
-    settled,
-    side_by_side,
-    side_by_side_judging,
-    snapshots,
-    tasks,
-    teams,
     topics,
-    uploads,
 )
+from leaderboard.web.accounts import accounts, teams
+from leaderboard.web.assessors import adjudication, agreement, assessors, judging, settled
+from leaderboard.web.boards import boards, efficiency, intervals, snapshots
+from leaderboard.web.comparisons import comparisons, curves, many
+from leaderboard.web.pools import audits, pools
+from leaderboard.web.runs import facts, files, runs, uploads
+from leaderboard.web.scores import heat_maps, measure_orders
+from leaderboard.web.side_by_side import judging as side_by_side_judging
+from leaderboard.web.side_by_side import side_by_side
+from leaderboard.web.tasks import organise, tasks
 
 PAGES = (
     tasks,
@@ -57,20 +41,20 @@ PAGES = (
     intervals,
     measure_orders,
     comparisons,
-    many_comparisons,
+    many,
     curves,
     efficiency,
     topics,
     heat_maps,
     runs,
-    run_files,
-    run_facts,
+    files,
+    facts,
     rankings,
     uploads,
     organise,
     revisions,
     pools,
-    pool_audits,
+    audits,
     assessors,
     agreement,
     adjudication,

@@ -6,11 +6,12 @@ from flask import Blueprint, Response, redirect, render_template, request, url_f
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid, LeaderboardError
+from leaderboard.pages import clicks
 from leaderboard.pooling.clicks import READINGS
-from leaderboard.services import click_imports, click_preferences, clicks
-from leaderboard.services.click_preferences import Choice, FoundPreferences
-from leaderboard.trec.lines import Limits
-from leaderboard.web import tables
+from leaderboard.services.clicks import imports, preferences
+from leaderboard.services.clicks.preferences import Choice, FoundPreferences
+from leaderboard.trec.read.lines import Limits
+from leaderboard.web import responses
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import received
 from leaderboard.web.rules import SIGNED_IN, Body, rule
@@ -33,21 +34,21 @@ def show(slug: str) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def show_json(slug: str) -> ResponseReturnValue:
     """The logs and preferences as JSON."""
-    return tables.as_json(clicks.as_json(clicks.click_page(reading(), viewer(), slug, _choice())))
+    return responses.as_json(clicks.as_json(clicks.click_page(reading(), viewer(), slug, _choice())))
 
 
 @blueprint.get("/tasks/<slug>/clicks.csv")
 @rule(SIGNED_IN)
 def show_csv(slug: str) -> ResponseReturnValue:
     """The preferences as CSV."""
-    return tables.as_csv(clicks.table(_found(slug)), f"{slug}-clicks")
+    return responses.as_csv(clicks.table(_found(slug)), f"{slug}-clicks")
 
 
 @blueprint.get("/tasks/<slug>/clicks.txt")
 @rule(SIGNED_IN)
 def show_file(slug: str) -> ResponseReturnValue:
     """The preferences as a preference file."""
-    response = Response(click_preferences.as_file(_found(slug)), mimetype="text/plain")
+    response = Response(preferences.as_file(_found(slug)), mimetype="text/plain")
     response.headers["Content-Disposition"] = f'attachment; filename="{slug}-preferences.txt"'
     return response
 
@@ -58,16 +59,16 @@ def add(slug: str) -> ResponseReturnValue:
     """Import a log."""
     asker = viewer()
     with writing() as session:
-        rules = click_imports.rules_for(session, asker, slug)
+        rules = imports.rules_for(session, asker, slug)
     try:
         file = received("log")
         if file is None:
             raise Invalid("Choose a query log.")
         limits = Limits(plain_bytes=settings().plain_bytes)
         keep_users = "no_user" not in request.form
-        prepared = click_imports.prepare(file.path, file.name, rules, keep_users=keep_users, limits=limits)
+        prepared = imports.prepare(file.path, file.name, rules, keep_users=keep_users, limits=limits)
         with writing() as session:
-            click_imports.add(session, asker, slug, prepared)
+            imports.add(session, asker, slug, prepared)
     except LeaderboardError as error:
         if wants_json():
             raise
@@ -81,7 +82,7 @@ def remove(slug: str, number: int) -> ResponseReturnValue:
     """Delete a log."""
     asker = viewer()
     with writing() as session:
-        click_imports.remove(session, asker, slug, number)
+        imports.remove(session, asker, slug, number)
     return redirect(url_for("clicks.show", slug=slug), 303)
 
 
@@ -90,11 +91,11 @@ def remove(slug: str, number: int) -> ResponseReturnValue:
 def publish(slug: str) -> ResponseReturnValue:
     """Make the preferences of the choice in the address a revision."""
     asker, wanted = viewer(), _choice()
-    found = click_preferences.find(reading(), asker, slug, wanted)
+    found = preferences.find(reading(), asker, slug, wanted)
     try:
         with writing() as session:
             note, limit_s = request.form.get("note", ""), settings().job_limit_s
-            click_preferences.publish(session, asker, slug, found, note, limit_s=limit_s)
+            preferences.publish(session, asker, slug, found, note, limit_s=limit_s)
     except LeaderboardError as error:
         if wants_json():
             raise
@@ -104,12 +105,12 @@ def publish(slug: str) -> ResponseReturnValue:
 
 
 def _found(slug: str) -> FoundPreferences:
-    return click_preferences.find(reading(), viewer(), slug, _choice())
+    return preferences.find(reading(), viewer(), slug, _choice())
 
 
 def _choice() -> Choice:
     reading_key, least, keep, counted, p = (request.args.get(name, "").strip() for name in STATE)
-    return click_preferences.choice(reading_key, least, keep, counted, p, request.args.getlist("log"))
+    return preferences.choice(reading_key, least, keep, counted, p, request.args.getlist("log"))
 
 
 def _state() -> dict[str, Any]:

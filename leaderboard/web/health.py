@@ -5,7 +5,7 @@ from dataclasses import asdict
 from flask import Blueprint, jsonify
 from flask.typing import ResponseReturnValue
 
-from leaderboard.services.health import health
+from leaderboard.services.jobs.health import health
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading
 

@@ -4,9 +4,10 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup, escape
 
-from leaderboard.services import catalogue, printed_tables
-from leaderboard.services.catalogue import Section
-from leaderboard.web import tables
+from leaderboard.measures.catalogue import entries
+from leaderboard.measures.catalogue.entries import Section
+from leaderboard.pages import prints
+from leaderboard.web import responses
 from leaderboard.web.rules import PUBLIC, rule
 
 blueprint = Blueprint("measures", __name__)
@@ -19,53 +20,53 @@ LONGEST_QUERY = 100
 def index() -> ResponseReturnValue:
     """All measures, or those that ?q= finds."""
     query, sections = _query(), _sections()
-    return tables.page(render_template("measures/index.html", sections=sections, query=query))
+    return responses.page(render_template("measures/index.html", sections=sections, query=query))
 
 
 @blueprint.get("/measures.json")
 @rule(PUBLIC)
 def index_json() -> ResponseReturnValue:
     """The measures as JSON."""
-    return tables.as_json(catalogue.as_json(_sections()))
+    return responses.as_json(entries.as_json(_sections()))
 
 
 @blueprint.get("/measures.csv")
 @rule(PUBLIC)
 def index_csv() -> ResponseReturnValue:
     """The measures as CSV."""
-    return tables.as_csv(catalogue.table(_sections()), "measures")
+    return responses.as_csv(entries.table(_sections()), "measures")
 
 
 @blueprint.get("/measures.tex")
 @rule(PUBLIC)
 def index_tex() -> ResponseReturnValue:
     """The measures as LaTeX."""
-    return tables.as_printed(printed_tables.of_measures(_sections()), "measures")
+    return responses.as_printed(prints.of_measures(_sections()), "measures")
 
 
 @blueprint.get("/measures/<name>")
 @rule(PUBLIC)
 def show(name: str) -> ResponseReturnValue:
     """One measure; other names of it, and it with parameters, lead to its own page."""
-    canonical, written = catalogue.find(name)
+    canonical, written = entries.find(name)
     if canonical != name:
         return redirect(_address(canonical, written))
-    page = catalogue.page(name, request.args.get("written", ""))
-    return tables.page(render_template("measures/show.html", page=page))
+    page = entries.page(name, request.args.get("written", ""))
+    return responses.page(render_template("measures/show.html", page=page))
 
 
 @blueprint.get("/measures/<name>.json")
 @rule(PUBLIC)
 def show_json(name: str) -> ResponseReturnValue:
     """One measure as JSON."""
-    canonical, _ = catalogue.find(name)
-    return tables.as_json(catalogue.page_json(catalogue.page(canonical)))
+    canonical, _ = entries.find(name)
+    return responses.as_json(entries.page_json(entries.page(canonical)))
 
 
 @blueprint.app_template_filter()
 def measure_address(key: str) -> str:
     """Where the measure of a key such as nDCG@10 is explained, with its parameters."""
-    return _address(*catalogue.find(key))
+    return _address(*entries.find(key))
 
 
 @blueprint.app_template_filter()
@@ -86,4 +87,4 @@ def _query() -> str:
 
 
 def _sections() -> tuple[Section, ...]:
-    return catalogue.listing(_query())
+    return entries.listing(_query())

@@ -8,11 +8,12 @@ from flask.typing import ResponseReturnValue
 from markupsafe import Markup, escape
 
 from leaderboard.errors import NotFound
-from leaderboard.services import document_files, document_pages, ranking_files, rankings
-from leaderboard.services.document_pages import DocumentPage
-from leaderboard.services.rankings import RankingPage
-from leaderboard.trec.marking import Piece
-from leaderboard.web import tables
+from leaderboard.pages.rankings import document as document_pages
+from leaderboard.pages.rankings import document_files, files, ranking
+from leaderboard.pages.rankings.document import DocumentPage
+from leaderboard.pages.rankings.ranking import RankingPage
+from leaderboard.trec.documents.marking import Piece
+from leaderboard.web import responses
 from leaderboard.web.charts import RankStrip, rank_strip
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
@@ -32,8 +33,8 @@ RankAddress = Callable[[int, str, int], str]
 @rule(PUBLIC)
 def show(run_id: int, topic_id: str) -> ResponseReturnValue:
     """What the run ranked for one topic, with grades."""
-    page = rankings.ranking_page(reading(), viewer(), run_id, topic_id, _limit(), read="texts")
-    return tables.page(
+    page = ranking.ranking_page(reading(), viewer(), run_id, topic_id, _limit(), read="texts")
+    return responses.page(
         render_template(
             "rankings/ranking.html",
             page=page,
@@ -51,26 +52,24 @@ def show(run_id: int, topic_id: str) -> ResponseReturnValue:
 @rule(PUBLIC)
 def show_json(run_id: int, topic_id: str) -> ResponseReturnValue:
     """The ranking as JSON."""
-    page = rankings.ranking_page(reading(), viewer(), run_id, topic_id)
-    return tables.as_json(ranking_files.as_json(page))
+    page = ranking.ranking_page(reading(), viewer(), run_id, topic_id)
+    return responses.as_json(files.as_json(page))
 
 
 @blueprint.get("/runs/<int:run_id>/topics/<topic_id>.csv")
 @rule(PUBLIC)
 def show_csv(run_id: int, topic_id: str) -> ResponseReturnValue:
     """The ranking as CSV."""
-    page = rankings.ranking_page(reading(), viewer(), run_id, topic_id, read="titles")
-    return tables.as_csv(ranking_files.table(page), f"{page.run}-{topic_id}")
+    page = ranking.ranking_page(reading(), viewer(), run_id, topic_id, read="titles")
+    return responses.as_csv(files.table(page), f"{page.run}-{topic_id}")
 
 
 @blueprint.get("/runs/<int:run_id>/topics/<topic_id>.tex")
 @rule(PUBLIC)
 def show_tex(run_id: int, topic_id: str) -> ResponseReturnValue:
     """The first documents of the ranking (all with ?all) as LaTeX."""
-    page = rankings.ranking_page(reading(), viewer(), run_id, topic_id, _limit())
-    return tables.as_latex_table(
-        ranking_files.latex(page), f"{page.run}-{topic_id}", caption=ranking_files.caption(page)
-    )
+    page = ranking.ranking_page(reading(), viewer(), run_id, topic_id, _limit())
+    return responses.as_latex_table(files.latex(page), f"{page.run}-{topic_id}", caption=files.caption(page))
 
 
 @blueprint.get("/tasks/<slug>/documents")
@@ -81,14 +80,14 @@ def document(slug: str) -> ResponseReturnValue:
     html = render_template(
         "rankings/document.html", page=page, rank_address=rank_addresses(), highlighted=highlighted
     )
-    return tables.page(html)
+    return responses.page(html)
 
 
 @blueprint.get("/tasks/<slug>/documents.json")
 @rule(PUBLIC)
 def document_json(slug: str) -> ResponseReturnValue:
     """The document as JSON."""
-    return tables.as_json(document_files.as_json(_document(slug)))
+    return responses.as_json(document_files.as_json(_document(slug)))
 
 
 @blueprint.get("/tasks/<slug>/documents.csv")
@@ -96,7 +95,7 @@ def document_json(slug: str) -> ResponseReturnValue:
 def document_csv(slug: str) -> ResponseReturnValue:
     """The document's judgments as CSV, or its places in the runs where a topic is given."""
     page = _document(slug)
-    return tables.as_csv(document_files.table(page, _for_topic()), f"{slug}-{page.docno}")
+    return responses.as_csv(document_files.table(page, _for_topic()), f"{slug}-{page.docno}")
 
 
 @blueprint.get("/tasks/<slug>/documents.tex")
@@ -104,7 +103,7 @@ def document_csv(slug: str) -> ResponseReturnValue:
 def document_tex(slug: str) -> ResponseReturnValue:
     """The same as LaTeX."""
     page = _document(slug)
-    return tables.as_latex_table(
+    return responses.as_latex_table(
         document_files.table(page, _for_topic()),
         f"{slug}-{page.docno}",
         caption=document_files.caption(page, _for_topic()),

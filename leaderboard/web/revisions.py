@@ -4,23 +4,17 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid, LeaderboardError
-from leaderboard.services import (
-    judgment_changes,
-    organise,
-    qrels,
-    rank_changes,
-    revision_drafts,
-    revision_files,
-    revision_lists,
-    revision_pages,
-    revision_previews,
-    statistics,
-)
-from leaderboard.services.judged_inputs import MAIN
-from leaderboard.services.rank_changes import RankChanges
-from leaderboard.services.statistics import Waiting
-from leaderboard.trec.distractors import read_distractors
-from leaderboard.web import tables
+from leaderboard.pages.revisions import files as revision_files
+from leaderboard.pages.revisions import judgment_changes, lists, previews, rank_changes, revision
+from leaderboard.pages.revisions.rank_changes import RankChanges
+from leaderboard.pages.tasks import organise
+from leaderboard.services.qrels import files as qrels
+from leaderboard.services.qrels.judged_inputs import MAIN
+from leaderboard.services.revisions import drafts
+from leaderboard.services.statistics import requests
+from leaderboard.services.statistics.requests import Waiting
+from leaderboard.trec.qrels.distractors import read_distractors
+from leaderboard.web import responses
 from leaderboard.web.charts import Ranks, SlopeChart, slope_chart
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import received
@@ -39,11 +33,11 @@ SLOPES = 60
 @rule(PUBLIC)
 def index(slug: str) -> ResponseReturnValue:
     """All revisions of a task's judgments, and for its organisers the form of a new one."""
-    return tables.page(_list_page(slug))
+    return responses.page(_list_page(slug))
 
 
 def _list_page(slug: str, error: LeaderboardError | None = None) -> str:
-    page = revision_lists.revision_list(reading(), viewer(), slug)
+    page = lists.revision_list(reading(), viewer(), slug)
     return render_template("revisions/index.html", page=page, error=error, sent=request.form)
 
 
@@ -51,14 +45,14 @@ def _list_page(slug: str, error: LeaderboardError | None = None) -> str:
 @rule(PUBLIC)
 def index_json(slug: str) -> ResponseReturnValue:
     """The revisions as JSON."""
-    return tables.as_json(revision_lists.list_json(_list(slug)))
+    return responses.as_json(lists.list_json(_list(slug)))
 
 
 @blueprint.get("/tasks/<slug>/revisions.csv")
 @rule(PUBLIC)
 def index_csv(slug: str) -> ResponseReturnValue:
     """The revisions as CSV."""
-    return tables.as_csv(revision_lists.list_table(_list(slug)), f"{slug}-revisions")
+    return responses.as_csv(lists.list_table(_list(slug)), f"{slug}-revisions")
 
 
 @blueprint.get("/tasks/<slug>/revisions.tex")
@@ -67,11 +61,11 @@ def index_tex(slug: str) -> ResponseReturnValue:
     """The revisions as LaTeX."""
     page = _list(slug)
     caption = f"Revisions of the judgments of {page.task}, newest first."
-    return tables.as_latex_table(revision_lists.list_table(page), f"{slug}-revisions", caption=caption)
+    return responses.as_latex_table(lists.list_table(page), f"{slug}-revisions", caption=caption)
 
 
-def _list(slug: str) -> revision_lists.RevisionList:
-    return revision_lists.revision_list(reading(), viewer(), slug)
+def _list(slug: str) -> lists.RevisionList:
+    return lists.revision_list(reading(), viewer(), slug)
 
 
 @blueprint.get("/tasks/<slug>/revisions/<int:number>")
@@ -88,14 +82,14 @@ def show(slug: str, number: int) -> ResponseReturnValue:
         slopes=_slopes(page.ranks) if page.ranks else None,
         measure=request.args.get("measure"),
     )
-    return tables.page(html)
+    return responses.page(html)
 
 
 @blueprint.get("/tasks/<slug>/revisions/<int:number>.json")
 @rule(PUBLIC)
 def show_json(slug: str, number: int) -> ResponseReturnValue:
     """The revision as JSON."""
-    return tables.as_json(revision_pages.as_json(_page(slug, number)))
+    return responses.as_json(revision.as_json(_page(slug, number)))
 
 
 @blueprint.get("/tasks/<slug>/revisions/<int:number>.csv")
@@ -105,8 +99,8 @@ def show_csv(slug: str, number: int) -> ResponseReturnValue:
     page = _page(slug, number)
     name = f"{slug}-revision-{number}"
     if request.args.get("of") == "topics":
-        return tables.as_csv(judgment_changes.table(page.changes), f"{name}-topics")
-    return tables.as_csv(rank_changes.table(page.ranks) if page.ranks else ([], []), name)
+        return responses.as_csv(judgment_changes.table(page.changes), f"{name}-topics")
+    return responses.as_csv(rank_changes.table(page.ranks) if page.ranks else ([], []), name)
 
 
 @blueprint.get("/tasks/<slug>/revisions/<int:number>.tex")
@@ -117,11 +111,11 @@ def show_tex(slug: str, number: int) -> ResponseReturnValue:
     by = f" by {page.ranks.measure.key}" if page.ranks else ""
     caption = f"Ranks of the runs of {page.task}{by} before and under qrels revision {number}."
     table = rank_changes.short_table(page.ranks) if page.ranks else ([], [])
-    return tables.as_latex_table(table, f"{slug}-revision-{number}", caption=caption)
+    return responses.as_latex_table(table, f"{slug}-revision-{number}", caption=caption)
 
 
-def _page(slug: str, number: int) -> revision_pages.RevisionPage:
-    return revision_pages.revision_page(reading(), viewer(), slug, number, request.args.get("measure"))
+def _page(slug: str, number: int) -> revision.RevisionPage:
+    return revision.revision_page(reading(), viewer(), slug, number, request.args.get("measure"))
 
 
 def _slopes(ranks: RankChanges) -> SlopeChart | None:
@@ -149,7 +143,7 @@ def _slopes(ranks: RankChanges) -> SlopeChart | None:
 def part(slug: str, number: int, part: str) -> ResponseReturnValue:
     """The qrels of a revision, or what stands beside them, in the form they are read in."""
     text = revision_files.of_revision(reading(), viewer(), slug, number, part)
-    return tables.as_text(text, f"{slug}-{number}-{part}")
+    return responses.as_text(text, f"{slug}-{number}-{part}")
 
 
 @blueprint.get("/tasks/<slug>/revisions/lines/<int:line_id>/<int:number>.txt")
@@ -157,7 +151,7 @@ def part(slug: str, number: int, part: str) -> ResponseReturnValue:
 def line(slug: str, line_id: int, number: int) -> ResponseReturnValue:
     """A revision of another line of judgments."""
     text = revision_files.of_line(reading(), viewer(), slug, line_id, number)
-    return tables.as_text(text, f"{slug}-line-{line_id}-{number}")
+    return responses.as_text(text, f"{slug}-line-{line_id}-{number}")
 
 
 @blueprint.post("/tasks/<slug>/revisions")
@@ -192,7 +186,7 @@ def _keep(slug: str) -> str:
     if origin not in (None, "human", "machine"):
         raise Invalid("Judgments are of people or of a machine.")
     with writing() as session:
-        return revision_drafts.keep(
+        return drafts.keep(
             *(session, asker, slug, prepared, form.get("note", "")),
             origin=origin,
             origin_name=form.get("origin_name", "").strip(),
@@ -209,7 +203,7 @@ def draft(slug: str, token: str) -> ResponseReturnValue:
 
 
 def _draft_page(slug: str, token: str, error: LeaderboardError | None = None) -> str:
-    page = revision_previews.preview(reading(), viewer(), slug, token)
+    page = previews.preview(reading(), viewer(), slug, token)
     ranks = page.ranks if isinstance(page.ranks, RankChanges) else None
     whole = "all" in request.args
     return render_template(
@@ -228,9 +222,7 @@ def _draft_page(slug: str, token: str, error: LeaderboardError | None = None) ->
 @rule(SIGNED_IN)
 def draft_json(slug: str, token: str) -> ResponseReturnValue:
     """What a draft would change, as JSON."""
-    return tables.as_json(
-        revision_previews.as_json(revision_previews.preview(reading(), viewer(), slug, token))
-    )
+    return responses.as_json(previews.as_json(previews.preview(reading(), viewer(), slug, token)))
 
 
 @blueprint.post("/tasks/<slug>/revisions/drafts/<token>")
@@ -240,7 +232,7 @@ def publish(slug: str, token: str) -> ResponseReturnValue:
     asker, base = viewer(), request.form.get("base", "")
     try:
         with writing() as session:
-            made = revision_drafts.publish(
+            made = drafts.publish(
                 *(session, asker, slug, token),
                 base=int(base) if base.isascii() and base.isdigit() else None,
                 limit_s=settings().job_limit_s,
@@ -261,7 +253,7 @@ def discard(slug: str, token: str) -> ResponseReturnValue:
     """Give a draft up."""
     asker = viewer()
     with writing() as session:
-        revision_drafts.discard(session, asker, slug, token)
+        drafts.discard(session, asker, slug, token)
     return redirect(url_for("revisions.index", slug=slug), 303)
 
 
@@ -269,9 +261,9 @@ def discard(slug: str, token: str) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def ranks(slug: str, token: str) -> ResponseReturnValue:
     """Have the runs scored under a draft by an evaluator."""
-    found = revision_previews.preview(reading(), viewer(), slug, token).ranks
+    found = previews.preview(reading(), viewer(), slug, token).ranks
     if isinstance(found, Waiting):
         with writing() as session:
-            statistics.ask(session, found.request)
+            requests.ask(session, found.request)
         wake()
     return redirect(url_for("revisions.draft", slug=slug, token=token), 303)

@@ -12,7 +12,7 @@ from werkzeug.wrappers import Response
 
 from leaderboard.db.engine import Database
 from leaderboard.errors import Forbidden
-from leaderboard.services import sessions
+from leaderboard.services.accounts import sessions
 from leaderboard.services.policy import ANONYMOUS, Viewer
 from leaderboard.settings import Settings
 

@@ -5,10 +5,10 @@ from typing import Any, Literal
 from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.services import topic_lists, topic_pages
-from leaderboard.services.topic_lists import TopicList, TopicRow
-from leaderboard.services.topic_pages import Choice, TopicPage
-from leaderboard.web import tables
+from leaderboard.pages.topics import lists, topic
+from leaderboard.pages.topics.lists import TopicList, TopicRow
+from leaderboard.pages.topics.topic import Choice, TopicPage
+from leaderboard.web import responses
 from leaderboard.web.charts import Scored, ScoreStrip, Spread, StripChart, score_strip, strip_chart
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
@@ -30,21 +30,21 @@ def index(slug: str) -> ResponseReturnValue:
     html = render_template(
         "topics/index.html", page=page, rows=rows, chart=_spreads(page, rows), args=_state(LIST_STATE)
     )
-    return tables.page(html)
+    return responses.page(html)
 
 
 @blueprint.get("/tasks/<slug>/topics.json")
 @rule(PUBLIC)
 def index_json(slug: str) -> ResponseReturnValue:
     """All topics as JSON."""
-    return tables.as_json(topic_lists.as_json(_list(slug)))
+    return responses.as_json(lists.as_json(_list(slug)))
 
 
 @blueprint.get("/tasks/<slug>/topics.csv")
 @rule(PUBLIC)
 def index_csv(slug: str) -> ResponseReturnValue:
     """All topics as CSV."""
-    return tables.as_csv(topic_lists.table(_list(slug)), f"{slug}-topics")
+    return responses.as_csv(lists.table(_list(slug)), f"{slug}-topics")
 
 
 @blueprint.get("/tasks/<slug>/topics.tex")
@@ -53,8 +53,8 @@ def index_tex(slug: str) -> ResponseReturnValue:
     """All topics as LaTeX."""
     page = _list(slug)
     digits = dict.fromkeys(("worst", "lower", "median", "upper", "best"), page.measure.digits)
-    return tables.as_latex_table(
-        topic_lists.latex_columns(page), f"{slug}-topics", caption=topic_lists.caption(page), digits=digits
+    return responses.as_latex_table(
+        lists.latex_columns(page), f"{slug}-topics", caption=lists.caption(page), digits=digits
     )
 
 
@@ -72,21 +72,21 @@ def show(slug: str, topic_id: str) -> ResponseReturnValue:
         args=_state(PAGE_STATE),
         kept=_state(("measure",)),
     )
-    return tables.page(html)
+    return responses.page(html)
 
 
 @blueprint.get("/tasks/<slug>/topics/<topic_id>.json")
 @rule(PUBLIC)
 def show_json(slug: str, topic_id: str) -> ResponseReturnValue:
     """One topic as JSON."""
-    return tables.as_json(topic_pages.as_json(_page(slug, topic_id)))
+    return responses.as_json(topic.as_json(_page(slug, topic_id)))
 
 
 @blueprint.get("/tasks/<slug>/topics/<topic_id>.csv")
 @rule(PUBLIC)
 def show_csv(slug: str, topic_id: str) -> ResponseReturnValue:
     """Every run's scores on one topic as CSV."""
-    return tables.as_csv(topic_pages.table(_page(slug, topic_id, limit=0)), f"{slug}-{topic_id}")
+    return responses.as_csv(topic.table(_page(slug, topic_id, limit=0)), f"{slug}-{topic_id}")
 
 
 @blueprint.get("/tasks/<slug>/topics/<topic_id>.tex")
@@ -95,21 +95,19 @@ def show_tex(slug: str, topic_id: str) -> ResponseReturnValue:
     """Every run's scores on one topic as LaTeX."""
     page = _page(slug, topic_id, limit=0)
     digits = {each.key: each.digits for each in page.measures}
-    return tables.as_latex_table(
-        topic_pages.table(page), f"{slug}-{topic_id}", caption=topic_pages.caption(page), digits=digits
+    return responses.as_latex_table(
+        topic.table(page), f"{slug}-{topic_id}", caption=topic.caption(page), digits=digits
     )
 
 
 def _list(slug: str) -> TopicList:
     given = request.args
-    return topic_lists.topic_list(
-        reading(), viewer(), slug, given.get("measure") or None, given.get("sort", "")
-    )
+    return lists.topic_list(reading(), viewer(), slug, given.get("measure") or None, given.get("sort", ""))
 
 
 def _page(slug: str, topic_id: str, limit: int | None = None) -> TopicPage:
     choice = Choice(request.args.get("measure") or None, request.args.get("documents", ""), limit)
-    return topic_pages.topic_page(reading(), viewer(), slug, topic_id, choice)
+    return topic.topic_page(reading(), viewer(), slug, topic_id, choice)
 
 
 def _state(names: tuple[str, ...]) -> dict[str, Any]:

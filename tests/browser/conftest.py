@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
-from tests.sites import Site, running_site
+from tests.make.sites import Site, running_site
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 

@@ -10,7 +10,7 @@ from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
 from leaderboard.web import create_app
 from tests.conftest import ROOT
-from tests.web import figures
+from tests.make import figures
 
 pytestmark = pytest.mark.browser
 

@@ -9,8 +9,8 @@ from sqlalchemy import select
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Assessment
-from tests import build, pools
-from tests.sites import Site
+from tests.make import build, pools
+from tests.make.sites import Site
 
 pytestmark = pytest.mark.browser
 

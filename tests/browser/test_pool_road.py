@@ -9,9 +9,8 @@ from sqlalchemy import select
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Account
-from tests import build
-from tests.services import people
-from tests.sites import Site
+from tests.make import build, people
+from tests.make.sites import Site
 
 pytestmark = pytest.mark.browser
 

@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from leaderboard.db.engine import Database
-from tests import build
-from tests.sites import Site
+from tests.make import build
+from tests.make.sites import Site
 
 pytestmark = pytest.mark.browser
 

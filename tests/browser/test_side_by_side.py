@@ -8,12 +8,13 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from leaderboard.db.engine import Database
-from leaderboard.services import assessors, side_by_side
+from leaderboard.services.assessors import links
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.side_by_side import Wanted
-from tests import build
+from leaderboard.services.side_by_side import pairs
+from leaderboard.services.side_by_side.pairs import Wanted
 from tests.browser.test_accessibility import FAULTS, SIDEWAYS
-from tests.sites import Site
+from tests.make import build
+from tests.make.sites import Site
 
 pytestmark = pytest.mark.browser
 
@@ -31,8 +32,8 @@ def link(site_database: Database, tmp_path: Path) -> str:
     one = build.run(site_database, tmp_path, {topic: list("abc") for topic in "123"}, "one")
     two = build.run(site_database, tmp_path, {topic: list("cdef") for topic in "123"}, "two")
     with site_database.write() as session:
-        (made,) = assessors.add(session, OPERATOR, "t", ["Ada"])
-        side_by_side.ask(session, OPERATOR, "t", Wanted(one, (two,), (made.assessor_id,)))
+        (made,) = links.add(session, OPERATOR, "t", ["Ada"])
+        pairs.ask(session, OPERATOR, "t", Wanted(one, (two,), (made.assessor_id,)))
     return f"/judge/{made.token}"
 
 

@@ -6,8 +6,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from leaderboard.cli import main
-from leaderboard.trec.preferences import read_preferences
-from tests import build
+from leaderboard.trec.qrels.preferences import read_preferences
+from tests.make import build
 
 SESSIONS = [
     *[(f"Ann {place % 2}", "1", ("a", "c"), (0, 1)) for place in range(3)],

@@ -9,8 +9,8 @@ from click.testing import CliRunner, Result
 from leaderboard.cli import main
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
-from tests import build
-from tests.services.pooled import GRADES, RUNS, fill
+from tests.make import build
+from tests.make.pooled import GRADES, RUNS, fill
 
 
 def _run(*arguments: object) -> Result:

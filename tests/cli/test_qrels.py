@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from leaderboard.cli import main
-from tests import build
+from tests.make import build
 
 FIRST = {"1": ["a", "x", "c"], "2": ["y", "d", "a"], "3": ["e", "f"]}
 SECOND = {"1": ["x", "b", "a"], "2": ["a", "y"], "3": ["x", "y", "e"]}

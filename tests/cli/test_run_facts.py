@@ -9,9 +9,9 @@ from click.testing import CliRunner, Result
 from leaderboard.cli import main
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Run
-from leaderboard.services.fact_fields import FIELDS
 from leaderboard.settings import Settings
-from tests import build
+from leaderboard.trec.facts.fields import FIELDS
+from tests.make import build
 
 GOOD = {"1": ["a", "c"], "2": ["d"], "3": ["e"]}
 

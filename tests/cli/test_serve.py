@@ -21,8 +21,8 @@ from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job
 from leaderboard.errors import Conflict
-from tests import build
-from tests.sites import free_port, running_site
+from tests.make import build
+from tests.make.sites import free_port, running_site
 
 
 def _get(address: str) -> tuple[int, str]:

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from leaderboard.cli import main
-from tests import build
+from tests.make import build
 
 GOOD = {"1": ["a", "c", "x"], "2": ["d", "a"], "3": ["x", "e", "f"]}
 WORSE = {"1": ["x", "c"], "2": ["a"], "3": ["x"]}

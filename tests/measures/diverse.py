@@ -9,10 +9,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from leaderboard.measures.judged import Judged
-from leaderboard.trec.align import align
-from leaderboard.trec.compiling import compile_qrels
-from leaderboard.trec.qrels import Qrels
-from leaderboard.trec.runs import Ranking
+from leaderboard.trec.qrels.align import align
+from leaderboard.trec.qrels.compiling import compile_qrels
+from leaderboard.trec.qrels.qrels import Qrels
+from leaderboard.trec.runs.runs import Ranking
 
 Grades = dict[str, int]
 """Subtopic -> grade of one document."""

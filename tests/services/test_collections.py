@@ -7,7 +7,7 @@ import pytest
 from leaderboard.db.engine import Database
 from leaderboard.services import collections
 from leaderboard.services.policy import OPERATOR
-from leaderboard.trec import document_blocks
+from leaderboard.trec.documents import blocks
 
 
 def _add(database: Database, folder: Path, name: str, docnos: list[str]) -> int:
@@ -23,7 +23,7 @@ def test_texts_come_from_the_blocks_that_hold_them(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     """Of many small blocks, in byte order; docnos before, between and after the stored ones have no text."""
-    monkeypatch.setattr(document_blocks, "BLOCK_BYTES", 60)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 60)
     monkeypatch.setattr(collections, "ASKED_AT_ONCE", at_once)
     stored = ["B", "a1", "a10", "a2", "b", "é", "中"]
     mine = _add(database, tmp_path, "mine", stored)

@@ -10,11 +10,16 @@ from sqlalchemy import select, update
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Entry, Phase, Task, TaskRole
 from leaderboard.errors import Forbidden, NotFound, SignInNeeded, UnknownMeasure
-from leaderboard.services import board_files, boards, policy, rankings, run_tables, runs, topic_pages, uploads
-from leaderboard.services.boards import Board
+from leaderboard.pages.boards import files
+from leaderboard.pages.rankings import ranking as rankings
+from leaderboard.pages.runs import run, tables
+from leaderboard.pages.topics import topic as topic_pages
+from leaderboard.services import policy
+from leaderboard.services.boards import board
+from leaderboard.services.boards.board import Board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
-from tests import build
-from tests.services import people
+from leaderboard.services.runs import uploads
+from tests.make import build, people
 
 TOPICS = tuple(str(number) for number in range(1, 11))
 FILLERS = tuple(f"d{number:02}" for number in range(60))
@@ -50,7 +55,7 @@ def _member(database: Database, team: str) -> Viewer:
 
 def _board(database: Database, viewer: Viewer = ANONYMOUS, measure: str | None = None) -> Board:
     with database.read() as session:
-        return boards.board(session, viewer, "t", measure)
+        return board.board(session, viewer, "t", measure)
 
 
 def _set_close(database: Database, *offsets: float | None) -> None:
@@ -126,10 +131,10 @@ def test_how_much_is_judged_is_held_back_even_when_asked_for(database: Database,
     """No Judged@k in a blind board's columns, scores, JSON or CSV, and it cannot be sorted by."""
     _task(database, tmp_path, "blind", 3)
     shown = _board(database)
-    found, (header, _) = board_files.as_json(shown), board_files.table(shown)
+    found, (header, _) = files.as_json(shown), files.table(shown)
     assert (found["measures"], list(found["rows"][0]["scores"])) == (["RR", "NumRelRet"],) * 2
     assert header[:7] == ["rank", "run", "team", "kind", "RR", "NumRelRet", "state"]
-    assert "Judged@10" in board_files.table(_board(database, OPERATOR))[0]
+    assert "Judged@10" in files.table(_board(database, OPERATOR))[0]
     with pytest.raises(
         UnknownMeasure, match="Judged@10 is not on this board; its measures are RR, NumRelRet"
     ):
@@ -141,8 +146,8 @@ def test_a_blind_runs_json_and_csv_hold_no_topic(database: Database, tmp_path: P
     (run_id,) = _task(database, tmp_path, "blind", 3)
     for viewer in (ANONYMOUS, _member(database, "Team 0")):
         with database.read() as session:
-            page = runs.run_page(session, viewer, run_id)
-        found, (_, rows) = run_tables.as_json(page), run_tables.table(page, "topics")
+            page = run.run_page(session, viewer, run_id)
+        found, (_, rows) = tables.as_json(page), tables.table(page, "topics")
         assert found["scores"] == {"RR": 0.333, "NumRelRet": 5.0}
         assert (found["per_topic"], found["topics"]) == ({}, 5)
         assert rows == [["all", 0.333, 5.0]]
@@ -161,7 +166,7 @@ def test_the_close_opens_a_blind_task(database: Database, tmp_path: Path) -> Non
     assert (shown.basis.topics, shown.rows[0].scores["NumRelRet"], shown.sight.why) == (10, 10.0, "")
     assert shown == replace(_board(database, OPERATOR), sight=policy.OPEN_SIGHT)
     with database.read() as session:
-        assert len(runs.run_page(session, ANONYMOUS, run_id).topics) == 10
+        assert len(run.run_page(session, ANONYMOUS, run_id).topics) == 10
         ranking = rankings.ranking_page(session, ANONYMOUS, run_id, "1")
         assert [row.grade for row in ranking.rows[:3]] == [0, None, 1]
         topic = topic_pages.topic_page(session, ANONYMOUS, "t", "1")
@@ -182,7 +187,7 @@ def test_the_tasks_organiser_sees_all_and_anothers_does_not(
     assert [row.scores["RR"] for row in mine.rows] == [1 / 4, 1 / 8]
     assert foreign == _board(database)
     with database.read() as session:
-        assert len(runs.run_page(session, policy.viewer_of(session, olga, "", True), one).topics) == 10
+        assert len(run.run_page(session, policy.viewer_of(session, olga, "", True), one).topics) == 10
 
 
 def test_a_sealed_run_exists_for_its_team_only(database: Database, tmp_path: Path) -> None:
@@ -193,10 +198,10 @@ def test_a_sealed_run_exists_for_its_team_only(database: Database, tmp_path: Pat
         uploads.withdraw(session, OPERATOR, other, "a mistake")
     with database.read() as session:
         for viewer, run_id in ((member, other), (ANONYMOUS, own), (member, 999)):
-            for read in (runs.run_page, policy.visible_run):
+            for read in (run.run_page, policy.visible_run):
                 with pytest.raises(NotFound, match=f"^There is no run {run_id}\\.$"):
                     read(session, viewer, run_id)
-        found = run_tables.as_json(runs.run_page(session, member, own))
+        found = tables.as_json(run.run_page(session, member, own))
     assert (found["state"], found["scores"], found["per_topic"], found["revision"]) == ("valid", {}, {}, None)
 
 
@@ -212,7 +217,7 @@ def test_the_states_of_a_sealed_run_are_one_word(database: Database, tmp_path: P
             build.drain(database)
         with database.read() as session:
             states.append(
-                (runs.run_page(session, member, run_id).state, board_files.as_json(_board(database, member)))
+                (run.run_page(session, member, run_id).state, files.as_json(_board(database, member)))
             )
     assert states[0] == states[1] == states[2]
     assert states[0][0].state == "valid"
@@ -244,8 +249,8 @@ def test_a_pseudonym_stands_until_its_reveal_date(
     for viewer, name in ((ANONYMOUS, shown), (_member(database, "Team 0"), "Team 0"), (OPERATOR, "Team 0")):
         with database.read() as session:
             names = {
-                boards.board(session, viewer, "t").rows[0].team,
-                runs.run_page(session, viewer, run_id).team,
+                board.board(session, viewer, "t").rows[0].team,
+                run.run_page(session, viewer, run_id).team,
                 topic_pages.topic_page(session, viewer, "t", "1").scores[0].team,
                 rankings.ranking_page(session, viewer, run_id, "1").team,
             }

@@ -20,23 +20,19 @@ from leaderboard.db.tables import (
     UploadChunk,
 )
 from leaderboard.errors import Closed, Conflict, Forbidden, Invalid, NotFound, OverQuota
-from leaderboard.services import (
-    accounts,
-    admission,
-    jobs,
-    overviews,
-    prepared_runs,
-    qrels,
-    revisions,
-    tasks,
-    uploads,
-)
-from leaderboard.services.admission import Wishes
+from leaderboard.pages.tasks import overviews
+from leaderboard.services.accounts import accounts
+from leaderboard.services.jobs import queue
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
-from leaderboard.services.stored_files import StoredFile
+from leaderboard.services.qrels import files
+from leaderboard.services.revisions import publish
+from leaderboard.services.runs import admission, prepare, uploads
+from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.files import StoredFile
+from leaderboard.services.tasks import create
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
-from tests import build
+from tests.make import build
 
 GOOD = {"1": ["a", "c", "x"], "2": ["d", "a"], "3": ["x", "e", "f"]}
 
@@ -73,7 +69,7 @@ def test_an_accepted_run_is_stored_and_scored(database: Database, tmp_path: Path
             select(Evaluation).where(Evaluation.measure == "RR").options(undefer(Evaluation.scores))
         ).one()
         assert scores.scores.tolist() == [1.0, 1.0, 0.5]
-        assert jobs.run_states(session, [run_id])[run_id].state == "done"
+        assert queue.run_states(session, [run_id])[run_id].state == "done"
 
 
 def test_a_rejected_file_leaves_its_report_and_nothing_else(database: Database, tmp_path: Path) -> None:
@@ -99,7 +95,7 @@ def test_the_file_comes_back_byte_for_byte(database: Database, tmp_path: Path) -
     submission = build.submit(database, path, wishes=Wishes("mine"))
     with database.read() as session:
         name, sha256, size = uploads.stored(session, submission.upload_id)
-    assert (name, sha256, size) == ("mine.run.gz", prepared_runs.digest(path), path.stat().st_size)
+    assert (name, sha256, size) == ("mine.run.gz", prepare.digest(path), path.stat().st_size)
     with StoredFile(database, submission.upload_id).open() as back:
         assert back.read() == path.read_bytes()
 
@@ -114,7 +110,7 @@ def test_a_large_file_is_received_first_and_checked_by_the_evaluator(
     with database.write() as session:
         one, two = (
             uploads.receive(
-                session, OPERATOR, "t", team_id, prepared_runs.unchecked(path, path.name), Wishes(path.stem)
+                session, OPERATOR, "t", team_id, prepare.unchecked(path, path.name), Wishes(path.stem)
             )
             for path in (good, bad)
         )
@@ -127,7 +123,7 @@ def test_a_large_file_is_received_first_and_checked_by_the_evaluator(
         rejected = uploads.upload_page(session, OPERATOR, two.upload_id)
         assert (accepted.state, rejected.state, rejected.run_id) == ("accepted", "rejected", None)
         assert accepted.run_id is not None
-        assert jobs.run_states(session, [accepted.run_id])[accepted.run_id].state == "done"
+        assert queue.run_states(session, [accepted.run_id])[accepted.run_id].state == "done"
         kept = set(session.scalars(select(UploadChunk.upload_id)))
         assert kept == {one.upload_id}
 
@@ -138,13 +134,13 @@ def test_a_large_file_is_scored_while_it_is_checked(database: Database, tmp_path
     path = build.run_file(tmp_path, GOOD, "large")
     team_id = build.team(database)
     with database.write() as session:
-        stored = prepared_runs.unchecked(path, path.name)
+        stored = prepare.unchecked(path, path.name)
         uploads.receive(session, OPERATOR, "t", team_id, stored, Wishes("large"))
     assert Evaluator(database, Settings()).work()
     with database.read() as session:
         one = session.scalars(select(Evaluation).options(undefer(Evaluation.scores))).all()
         scored = {each.measure: each.scores.tolist() for each in one}
-        states = jobs.run_states(session, [each.run_id for each in one])
+        states = queue.run_states(session, [each.run_id for each in one])
     assert len(scored) > 2
     assert {state.state for state in states.values()} == {"queued"}
     build.submit(database, path, wishes=Wishes("small"))
@@ -199,7 +195,7 @@ def test_runs_wait_for_judgments_and_the_first_revision_scores_them_all(
     build.task(database, tmp_path, judgments=None)
     ids = [build.run(database, tmp_path, GOOD, name) for name in ("one", "two")]
     with database.read() as session:
-        states = jobs.run_states(session, ids)
+        states = queue.run_states(session, ids)
     assert [states[each].state for each in ids] == ["waiting", "waiting"]
     revision = build.revise(database, tmp_path, build.JUDGMENTS)
     assert (revision.number, revision.jobs) == (1, 2)
@@ -236,13 +232,13 @@ def test_a_failed_job_blocks_the_switch_until_it_is_retried_or_the_run_withdrawn
     build.drain(database)
     build.revise(database, tmp_path, {"1": {"a": 1}})
     with database.write() as session:
-        held = jobs.claim(session, "here:1", 60)
+        held = queue.claim(session, "here:1", 60)
         assert held is not None
-        jobs.fail(session, held, "It broke.", again=False)
+        queue.fail(session, held, "It broke.", again=False)
     build.drain(database)
     with database.read() as session:
         assert session.scalar(select(Edition.number).where(Edition.state == "current")) == 1
-        state = jobs.run_states(session, ids)[held.subject_id]
+        state = queue.run_states(session, ids)[held.subject_id]
         assert (state.state, state.message) == ("failed", "It broke.")
     with database.write() as session:
         uploads.withdraw(session, OPERATOR, held.subject_id, "cannot be scored")
@@ -260,9 +256,9 @@ def test_the_same_judgments_are_not_a_new_revision(database: Database, tmp_path:
 def test_machine_judgments_are_never_mixed_with_human_ones(database: Database, tmp_path: Path) -> None:
     """A revision of another origin is refused."""
     build.task(database, tmp_path)
-    prepared = qrels.prepare(build.qrels_file(tmp_path, {"1": {"a": 1}}))
+    prepared = files.prepare(build.qrels_file(tmp_path, {"1": {"a": 1}}))
     with pytest.raises(Conflict, match="never mixed"), database.write() as session:
-        revisions.revise(session, OPERATOR, "t", prepared, "note", origin="machine")
+        publish.revise(session, OPERATOR, "t", prepared, "note", origin="machine")
 
 
 def test_a_revision_while_one_is_being_built_takes_its_place(database: Database, tmp_path: Path) -> None:
@@ -300,7 +296,7 @@ def test_only_members_submit_and_only_to_a_published_open_task(database: Databas
         with pytest.raises(Closed, match="draft"):
             admission.rules_for(session, OPERATOR, "t", team_id)
     with database.write() as session:
-        tasks.publish(session, OPERATOR, "t")
+        create.publish(session, OPERATOR, "t")
     with database.read() as session:
         assert admission.rules_for(session, member, "t", team_id).checks.topics == build.TOPICS
         with pytest.raises(Forbidden, match="not in team"):
@@ -359,7 +355,7 @@ def test_measures_are_proposed_from_the_grades(
         topic: {docno.encode(): grade for docno, grade in grades.items()}
         for topic, grades in judgments.items()
     }
-    measures, proposed = tasks.propose_measures(as_bytes)
+    measures, proposed = create.propose_measures(as_bytes)
     assert proposed == measures[0] == primary
     assert measures[-1] == "Judged@10"
 
@@ -376,19 +372,19 @@ def test_a_draft_can_be_discarded_and_a_published_task_cannot(database: Database
     build.task(database, tmp_path, "draft", publish=False)
     build.task(database, tmp_path, "shown")
     with database.write() as session:
-        tasks.discard(session, OPERATOR, "draft")
+        create.discard(session, OPERATOR, "draft")
     with database.read() as session:
         assert [row.slug for row in overviews.listing(session, OPERATOR)] == ["shown"]
     with pytest.raises(Conflict, match="published"), database.write() as session:
-        tasks.discard(session, OPERATOR, "shown")
+        create.discard(session, OPERATOR, "shown")
 
 
 def test_excluded_topics_leave_the_means(database: Database, tmp_path: Path) -> None:
     """A topic excluded with a reason does not count."""
     build.task(database, tmp_path, measures=("RR",), publish=False)
     with database.write() as session:
-        tasks.exclude_topic(session, OPERATOR, "t", "3", "no answer in the collection")
-        tasks.publish(session, OPERATOR, "t")
+        create.exclude_topic(session, OPERATOR, "t", "3", "no answer in the collection")
+        create.publish(session, OPERATOR, "t")
     run_id = build.run(database, tmp_path, GOOD)
     build.drain(database)
     assert _means(database, run_id)["RR"] == 1.0
@@ -411,5 +407,5 @@ def test_a_bad_form_is_refused_with_the_rule(
     """Each field's rule is said with the offending value."""
     good = {"slug": "t", "name": "T", "topics": build.topics_file(tmp_path)}
     with pytest.raises(Invalid) as caught:
-        tasks.prepare(tasks.TaskDraft(**{**good, **options}))  # type: ignore[arg-type]
+        create.prepare(create.TaskDraft(**{**good, **options}))  # type: ignore[arg-type]
     assert message in str(caught.value.problems[0])

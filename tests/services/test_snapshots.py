@@ -11,11 +11,13 @@ from sqlalchemy import func, select, update
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Phase, Snapshot, Task
 from leaderboard.errors import Conflict, NotFound, OverQuota, SignInNeeded
-from leaderboard.services import boards, snapshot_pages, snapshots, uploads
+from leaderboard.pages.boards import snapshot
+from leaderboard.services import snapshots
+from leaderboard.services.boards import board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
+from leaderboard.services.runs import uploads
 from leaderboard.services.snapshots import Frozen
-from tests import build
-from tests.services import people
+from tests.make import build, people
 
 BEST = {"1": ["a", "c"], "2": ["d"], "3": ["e", "f"]}
 HALF = {"1": ["x", "a"], "2": ["x", "d"], "3": ["x", "e"]}
@@ -40,9 +42,9 @@ def _keep(database: Database, viewer: Viewer = OPERATOR) -> str:
         return snapshots.keep(session, viewer, frozen)
 
 
-def _page(database: Database, address: str, viewer: Viewer = ANONYMOUS) -> snapshot_pages.SnapshotPage:
+def _page(database: Database, address: str, viewer: Viewer = ANONYMOUS) -> snapshot.SnapshotPage:
     with database.read() as session:
-        return snapshot_pages.page(session, viewer, address)
+        return snapshot.page(session, viewer, address)
 
 
 def _close(database: Database, days: int) -> None:
@@ -57,7 +59,7 @@ def test_the_address_is_the_digest_of_canonical_json(database: Database, tmp_pat
     address = _keep(database)
     with database.read() as session:
         found = snapshots.opened(session, ANONYMOUS, address)
-        shown = boards.board(session, ANONYMOUS, "t")
+        shown = board.board(session, ANONYMOUS, "t")
     digest = hashlib.sha256(found.body).hexdigest()
     assert (found.sha256, found.address) == (digest, digest[:16])
     facts = json.loads(found.body)
@@ -83,7 +85,7 @@ def test_the_same_board_is_one_snapshot_and_another_board_another(database: Data
     with database.read() as session:
         assert session.scalar(select(func.count()).select_from(Snapshot)) == 3
         task = session.scalars(select(Task)).one()
-        seen = boards.board(session, ANONYMOUS, "t").sight
+        seen = board.board(session, ANONYMOUS, "t").sight
         assert [each.address for each in snapshots.listed(session, task, seen)][0::2] == [later, address]
     after = _page(database, address)
     assert (after.rows, after.since) == (before.rows, ("1 run was added: third.",))
@@ -193,7 +195,7 @@ def test_the_policy_of_now_wins_over_what_was_frozen(database: Database, tmp_pat
     assert _page(database, whole, OPERATOR).decimals is None
     with database.read() as session:
         task = session.scalars(select(Task)).one()
-        seen = boards.board(session, ANONYMOUS, "t").sight
+        seen = board.board(session, ANONYMOUS, "t").sight
         assert [each.address for each in snapshots.listed(session, task, seen)] == [early]
 
 

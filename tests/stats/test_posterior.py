@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from leaderboard.stats.paired_t import paired_t
+from leaderboard.stats.pairs.paired_t import paired_t
 from leaderboard.stats.posterior import posterior
 from tests.stats.worked import TABLES, WORKED, generated
 

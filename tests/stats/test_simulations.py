@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import betaincinv, ndtr
 
-from leaderboard.stats.anova import anova
-from leaderboard.stats.methods import PairTable, all_pairs, method
-from leaderboard.stats.pairs import pairs
-from leaderboard.stats.rank_intervals import first_places, rank_intervals
-from leaderboard.stats.standing import best_set, standing
-from leaderboard.stats.tukey import studentized_range_sf
+from leaderboard.stats.pairs.condensed import pairs
+from leaderboard.stats.pairs.methods import PairTable, all_pairs, method
+from leaderboard.stats.pairs.tukey import studentized_range_sf
+from leaderboard.stats.reliability.anova import anova
+from leaderboard.stats.standing.rank_intervals import first_places, rank_intervals
+from leaderboard.stats.standing.standing import best_set, standing
 
 pytestmark = pytest.mark.slow
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from leaderboard.stats.methods import all_pairs, method
-from leaderboard.stats.sign import sign_test
-from leaderboard.stats.signed_rank import signed_rank
+from leaderboard.stats.pairs.methods import all_pairs, method
+from leaderboard.stats.pairs.sign import sign_test
+from leaderboard.stats.pairs.signed_rank import signed_rank
 from tests.stats.worked import trec_8
 
 FloatArray = NDArray[np.float64]

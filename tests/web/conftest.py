@@ -12,11 +12,11 @@ from sqlalchemy import select
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Account
-from leaderboard.services import names, sessions
+from leaderboard.services.accounts import names, sessions
 from leaderboard.settings import Settings
 from leaderboard.web import create_app
-from tests.services.people import account
-from tests.web import worlds
+from tests.make import worlds
+from tests.make.people import account
 
 SignIn = Callable[..., int]
 
@@ -93,7 +93,7 @@ def world_file(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture
 def site(world_file: tuple[Path, worlds.World], tmp_path: Path) -> Iterator[Site]:
-    """A filled site, as tests.web.worlds describes it."""
+    """A filled site, as tests.make.worlds describes it."""
     path = tmp_path / "site.sqlite3"
     shutil.copyfile(world_file[0], path)
     settings = Settings(data=tmp_path, database_url=f"sqlite:///{path}")

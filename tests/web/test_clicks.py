@@ -8,11 +8,11 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from leaderboard.db.tables import ClickLog, QrelsRevision, Task
-from leaderboard.trec.click_sessions import unpack_sessions
-from leaderboard.trec.preferences import read_preferences
-from tests import build
+from leaderboard.trec.clicks.sessions import unpack_sessions
+from leaderboard.trec.qrels.preferences import read_preferences
+from tests.make import build
+from tests.make.pages import main, parsed, table
 from tests.web.conftest import Site
-from tests.web.pages import main, parsed, table
 from tests.web.test_crawl import faults
 
 ADDRESS = "/tasks/robots/clicks"

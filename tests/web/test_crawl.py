@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import update
 
 from leaderboard.db.tables import Job
-from tests import build
+from tests.make import build
 from tests.web.conftest import Site
 
 START = "/"

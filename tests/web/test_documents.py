@@ -10,10 +10,9 @@ from sqlalchemy import update
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Collection
-from tests import build
-from tests.services import people
+from tests.make import build, people
+from tests.make.pages import main, parsed, table
 from tests.web.conftest import SignIn
-from tests.web.pages import main, parsed, table
 
 FIRST = {"1": ["b", "a", "odd"], "2": ["a"]}
 SECOND = {"1": [*(f"x{number}" for number in range(210)), "a"]}

@@ -14,9 +14,8 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task
 from leaderboard.errors import NotFound
 from leaderboard.web import figures as files
-from tests import build
-from tests.web import figures
-from tests.web.pages import parsed
+from tests.make import build, figures
+from tests.make.pages import parsed
 
 SVG = "{http://www.w3.org/2000/svg}"
 

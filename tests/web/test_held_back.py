@@ -12,11 +12,10 @@ from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Account, Phase, Run
-from leaderboard.services.board_rows import PLACE_FACTS
-from tests import build
-from tests.services import people
+from leaderboard.services.boards.rows import PLACE_FACTS
+from tests.make import build, people
+from tests.make.pages import main, parsed, table
 from tests.web.conftest import SignIn
-from tests.web.pages import main, parsed, table
 
 TOPICS = tuple(str(number) for number in range(1, 11))
 FILLERS = tuple(f"d{number:02}" for number in range(12))

@@ -11,10 +11,9 @@ from sqlalchemy import update
 from werkzeug.test import TestResponse
 
 from leaderboard.db.tables import Job
+from leaderboard.measures.catalogue import entries
 from leaderboard.measures.registry import MEASURES
-from leaderboard.services import catalogue
-from tests import build
-from tests.web import pages
+from tests.make import build, pages
 from tests.web.conftest import Site
 
 
@@ -32,10 +31,10 @@ def _names(response: TestResponse) -> list[str]:
 def test_the_list_has_every_measure_under_its_family(client: FlaskClient) -> None:
     """Each measure once, in the order of the families, each of which can be jumped to."""
     response = client.get("/measures")
-    listed = [entry.name for section in catalogue.listing() for entry in section.entries]
+    listed = [entry.name for section in entries.listing() for entry in section.entries]
     assert _names(response) == listed
     anchors = [str(link["href"]) for link in pages.parsed(response).select("nav.steps a")]
-    assert anchors == [f"#{section.family.anchor}" for section in catalogue.listing()]
+    assert anchors == [f"#{section.family.anchor}" for section in entries.listing()]
     assert pages.table(response, "How high")[0] == [
         "AP",
         "Average precision (its mean is MAP) also MAP",
@@ -91,13 +90,13 @@ def test_every_measure_has_a_page(site: Site, measure) -> None:  # type: ignore[
     assert response.status_code == 200
     assert measure.title in text
     assert measure.citation in text
-    page = catalogue.page(measure.name)
+    page = entries.page(measure.name)
     for worked, table in zip(page.worked, pages.parsed(response).select("table.example"), strict=True):
         assert table.caption is not None
         assert table.caption.get_text().strip() == worked.summary
         assert len(table.select("tbody tr")) == len(worked.ranking.lines)
     facts = client.get(f"/measures/{measure.name}.json").json
-    assert facts == catalogue.page_json(page)
+    assert facts == entries.page_json(page)
 
 
 def test_a_worked_example_is_a_table_of_ranks_and_grades(client: FlaskClient) -> None:

@@ -6,8 +6,8 @@ import pytest
 from flask.testing import FlaskClient
 
 from leaderboard.db.engine import Database
-from tests import build
-from tests.web.pages import parsed
+from tests.make import build
+from tests.make.pages import parsed
 
 BEST = {"1": ["a", "c"], "2": ["d"], "3": ["e", "f"]}
 HALF = {"1": ["x", "a"], "2": ["x", "d"], "3": ["x", "e"]}

@@ -9,11 +9,11 @@ from bs4.element import Tag
 from flask.testing import FlaskClient
 
 from leaderboard.db.engine import Database
-from leaderboard.services import uploads
-from leaderboard.services.admission import Wishes
 from leaderboard.services.policy import OPERATOR
-from tests import build
-from tests.web.pages import main, parsed, table
+from leaderboard.services.runs import uploads
+from leaderboard.services.runs.admission import Wishes
+from tests.make import build
+from tests.make.pages import main, parsed, table
 
 BEST = {"1": ["a", "c"], "2": ["d"], "3": ["e", "f"]}
 PARTLY = {"1": ["b", "a", "new"], "3": ["f"]}

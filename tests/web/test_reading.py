@@ -11,11 +11,11 @@ from bs4 import BeautifulSoup
 from flask.testing import FlaskClient
 
 from leaderboard.db.engine import Database
-from leaderboard.services import tasks
 from leaderboard.services.policy import OPERATOR
-from tests import build
+from leaderboard.services.tasks import create
 from tests.conftest import ROOT
-from tests.web.pages import parsed
+from tests.make import build
+from tests.make.pages import parsed
 
 GOOD = {"1": ["a", "c", "x"], "2": ["d", "a"], "3": ["x", "e", "f"]}
 PAGES = [
@@ -216,7 +216,7 @@ def test_a_draft_is_not_found_by_visitors(database: Database, client: FlaskClien
         assert client.get(path).status_code == 404
     assert "Task t" not in _page(client, "/").get_text()
     with database.write() as session:
-        tasks.publish(session, OPERATOR, "t")
+        create.publish(session, OPERATOR, "t")
     assert client.get("/tasks/t").status_code == 200
 
 

@@ -10,11 +10,14 @@ from sqlalchemy import update
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job
-from leaderboard.services import qrels, revision_previews, revisions, statistics, tasks
-from leaderboard.services.kept_results import KeptResults
+from leaderboard.pages.revisions import previews
 from leaderboard.services.policy import OPERATOR
-from tests import build
-from tests.web import pages
+from leaderboard.services.qrels import files as qrels
+from leaderboard.services.revisions import publish
+from leaderboard.services.statistics import requests
+from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.tasks import create
+from tests.make import build, pages
 from tests.web.conftest import SignIn
 from tests.web.test_crawl import faults
 
@@ -37,7 +40,7 @@ def organiser(database: Database, tmp_path: Path, client: FlaskClient, sign_in: 
     build.run(database, tmp_path, SECOND, "second")
     build.drain(database)
     with database.write() as session:
-        tasks.add_organiser(session, OPERATOR, "t", "Olga")
+        create.add_organiser(session, OPERATOR, "t", "Olga")
     return client
 
 
@@ -169,8 +172,8 @@ def test_long_work_is_done_by_an_evaluator(
     organiser: FlaskClient, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The preview offers it, waits for it and shows it."""
-    monkeypatch.setattr(revision_previews, "AT_ONCE_S", 0.0)
-    monkeypatch.setattr(statistics, "kept", KeptResults(2**20))
+    monkeypatch.setattr(previews, "AT_ONCE_S", 0.0)
+    monkeypatch.setattr(requests, "kept", KeptResults(2**20))
     preview = _send(organiser)
     pages.form(organiser.get(preview), f"{preview}/ranks")
     assert organiser.post(f"{preview}/ranks").status_code == 303
@@ -251,7 +254,7 @@ def test_many_topics_and_runs_are_cut_with_a_link_to_all(
     monkeypatch.setattr("leaderboard.web.revisions.RUNS_AT_FIRST", 1)
     with database.write() as session:
         prepared = qrels.of_grades({"1": {b"x": 2}, "2": {b"y": 1}}, "q")
-        revisions.revise(session, OPERATOR, "t", prepared, "other")
+        publish.revise(session, OPERATOR, "t", prepared, "other")
     build.drain(database)
     assert len(pages.table(organiser.get(f"{LIST}/2"), "Topics of which")) == 1
     assert len(pages.table(organiser.get(f"{LIST}/2?all="), "Topics of which")) == 3

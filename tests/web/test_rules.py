@@ -9,7 +9,7 @@ from flask import Flask
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
 from leaderboard.web import create_app, rules
-from tests.web import worlds
+from tests.make import worlds
 from tests.web.conftest import SignIn, Site, browser
 
 VIEWERS = (None, "Nina", "Carl", "Berta", "Otto", "Olga")

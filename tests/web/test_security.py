@@ -18,11 +18,11 @@ from leaderboard.settings import Settings
 from leaderboard.web import create_app
 from leaderboard.web.markdown import render
 from leaderboard.web.security import POLICY, local_path
-from tests.services.people import PASSWORD
-from tests.web import pages
+from tests.make import pages
+from tests.make.people import PASSWORD
+from tests.make.worlds import RUN
 from tests.web.conftest import SignIn, Site, browser
 from tests.web.test_rules import DRAFTS, MATRIX
-from tests.web.worlds import RUN
 
 GETS = sorted(path for method, path in {**MATRIX, **DRAFTS} if method == "GET")
 

@@ -8,10 +8,10 @@ import pytest
 from flask.testing import FlaskClient
 
 from leaderboard.db.engine import Database
-from leaderboard.services import tasks
 from leaderboard.services.policy import OPERATOR
-from tests import build
-from tests.web.pages import main, parsed, table
+from leaderboard.services.tasks import create
+from tests.make import build
+from tests.make.pages import main, parsed, table
 
 BEST = {"1": ["a", "c"], "2": ["d"], "3": ["e", "f"]}
 HALF = {"1": ["x", "a"], "2": ["x", "d"], "3": ["x", "e"]}
@@ -195,8 +195,8 @@ def test_a_topic_left_out_says_why(database: Database, client: FlaskClient, tmp_
     """The reason stands in the list's JSON and on the topic's page; the topic is in no mean."""
     build.task(database, tmp_path, measures=("RR",), publish=False)
     with database.write() as session:
-        tasks.exclude_topic(session, OPERATOR, "t", "3", "no answer in the collection")
-        tasks.publish(session, OPERATOR, "t")
+        create.exclude_topic(session, OPERATOR, "t", "3", "no answer in the collection")
+        create.publish(session, OPERATOR, "t")
     build.run(database, tmp_path, {"1": ["a"], "2": ["d"]})
     build.drain(database)
     listed = client.get("/tasks/t/topics.json").get_json()["topics"]
@@ -225,10 +225,10 @@ def test_a_statement_is_text_and_complete(database: Database, client: FlaskClien
         "<topics><topic number='7'><query>short &lt;b&gt;one&lt;/b&gt;</query>"
         "<description>what is asked</description><narrative>what counts</narrative></topic></topics>"
     )
-    prepared = tasks.prepare(tasks.TaskDraft("x", "X", path))
+    prepared = create.prepare(create.TaskDraft("x", "X", path))
     with database.write() as session:
-        tasks.create(session, OPERATOR, prepared)
-        tasks.publish(session, OPERATOR, "x")
+        create.create(session, OPERATOR, prepared)
+        create.publish(session, OPERATOR, "x")
     page = client.get("/tasks/x/topics/7")
     heading = parsed(page).find("h1")
     assert heading is not None
@@ -244,8 +244,8 @@ def test_a_task_whose_topics_are_all_left_out_has_no_difficulty(
     """List, topic and map still open: the topic shows its scores, and no mean counts it."""
     build.task(database, tmp_path, judgments={"1": {"a": 1}}, topics=("1",), measures=("RR",), publish=False)
     with database.write() as session:
-        tasks.exclude_topic(session, OPERATOR, "t", "1", "found to be unclear")
-        tasks.publish(session, OPERATOR, "t")
+        create.exclude_topic(session, OPERATOR, "t", "1", "found to be unclear")
+        create.publish(session, OPERATOR, "t")
     for name, first in (("one", "a"), ("two", "b")):
         build.run(database, tmp_path, {"1": [first]}, name)
     build.drain(database)

@@ -20,11 +20,17 @@ from werkzeug.routing import Rule
 from werkzeug.test import TestResponse
 
 from leaderboard.db.tables import QrelsRevision
-from leaderboard.services import board_rows, boards, jobs, landing, policy, shown_editions
-from leaderboard.web import tables, uploads
+from leaderboard.pages.tasks import landing
+from leaderboard.services import policy
+from leaderboard.services.boards import board
+from leaderboard.services.boards import rows as board_rows
+from leaderboard.services.evaluations import shown as shown_editions
+from leaderboard.services.jobs import queue
+from leaderboard.web import responses
+from leaderboard.web.runs import uploads
 from leaderboard.web.session import reading
-from tests.web import twins
-from tests.web.twins import World
+from tests.make import twins
+from tests.make.twins import World
 
 VIEWERS = (None, "Ann", "Stranger", "Olga")
 """A visitor, a team's member with runs of her own, an account without a team, another task's organiser."""
@@ -208,7 +214,7 @@ def test_the_worlds_do_differ(worlds: tuple[World, World]) -> None:
     operators = []
     for world in worlds:
         with world.database.read() as session:
-            shown = (boards.board(session, policy.OPERATOR, slug) for slug in ("blind", "sealed"))
+            shown = (board.board(session, policy.OPERATOR, slug) for slug in ("blind", "sealed"))
             operators.append([[row.scores for row in each.rows] for each in shown])
     blind, sealed = zip(*operators, strict=True)
     assert blind[0] != blind[1]
@@ -255,8 +261,8 @@ def _rows_in_hidden_order(monkeypatch: pytest.MonkeyPatch) -> None:
         hidden = shown_editions.means(session, edition, policy.ALL_TOPICS) if edition else {}
         return sorted(rows, key=lambda row: -hidden.get(row.run_id, {}).get("AP", 0.0))
 
-    monkeypatch.setattr(boards, "read_rows", ordered)
-    monkeypatch.setattr(boards, "rank", lambda rows, _: tuple(rows))
+    monkeypatch.setattr(board, "read_rows", ordered)
+    monkeypatch.setattr(board, "rank", lambda rows, _: tuple(rows))
 
 
 def _leader_of_every_task(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,7 +272,7 @@ def _leader_of_every_task(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _tag_of_hidden_state(monkeypatch: pytest.MonkeyPatch) -> None:
     """An entity tag made of when or what was stored, not of the bytes shown."""
-    real = tables._kept
+    real = responses._kept
 
     def tagged(response: Response) -> Response:
         digests = reading().scalars(select(QrelsRevision.sha256).order_by(QrelsRevision.id)).all()
@@ -274,19 +280,19 @@ def _tag_of_hidden_state(monkeypatch: pytest.MonkeyPatch) -> None:
         response.set_etag(hashlib.sha256("".join(digests).encode()).hexdigest())
         return response
 
-    monkeypatch.setattr(tables, "_kept", tagged)
+    monkeypatch.setattr(responses, "_kept", tagged)
 
 
 def _states_of_all_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A header that counts runs nobody may know of."""
-    real = tables.page
+    real = responses.page
 
     def counted(html: str) -> Response:
         response = real(html)
-        response.headers["X-Runs"] = str(len(jobs.run_states(reading(), range(1, 99))))
+        response.headers["X-Runs"] = str(len(queue.run_states(reading(), range(1, 99))))
         return response
 
-    monkeypatch.setattr(tables, "page", counted)
+    monkeypatch.setattr(responses, "page", counted)
 
 
 LEAKS: dict[str, Patch] = {

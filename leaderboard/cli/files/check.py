@@ -1,0 +1,68 @@
+"""`leaderboard check`: the upload checker without a site."""
+
+import json
+import re
+from pathlib import Path
+
+import click
+
+from leaderboard.errors import Problem
+from leaderboard.trec.qrels.qrels import read_qrels
+from leaderboard.trec.runs.check import Report, Rules, read_and_check
+from leaderboard.trec.topics.topics import read_topics
+
+_FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
+
+
+def _pattern(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    try:
+        re.compile(value or "")
+    except re.error as error:
+        raise click.BadParameter(f"{value!r} is not a regular expression: {error}.") from error
+    return value
+
+
+@click.command()
+@click.argument("run", type=_FILE)
+@click.option("--qrels", type=_FILE, help="Judgments, to name topics without them.")
+@click.option("--topics", type=_FILE, help="The task's topics; others are refused.")
+@click.option(
+    "--depth", type=click.IntRange(min=1), default=1000, show_default=True, help="Documents a topic."
+)
+@click.option("--tag-pattern", metavar="RE", callback=_pattern, help="Regular expression for the whole tag.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def check(
+    run: Path, qrels: Path | None, topics: Path | None, depth: int, tag_pattern: str | None, form: str
+) -> None:
+    """Check a RUN file as the upload does: exit 0 if it would be accepted, 1 if not.
+
+    The report of a rejected run goes to standard error.
+    """
+    rules = Rules(
+        topics=tuple(topic.topic_id for topic in read_topics(topics)) if topics else None,
+        depth=depth,
+        tag_pattern=tag_pattern,
+        judged=read_qrels(qrels).judgments.keys() if qrels else (),
+    )
+    _, report = read_and_check(run, rules)
+    text = json.dumps(report.as_json(), indent=2) if form == "json" else _text(run.name, report)
+    click.echo(text, err=not report.accepted)
+    if not report.accepted:
+        raise SystemExit(1)
+
+
+def _text(name: str, report: Report) -> str:
+    lines = [f"{name}: {report.verdict}"]
+    if facts := report.facts:
+        depth = facts["depth"]
+        lines.append(
+            f"  tag {facts['tag'] or '(none)'}, {facts['entries']:,} entries, {facts['topics']:,} topics, "
+            f"{depth['min']:,} to {depth['max']:,} documents a topic"
+        )
+    lines.extend(_line("problem", problem) for problem in report.problems)
+    lines.extend(_line("warning", warning) for warning in report.warnings)
+    return "\n".join(lines)
+
+
+def _line(kind: str, problem: Problem) -> str:
+    return f"  {kind}: {problem}"

@@ -1,0 +1,271 @@
+"""`leaderboard compare`: runs compared with each other without a site."""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leaderboard.cli.files.evaluate import EXISTING
+from leaderboard.errors import Invalid
+
+if TYPE_CHECKING:
+    from leaderboard.cli.files.comparisons import ComparedFiles, ScoredFiles
+    from leaderboard.measures.binding import BoundMeasure
+    from leaderboard.stats.pairs.methods import Method
+
+TESTS = ("t", "wilcoxon", "sign", "randomisation", "bootstrap")
+CORRECTIONS = ("holm", "bonferroni", "bh", "none", "tukey", "randomised_tukey")
+QUIET_S = 2.0
+"""How long nothing is said of the progress."""
+
+
+@click.command()
+@click.argument("qrels", type=EXISTING)
+@click.argument("runs", metavar="RUN_A RUN_B [RUN]...", type=EXISTING, nargs=-1, required=True)
+@click.option(
+    "-m",
+    "--measure",
+    "names",
+    metavar="NAME",
+    multiple=True,
+    help="Such as nDCG@10 or map [AP]; several only for LaTeX. See `leaderboard measures`.",
+)
+@click.option(
+    "--test", type=click.Choice(TESTS), default="t", show_default=True, help="Of many runs; two get them all."
+)
+@click.option(
+    "--correction",
+    type=click.Choice(CORRECTIONS),
+    default="holm",
+    show_default=True,
+    help="For the number of pairs; the last two are tests of their own.",
+)
+@click.option("--baseline", metavar="RUN", help="Compare all with this one, by its file or its tag.")
+@click.option(
+    "--level", default=1, show_default=True, help="Lowest relevant grade, for measures that take rel."
+)
+@click.option(
+    "--dialect", type=click.Choice(["9", "10"]), default="10", show_default=True, help="Of trec_eval."
+)
+@click.option(
+    "--format", "layout", type=click.Choice(["table", "json", "latex"]), default="table", show_default=True
+)
+def compare(
+    qrels: Path,
+    runs: tuple[Path, ...],
+    names: tuple[str, ...],
+    test: str,
+    correction: str,
+    baseline: str | None,
+    level: int,
+    dialect: str,
+    layout: str,
+) -> None:
+    """Compare the RUNs with each other on the topics of QRELS.
+
+    Two runs: their difference by every test, and how alike their rankings are. More, or with a baseline: all
+    pairs under one test and correction. A topic that a run misses has the score of an empty ranking. The same
+    files give the same p for ever.
+    """
+    from leaderboard.cli.files.comparisons import score_files
+    from leaderboard.stats.pairs.methods import method
+    from leaderboard.trec.runs.scoring import Inputs, Options
+
+    if len(runs) < 2:
+        raise Invalid("A comparison takes at least two runs.")
+    files = score_files(Inputs(qrels), runs, Options(names or ("AP",), level, int(dialect)))
+    measures = list(files.scores)
+    if layout != "latex" and len(measures) > 1:
+        keys = ", ".join(measure.key for measure in measures)
+        raise Invalid(f"These are {len(measures)} measures: {keys}. Name one, or use --format latex.")
+    place = None if baseline is None else _place(files, baseline)
+    if layout == "latex":
+        text = _latex(files, measures, method((test, correction)), place)
+    elif len(runs) == 2 and place is None:
+        text = _of_two(files, measures[0], layout)
+    else:
+        text = _of_many(files, measures[0], method((test, correction)), place, layout)
+    click.echo(text.encode("utf-8", "surrogateescape"), nl=False)
+
+
+def _place(files: "ScoredFiles", baseline: str) -> int:
+    """Which of the runs is meant."""
+    known = [{name, str(path)} for name, path in zip(files.names, files.paths, strict=True)]
+    found = next((place for place, each in enumerate(known) if baseline in each), None)
+    if found is None:
+        raise Invalid(f"{baseline} is none of the runs: {', '.join(files.names)}.")
+    return found
+
+
+def _of_two(files: "ScoredFiles", measure: "BoundMeasure", layout: str) -> str:
+    from leaderboard.cli.files.comparisons import compare_two
+
+    facts = compare_two(files, measure)
+    return _json(facts) if layout == "json" else _two_in_words(files, facts, measure.measure.digits)
+
+
+def _of_many(
+    files: "ScoredFiles", measure: "BoundMeasure", by: "Method", baseline: int | None, layout: str
+) -> str:
+    from leaderboard.cli.files.comparisons import as_facts, compare_all
+
+    with _Progress() as progress:
+        found = compare_all(files, measure, by, baseline, progress)
+    if layout == "json":
+        return _json(as_facts(found, files.dialect))
+    return _many_in_words(found, files.dialect)
+
+
+def _latex(files: "ScoredFiles", measures: "list[BoundMeasure]", by: "Method", baseline: int | None) -> str:
+    from leaderboard.cli.files.comparisons import as_latex, compare_all
+
+    with _Progress() as progress:
+        found = [compare_all(files, measure, by, baseline, progress) for measure in measures]
+    return as_latex(files, found)
+
+
+def _json(facts: dict[str, Any]) -> str:
+    return json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _two_in_words(files: "ScoredFiles", facts: dict[str, Any], digits: int) -> str:
+    one, two = files.names
+    low, high = facts["interval"]
+    between = "" if low is None else f", 95% interval {low:+.{digits}f} to {high:+.{digits}f}"
+    effect = "" if facts["effect_size"] is None else f", effect size d_z {facts['effect_size']:+.2f}"
+    return "\n".join(
+        [
+            f"{facts['measure']} on {_count(facts['topics'], 'topic')}, trec_eval {files.dialect}",
+            "",
+            *_aligned([[one, f"{facts['mean_a']:.{digits}f}"], [two, f"{facts['mean_b']:.{digits}f}"]]),
+            "",
+            f"Difference {facts['difference']:+.{digits}f}{between}{effect}",
+            f"{one} is better on {_count(facts['wins'], 'topic')}, {two} on {facts['losses']}, neither on "
+            f"{facts['ties']}.",
+            "",
+            *_aligned([["test", "p"], *_tests(facts["tests"])]),
+            "",
+            *_aligned(
+                [["rankings", "mean"], *([name, f"{each:.4f}"] for name, each in facts["rankings"].items())]
+            ),
+            "",
+        ]
+    )
+
+
+def _tests(found: dict[str, float | None]) -> list[list[str]]:
+    from leaderboard.stats.pairs.two_runs import RECOMMENDED
+
+    return [[f"{name} (recommended)" if name == RECOMMENDED else name, _p(p)] for name, p in found.items()]
+
+
+def _many_in_words(found: "ComparedFiles", dialect: int) -> str:
+    facts = _facts(found, dialect)
+    digits = found.measure.measure.digits
+    pairs = [
+        [
+            *(each["a"], each["b"], f"{each['difference']:+.{digits}f}", _interval(each["interval"], digits)),
+            *(_p(each["p"]), _p(each["adjusted_p"]), each["better"] or ""),
+        ]
+        for each in facts["pairs"]
+    ]
+    heads = ["a", "b", "a - b", "95% interval", "p", "adjusted", "better"]
+    return "\n".join(
+        [
+            f"{facts['measure']} on {_count(facts['topics'], 'topic')}, trec_eval {dialect}; "
+            f"{found.table.method.title}, 5%",
+            *_remarks(found),
+            "",
+            *_aligned(_rows(found, facts, digits), left=1),
+            "",
+            *_aligned([heads, *pairs], left=2),
+            "",
+        ]
+    )
+
+
+def _facts(found: "ComparedFiles", dialect: int) -> dict[str, Any]:
+    from leaderboard.cli.files.comparisons import as_facts
+
+    return as_facts(found, dialect)
+
+
+def _rows(found: "ComparedFiles", facts: dict[str, Any], digits: int) -> list[list[str]]:
+    """The runs with their means, and letters or what is said of them against the baseline."""
+    heads = ["run", facts["measure"]]
+    heads += ["letters"] if found.letters and not found.against else []
+    heads += [f"than {facts['baseline']}", "adjusted p"] if found.against else []
+    rows = [heads]
+    for each in facts["runs"]:
+        row = [each["run"], f"{each['mean']:.{digits}f}"]
+        if found.against:
+            p = each.get("adjusted_p")
+            row += [each.get("than_baseline", "the baseline"), "" if p is None else _p(p)]
+        elif found.letters:
+            row.append(each["letters"])
+        rows.append(row)
+    return rows
+
+
+def _remarks(found: "ComparedFiles") -> list[str]:
+    reachable = found.against.reachable if found.against else found.table.reachable
+    if found.topics == 1:
+        return ["With one topic no test can tell runs apart."]
+    if not reachable:
+        return [
+            "This test cannot tell any pair apart here, whatever the scores: the smallest p it can give "
+            "is too large. The paired t test can (--test t)."
+        ]
+    if found.letters and not found.against:
+        return ["Two runs share a letter exactly when they cannot be told apart."]
+    return []
+
+
+def _interval(ends: list[float | None], digits: int) -> str:
+    low, high = ends
+    return "" if low is None or high is None else f"{low:+.{digits}f} to {high:+.{digits}f}"
+
+
+def _p(p: float | None) -> str:
+    if p is None:
+        return "undefined"
+    return f"{p:.2e}" if 0 < p < 0.00005 else f"{p:.4f}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _aligned(rows: list[list[str]], left: int = 1) -> list[str]:
+    """The rows as lines, the first columns flush left and the others right."""
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    return [
+        "  ".join(
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+class _Progress:
+    """Says on a terminal how far long work is, on one line that goes away."""
+
+    def __enter__(self) -> Callable[[float], None]:
+        self._start = self._said = time.monotonic()
+        self._shown = False
+        return self._tell
+
+    def __exit__(self, *_: object) -> None:
+        if self._shown:
+            click.echo("\r\x1b[K", err=True, nl=False)
+
+    def _tell(self, share: float) -> None:
+        now = time.monotonic()
+        if sys.stderr.isatty() and now - self._start > QUIET_S and now - self._said > 0.2:
+            self._said, self._shown = now, True
+            click.echo(f"\r{share:4.0%} compared", err=True, nl=False)

@@ -1,0 +1,255 @@
+"""Run files compared with each other against a qrels file, without a site."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leaderboard.errors import Invalid
+from leaderboard.measures.binding import BoundMeasure
+from leaderboard.pages.comparisons.latex import MeasureOfRuns, latex_table
+from leaderboard.services.evaluations.shown import FloatArray
+from leaderboard.services.statistics.requests import refusal
+from leaderboard.stats.orders.two_rankings import compare_rankings
+from leaderboard.stats.pairs.baseline import AgainstBaseline, against_baseline
+from leaderboard.stats.pairs.condensed import pairs
+from leaderboard.stats.pairs.methods import Method, PairTable, all_pairs
+from leaderboard.stats.pairs.paired_t import paired_t
+from leaderboard.stats.pairs.table_order import in_order
+from leaderboard.stats.pairs.two_runs import compare_scores, facts
+from leaderboard.stats.seeds import seed
+from leaderboard.stats.standing.letters import MOST_RUNS as MOST_LETTERED
+from leaderboard.stats.standing.letters import letters
+from leaderboard.stats.standing.standing import decided
+from leaderboard.trec.read.blocks import Block, scan_run
+from leaderboard.trec.read.lines import DEFAULT_LIMITS
+from leaderboard.trec.runs.fingerprints import RankingDigest
+from leaderboard.trec.runs.scoring import Inputs, Options, score_runs
+
+ALPHA = 0.05
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ScoredFiles:
+    """Runs from files, in the order given: their names, their rankings' digests, their scores by measure."""
+
+    paths: tuple[Path, ...]
+    names: tuple[str, ...]
+    digests: tuple[str, ...]
+    qrels_sha256: str
+    dialect: int
+    topics: tuple[str, ...]
+    scores: dict[BoundMeasure, FloatArray]
+    """(runs, topics) a measure, as it prints them."""
+
+    def seed(self, measure: BoundMeasure, of: str) -> int:
+        """The same for ever for the same rankings, judgments, measure and kind of comparison."""
+        version = f"{measure.key} {measure.measure.version}"
+        return seed(*self.digests, self.qrels_sha256, version, f"trec_eval {self.dialect}", of)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ComparedFiles:
+    """All pairs of the runs by one measure, best run first."""
+
+    names: tuple[str, ...]
+    measure: BoundMeasure
+    means: FloatArray
+    """(runs,), as the measure prints them."""
+    table: PairTable
+    """Higher is better."""
+    against: AgainstBaseline | None
+    letters: tuple[str, ...]
+    """Empty for more than 15 runs, or where no pair could be told apart."""
+    effects: FloatArray
+    """Cohen's d_z of each pair, (pairs,), positive where the first is better."""
+    topics: int
+
+    @property
+    def sign(self) -> int:
+        """-1 where lower is better, else 1."""
+        return _sign(self.measure)
+
+
+def score_files(inputs: Inputs, paths: Sequence[Path], options: Options) -> ScoredFiles:
+    """The runs scored on every judged topic; a topic that a run misses has the score of an empty ranking.
+
+    Raises Invalid for a file that cannot be read, a measure that runs cannot be compared by, or a run
+    that is given twice.
+    """
+    reports = list(score_runs(inputs, paths, options))
+    names = tuple(report.run for report in reports)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise Invalid(f"{twice} is given twice; give each run once.")
+    topics = reports[0].topics
+    scores = {}
+    for measure in reports[0].scores:
+        if said := refusal(measure.measure):
+            raise Invalid(said)
+        scores[measure] = np.array([report.scores[measure] for report in reports], dtype=np.float64)
+        if not np.isfinite(scores[measure]).all():
+            raise Invalid(f"{measure.key} is undefined on some topic, so runs cannot be compared by it.")
+    return ScoredFiles(
+        paths=tuple(paths),
+        names=names,
+        digests=tuple(_digest(path) for path in paths),
+        qrels_sha256=hashlib.sha256(inputs.qrels.read_bytes()).hexdigest(),
+        dialect=options.dialect,
+        topics=topics,
+        scores=scores,
+    )
+
+
+def compare_two(files: ScoredFiles, measure: BoundMeasure) -> dict[str, Any]:
+    """The first run less the second by all tests, and how alike their rankings are, as plain values."""
+    first, second = files.scores[measure]
+    found = compare_scores(
+        first, second, seed=files.seed(measure, "two runs"), lower_is_better=_sign(measure) < 0
+    )
+    one, two = (_rankings(path, files.dialect) for path in files.paths)
+    topics = sorted({*one, *two})
+    rankings = compare_rankings(
+        [one.get(each, []) for each in topics], [two.get(each, []) for each in topics]
+    )
+    return facts(found, rankings, measure.key)
+
+
+def compare_all(
+    files: ScoredFiles, measure: BoundMeasure, by: Method, baseline: int | None, progress: Progress
+) -> ComparedFiles:
+    """All pairs of the runs by one measure; baseline is the place of a run in the files.
+
+    progress is told the share done.
+    """
+    better = _sign(measure) * files.scores[measure]
+    means = better.mean(axis=1)
+    order = sorted(range(len(files.names)), key=lambda each: (-means[each], files.names[each]))
+    table = all_pairs(better, by, seed=files.seed(measure, by.key), alpha=ALPHA, progress=progress)
+    table = in_order(table, order)
+    against = None
+    if baseline is not None:
+        against = against_baseline(table, better[order], order.index(baseline), ALPHA)
+    lettered = table.runs <= MOST_LETTERED and table.reachable
+    return ComparedFiles(
+        names=tuple(files.names[each] for each in order),
+        measure=measure,
+        means=files.scores[measure].mean(axis=1)[order],
+        table=table,
+        against=against,
+        letters=letters(decided(table, ALPHA) == 0) if lettered else (),
+        effects=paired_t(better[order]).t / np.sqrt(len(files.topics)),
+        topics=len(files.topics),
+    )
+
+
+def as_facts(found: ComparedFiles, dialect: int) -> dict[str, Any]:
+    """The comparison of many runs as plain values at full precision."""
+    table, sign = found.table, found.sign
+    first, second = (each.tolist() for each in pairs(table.runs))
+    low, high = (table.low, table.high) if sign > 0 else (-table.high, -table.low)
+    columns = zip(
+        *(first, second, (sign * table.difference).tolist(), low.tolist(), high.tolist()),
+        *(found.effects.tolist(), table.p.tolist(), table.adjusted.tolist(), _winners(table)),
+        strict=True,
+    )
+    against = found.against
+    return {
+        "measure": found.measure.key,
+        "measure_version": found.measure.measure.version,
+        "dialect": f"trec_eval {dialect}",
+        "topics": found.topics,
+        "method": table.method.key,
+        "alpha": ALPHA,
+        "resamples": table.resamples,
+        "reachable": table.reachable,
+        "baseline": found.names[against.baseline] if against else None,
+        "runs": [_run_facts(found, place) for place in range(table.runs)],
+        "pairs": [
+            {
+                "a": found.names[one],
+                "b": found.names[two],
+                "difference": difference + 0.0,
+                "interval": [_finite(lowest), _finite(highest)],
+                "effect_size": _finite(effect) if found.topics > 1 else None,
+                "p": p,
+                "adjusted_p": adjusted,
+                "better": None if winner is None else found.names[winner],
+            }
+            for one, two, difference, lowest, highest, effect, p, adjusted, winner in columns
+        ],
+    }
+
+
+def as_latex(files: ScoredFiles, compared: Sequence[ComparedFiles]) -> str:
+    """The runs by several measures as a LaTeX table, in the order of the first."""
+    names = compared[0].names
+    columns = [
+        MeasureOfRuns(
+            measure=each.measure.key,
+            version=each.measure.measure.version,
+            digits=each.measure.measure.digits,
+            lower_is_better=each.sign < 0,
+            means=each.means.tolist(),
+            table=each.table,
+            against=each.against,
+        ).in_order([each.names.index(name) for name in names])
+        for each in compared
+    ]
+    judgments = f"qrels {files.qrels_sha256[:12]}, as trec_eval {files.dialect} computes them"
+    return latex_table(names, columns, topics=len(files.topics), judgments=judgments)
+
+
+def _run_facts(found: ComparedFiles, place: int) -> dict[str, Any]:
+    row: dict[str, Any] = {"run": found.names[place], "mean": float(found.means[place])}
+    if found.letters:
+        row["letters"] = found.letters[place]
+    if found.against is not None and place != found.against.baseline:
+        verdict = int(found.against.verdicts[place])
+        row["adjusted_p"] = float(found.against.adjusted[place])
+        row["than_baseline"] = {1: "better", -1: "worse", 0: "undecided"}[verdict]
+    return row
+
+
+def _winners(table: PairTable) -> list[int | None]:
+    first, second = (each.tolist() for each in pairs(table.runs))
+    told = (table.adjusted < ALPHA).tolist()
+    signs = np.sign(table.difference).astype(int).tolist()
+    rows = zip(first, second, told, signs, strict=True)
+    return [{1: one, -1: two}.get(sign) if decided else None for one, two, decided, sign in rows]
+
+
+def _finite(value: float) -> float | None:
+    return value + 0.0 if np.isfinite(value) else None
+
+
+def _sign(measure: BoundMeasure) -> int:
+    return -1 if measure.measure.direction == "lower" else 1
+
+
+def _digest(path: Path) -> str:
+    return scan_run(path, RankingDigest, strict=False, limits=DEFAULT_LIMITS).consumer.hexdigest()
+
+
+def _rankings(path: Path, dialect: int) -> dict[str, list[bytes]]:
+    """Topic -> docnos, best first."""
+    return scan_run(path, lambda: _Rankings(dialect), strict=False, limits=DEFAULT_LIMITS).consumer.rankings
+
+
+class _Rankings:
+    """Keeps the docnos of every topic in the order they are scored in."""
+
+    def __init__(self, dialect: int) -> None:
+        self.rankings: dict[str, list[bytes]] = {}
+        self._dialect = dialect
+
+    def add(self, block: Block) -> None:
+        """Take a block."""
+        starts, best = block.columns.group_start.tolist(), block.best(self._dialect).tolist()
+        for topic, start, end in zip(block.topics, starts[:-1], starts[1:], strict=True):
+            name = topic.decode("utf-8", "surrogateescape")
+            self.rankings[name] = [block.docno(entry) for entry in best[start:end]]

@@ -1,0 +1,108 @@
+"""`leaderboard evaluate`: scores of run files without a site, as trec_eval gives them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from leaderboard.trec.runs.scoring import Inputs, Options
+
+DEFAULT_MEASURES = (
+    *("num_ret", "num_rel", "num_rel_ret", "map", "Rprec", "bpref", "recip_rank"),
+    *("P.5,10,15,20,30,100,200,500,1000", "recall.100,1000", "ndcg", "ndcg_cut.10", "RR@10", "Judged@10"),
+)
+EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
+SPOOL_BYTES = 2**22
+
+
+@click.command()
+@click.argument("qrels", type=EXISTING)
+@click.argument("runs", metavar="RUN...", type=EXISTING, nargs=-1, required=True)
+@click.option(
+    "-m",
+    "--measure",
+    "names",
+    metavar="NAME",
+    multiple=True,
+    help="Such as nDCG@10, map, P.5,10, or the sets official, set, all_trec, all; repeatable. "
+    "See `leaderboard measures`.",
+)
+@click.option("--per-topic", is_flag=True, help="Every topic's score too, not only the mean.")
+@click.option(
+    "--level", default=1, show_default=True, help="Lowest relevant grade, for measures that take rel."
+)
+@click.option(
+    "--dialect", type=click.Choice(["9", "10"]), default="10", show_default=True, help="Of trec_eval."
+)
+@click.option("--depth", type=click.IntRange(min=1), help="Documents of a topic that count (trec_eval -M).")
+@click.option(
+    "--judged-only", is_flag=True, help="Leave out unjudged documents and close up the ranks (trec_eval -J)."
+)
+@click.option(
+    "--complete/--no-complete",
+    default=True,
+    show_default=True,
+    help="Whether judged topics that the run misses count (trec_eval -c).",
+)
+@click.option(
+    "--collection-size",
+    type=click.IntRange(min=1),
+    help="Documents in the collection, for measures that need it (trec_eval -N).",
+)
+@click.option("--preferences", type=EXISTING, help="Preference judgments, for measures that need them.")
+@click.option(
+    "--documents", type=EXISTING, help="The documents' text (corpus.jsonl, TREC, TSV), for measures that do."
+)
+@click.option("--dissimilarities", type=EXISTING, help="Dissimilarities of documents, instead of their text.")
+@click.option(
+    "--format", "layout", type=click.Choice(["trec", "tsv", "json"]), default="trec", show_default=True
+)
+def evaluate(
+    qrels: Path,
+    runs: tuple[Path, ...],
+    names: tuple[str, ...],
+    per_topic: bool,
+    level: int,
+    dialect: str,
+    depth: int | None,
+    judged_only: bool,
+    complete: bool,
+    collection_size: int | None,
+    preferences: Path | None,
+    documents: Path | None,
+    dissimilarities: Path | None,
+    layout: str,
+) -> None:
+    """Score each RUN against QRELS.
+
+    Runs are named by their tag, or by their file where an earlier one has the same.
+    """
+    from leaderboard.trec.runs.scoring import Inputs, Options
+
+    inputs = Inputs(qrels, collection_size, preferences, documents, dissimilarities)
+    options = Options(names or DEFAULT_MEASURES, level, int(dialect), depth, judged_only, complete)
+    # Nothing is printed before all runs were read, and a large output need not fit into memory.
+    with SpooledTemporaryFile(max_size=SPOOL_BYTES) as spool:
+        for text in _text(layout, per_topic, inputs, runs, options):
+            # Topic ids and tags go out as the bytes they came in as, UTF-8 or not.
+            spool.write(text.encode("utf-8", "surrogateescape"))
+        spool.seek(0)
+        while piece := spool.read(SPOOL_BYTES):
+            click.echo(piece, nl=False)
+
+
+def _text(
+    layout: str, per_topic: bool, inputs: "Inputs", runs: tuple[Path, ...], options: "Options"
+) -> Iterator[str]:
+    from leaderboard.trec.runs.report import as_json, trec, tsv
+    from leaderboard.trec.runs.scoring import score_runs
+
+    reports = score_runs(inputs, runs, options)
+    if layout == "json":
+        return iter([as_json(list(reports), dialect=options.dialect, per_topic=per_topic)])
+    if layout == "tsv":
+        return tsv(reports, per_topic=per_topic)
+    return trec(reports, level=options.level, per_topic=per_topic)

@@ -1,0 +1,131 @@
+"""Pools of run files, without a site: the same methods on rankings read from disk."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from leaderboard.errors import Invalid
+from leaderboard.pooling.bound import BoundMethod
+from leaderboard.pooling.methods import method, pool
+from leaderboard.pooling.simulation import judging_order
+from leaderboard.services.pools.plans import sentence, strata
+from leaderboard.services.rankings.tops import (
+    NO_TOP,
+    Top,
+    TopicTops,
+    in_order,
+    judged_places,
+    numbered,
+    topic_seed,
+)
+from leaderboard.trec.pools import Pooled
+from leaderboard.trec.qrels.qrels import read_qrels
+from leaderboard.trec.runs.runs import read_run
+
+
+@dataclass(frozen=True, slots=True)
+class FilePool:
+    """A pool of run files: topic -> documents still to be judged, in judging order.
+
+    places: in the tops of all rankings; candidates: the different documents there; judged: documents of the
+    pool that the qrels judge already.
+    """
+
+    documents: dict[str, list[Pooled]]
+    title: str
+    runs: int
+    places: int
+    candidates: int
+    judged: int
+
+    @property
+    def to_judge(self) -> int:
+        """How many documents are still to be judged."""
+        return sum(map(len, self.documents.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How files are pooled: level is the least relevant grade, for methods that learn from judgments."""
+
+    spec: Mapping[str, Any]
+    qrels: Path | None = None
+    seed: int = 1
+    dialect: int = 10
+    level: int = 1
+
+
+def pool_files(paths: Sequence[Path], options: Options) -> FilePool:
+    """The pool of run files by a method.
+
+    Documents that the qrels judge are left out, as they need no judging. A method whose next document
+    depends on the judgments so far needs them: it gives the judged documents in the order in which it would
+    have come to them. Raises Invalid for a spec that cannot be carried out and for files that cannot be read.
+    """
+    bound = _bound(options)
+    grades = {} if options.qrels is None else read_qrels(options.qrels).judgments
+    tops = _tops(paths, bound.reach, options.dialect)
+    documents: dict[str, list[Pooled]] = {}
+    judged = 0
+    for topic, found in tops.items():
+        known = judged_places(found, grades.get(topic, {}))
+        try:
+            chosen = _chosen(bound, found, known, topic, options)
+        except ValueError as error:
+            raise Invalid(sentence(error)) from None
+        rows = chosen if bound.adaptive else [each for each in chosen if each[0] not in known]
+        judged += len(chosen) - len(rows)
+        documents[topic] = [Pooled(found.docno(each[0]), *each[1:]) for each in rows]
+    return FilePool(
+        documents={topic: rows for topic, rows in documents.items() if rows},
+        title=bound.title,
+        runs=len(paths),
+        places=sum(len(ranking) for found in tops.values() for ranking in found.rankings),
+        candidates=sum(len(found.docnos) for found in tops.values()),
+        judged=judged,
+    )
+
+
+def _bound(options: Options) -> BoundMethod:
+    try:
+        bound = method(options.spec)
+    except ValueError as error:
+        raise Invalid(sentence(error)) from None
+    if bound.adaptive and options.qrels is None:
+        raise Invalid(
+            f"{bound.title} chooses each document by the judgments so far: make the pool on a site, where "
+            "assessors get one at a time, or give --qrels to see what it would have come to."
+        )
+    return bound
+
+
+def _tops(paths: Sequence[Path], depth: int, dialect: int) -> dict[str, TopicTops]:
+    """Topic -> the tops of all runs, topics in order of arrival; one run is in memory at a time."""
+    tops: dict[str, dict[int, Top]] = {}
+    for number, path in enumerate(paths):
+        for topic, ranking in read_run(path).rankings.items():
+            tops.setdefault(topic, {})[number] = in_order(ranking, depth, dialect)
+    return {
+        topic: numbered([by_run.get(number, NO_TOP) for number in range(len(paths))])
+        for topic, by_run in tops.items()
+    }
+
+
+def _chosen(
+    bound: BoundMethod, found: TopicTops, known: Mapping[int, int], topic: str, options: Options
+) -> list[tuple[int, float, str, float]]:
+    """Place, priority, stratum and probability of a topic's documents, in judging order."""
+    seed = topic_seed(options.seed, topic)
+    if bound.adaptive:
+        order = judging_order(bound, found.rankings, known, seed=seed, level=options.level)
+        places = order[: bound.budget].tolist()
+        return [(place, float(len(places) - at), "", 1.0) for at, place in enumerate(places)]
+    scores = found.scores if bound.needs_scores else None
+    pooled = pool(bound, found.rankings, seed=seed, scores=scores)
+    names = strata(bound)
+    columns = (pooled.documents, pooled.priority, pooled.stratum, pooled.probability)
+    return [
+        (place, priority, names[stratum], chance)
+        for place, priority, stratum, chance in zip(*(each.tolist() for each in columns), strict=True)
+    ]

@@ -1,0 +1,1 @@
+"""How far scores could move if the unjudged documents were judged."""

@@ -1,0 +1,1 @@
+"""The catalogue of measures: families, names, definitions and worked examples."""

@@ -1,0 +1,336 @@
+"""The catalogue of measures: which there are, what each is, and how it is written."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from leaderboard.errors import NotFound, UnknownMeasure
+from leaderboard.measures.binding import BoundMeasure
+from leaderboard.measures.catalogue.definitions import definition
+from leaderboard.measures.catalogue.examples import Worked, worked_examples
+from leaderboard.measures.catalogue.families import FAMILIES, OTHER, Family, family_of
+from leaderboard.measures.catalogue.names import TrecForm, examples, grammar, trec_forms
+from leaderboard.measures.grammar import parse
+from leaderboard.measures.record import LARGEST, Measure, Parameter, TrecName, value_text
+from leaderboard.measures.registry import MEASURES, NAMES
+
+AGGREGATES = {
+    "mean": "the mean over topics",
+    "sum": "the sum over topics",
+    "geometric": "the geometric mean over topics, each counted as at least 0.00001",
+    "micro": "one quotient of two sums over topics, so that topics with many documents weigh most",
+    "from means": "computed from several means over topics, not from the topics’ scores",
+    "none": "none: there are scores of topics only",
+}
+DIRECTIONS = {
+    "higher": "higher is better",
+    "lower": "lower is better",
+    "none": "neither high nor low is better, so runs are not ranked by it",
+}
+NEEDS = {
+    "graded": "judgments with grades, not only relevant or not",
+    "subtopics": "judgments of subtopics",
+    "preferences": "judgments of which of two documents is the better one",
+    "collection size": "the number of documents in the collection",
+    "documents": "the documents’ text, or how dissimilar they are",
+}
+MUST_BE_GIVEN = "must be given"
+NOT_APPLIED = "not applied"
+HEADER = (
+    *("name", "title", "family", "formula", "direction", "aggregate", "needs", "aliases", "trec_eval"),
+    *("citation", "version"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A measure in the list."""
+
+    name: str
+    title: str
+    family: str
+    formula: str
+    direction: str
+    aggregate: str
+    needs: tuple[str, ...]
+    aliases: tuple[str, ...]
+    trec_names: tuple[str, ...]
+    citation: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A family and those of its measures that are listed."""
+
+    family: Family
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterFacts:
+    """A parameter: how it is written, what it does and may be, its default, its value in the form shown."""
+
+    name: str
+    written: str
+    text: str
+    rule: str
+    default: str
+    value: str
+
+    @property
+    def sentences(self) -> str:
+        """What it does, what it may be and what it is unless given."""
+        default = self.default if self.default == MUST_BE_GIVEN else f"{self.default} unless given"
+        return f"{self.text} {self.rule[:1].upper()}{self.rule[1:]}; {default}."
+
+
+@dataclass(frozen=True, slots=True)
+class MeasurePage:
+    """A measure in full.
+
+    anchor: where its family begins in the list; written: the form of it that was asked about, empty
+    where none was; facts: what there is to know of its scores, each under its heading; low, high: the
+    range of a topic's score, None where it has no end; explanation: in words, the example worked.
+    """
+
+    entry: Entry
+    anchor: str
+    written: str
+    definition: tuple[str, ...]
+    grammar: str
+    examples: tuple[str, ...]
+    trec_forms: tuple[TrecForm, ...]
+    parameters: tuple[ParameterFacts, ...]
+    facts: tuple[tuple[str, str], ...]
+    low: float | None
+    high: float | None
+    undefined: float
+    note: str
+    explanation: str
+    worked: tuple[Worked, ...]
+
+
+def listing(query: str = "") -> tuple[Section, ...]:
+    """All measures by family, or those that have all words of a query in names, titles or family."""
+    words, named = query.casefold().split(), _named(query)
+    wanted = [measure for measure in MEASURES if measure.name == named or _has(measure, words)]
+    return tuple(
+        Section(family, tuple(_entry(measure) for measure in wanted if family_of(measure) is family))
+        for family in (*FAMILIES, OTHER)
+        if any(family_of(measure) is family for measure in wanted)
+    )
+
+
+def find(name: str) -> tuple[str, str]:
+    """The canonical name of a measure and the form of it meant: `ndcg_cut_10` gives nDCG and nDCG@10.
+
+    The form is empty where the name says no more than the measure. Raises NotFound, with the nearest
+    known name where there is one.
+
+    >>> find("ndcg_cut_10"), find("MAP"), find("P")
+    (('nDCG', 'nDCG@10'), ('AP', ''), ('P', ''))
+    """
+    if name in NAMES:
+        return NAMES[name].name, ""
+    try:
+        bound = parse(name)
+    except UnknownMeasure as error:
+        for measure in MEASURES:
+            if any(name in (each.text, form.name) for each, form in _trec_pairs(measure)):
+                return measure.name, ""
+        raise NotFound(error.message) from error
+    return bound.measure.name, bound.key.removeprefix(bound.measure.name) and bound.key
+
+
+def page(name: str, written: str = "") -> MeasurePage:
+    """All about the measure of that canonical name, with the parameters of a form of it such as nDCG@10.
+
+    Raises NotFound where there is none of that name, or the form is one of another measure.
+    """
+    measure = NAMES.get(name)
+    if measure is None or measure.name != name:
+        raise NotFound(f"There is no measure {name[:40]!r}.")
+    bound = _bound(measure, written) if written else None
+    told = definition(measure)
+    low, high = (None if math.isinf(end) else end for end in measure.range)
+    return MeasurePage(
+        entry=_entry(measure),
+        anchor=family_of(measure).anchor,
+        written=bound.key if bound else "",
+        definition=told.paragraphs,
+        grammar=grammar(measure),
+        examples=examples(measure),
+        trec_forms=trec_forms(measure),
+        parameters=tuple(_parameter(each, bound) for each in measure.parameters),
+        facts=tuple(_facts(measure)),
+        low=low,
+        high=high,
+        undefined=measure.undefined,
+        note=measure.note,
+        explanation=told.explanation,
+        worked=worked_examples(measure),
+    )
+
+
+def pages() -> Iterator[MeasurePage]:
+    """All about every measure, in the order of the list."""
+    return (page(entry.name) for section in listing() for entry in section.entries)
+
+
+def table(sections: tuple[Section, ...]) -> tuple[list[str], list[list[Any]]]:
+    """Header and rows of the list, for CSV."""
+    entries = (entry for section in sections for entry in section.entries)
+    return list(HEADER), [_cells(entry) for entry in entries]
+
+
+def as_json(sections: tuple[Section, ...]) -> dict[str, Any]:
+    """The list as plain values."""
+    return {"measures": [_entry_json(entry) for section in sections for entry in section.entries]}
+
+
+def page_json(shown: MeasurePage) -> dict[str, Any]:
+    """A measure in full as plain values at full precision."""
+    return {
+        **_entry_json(shown.entry),
+        "definition": list(shown.definition),
+        "grammar": shown.grammar,
+        "examples": list(shown.examples),
+        "parameters": [
+            {"name": each.name, "written": each.written, "text": each.text, "rule": each.rule}
+            | {"default": each.default}
+            for each in shown.parameters
+        ],
+        "range": [shown.low, shown.high],
+        "undefined": shown.undefined,
+        "note": shown.note,
+        "example": {"text": shown.explanation, "rankings": [_worked_json(each) for each in shown.worked]},
+    }
+
+
+def _trec_pairs(measure: Measure) -> Iterator[tuple[TrecName, TrecForm]]:
+    return zip(measure.trec_names, trec_forms(measure), strict=True)
+
+
+def _entry(measure: Measure) -> Entry:
+    return Entry(
+        name=measure.name,
+        title=measure.title,
+        family=family_of(measure).name,
+        formula=measure.formula,
+        direction=measure.direction,
+        aggregate=measure.aggregate,
+        needs=tuple(sorted(measure.needs)),
+        aliases=measure.aliases,
+        trec_names=tuple(form.name for form in trec_forms(measure)),
+        citation=measure.citation,
+        version=measure.version,
+    )
+
+
+def _has(measure: Measure, words: list[str]) -> bool:
+    entry = _entry(measure)
+    known = " ".join((entry.name, *entry.aliases, *entry.trec_names, entry.title, entry.family)).casefold()
+    return all(word in known for word in words)
+
+
+def _named(query: str) -> str:
+    """The measure a query is a name of, empty where it is none: nDCG@10 is no part of any title."""
+    try:
+        return find(query.strip())[0]
+    except NotFound:
+        return ""
+
+
+def _bound(measure: Measure, written: str) -> BoundMeasure:
+    try:
+        bound = parse(written)
+    except UnknownMeasure as error:
+        raise NotFound(error.message) from error
+    if bound.measure is not measure:
+        raise NotFound(f"{bound.key} is no form of {measure.name}.")
+    return bound
+
+
+def _parameter(parameter: Parameter, bound: BoundMeasure | None) -> ParameterFacts:
+    value = bound.params[parameter.name] if bound else None
+    default = NOT_APPLIED if parameter.default is None else value_text(parameter.default)
+    return ParameterFacts(
+        name=parameter.name,
+        written=f"@{parameter.name}" if parameter.at else f"{parameter.name}=",
+        text=parameter.text,
+        rule=parameter.rule.replace(f"to {LARGEST}", "up"),
+        default=MUST_BE_GIVEN if parameter.required else default,
+        value=NOT_APPLIED if value is None else value_text(value),
+    )
+
+
+def _facts(measure: Measure) -> Iterator[tuple[str, str]]:
+    if measure.text:
+        yield "Scores", "text, which is shown and never ranked by"
+    else:
+        yield "Scores", f"{_range(measure)}; {DIRECTIONS[measure.direction]}"
+        yield (
+            "Where undefined",
+            f"{measure.undefined:g}, as of a topic with nothing relevant that the run misses",
+        )
+    yield "Over all topics", AGGREGATES[measure.aggregate]
+    if measure.needs:
+        yield "Needs", "; ".join(NEEDS[need] for need in sorted(measure.needs))
+    yield "Source", measure.citation
+    yield "Definition", f"version {measure.version}"
+
+
+def _range(measure: Measure) -> str:
+    """The smallest and largest score in words."""
+    low, high = measure.range
+    if low == high:
+        return f"always {low:g}"
+    if math.isinf(high):
+        return "any number" if math.isinf(low) else f"{low:g} or more"
+    return f"up to {high:g}" if math.isinf(low) else f"{low:g} to {high:g}"
+
+
+def _cells(entry: Entry) -> list[Any]:
+    joined = (", ".join(each) for each in (entry.needs, entry.aliases, entry.trec_names))
+    return [
+        *(entry.name, entry.title, entry.family, entry.formula, entry.direction, entry.aggregate),
+        *joined,
+        *(entry.citation, entry.version),
+    ]
+
+
+def _entry_json(entry: Entry) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "title": entry.title,
+        "family": entry.family,
+        "formula": entry.formula,
+        "direction": entry.direction,
+        "aggregate": entry.aggregate,
+        "needs": list(entry.needs),
+        "aliases": list(entry.aliases),
+        "trec_eval": list(entry.trec_names),
+        "citation": entry.citation,
+        "version": entry.version,
+    }
+
+
+def _worked_json(worked: Worked) -> dict[str, Any]:
+    ranking = worked.ranking
+    return {
+        "ranking": [
+            {
+                "rank": each.name,
+                "grade": each.document.grade if each.document else None,
+                "subtopics": {str(number): grade for number, grade in each.document.subtopics}
+                if each.document
+                else {},
+                **({"document": each.document.letter} if each.document and each.document.letter else {}),
+            }
+            for each in ranking.places
+        ],
+        "facts": list(ranking.facts),
+        "scores": {score.written: score.value for score in worked.scores},
+    }

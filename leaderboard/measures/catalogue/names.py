@@ -1,0 +1,134 @@
+"""How measures are written: the grammar of one, examples of it, and what trec_eval calls it."""
+
+from dataclasses import dataclass
+
+from leaderboard.measures.binding import bind
+from leaderboard.measures.record import Measure, Parameter, TrecName, Value, value_text
+from leaderboard.measures.trec_eval.families import BY_NAME
+from leaderboard.measures.trec_eval.families import Family as TrecFamily
+from leaderboard.measures.trec_eval.names import from_trec_name
+
+SAMPLES: tuple[float, ...] = (0.5, 0.8, 2.0)
+"""Values of a parameter that is a number; one of them is in every range."""
+RANKS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class TrecForm:
+    """A name trec_eval prints, and what it is written as here.
+
+    k stands for a rank and x for another number; option: how trec_eval is asked for it with values of
+    one's own, empty where it takes none; only: the version that alone has it, 0 where all do.
+    """
+
+    name: str
+    here: str
+    option: str
+    only: int
+
+    @property
+    def words(self) -> str:
+        """Both names, and the version, in a line."""
+        return f"{self.name} for {self.here}" + (f" (version {self.only} only)" if self.only else "")
+
+
+def grammar(measure: Measure) -> str:
+    """The measure with all its parameters, those that need not be given in brackets.
+
+    >>> from leaderboard.measures.registry import NAMES
+    >>> grammar(NAMES["P"]), grammar(NAMES["NumQ"])
+    ('P[(rel=…,judged_only=…)]@cutoff', 'NumQ')
+    """
+    inner = [each for each in measure.parameters if not each.at]
+    text = measure.name
+    if inner:
+        listed = f"({','.join(f'{each.name}=…' for each in inner)})"
+        text += listed if any(each.required for each in inner) else f"[{listed}]"
+    for each in measure.parameters:
+        if each.at:
+            text += f"@{each.name}" if each.required else f"[@{each.name}]"
+    return text
+
+
+def examples(measure: Measure) -> tuple[str, ...]:
+    """Up to three ways to write the measure: as short as can be, and with one parameter of each kind.
+
+    >>> from leaderboard.measures.registry import NAMES
+    >>> examples(NAMES["AP"]), examples(NAMES["P"])
+    (('AP', 'AP(rel=2)', 'AP@10'), ('P@10', 'P(rel=2)@10'))
+    """
+    needed = {each.name: sample(each) for each in measure.parameters if each.required}
+    free = [each for each in measure.parameters if not each.required]
+    shown = (next((each for each in free if each.at is at), None) for at in (False, True))
+    given = [needed, *({**needed, each.name: sample(each)} for each in shown if each)]
+    return tuple(bind(measure, each).key for each in given)
+
+
+def sample(parameter: Parameter) -> Value:
+    """A value the parameter can have, other than its default."""
+    if parameter.kind == "boolean":
+        return parameter.default is not True
+    if parameter.kind == "choice":
+        return next(each for each in parameter.choices if each != parameter.default)
+    if parameter.kind == "gains":
+        return ((1, 1.0), (2, min(parameter.high, 3.5)))
+    if parameter.kind == "number":
+        values = (*SAMPLES, parameter.low, parameter.high)
+    else:
+        start = parameter.default if isinstance(parameter.default, int) else 1
+        values = (RANKS if parameter.at else start + 1, int(parameter.low), int(parameter.high))
+    fitting = (each for each in values if parameter.low <= each <= parameter.high)
+    return next(each for each in fitting if each != parameter.default)
+
+
+def trec_forms(measure: Measure) -> tuple[TrecForm, ...]:
+    """What trec_eval calls the measure, and its variants.
+
+    >>> from leaderboard.measures.registry import NAMES
+    >>> [(each.name, each.here) for each in trec_forms(NAMES["SetF"])]
+    [('set_F', 'SetF'), ('set_F_x', 'SetF(beta=√x)')]
+    """
+    return tuple(_form(measure, name) for name in measure.trec_names)
+
+
+def _form(measure: Measure, name: TrecName) -> TrecForm:
+    parameter = measure.parameter(name.parameter)
+    letter = "" if parameter is None else "k" if parameter.kind == "integer" else "x"
+    family = _family(name.text)
+    return TrecForm(
+        name=f"{name.text}_{letter}" if letter else name.text,
+        here=_here(measure, name, f"√{letter}" if name.squared else letter),
+        option=_option(measure, name, family) if family else "",
+        only=family.dialects[0] if family and len(family.dialects) == 1 else 0,
+    )
+
+
+def _here(measure: Measure, name: TrecName, letter: str) -> str:
+    values = {key: value_text(value) for key, value in name.fixed}
+    if letter:
+        values[name.parameter] = letter
+    inner, at = [], ""
+    for each in measure.parameters:
+        if each.name in values:
+            if each.at:
+                at = f"@{values[each.name]}"
+            else:
+                inner.append(f"{each.name}={values[each.name]}")
+    return f"{measure.name}{'(' + ','.join(inner) + ')' if inner else ''}{at}"
+
+
+def _option(measure: Measure, name: TrecName, family: TrecFamily) -> str:
+    if family.name != name.text:
+        return f"{family.name}.{name.text.removeprefix(family.name + '_')}"
+    if any(each.text == name.text and each.parameter for each in measure.trec_names) and not name.parameter:
+        return ""
+    value = family.example.split(",")[0] if family.form == "each" else family.example
+    found = from_trec_name(f"{family.name}_{value}") if value else None
+    return f"{family.name}.{family.example}" if found and found.measure is measure else ""
+
+
+def _family(text: str) -> TrecFamily | None:
+    """The family a name of trec_eval's belongs to: its own, or one that it begins with."""
+    while text not in BY_NAME and "_" in text:
+        text = text.rpartition("_")[0]
+    return BY_NAME.get(text)

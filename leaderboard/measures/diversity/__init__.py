@@ -1,0 +1,1 @@
+"""Measures of rankings for topics with subtopics."""

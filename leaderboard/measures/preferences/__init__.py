@@ -1,0 +1,1 @@
+"""Measures of rankings against preferences between documents."""

@@ -1,0 +1,263 @@
+"""How far the assessors of a pool agree, while they judge: pairs of them, all together, topic by topic."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from leaderboard.errors import Invalid, NotFound
+from leaderboard.pages.assessors import progress as judging_progress
+from leaderboard.pages.assessors.progress import Progress
+from leaderboard.services.assessors import judged_pools
+from leaderboard.services.assessors.judged_pools import WHOSE, GivenLabel, Judge, PoolFacts, TopicOfPool
+from leaderboard.services.policy import Viewer
+from leaderboard.stats.assessors import agreement as stats
+from leaderboard.stats.assessors.agreement import Alpha, Confusion, IntArray, Kappa, Ratings, Scale, Share
+
+SCALES: dict[Scale, str] = {
+    "nominal": "grades are names",
+    "ordinal": "grades are in order",
+    "interval": "differences of grades count",
+}
+Two = tuple[IntArray, IntArray]
+"""The grades two assessors gave to the same documents."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairAgreement:
+    """Two assessors on the documents both graded."""
+
+    first: Judge
+    second: Judge
+    documents: int
+    raw: Share
+    plain: Kappa
+    linear: Kappa
+    quadratic: Kappa
+    overlap: Share
+    confusion: Confusion
+
+
+@dataclass(frozen=True, slots=True)
+class TopicAgreement:
+    """The assessors on one topic."""
+
+    topic: TopicOfPool
+    judged: int
+    """Documents with a grade."""
+    double: int
+    """Documents with the grades of two or more."""
+    raw: Share
+    alpha: Alpha
+    disagreements: int
+    relevant: float | None
+    """Share of the grades that are relevant."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Together:
+    """All assessors on the documents that several graded."""
+
+    judged: int
+    double: int
+    disagreements: int
+    raw: Share
+    """Of the pairs of grades that a document has."""
+    overlap: Share
+    """Of the same pairs, by whether they are relevant."""
+    fleiss: Kappa
+    alphas: dict[Scale, Alpha]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AgreementPage:
+    """What the organisers of a pool see of its assessors' agreement."""
+
+    pool: PoolFacts
+    whose: str
+    topic_id: str
+    """Of the topic that is looked at alone; empty for all."""
+    scale: Scale
+    """That suits the task's grades."""
+    together: Together
+    pairs: tuple[PairAgreement, ...]
+    """Those that share a document, most documents first."""
+    chosen: PairAgreement | None
+    """The pair whose grades are set against each other."""
+    topics: tuple[TopicAgreement, ...]
+    progress: tuple[Progress, ...]
+    remarks: tuple[GivenLabel, ...]
+    """Skipped documents and labels with a note, the latest first."""
+    machines: bool
+    """Whether the task has any."""
+
+
+def agreement_page(
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    number: int,
+    *,
+    whose: str = "human",
+    topic_id: str = "",
+    pair: tuple[int | None, int | None] = (None, None),
+) -> AgreementPage:
+    """The agreement of a pool's assessors as it is now, of all topics or of one.
+
+    whose: `human`, `machine` or `all`; pair: ids of the two whose confusion table is shown, by default
+    those with most documents in common. Raises NotFound for an unknown pool, topic or pair, Invalid for
+    another `whose`, SignInNeeded or Forbidden unless the viewer organises the task.
+    """
+    if whose not in WHOSE:
+        raise Invalid(f"Labels are of one of {', '.join(WHOSE)}, not {whose[:20]!r}.")
+    _, found = judged_pools.judged_pool(session, viewer, slug, number, topic_id or None)
+    facts = found.facts
+    if topic_id and topic_id not in {each.topic_id for each in facts.topics}:
+        raise NotFound(f"Pool {number} has no topic {topic_id!r}.", topic=topic_id)
+    labels = found.labels_of(whose)
+    scale: Scale = "nominal" if facts.is_binary else "ordinal"
+    table = _ratings(labels)
+    pairs = _pairs(table, {each.name: each for each in found.judges}, facts)
+    chosen_topics = [each for each in facts.topics if not topic_id or each.topic_id == topic_id]
+    return AgreementPage(
+        pool=facts,
+        whose=whose,
+        topic_id=topic_id,
+        scale=scale,
+        together=_together(table, facts),
+        pairs=pairs,
+        chosen=_chosen(pairs, pair),
+        topics=_by_topic(table, chosen_topics, facts, scale),
+        progress=judging_progress.progress(session, found, whose, topic_id),
+        remarks=_remarks(labels),
+        machines=any(each.is_machine for each in found.judges),
+    )
+
+
+def _ratings(labels: Iterable[GivenLabel]) -> Ratings:
+    return stats.ratings(
+        (each.topic_id, each.docno, each.judge.name, each.grade) for each in labels if each.grade is not None
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Double:
+    """The documents of a table that several judged, and every pair of grades they have."""
+
+    table: Ratings
+
+    @cached_property
+    def columns(self) -> IntArray:
+        """Places of documents with two or more grades."""
+        return np.flatnonzero(self.table.given.sum(axis=0) > 1)
+
+    @cached_property
+    def pairs(self) -> Two:
+        """Of each such document each two grades."""
+        ones, others = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        count = self.table.given.sum(axis=0)
+        for several in np.unique(count[self.columns]).tolist():
+            columns = np.flatnonzero(count == several)
+            # By document, then assessor: as many grades of each.
+            given = self.table.grades[:, columns].T[self.table.given[:, columns].T].reshape(-1, several)
+            first, second = np.triu_indices(several, 1)
+            ones.append(given[:, first].ravel())
+            others.append(given[:, second].ravel())
+        return np.concatenate(ones), np.concatenate(others)
+
+    @cached_property
+    def disagreements(self) -> int:
+        """Documents with different grades."""
+        grades, given = self.table.grades[:, self.columns], self.table.given[:, self.columns]
+        low = np.where(given, grades, np.iinfo(np.int64).max).min(axis=0, initial=np.iinfo(np.int64).max)
+        high = np.where(given, grades, np.iinfo(np.int64).min).max(axis=0, initial=np.iinfo(np.int64).min)
+        return int(np.count_nonzero(low < high))
+
+
+def _together(table: Ratings, facts: PoolFacts) -> Together:
+    double = _Double(table)
+    ones, others = double.pairs
+    return Together(
+        judged=len(table.documents),
+        double=len(double.columns),
+        disagreements=double.disagreements,
+        raw=_raw(double.pairs),
+        overlap=stats.overlap(ones, others, facts.level),
+        fleiss=stats.fleiss(table),
+        alphas={scale: stats.alpha(table, scale) for scale in SCALES},
+    )
+
+
+def _raw(pairs: Two) -> Share:
+    found = stats.raw(stats.confusion(*pairs))
+    return found if found.of else Share(None, 0, stats.NOTHING_DOUBLE)
+
+
+def _pairs(table: Ratings, judges: dict[str, Judge], facts: PoolFacts) -> tuple[PairAgreement, ...]:
+    given = table.given.astype(np.int64)
+    shared = given @ given.T
+    first, second = np.nonzero(np.triu(shared, 1))
+    order = np.argsort(-shared[first, second], kind="stable").tolist()
+    grades = [each.value for each in facts.scale]
+    found = []
+    for place in order:
+        one, other = int(first[place]), int(second[place])
+        both = stats.pair(table, one, other)
+        confusion = stats.confusion(*both, grades)
+        found.append(
+            PairAgreement(
+                first=judges[table.assessors[one]],
+                second=judges[table.assessors[other]],
+                documents=len(both[0]),
+                raw=stats.raw(confusion),
+                plain=stats.cohen(confusion),
+                linear=stats.cohen(confusion, "linear"),
+                quadratic=stats.cohen(confusion, "quadratic"),
+                overlap=stats.overlap(*both, facts.level),
+                confusion=confusion,
+            )
+        )
+    return tuple(found)
+
+
+def _chosen(pairs: Sequence[PairAgreement], wanted: tuple[int | None, int | None]) -> PairAgreement | None:
+    if wanted == (None, None):
+        return pairs[0] if pairs else None
+    for each in pairs:
+        if {each.first.id, each.second.id} == set(wanted):
+            return each
+    raise NotFound("These two assessors have not graded any document both.")
+
+
+def _by_topic(
+    table: Ratings, topics: Sequence[TopicOfPool], facts: PoolFacts, scale: Scale
+) -> tuple[TopicAgreement, ...]:
+    """Documents are sorted by topic, so each topic is one stretch of the table."""
+    names = np.array([topic for topic, _ in table.documents], dtype=object)
+    edges = [0, *(np.flatnonzero(names[1:] != names[:-1]) + 1).tolist(), len(names)]
+    part = {names[start]: slice(start, end) for start, end in pairwise(edges) if end > start}
+    found = []
+    for topic in topics:
+        where = part.get(topic.topic_id, slice(0, 0))
+        here = Ratings(table.assessors, table.documents[where], table.grades[:, where], table.given[:, where])
+        double, graded = _Double(here), here.grades[here.given]
+        found.append(
+            TopicAgreement(
+                topic=topic,
+                judged=len(here.documents),
+                double=len(double.columns),
+                raw=_raw(double.pairs),
+                alpha=stats.alpha(here, scale),
+                disagreements=double.disagreements,
+                relevant=float((graded >= facts.level).mean()) if graded.size else None,
+            )
+        )
+    return tuple(found)
+
+
+def _remarks(labels: Sequence[GivenLabel]) -> tuple[GivenLabel, ...]:
+    told = [each for each in labels if each.grade is None or each.note]
+    return tuple(sorted(told, key=lambda each: each.saved_at, reverse=True))

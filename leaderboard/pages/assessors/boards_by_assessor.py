@@ -1,0 +1,250 @@
+"""Whether the order of the runs depends on who judged: the board under each assessor of a pool.
+
+After Voorhees, Variations in Relevance Judgments and the Measurement of Retrieval Effectiveness,
+Information Processing & Management 36, 2000.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import PoolTopic, RankingBlock, Run, Task, Topic
+from leaderboard.errors import Invalid, MissingInput
+from leaderboard.measures.binding import BoundMeasure
+from leaderboard.measures.grammar import parse
+from leaderboard.measures.judged import FloatArray, IntArray, Judged, Judgments
+from leaderboard.services.assessors import judged_pools
+from leaderboard.services.assessors.judged_pools import WHOSE, GivenLabel, Judge, JudgedPool
+from leaderboard.services.boards import board
+from leaderboard.services.policy import Viewer
+from leaderboard.services.pools import documents as pool_documents
+from leaderboard.services.statistics import requests
+from leaderboard.stats.assessors.settling import Label, settle
+from leaderboard.stats.orders.rank_correlation import tau_ap_b, tau_b
+from leaderboard.trec.qrels.align import Aligner, CompiledJudgments, compile_judgments
+from leaderboard.trec.read.lines import bytes_of
+from leaderboard.trec.runs.packing import unpack_block
+
+MOST_RANKINGS = 20_000
+"""Runs times topics of the pool that are scored while a reader waits: a few seconds."""
+VERSION = 1
+By = dict[str, dict[bytes, int]]
+"""Topic -> docno -> grade."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoardOfAssessor:
+    """The order of the runs with one assessor's labels wherever there are any."""
+
+    judge: Judge
+    documents: int
+    """That others judged too."""
+    changed: int
+    """Of them with another grade than is settled on."""
+    tau: float | None
+    tau_ap: float | None
+    leader: str
+    mover: str
+    """The run whose rank differs most; empty where none does."""
+    mover_ranks: tuple[int, int]
+    """Its rank by what is settled on, and by this assessor."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoardsByAssessor:
+    """The boards under each assessor who shares documents with others."""
+
+    measure: str
+    digits: int
+    runs: int
+    topics: int
+    leader: str
+    """By the majority of all."""
+    rows: tuple[BoardOfAssessor, ...]
+    why: str = ""
+    """Why there is no row; empty where there are."""
+
+
+def boards_by_assessor(
+    session: Session, viewer: Viewer, slug: str, number: int, whose: str = "human"
+) -> BoardsByAssessor:
+    """The order of the runs by the primary measure under the pool's labels, by assessor.
+
+    It starts from what the majority of labels says, and judgments that the pool uses again; then each
+    assessor's own labels go before that. Raises NotFound, Forbidden, SignInNeeded as `judged_pool`.
+    """
+    if whose not in WHOSE:
+        raise Invalid(f"Labels are of one of {', '.join(WHOSE)}, not {whose[:20]!r}.")
+    task, pool = judged_pools.judged_pool(session, viewer, slug, number)
+    labels = [each for each in pool.labels_of(whose) if each.grade is not None]
+    measure = parse(task.primary_measure)
+    runs = _runs(session, task)
+    settled = _settled(session, task, pool, labels)
+    empty = BoardsByAssessor(
+        task.primary_measure, board.column(measure).digits, len(runs), len(settled), "", ()
+    )
+    own = _own(labels)
+    if why := _why_not(runs, settled, own):
+        return replace(empty, why=why)
+    compiled = compile_judgments(settled)
+    variants = [_with(compiled, settled, {}), *(_with(compiled, settled, own[judge]) for judge in own)]
+    try:
+        means = _means(session, task, measure, runs, compiled, variants)
+    except MissingInput as error:
+        return replace(empty, why=error.message)
+    names = tuple(runs.values())
+    rows = tuple(
+        _row(judge, own[judge], settled, names, means[0], mean)
+        for judge, mean in zip(own, means[1:], strict=True)
+    )
+    return replace(empty, leader=names[int(np.argmax(means[0]))], rows=rows)
+
+
+def _runs(session: Session, task: Task) -> dict[int, str]:
+    """Id -> name of the ranked runs, by name."""
+    rows = session.execute(
+        select(Run.id, Run.name)
+        .where(Run.task_id == task.id, Run.withdrawn_at.is_(None), Run.kind == board.RANKED_KIND)
+        .order_by(Run.name)
+    )
+    return {run_id: name for run_id, name in rows}
+
+
+def _settled(session: Session, task: Task, pool: JudgedPool, labels: Iterable[GivenLabel]) -> By:
+    """What the majority says, and what is used again, of topics that count."""
+    found: By = {}
+    rows = session.execute(
+        select(PoolTopic.topic_id, PoolTopic.body)
+        .join(Topic, (Topic.task_id == task.id) & (Topic.topic_id == PoolTopic.topic_id))
+        .where(PoolTopic.pool_id == pool.facts.id, Topic.excluded == "")
+    ).all()
+    for topic_id, body in rows:
+        found[topic_id] = {
+            bytes_of(each.docno): each.grade for each in pool_documents.unpack(body) if each.grade is not None
+        }
+    events = (
+        Label(each.topic_id, each.docno, each.judge.name, each.grade, each.saved_at.timestamp())
+        for each in labels
+        if each.topic_id in found
+    )
+    for (topic_id, docno), grade in settle(events, "majority").grades.items():
+        found[topic_id][bytes_of(docno)] = grade
+    return {topic_id: grades for topic_id, grades in found.items() if grades}
+
+
+def _own(labels: Iterable[GivenLabel]) -> dict[Judge, list[GivenLabel]]:
+    """Assessor -> labels of documents that others judged too, of those who have any."""
+    found: dict[Judge, list[GivenLabel]] = {}
+    for given in judged_pools.by_document(labels).values():
+        for each in given if len(given) > 1 else ():
+            found.setdefault(each.judge, []).append(each)
+    return dict(sorted(found.items(), key=lambda item: item[0].name))
+
+
+def _why_not(runs: Mapping[int, str], settled: By, own: Mapping[Judge, object]) -> str:
+    if len(runs) < 2:
+        return "There are fewer than two ranked runs to put in an order."
+    if not own:
+        return "No document was judged by two assessors yet."
+    if len(runs) * len(settled) > MOST_RANKINGS:
+        return f"That would be more than {MOST_RANKINGS:,} rankings to score while you wait."
+    return ""
+
+
+def _with(compiled: CompiledJudgments, settled: By, labels: Iterable[GivenLabel]) -> Judgments:
+    """The compiled judgments with some labels in place of what is settled on."""
+    mine = {(each.topic_id, bytes_of(each.docno)): each.grade for each in labels}
+    grades = np.array(
+        [
+            mine.get((topic, docno), grade)
+            for topic in compiled.judgments.topics
+            for docno, grade in sorted(settled[topic].items())
+        ],
+        dtype=np.int64,
+    )
+    return replace(compiled.judgments, grades=grades)
+
+
+def _means(
+    session: Session,
+    task: Task,
+    measure: BoundMeasure,
+    runs: Mapping[int, str],
+    compiled: CompiledJudgments,
+    variants: Sequence[Judgments],
+) -> FloatArray:
+    """Every run's mean under each of several grades of the same documents, (variants, runs)."""
+    digests = session.execute(select(Run.id, Run.ranking_sha256).where(Run.id.in_(runs)).order_by(Run.name))
+    facts = (
+        *("boards_by_assessor", VERSION, measure.key, measure.measure.version, task.dialect),
+        *([digest for _, digest in digests], compiled.judgments.topics),
+        *(
+            hashlib.sha256(compiled.documents.letters).hexdigest(),
+            [each.grades.tolist() for each in variants],
+        ),
+    )
+    digest = hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+    kept = requests.kept.get(digest)
+    if kept is None:
+        means = [_scores(session, task, measure, run_id, compiled, variants) for run_id in runs]
+        kept = requests.kept.put(digest, {"means": np.array(means, dtype=np.float64).T})
+    return np.asarray(kept["means"], dtype=np.float64)
+
+
+def _scores(
+    session: Session,
+    task: Task,
+    measure: BoundMeasure,
+    run_id: int,
+    compiled: CompiledJudgments,
+    variants: Sequence[Judgments],
+) -> list[float]:
+    """One run's mean under each variant: its rankings are aligned once, as the documents are the same."""
+    aligner = Aligner(compiled, dialect=task.dialect)
+    bodies = session.scalars(
+        select(RankingBlock.body).where(RankingBlock.run_id == run_id).order_by(RankingBlock.number)
+    )
+    for body in bodies:
+        aligner.add(unpack_block(body))
+    seen = aligner.judged()
+    sign = -1.0 if measure.measure.direction == "lower" else 1.0
+    found = []
+    for judgments in variants:
+        judged = Judged(judgments, seen.topic, seen.rank, seen.document, seen.retrieved, seen.dialect)
+        found.append(sign * measure.aggregate(measure.compute(judged), measure.parts(judged)))
+    return found
+
+
+def _row(
+    judge: Judge,
+    labels: Sequence[GivenLabel],
+    settled: By,
+    names: Sequence[str],
+    base: FloatArray,
+    mean: FloatArray,
+) -> BoardOfAssessor:
+    before, after = (_ranks(each) for each in (base, mean))
+    farthest = int(np.argmax(np.abs(before - after)))
+    moved = before[farthest] != after[farthest]
+    known = [each for each in labels if each.topic_id in settled]
+    return BoardOfAssessor(
+        judge=judge,
+        documents=len(known),
+        changed=sum(settled[each.topic_id][bytes_of(each.docno)] != each.grade for each in known),
+        tau=tau_b(mean, base),
+        tau_ap=tau_ap_b(mean, base),
+        leader=names[int(np.argmax(mean))],
+        mover=names[farthest] if moved else "",
+        mover_ranks=(int(before[farthest]), int(after[farthest])),
+    )
+
+
+def _ranks(means: FloatArray) -> IntArray:
+    """1 for the best; equal means share a rank."""
+    better: IntArray = (means[None, :] > means[:, None]).sum(axis=1)
+    return better + 1

@@ -1,0 +1,92 @@
+"""How far the assessors of a pool are, and how long they take."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Assignment
+from leaderboard.services.assessors.assignments import share_of
+from leaderboard.services.assessors.judged_pools import GivenLabel, Judge, JudgedPool, is_of
+from leaderboard.services.assessors.shares import Share, own_and_shared
+from leaderboard.services.pools.documents import PoolDocument
+from leaderboard.stats.assessors.judging_times import JudgingTimes, judging_times
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One assessor's work in a pool."""
+
+    judge: Judge
+    asked: int
+    """Documents to be judged; 0 where labels were imported."""
+    judged: int
+    skipped: int
+    notes: int
+    relevant: float | None
+    """Share of the grades that are relevant."""
+    times: JudgingTimes
+    last_at: datetime | None
+
+    @property
+    def left(self) -> int:
+        """Documents still to come."""
+        return max(self.asked - self.judged - self.skipped, 0)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long they will take at this pace; None where that is not known."""
+        if not self.left or self.times.trimmed_mean is None:
+            return None
+        return self.left * self.times.trimmed_mean
+
+
+def progress(session: Session, pool: JudgedPool, whose: str, topic_id: str = "") -> tuple[Progress, ...]:
+    """Every assessor with documents or labels in the pool, or in one of its topics."""
+    asked = _asked(session, pool, topic_id)
+    labels: dict[int, list[GivenLabel]] = {}
+    for each in pool.labels:
+        labels.setdefault(each.judge.id, []).append(each)
+    return tuple(
+        _progress(judge, asked.get(judge.id, 0), labels.get(judge.id, ()), pool.facts.level)
+        for judge in pool.judges
+        if not judge.is_adjudicator and is_of(judge, whose) and (judge.id in asked or judge.id in labels)
+    )
+
+
+def _progress(judge: Judge, asked: int, labels: Sequence[GivenLabel], level: int) -> Progress:
+    grades = [each.grade for each in labels if each.grade is not None]
+    return Progress(
+        judge=judge,
+        asked=asked,
+        judged=len(grades),
+        skipped=len(labels) - len(grades),
+        notes=sum(bool(each.note) for each in labels),
+        relevant=sum(grade >= level for grade in grades) / len(grades) if grades else None,
+        times=judging_times([each.seconds for each in labels if each.seconds is not None]),
+        last_at=max((each.saved_at for each in labels), default=None),
+    )
+
+
+def _asked(session: Session, pool: JudgedPool, topic_id: str) -> dict[int, int]:
+    """Id of an assessor -> how many documents were given out to them."""
+    size = {each.topic_id: each.documents for each in pool.facts.topics}
+    wanted = select(Assignment).where(Assignment.pool_id == pool.facts.id)
+    if topic_id:
+        wanted = wanted.where(Assignment.topic_id == topic_id)
+    found: dict[int, int] = {}
+    for each in session.scalars(wanted):
+        share = share_of(each)
+        count = _documents(size.get(each.topic_id, 0), share.parts, share.part, share.overlap)
+        found[each.assessor_id] = found.get(each.assessor_id, 0) + count
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _documents(size: int, parts: int, part: int, overlap: float) -> int:
+    """How many of so many documents a share has: that depends on their number only."""
+    rows = [PoolDocument(str(place)) for place in range(size)]
+    return sum(map(len, own_and_shared(rows, Share(parts, part, overlap), 0, "")))

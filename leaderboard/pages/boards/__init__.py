@@ -1,0 +1,1 @@
+"""The pages of a board: its views, history, snapshots, intervals and costs."""

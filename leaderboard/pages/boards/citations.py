@@ -1,0 +1,62 @@
+"""How to cite a task, its board or a snapshot: BibTeX entries that say what was read."""
+
+import re
+from datetime import datetime
+
+from leaderboard.pages.boards.snapshot import SnapshotPage
+from leaderboard.services.boards.board import Board
+from leaderboard.services.evaluations.shown import rests_on
+from leaderboard.tables.latex import escaped
+
+_BRACES = {"{": r"\textbraceleft{}", "}": r"\textbraceright{}"}
+"""BibTeX counts braces even after a backslash."""
+
+
+def of_task(name: str, slug: str, url: str, published: datetime | None) -> str:
+    """A shared task as such."""
+    return _entry(slug, f"{name}: a shared task", name, published, url, "")
+
+
+def of_board(shown: Board, url: str) -> str:
+    """A task's board under the edition that is shown; the task itself where no edition is."""
+    basis = shown.basis
+    if basis is None:
+        return of_task(shown.task, shown.slug, url, None)
+    note = f"Edition {basis.edition}, {rests_on(basis.revision, basis.topics, basis.dialect)}"
+    if shown.at is not None:
+        note += f". As of {shown.at:%Y-%m-%d %H:%M} UTC"
+    key = f"{shown.slug}-edition-{basis.edition}"
+    title = f"{shown.task}: board of runs by {shown.ranked_by}"
+    return _entry(key, title, shown.task, shown.at or basis.shown_from, url, note)
+
+
+def of_snapshot(page: SnapshotPage, url: str) -> str:
+    """A frozen board, with its digest."""
+    note = (
+        f"Snapshot of {page.created_at:%Y-%m-%d %H:%M} UTC, SHA-256 {page.sha256}. Edition {page.edition}, "
+        f"{rests_on(page.revision, page.topics, page.dialect)}"
+    )
+    title = f"{page.task}: board of runs by {page.ranked_by}"
+    return _entry(f"{page.slug}-{page.address}", title, page.task, page.created_at, url, note)
+
+
+def _entry(key: str, title: str, task: str, at: datetime | None, url: str, note: str) -> str:
+    """One entry; nobody is named as author, since whoever organises a task need not be its author."""
+    fields = {
+        "title": f"{{{bibtex(title)}}}",
+        "author": f"{{{bibtex(f'Organisers of {task}')}}}",
+        "year": f"{at:%Y}" if at else "",
+        "url": url,
+        "note": bibtex(note),
+    }
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
+    return "\n".join([f"@misc{{{key},", *lines, "}"]) + "\n"
+
+
+def bibtex(text: str) -> str:
+    """The text as a BibTeX field prints it letter by letter, with braces that BibTeX can count.
+
+    >>> print(bibtex("50% of {all}"))
+    50\\% of \\textbraceleft{}all\\textbraceright{}
+    """
+    return "".join(_BRACES.get(part) or escaped(part) for part in re.split(r"([{}])", text))

@@ -1,0 +1,286 @@
+"""Effectiveness against cost: latency, index size, energy and time as runs report them, and the front."""
+
+import json
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from leaderboard.errors import Invalid, NotFound, UnknownMeasure
+from leaderboard.measures.grammar import parse
+from leaderboard.services import policy
+from leaderboard.services.boards.rows import MeasureColumn, Row, column, rank, ranked_by, read_rows
+from leaderboard.services.evaluations.shown import Basis, shown_edition
+from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.runs import facts
+from leaderboard.services.runs.facts import COST_OF, COSTS
+from leaderboard.stats.pareto import front
+from leaderboard.trec.facts.fields import FactField
+from leaderboard.trec.facts.quantities import Unit
+
+SELF_REPORTED = "Costs are as the teams report them; nobody checked them."
+Order = Literal["cost", "score"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """A cost, how many of the scored runs report it, and the unit their values are shown in."""
+
+    field: FactField
+    reported: int
+    unit: Unit
+
+    @property
+    def title(self) -> str:
+        """The cost with what it is counted by, such as `Latency a topic`."""
+        return " ".join(filter(None, (self.field.title, self.field.per)))
+
+
+@dataclass(frozen=True, slots=True)
+class CostedRun:
+    """A scored run that reports some cost; costs are in the units they are kept in."""
+
+    run_id: int
+    run: str
+    team: str
+    kind: str
+    rank: int | None
+    score: float
+    costs: dict[str, float]
+    hardware: str
+    on_front: bool
+    is_own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EfficiencyPage:
+    """What the page shows by the chosen measure and cost; silent: the scored runs that report no cost."""
+
+    task: str
+    slug: str
+    basis: Basis | None
+    measures: tuple[MeasureColumn, ...]
+    measure: MeasureColumn
+    ranked_by: str
+    costs: tuple[Cost, ...]
+    cost: Cost
+    order: Order
+    rows: tuple[CostedRun, ...]
+    silent: int
+    sight: Sight
+
+    @property
+    def drawn(self) -> tuple[CostedRun, ...]:
+        """The runs that report the chosen cost."""
+        return tuple(row for row in self.rows if self.cost.field.key in row.costs)
+
+    @property
+    def shown_costs(self) -> tuple[Cost, ...]:
+        """The costs that some run reports."""
+        return tuple(each for each in self.costs if each.reported)
+
+    @property
+    def machines(self) -> tuple[int, int]:
+        """How many of the drawn runs say what they were measured on, and how many different answers."""
+        said = [row.hardware for row in self.drawn if row.hardware]
+        return len(said), len(set(said))
+
+
+def efficiency_page(
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    measure: str | None = None,
+    cost: str | None = None,
+    order: str | None = None,
+) -> EfficiencyPage:
+    """The scored runs by a measure (the primary one) and a cost (the one most runs report).
+
+    The front is among all scored runs of any kind that report the cost. order is cost, the cheapest first,
+    or score. Raises NotFound for an unknown task and while what others say of their runs is held back,
+    UnknownMeasure for a measure that is not on the board or has no better and worse, Invalid for another
+    cost.
+    """
+    task, sight = policy.visible_task(session, viewer, slug)
+    if not sight.details:
+        raise NotFound(f"{sight.why} What the runs cost is shown when it closes.")
+    shown = shown_edition(session, task, sight)
+    edition = shown.edition
+    keys = [each["key"] for each in edition.measures] if edition is not None else task.measures
+    measures = tuple(each for each in map(_column, keys) if each.direction != "none")
+    primary = edition.primary_measure if edition is not None else task.primary_measure
+    by = _chosen(measures, primary if measure is None else parse(measure).key)
+    rows = rank(read_rows(session, viewer, task, sight, edition, (by,)), by)
+    scored = [_costed(viewer, row, by) for row in rows if row.scores.get(by.key) is not None]
+    costs = tuple(_cost(each, scored) for each in COSTS)
+    wanted = _wanted(costs, cost)
+    ordered = _ordered(_with_front(scored, wanted.field.key, by), wanted.field.key, order)
+    return EfficiencyPage(
+        task=task.name,
+        slug=task.slug,
+        basis=shown.basis,
+        measures=measures,
+        measure=by,
+        ranked_by=ranked_by(by),
+        costs=costs,
+        cost=wanted,
+        order="score" if order == "score" else "cost",
+        rows=ordered,
+        silent=len(scored) - len(ordered),
+        sight=sight,
+    )
+
+
+def as_json(page: EfficiencyPage) -> dict[str, Any]:
+    """The page as plain values at full precision, costs in the units of `units`."""
+    basis = page.basis
+    return {
+        "task": page.slug,
+        "measure": page.measure.key,
+        "measure_version": page.measure.version,
+        "direction": page.measure.direction,
+        "cost": page.cost.field.key,
+        "units": {each.field.key: _kept_unit(each) for each in page.costs},
+        "note": SELF_REPORTED,
+        "edition": basis.edition if basis else None,
+        "revision": basis.revision if basis else None,
+        "topics": basis.topics if basis else None,
+        "dialect": basis.dialect if basis else None,
+        "reported": {each.field.key: each.reported for each in page.costs},
+        "silent": page.silent,
+        "rows": [
+            {
+                "run": row.run,
+                "run_id": row.run_id,
+                "team": row.team,
+                "kind": row.kind,
+                "rank": row.rank,
+                "score": row.score,
+                "costs": {each.field.key: row.costs.get(each.field.key) for each in page.costs},
+                "hardware": row.hardware or None,
+                "on_front": row.on_front,
+            }
+            for row in page.rows
+        ],
+    }
+
+
+def table(page: EfficiencyPage) -> tuple[list[str], list[list[Any]]]:
+    """Header and rows, costs in the units they are kept in, which their heads name."""
+    keys = [each.field.key for each in page.costs]
+    header = ["run", "team", "kind", "rank", page.measure.key, *keys, "hardware", "on_front"]
+    return header, [
+        [
+            *(row.run, row.team, row.kind, row.rank, row.score),
+            *(row.costs.get(key) for key in keys),
+            *(row.hardware, "yes" if row.on_front else "no"),
+        ]
+        for row in page.rows
+    ]
+
+
+def latex_columns(page: EfficiencyPage) -> tuple[list[str], list[list[Any]], dict[str, int], str]:
+    """Header, rows, decimals by head and caption for a paper, costs in the units they are shown in."""
+    heads = {each.field.key: f"{each.title} ({each.unit.name})" for each in page.shown_costs}
+    rows = [
+        [
+            row.run,
+            row.team,
+            row.score,
+            *(_scaled(row, each) for each in page.shown_costs),
+            "yes" if row.on_front else "no",
+        ]
+        for row in page.rows
+    ]
+    lower = "; lower is better" if page.measure.direction == "lower" else ""
+    basis = page.basis
+    on = f"{basis.topics} topics, qrels revision {basis.revision}" if basis else "no judgments"
+    caption = (
+        f"Effectiveness ({page.ranked_by}{lower}; {on}) and cost of {len(rows)} runs. {SELF_REPORTED} "
+        f"Front: no other run is at most as costly in {page.cost.field.title.lower()} and at least as good, "
+        "and better in one."
+    )
+    digits = {page.measure.key: page.measure.digits, **dict.fromkeys(heads.values(), 3)}
+    return ["run", "team", page.measure.key, *heads.values(), "front"], rows, digits, caption
+
+
+def _column(key: str) -> MeasureColumn:
+    return column(parse(key))
+
+
+def _chosen(measures: tuple[MeasureColumn, ...], key: str) -> MeasureColumn:
+    found = next((each for each in measures if each.key == key), None)
+    if found is None:
+        names = ", ".join(each.key for each in measures)
+        raise UnknownMeasure(f"{key} is not what runs can be ordered by on this board; choose among {names}.")
+    return found
+
+
+def _costed(viewer: Viewer, row: Row, by: MeasureColumn) -> CostedRun:
+    costs, hardware = _reported(row.details)
+    score = row.scores[by.key]
+    assert score is not None, "only scored runs have a place here"
+    return CostedRun(
+        run_id=row.run_id,
+        run=row.run,
+        team=row.team,
+        kind=row.kind,
+        rank=row.rank,
+        score=score,
+        costs=dict(costs),
+        hardware=hardware,
+        on_front=False,
+        is_own=policy.owns(viewer, row.team_id),
+    )
+
+
+@lru_cache(maxsize=1024)
+def _reported(details: str) -> tuple[tuple[tuple[str, float], ...], str]:
+    """The costs and the hardware that stored metadata says; of the text alone, so it never changes."""
+    read = json.loads(details) if details else {}
+    found = [(each.key, facts.cost(read, each.key)) for each in COSTS]
+    hardware = facts.fact(read, "hardware")
+    costs = tuple((key, value) for key, value in found if value is not None)
+    return costs, hardware.text if hardware else ""
+
+
+def _cost(of: FactField, scored: list[CostedRun]) -> Cost:
+    assert of.dimension is not None, "a cost is a quantity"
+    values = [row.costs[of.key] for row in scored if of.key in row.costs]
+    return Cost(of, len(values), of.dimension.unit(values))
+
+
+def _wanted(costs: tuple[Cost, ...], key: str | None) -> Cost:
+    if key is None:
+        return max(costs, key=lambda each: each.reported)
+    if key not in COST_OF:
+        raise Invalid(f"{key[:40]!r} is no cost that runs report; choose among {', '.join(COST_OF)}.")
+    return next(each for each in costs if each.field.key == key)
+
+
+def _with_front(scored: list[CostedRun], key: str, by: MeasureColumn) -> list[CostedRun]:
+    """The runs that report some cost, those on the front by the chosen one marked."""
+    said = [row for row in scored if row.costs]
+    sign = -1.0 if by.direction == "lower" else 1.0
+    costs = np.array([row.costs.get(key, np.nan) for row in said])
+    marked = front(costs, sign * np.array([row.score for row in said]))
+    return [replace(row, on_front=bool(on)) for row, on in zip(said, marked, strict=True)]
+
+
+def _ordered(rows: list[CostedRun], key: str, order: str | None) -> tuple[CostedRun, ...]:
+    """By score as they come, or by cost: equal costs by score, runs that do not report it at the end."""
+    if order == "score":
+        return tuple(rows)
+    return tuple(sorted(rows, key=lambda row: row.costs.get(key, np.inf)))
+
+
+def _scaled(row: CostedRun, cost: Cost) -> float | None:
+    value = row.costs.get(cost.field.key)
+    return None if value is None else value / cost.unit.factor
+
+
+def _kept_unit(cost: Cost) -> str:
+    assert cost.field.dimension is not None, "a cost is a quantity"
+    return cost.field.dimension.kept

@@ -1,0 +1,121 @@
+"""What a board says about itself: would other topics give its order, how small a difference do these show."""
+
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from leaderboard.measures.grammar import parse
+from leaderboard.pages.boards import procedures
+from leaderboard.services.boards.board import Board
+from leaderboard.services.statistics.requests import Waiting
+from leaderboard.stats.arrays import Arrays
+
+PROCEDURE = "reliability"
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """Of the ranked runs of a board on its topics, by the measure it is ranked by.
+
+    Differences are as the board prints its values: of means over topics, or of sums.
+    """
+
+    runs: int
+    topics: int
+    pairs: int
+    measure: str
+    digits: int
+    order: float
+    """E ρ², from 0 to 1."""
+    absolute: float
+    """Φ, from 0 to 1."""
+    enough_topics: int | None
+    """The fewest topics for an E ρ² of .95; None where the runs do not differ."""
+    shares: tuple[float, float, float] | None
+    """Of the variance of scores: between runs, between topics, the rest; None where all scores are equal."""
+    sd: float
+    """The median over pairs of runs of the standard deviation of their differences by topic."""
+    planned: float | None
+    """The smallest true difference found with 80% power: of one pair chosen beforehand.
+
+    None where no difference that the measure can have is large enough.
+    """
+    any: float | None
+    """The same for any pair, tested at 5% over the number of pairs."""
+    planned_topics: int
+    """The fewest topics that show half of planned."""
+    any_topics: int
+    half_width: float
+    """Of the 95% interval of a difference with that sd."""
+    halves: float
+    """The median τ_b between the orders by two random halves of the topics."""
+    halves_low: float
+    """The 5th percentile."""
+    halves_high: float
+    """The 95th percentile."""
+
+
+def of_board(session: Session, shown: Board) -> Reliability | Waiting | None:
+    """The reliability of a board; Waiting where it takes a job, None where nothing can be said.
+
+    That is so while scores by topic are held back, by a measure that is no mean over topics, and for fewer
+    than two ranked runs or topics. At most one statement, none where it is in memory.
+    """
+    found = procedures.result(session, shown, PROCEDURE)
+    if found is None or isinstance(found, Waiting):
+        return found
+    return _reliability(shown, {name: float(value) for name, value in _scalars(found)})
+
+
+def facts(found: Reliability | Waiting | None) -> dict[str, object] | None:
+    """The reliability as plain values; None where there is none yet."""
+    if not isinstance(found, Reliability):
+        return None
+    return {
+        "order": found.order,
+        "absolute": found.absolute,
+        "variance_shares": list(found.shares) if found.shares else None,
+        "topics_for_order_0.95": found.enough_topics,
+        "sd_of_differences": found.sd,
+        "smallest_difference_planned_pair": found.planned,
+        "smallest_difference_any_pair": found.any,
+        "topics_for_half_planned_pair": found.planned_topics,
+        "topics_for_half_any_pair": found.any_topics,
+        "interval_half_width": found.half_width,
+        "split_half_tau": {"median": found.halves, "p5": found.halves_low, "p95": found.halves_high},
+    }
+
+
+def _reliability(shown: Board, of: dict[str, float]) -> Reliability:
+    by = procedures.sorted_by(shown)
+    # A value that is a sum over topics differs by as many times what it differs by on a topic.
+    scale = of["separate_topics"] if by.aggregate == "sum" else 1.0
+    low, high = parse(by.key).measure.range
+    widest = scale * (high - low)
+    planned, any_pair = scale * of["separate_planned"], scale * of["separate_any"]
+    total = of["runs"] + of["topics"] + of["residual"]
+    shares = (of["runs"] / total, of["topics"] / total, of["residual"] / total) if total > 0 else None
+    return Reliability(
+        runs=sum(row.rank is not None for row in shown.rows),
+        topics=int(of["separate_topics"]),
+        pairs=int(of["separate_pairs"]),
+        measure=by.key,
+        digits=by.digits,
+        order=of["order"],
+        absolute=of["absolute"],
+        enough_topics=int(of["enough_topics"]) or None,
+        shares=shares,
+        sd=of["separate_sd"],
+        planned=planned if planned <= widest else None,
+        any=any_pair if any_pair <= widest else None,
+        planned_topics=int(of["separate_planned_topics"]),
+        any_topics=int(of["separate_any_topics"]),
+        half_width=scale * of["separate_half_width"],
+        halves=of["halves_median"],
+        halves_low=of["halves_low"],
+        halves_high=of["halves_high"],
+    )
+
+
+def _scalars(found: Arrays) -> list[tuple[str, float]]:
+    return [(name, float(value.astype(float))) for name, value in found.items()]

@@ -1,0 +1,219 @@
+"""What a reader asks to see of a board: some of its rows, some columns, how far scores could move.
+
+A view hides rows and columns; ranks, places and sentences stay those of the whole board.
+"""
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from sqlalchemy.orm import Session
+
+from leaderboard.measures.grammar import parse
+from leaderboard.pages.boards import coverage as coverages
+from leaderboard.pages.boards.coverage import Bounds, Coverage, CoveredRun
+from leaderboard.pages.boards.facts import FactColumn, FieldChoice, choices_of, columns_of, matches
+from leaderboard.services import policy
+from leaderboard.services.boards.board import Board
+from leaderboard.services.boards.rows import MeasureColumn, Row
+from leaderboard.services.policy import Viewer
+
+BASELINE = "baseline"
+UNJUDGED, BOUNDS, RANGES, PLACES = "unjudged", "bounds", "ranges", "places"
+EXTRAS = (UNJUDGED, BOUNDS, RANGES, PLACES)
+"""Columns that are neither measures nor facts of runs: as they are called in an address."""
+RANGES_UP_TO = 20
+"""Ranked runs of a board that shows rank ranges without being asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is asked for; whatever is empty is not."""
+
+    search: str = ""
+    """Words that all must be in a run's name, team, tag or description."""
+    team: str = ""
+    kind: str = ""
+    tag: str = ""
+    field: str = ""
+    """Key of a run fact; with a value, runs of that value, else runs that state any."""
+    value: str = ""
+    own: bool = False
+    """Only runs of the viewer's teams."""
+    columns: tuple[str, ...] = ()
+    """Measures, facts and extras; all measures, and the extras that suit the board, where none is named."""
+    in_line: bool = False
+    """Baselines where their scores put them, not above the others."""
+    bounds: bool = False
+    ranges: bool = False
+
+    @property
+    def filters(self) -> bool:
+        """Whether some rows may be hidden."""
+        return any((self.search, self.team, self.kind, self.tag, self.field, self.own))
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a reader may choose from, of what the viewer sees."""
+
+    teams: tuple[str, ...]
+    kinds: tuple[str, ...]
+    fields: tuple[FieldChoice, ...]
+    own: int
+    """How many runs are of the viewer's teams."""
+    baselines: int
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The rows and columns to show."""
+
+    wish: Wish
+    baselines: tuple[Row, ...]
+    """Above the others, with no rank; empty where they stand in line."""
+    rows: tuple[Row, ...]
+    total: int
+    """Runs on the whole board."""
+    measures: tuple[MeasureColumn, ...]
+    facts: tuple[FactColumn, ...]
+    extras: frozenset[str]
+    choices: Choices
+    depth: str
+    """What the unjudged share is of, in words, such as `top 10`."""
+    coverage: dict[int, Coverage] = field(default_factory=dict)
+    """Run id -> how much of it is judged; empty while that is held back."""
+    outside: frozenset[int] = frozenset()
+    """Runs of which clearly less is judged than of the others."""
+    bounds: dict[int, Bounds] = field(default_factory=dict)
+    bounds_said: str = ""
+    """What the bounds say of the order, or why there are none; empty where they were not asked for."""
+
+    @property
+    def listed(self) -> int:
+        """How many runs are left."""
+        return len(self.baselines) + len(self.rows)
+
+    @property
+    def all_rows(self) -> tuple[Row, ...]:
+        """All rows that are left, in the order shown."""
+        return self.baselines + self.rows
+
+
+def view(session: Session, viewer: Viewer, shown: Board, wish: Wish) -> View:
+    """What the viewer is to see of a board by a wish; four statements at most, none where all is in memory.
+
+    Names of columns that the board does not have, or that are held back, are passed over.
+    """
+    details = shown.sight.details
+    rows = tuple(row for row in shown.rows if _matches(row, viewer, wish, details))
+    pinned = () if wish.in_line else tuple(row for row in rows if row.kind == BASELINE)
+    extras = _extras(shown, wish)
+    covered = _coverage(session, shown)
+    bounds, said = _bounds(session, shown) if BOUNDS in extras else ({}, "")
+    return View(
+        wish=wish,
+        baselines=pinned,
+        rows=rows if wish.in_line else tuple(row for row in rows if row.kind != BASELINE),
+        total=len(shown.rows),
+        measures=_measures(shown, wish),
+        facts=columns_of(shown.rows, wish.columns) if details else (),
+        extras=extras,
+        choices=_choices(viewer, shown),
+        depth=_depth(shown.sorted_by),
+        coverage=covered,
+        outside=coverages.outside_the_pool(covered),
+        bounds=bounds,
+        bounds_said=said,
+    )
+
+
+def _matches(row: Row, viewer: Viewer, wish: Wish, details: bool) -> bool:
+    """Whether a row is asked for, by what the viewer reads of it: its name, and its team as it is shown."""
+    if wish.own and not policy.owns(viewer, row.team_id):
+        return False
+    if (wish.team and row.team != wish.team) or (wish.kind and row.kind != wish.kind):
+        return False
+    if wish.tag and row.tag != wish.tag:
+        return False
+    if wish.field and not (details and matches(row, wish.field, wish.value)):
+        return False
+    if not wish.search:
+        return True
+    text = "\n".join((row.run, row.team, row.tag, row.description)).casefold()
+    return all(word in text for word in wish.search.casefold().split())
+
+
+def _measures(shown: Board, wish: Wish) -> tuple[MeasureColumn, ...]:
+    """The columns asked for, in the board's order; the one it is ranked by always."""
+    wanted = {each.key for each in shown.measures} & set(wish.columns)
+    if not wish.columns:
+        return shown.measures
+    return tuple(each for each in shown.measures if each.key in wanted or each.key == shown.sorted_by)
+
+
+def _extras(shown: Board, wish: Wish) -> frozenset[str]:
+    if wish.columns:
+        found = {each for each in EXTRAS if each in wish.columns}
+    else:
+        found = {UNJUDGED, PLACES} | ({RANGES} if 0 < len(shown.places) <= RANGES_UP_TO else set())
+    found |= {name for name, asked in ((BOUNDS, wish.bounds), (RANGES, wish.ranges)) if asked}
+    if shown.source is None:
+        found -= {UNJUDGED, BOUNDS}
+    return frozenset(found if shown.places else found - {RANGES, PLACES})
+
+
+def _choices(viewer: Viewer, shown: Board) -> Choices:
+    return Choices(
+        teams=tuple(sorted({row.team for row in shown.rows if row.team}, key=str.casefold)),
+        kinds=tuple(sorted({row.kind for row in shown.rows})),
+        fields=choices_of(shown.rows) if shown.sight.details else (),
+        own=sum(policy.owns(viewer, row.team_id) for row in shown.rows),
+        baselines=sum(row.kind == BASELINE for row in shown.rows),
+    )
+
+
+def _depth(key: str) -> str:
+    at = coverages.depth(parse(key))
+    return "retrieved documents" if at is None else f"top {at:,}"
+
+
+def _scored(shown: Board) -> list[CoveredRun]:
+    return [
+        CoveredRun(row.run_id, row.ranking_sha256, row.order_differs)
+        for row in shown.rows
+        if row.scores.get(shown.sorted_by) is not None
+    ]
+
+
+def _coverage(session: Session, shown: Board) -> dict[int, Coverage]:
+    if shown.source is None:
+        return {}
+    return coverages.coverage(session, shown.source, parse(shown.sorted_by), _scored(shown))
+
+
+def _bounds(session: Session, shown: Board) -> tuple[dict[int, Bounds], str]:
+    """How low and high each run's value could be, and what that says of the order."""
+    by = parse(shown.sorted_by)
+    if not coverages.has_bounds(by):
+        return {}, (
+            f"How low and high {shown.sorted_by} could be under unjudged documents is not known; it is for "
+            "AP, nDCG, P, RR and RBP."
+        )
+    assert shown.source is not None, "asked for where scores by topic are shown"
+    found = coverages.bounds(session, shown.source, by, _scored(shown))
+    ranked = [found[row.run_id] for row in shown.rows if row.rank is not None]
+    return found, _order_by_bounds(ranked)
+
+
+def _order_by_bounds(ranked: list[Bounds]) -> str:
+    """How many neighbours of an order, best first and higher better, could change places."""
+    if len(ranked) < 2:
+        return ""
+    flips = sum(below.high > above.low for above, below in pairwise(ranked))
+    pairs = len(ranked) - 1
+    if not flips:
+        return "However the unjudged documents were judged, no run would change places with its neighbour."
+    return (
+        f"As far as lowest and highest scores tell, {flips:,} of {pairs:,} neighbouring pairs could change "
+        "places if the unjudged documents were judged."
+    )

@@ -1,0 +1,1 @@
+"""The pages that compare runs: two, several, and their curves."""

@@ -1,0 +1,305 @@
+"""Curves of a few runs on common axes, for a page: precision by recall and rank, gain by rank, ROC."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Edition, Task, Topic
+from leaderboard.errors import Invalid, NotFound, Problem
+from leaderboard.measures.drawn_curves import DEPTH, DEPTHS, KINDS, Drawn, Kind, draw
+from leaderboard.measures.grammar import parse, with_level
+from leaderboard.measures.judged import Judged
+from leaderboard.pages.scores.table import require_details
+from leaderboard.services import policy
+from leaderboard.services.boards import rows as board_rows
+from leaderboard.services.boards.rows import RANKED_KIND, MeasureColumn, Row
+from leaderboard.services.evaluations.alignments import alignments
+from leaderboard.services.evaluations.shown import Basis, Shown, Source, shown_edition
+from leaderboard.services.policy import Sight, Viewer
+from leaderboard.tables.latex import latex_table
+
+MOST_RUNS = 8
+"""More curves cannot be told apart."""
+TELLING_RANKS = (1, 2, 3, 5, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
+TELLING = 11
+"""Points of a curve, from one end to the other, that a short table has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a reader asks for; runs by id, the usual ones where empty; depth is of curves by rank."""
+
+    runs: tuple[int, ...] = ()
+    kind: str = "rp"
+    topic: str | None = None
+    depth: int = DEPTH
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnRun:
+    """A run with its curve, a value at each of the page's points, and a number by each of its measures."""
+
+    run_id: int
+    name: str
+    team: str
+    kind: str
+    values: tuple[float, ...]
+    numbers: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CurvesPage:
+    """Curves of runs over the same topics; without runs where there is nothing to draw."""
+
+    task: str
+    slug: str
+    basis: Basis | None
+    kind: Kind
+    across: str
+    """What the points are."""
+    points: tuple[float, ...]
+    runs: tuple[DrawnRun, ...]
+    ideal: tuple[float, ...] | None
+    """The mean of the best possible rankings, where that is a curve of this kind."""
+    measures: tuple[MeasureColumn, ...]
+    chosen: tuple[int, ...]
+    """The ids of the runs that are drawn."""
+    choices: tuple[Row, ...]
+    """The scored runs in the board's order."""
+    left_out: tuple[str, ...]
+    """Runs that were asked for beyond the most that are drawn."""
+    topics: tuple[tuple[str, str], ...]
+    """(id, title) of the topics that can be chosen."""
+    topic: str | None
+    averaged: int
+    """Over how many topics the curves are means."""
+    depth: int
+    level: int
+    said: str
+    """Why there is nothing to show; empty where there is."""
+    sight: Sight
+
+    @property
+    def point_digits(self) -> int:
+        """How many decimals tell the points of a short table apart."""
+        if self.across == "rank" or not self.points:
+            return 0
+        return max(1, 1 - math.floor(math.log10(self.points[-1])))
+
+
+def curves_page(session: Session, viewer: Viewer, slug: str, wanted: Wanted) -> CurvesPage:
+    """The curves of the runs asked for, at most the first 8 of them.
+
+    Raises NotFound for an unknown task, run or topic and while scores by topic are held back, Invalid
+    for a kind or depth that does not exist.
+    """
+    task, sight = policy.visible_task(session, viewer, slug)
+    require_details(sight)
+    kind = _kind(wanted)
+    shown = shown_edition(session, task, sight)
+    choices = _choices(session, viewer, task, sight, shown.edition)
+    asked = _asked(task, choices, wanted.runs)
+    rows = asked[:MOST_RUNS]
+    drawn, judged = _drawn(session, task, shown.source, rows, kind, wanted)
+    there = drawn is not None and len(drawn.places) > 0
+    measures = _measures(drawn, task.level) if there else ()
+    return CurvesPage(
+        task=task.name,
+        slug=task.slug,
+        basis=shown.basis,
+        kind=kind,
+        across=drawn.across if drawn else kind.across,
+        points=tuple(drawn.points.tolist()) if drawn and there else (),
+        runs=_runs(rows, judged, drawn, measures) if drawn and there else (),
+        ideal=tuple(drawn.ideal.tolist()) if drawn and there and drawn.ideal is not None else None,
+        measures=measures,
+        chosen=tuple(row.run_id for row in rows),
+        choices=choices,
+        left_out=tuple(row.run for row in asked[MOST_RUNS:]),
+        topics=_topics(session, task, shown.source),
+        topic=wanted.topic,
+        averaged=len(drawn.places) if drawn else 0,
+        depth=wanted.depth,
+        level=task.level,
+        said="" if there else _nothing(task, shown, kind, wanted, rows),
+        sight=sight,
+    )
+
+
+def as_json(page: CurvesPage) -> dict[str, Any]:
+    """The page as plain values at full precision."""
+    basis = page.basis
+    return {
+        "task": page.slug,
+        "revision": basis.revision if basis else None,
+        "dialect": basis.dialect if basis else None,
+        "kind": page.kind.key,
+        "topic": page.topic,
+        "topics": page.averaged,
+        "level": page.level,
+        "across": page.across,
+        "upwards": page.kind.upwards,
+        "points": list(page.points),
+        "runs": [
+            {
+                "run": run.name,
+                "run_id": run.run_id,
+                "team": run.team,
+                "values": list(run.values),
+                "measures": {
+                    column.key: number for column, number in zip(page.measures, run.numbers, strict=True)
+                },
+            }
+            for run in page.runs
+        ],
+        "ideal": None if page.ideal is None else list(page.ideal),
+        "left_out": list(page.left_out),
+        "said": page.said,
+    }
+
+
+def table(page: CurvesPage) -> tuple[list[str], list[list[Any]]]:
+    """Header and rows, a row for each point, for CSV; counts of ranks are whole numbers."""
+    columns = [run.values for run in page.runs] + ([page.ideal] if page.ideal is not None else [])
+    header = [page.across, *(run.name for run in page.runs), *(["ideal"] if page.ideal is not None else [])]
+    points = [int(point) for point in page.points] if page.across == "rank" else page.points
+    return header, [list(row) for row in zip(points, *columns, strict=True)]
+
+
+def as_latex(page: CurvesPage) -> str:
+    """The curves as a booktabs table, at the points a page shows, with what they are as its caption."""
+    header, rows = table(page)
+    kept = [rows[place] for place in telling(page)]
+    digits = {page.across: page.point_digits}
+    return latex_table(header, kept, caption=caption(page), label=f"tab:{page.kind.key}", digits=digits)
+
+
+def telling(page: CurvesPage) -> list[int]:
+    """The places of the points that stand for all of them in a short table."""
+    if page.across == "rank":
+        return [rank - 1 for rank in TELLING_RANKS if rank <= len(page.points)]
+    every = max(1, -(-len(page.points) // TELLING))
+    return list(range(0, len(page.points), every))
+
+
+def caption(page: CurvesPage) -> str:
+    """What the curves are, over which topics, under which judgments."""
+    what = f"{page.kind.title}: {page.kind.upwards} by {page.across}"
+    over = f"topic {page.topic}" if page.topic else f"mean over {page.averaged} topics"
+    if page.topic is None and page.averaged == 1:
+        over = "1 topic"
+    revision = f", qrels revision {page.basis.revision}" if page.basis else ""
+    relevant = "" if page.kind.key == "gain" else f", relevant is grade {page.level} and above"
+    return f"{what}; {over}{revision}{relevant}; higher is better."
+
+
+def _kind(wanted: Wanted) -> Kind:
+    if wanted.kind not in KINDS:
+        problem = Problem(
+            f"is one of {', '.join(KINDS)}.", "Take one of these.", field="kind", value=wanted.kind[:20]
+        )
+        raise Invalid("There are no such curves.", [problem])
+    if wanted.depth not in DEPTHS:
+        choices = ", ".join(map(str, DEPTHS))
+        problem = Problem(
+            f"is one of {choices}.", "Take one of these.", field="depth", value=str(wanted.depth)
+        )
+        raise Invalid("Curves by rank do not end at that rank.", [problem])
+    return KINDS[wanted.kind]
+
+
+def _choices(
+    session: Session, viewer: Viewer, task: Task, sight: Sight, edition: Edition | None
+) -> tuple[Row, ...]:
+    """The scored runs in the order of the board."""
+    if edition is None:
+        return ()
+    primary = board_rows.column(parse(edition.primary_measure))
+    rows = board_rows.read_rows(session, viewer, task, sight, edition, (primary,))
+    return tuple(row for row in board_rows.rank(rows, primary) if row.scores.get(primary.key) is not None)
+
+
+def _asked(task: Task, choices: Sequence[Row], run_ids: Sequence[int]) -> list[Row]:
+    """The runs asked for, each once; where none is, the leader, the median run and the best baseline."""
+    if run_ids:
+        by_id = {row.run_id: row for row in choices}
+        lost = [run_id for run_id in run_ids if run_id not in by_id]
+        if lost:
+            raise NotFound(f"{task.name} has no scored run {', '.join(map(str, lost))}.")
+        return [by_id[run_id] for run_id in dict.fromkeys(run_ids)]
+    ranked = [row for row in choices if row.kind == RANKED_KIND]
+    usual = [
+        *ranked[:1],
+        *ranked[len(ranked) // 2 :][:1],
+        *[row for row in choices if row.kind == "baseline"][:1],
+    ]
+    return list({row.run_id: row for row in usual or choices[:1]}.values())
+
+
+def _drawn(
+    session: Session, task: Task, source: Source | None, rows: Sequence[Row], kind: Kind, wanted: Wanted
+) -> tuple[Drawn | None, list[Judged]]:
+    """The curves and what they are of; nothing without judgments or runs."""
+    if source is None:
+        return None, []
+    if wanted.topic is not None and wanted.topic not in source.topics:
+        raise NotFound(f"{task.name} has no judged topic {wanted.topic!r}.", topic=wanted.topic)
+    if not rows:
+        return None, []
+    found = alignments(session, source, [row.run_id for row in rows])
+    judged = [found[row.run_id] for row in rows]
+    places = np.array(source.places, dtype=np.int64)
+    if wanted.topic is not None:
+        places = places[[source.topics.index(wanted.topic)]]
+    return draw(kind, judged, places, task.level, depth=wanted.depth, whole=wanted.whole), judged
+
+
+def _measures(drawn: Drawn | None, level: int) -> tuple[MeasureColumn, ...]:
+    keys = drawn.measures if drawn else ()
+    return tuple(board_rows.column(with_level(parse(key), level)) for key in keys)
+
+
+def _runs(
+    rows: Sequence[Row], judged: Sequence[Judged], drawn: Drawn, measures: Sequence[MeasureColumn]
+) -> tuple[DrawnRun, ...]:
+    bound = [parse(column.key) for column in measures]
+    return tuple(
+        DrawnRun(
+            row.run_id,
+            row.run,
+            row.team,
+            row.kind,
+            tuple(values.tolist()),
+            tuple(measure.aggregate(measure.compute(run)[drawn.places]) for measure in bound),
+        )
+        for row, run, values in zip(rows, judged, drawn.values, strict=True)
+    )
+
+
+def _topics(session: Session, task: Task, source: Source | None) -> tuple[tuple[str, str], ...]:
+    """The judged topics in the task's order."""
+    if source is None:
+        return ()
+    judged = set(source.topics)
+    rows = session.execute(
+        select(Topic.topic_id, Topic.title).where(Topic.task_id == task.id).order_by(Topic.position)
+    )
+    return tuple((row.topic_id, row.title) for row in rows if row.topic_id in judged)
+
+
+def _nothing(task: Task, shown: Shown, kind: Kind, wanted: Wanted, rows: Sequence[Row]) -> str:
+    if shown.basis is None:
+        return f"{task.name} has no judgments yet, so there are no curves."
+    if not rows:
+        return "No run is scored yet."
+    if kind.key != "roc":
+        return "No topic is scored."
+    if wanted.topic is not None:
+        return f"Topic {wanted.topic} has no ROC curve: that takes documents judged relevant and others."
+    return "No topic has a ROC curve: that takes documents judged relevant and others."

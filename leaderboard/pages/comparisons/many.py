@@ -1,0 +1,329 @@
+"""Several runs compared with each other, or with a baseline, under one test and one correction."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from math import isfinite
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Edition
+from leaderboard.errors import Invalid
+from leaderboard.measures.grammar import parse
+from leaderboard.pages.comparisons import words
+from leaderboard.pages.scores.table import ComparedRun, ScoreTable, comparable, request, score_table
+from leaderboard.services.boards.board import MeasureColumn, column
+from leaderboard.services.evaluations.shown import Basis, FloatArray
+from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.statistics import methods, requests, standings
+from leaderboard.services.statistics.procedures import ranking_overlaps
+from leaderboard.services.statistics.requests import Waiting
+from leaderboard.services.statistics.standings import ALPHA, Place, Ranked, Standing
+from leaderboard.stats.pairs.baseline import AgainstBaseline, against_baseline
+from leaderboard.stats.pairs.condensed import square
+from leaderboard.stats.pairs.methods import Method
+from leaderboard.stats.pairs.paired_t import paired_t
+from leaderboard.stats.pairs.table_order import in_order
+from leaderboard.stats.standing.letters import MOST_RUNS as MOST_LETTERED
+from leaderboard.stats.standing.letters import letters
+from leaderboard.stats.standing.standing import decided
+
+MOST_RUNS = 200
+"""Runs that are compared at once; nobody reads a larger matrix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is compared and how: ids of runs, test and correction by key, a baseline, an earlier edition."""
+
+    run_ids: Collection[int]
+    method: str | None = None
+    """The task's own where None."""
+    baseline: int | None = None
+    edition: int | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Comparison:
+    """The runs by one measure, best first: their scores, and what is said of every two of them."""
+
+    table: ScoreTable
+    method: Method
+    standing: Standing | Waiting
+    """Its runs in the order of the table."""
+    baseline: int | None
+    """Where the baseline stands in the table."""
+    against: AgainstBaseline | None
+    """None where there is no baseline, or the runs are not compared yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two of the runs by their places in the order shown; values are of the first less the second."""
+
+    first: int
+    second: int
+    difference: float
+    """Of the means, as the measure prints them."""
+    low: float | None
+    """The paired 95 % interval of this pair alone; None where there is no such number, as on one topic."""
+    high: float | None
+    effect: float | None
+    """Cohen's d_z, positive where the first is better; None where all topics have one difference."""
+    p: float
+    adjusted: float
+    verdict: int
+    """1 where the first is better, -1 where it is worse, 0 where that cannot be told."""
+    overlap: float | None
+    """The mean rank-biased overlap of their rankings, once it is computed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """A run against the baseline; the p is corrected over the pairs with the baseline."""
+
+    pair: Pair
+    """Of the run less the baseline."""
+    adjusted: float
+    verdict: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One of the runs: its mean, its letters, what is said of it among the others, and the baseline."""
+
+    run: ComparedRun
+    mean: float
+    letters: str
+    place: Place | None
+    against: Against | None
+
+
+@dataclass(frozen=True, eq=False)
+class ManyComparison:
+    """What the page of a comparison of several runs shows, best run first."""
+
+    task: str
+    slug: str
+    basis: Basis
+    sight: Sight
+    measure: MeasureColumn
+    measures: tuple[MeasureColumn, ...]
+    """All that runs can be compared by."""
+    method: Method
+    choices: tuple[Method, ...]
+    topics: int
+    runs: tuple[Compared, ...]
+    pairs: tuple[Pair, ...]
+    """All pairs in the order shown; empty until they are compared."""
+    resamples: int | None
+    reachable: bool
+    """Whether any pair could have been told apart; with a baseline, any pair with it."""
+    baseline: int | None
+    """Where it stands among the runs."""
+    waiting: tuple[Waiting, ...]
+    """What is not computed yet: the comparison, the overlaps of rankings, or both."""
+    remarks: tuple[str, ...]
+    """What was found, and what numbers cannot say, in sentences."""
+
+    @property
+    def state(self) -> str:
+        """Whether the runs are compared: done, absent, queued, running or failed."""
+        mine = (each for each in self.waiting if each.request.procedure != ranking_overlaps.PROCEDURE)
+        return next((each.state for each in mine), "done")
+
+    @property
+    def has_letters(self) -> bool:
+        """Whether the runs have letters."""
+        return any(each.letters for each in self.runs)
+
+    @cached_property
+    def verdicts(self) -> list[list[int]]:
+        """1 where the row's run is better than the column's, -1 where it is worse, else 0."""
+        found = [[0] * len(self.runs) for _ in self.runs]
+        for pair in self.pairs:
+            found[pair.first][pair.second] = pair.verdict
+            found[pair.second][pair.first] = -pair.verdict
+        return found
+
+
+def compare(
+    session: Session, viewer: Viewer, slug: str, choice: Choice, measure: str | None = None
+) -> Comparison:
+    """The runs by one measure, best first; a baseline that is none of the runs is added to them.
+
+    Raises Invalid for one run, too many, or a method there is not, and what score_table raises.
+    """
+    run_ids = {*choice.run_ids, *([] if choice.baseline is None else [choice.baseline])}
+    if len(run_ids) > MOST_RUNS:
+        raise Invalid(f"At most {MOST_RUNS} runs are compared at once; these are {len(run_ids)}.")
+    found = score_table(session, viewer, slug, measure, run_ids=run_ids, edition=choice.edition)
+    if len(run_ids) < 2:
+        raise Invalid("A comparison takes at least two runs; choose another one.")
+    by = _method(choice.method or found.comparison)
+    means = (found.sign * found.means).tolist()
+    order = sorted(range(len(found.runs)), key=lambda each: (-means[each], found.runs[each].name))
+    table = replace(found, runs=tuple(found.runs[each] for each in order), scores=found.scores[order])
+    standing = _standing(session, found, by)
+    baseline = next((at for at, run in enumerate(table.runs) if run.run_id == choice.baseline), None)
+    against = None
+    if isinstance(standing, Standing):
+        ids = tuple(run.run_id for run in table.runs)
+        pairs = in_order(standing.table, order)
+        standing = replace(standing, table=pairs, run_ids=ids, best=standing.best[order])
+        if baseline is not None:
+            against = against_baseline(pairs, table.better, baseline, ALPHA)
+    return Comparison(table, by, standing, baseline, against)
+
+
+def many_comparison(
+    session: Session, viewer: Viewer, slug: str, choice: Choice, measure: str | None = None
+) -> ManyComparison:
+    """The page of a comparison; raises what compare raises."""
+    found = compare(session, viewer, slug, choice, measure)
+    table, standing = found.table, found.standing
+    overlaps = _overlaps(session, table)
+    pairs = _pairs(table, standing, overlaps) if isinstance(standing, Standing) else ()
+    compared = standing.table if isinstance(standing, Standing) else None
+    said = found.against or compared
+    return ManyComparison(
+        task=table.task,
+        slug=table.slug,
+        basis=table.basis,
+        sight=table.sight,
+        measure=table.measure,
+        measures=_measures(session, table),
+        method=found.method,
+        choices=methods.choices(),
+        topics=len(table.topics),
+        runs=_runs(found, pairs),
+        pairs=pairs,
+        resamples=compared.resamples if compared else None,
+        reachable=said is None or said.reachable,
+        baseline=found.baseline,
+        waiting=tuple(each for each in (standing, overlaps) if isinstance(each, Waiting)),
+        remarks=words.remarks(table, standing, found.baseline, found.against),
+    )
+
+
+def _method(key: str) -> Method:
+    known = {each.key: each for each in methods.choices()}
+    if key not in known:
+        raise Invalid(f"Runs cannot be compared by {key!r}; choose one of {', '.join(known)}.")
+    return known[key]
+
+
+def _standing(session: Session, table: ScoreTable, by: Method) -> Standing | Waiting:
+    """Of the runs in the order of their ids."""
+    ranked = [
+        Ranked(run.run_id, run.ranking_sha256, run.name, mean)
+        for run, mean in zip(table.runs, table.means.tolist(), strict=True)
+    ]
+    key = (table.measure.key, table.measure.version)
+    return standings.of_runs(session, table.source, key, table.sign, ranked, by)
+
+
+def _overlaps(session: Session, table: ScoreTable) -> FloatArray | Waiting:
+    """The overlap of the rankings of every two runs, (runs, runs), in the order of the table."""
+    runs = tuple(sorted(table.runs, key=lambda run: run.run_id))
+    by_id = request(replace(table, runs=runs), ranking_overlaps.PROCEDURE, "")
+    wanted = replace(by_id, measure="", measure_version=0)
+    found = requests.kept.get(wanted.digest)
+    if found is None and wanted.seconds > requests.AT_ONCE_S:
+        waiting = requests.find(session, wanted)
+        if isinstance(waiting, Waiting):
+            return waiting
+        found = waiting
+    if found is None:
+        source = table.source
+        made = ranking_overlaps.compute(
+            session, wanted.run_ids, source.topics, source.dialect, lambda share: None
+        )
+        found = requests.kept.put(wanted.digest, made)
+    order = [runs.index(run) for run in table.runs]
+    overlaps: FloatArray = square(found["rbo"].astype(np.float64), len(runs), mirrored=1, diagonal=1.0)
+    return overlaps[np.ix_(order, order)]
+
+
+def _pairs(scores: ScoreTable, standing: Standing, overlaps: FloatArray | Waiting) -> tuple[Pair, ...]:
+    table, sign = standing.table, standing.sign
+    low, high = (table.low, table.high) if sign > 0 else (-table.high, -table.low)
+    verdicts = np.where(table.adjusted < ALPHA, np.sign(table.difference), 0).astype(int)
+    d_z = paired_t(scores.better).t / np.sqrt(standing.topics)
+    effects = d_z.tolist() if standing.topics > 1 else [None] * standing.pairs
+    places = combinations(range(table.runs), 2)
+    columns = (
+        *((sign * table.difference).tolist(), low.tolist(), high.tolist(), effects),
+        *(table.p.tolist(), table.adjusted.tolist(), verdicts.tolist()),
+    )
+    return tuple(
+        Pair(
+            *(first, second, difference + 0.0, _finite(lowest), _finite(highest), _finite(effect)),
+            *(p, adjusted, verdict),
+            overlap=None if isinstance(overlaps, Waiting) else float(overlaps[first, second]),
+        )
+        for (first, second), difference, lowest, highest, effect, p, adjusted, verdict in zip(
+            places, *columns, strict=True
+        )
+    )
+
+
+def _finite(value: float | None) -> float | None:
+    return value + 0.0 if value is not None and isfinite(value) else None
+
+
+def _runs(found: Comparison, pairs: tuple[Pair, ...]) -> tuple[Compared, ...]:
+    table, standing = found.table, found.standing
+    places = standing.places if isinstance(standing, Standing) else {}
+    lettered = _letters(standing)
+    with_baseline = _with_baseline(found, pairs)
+    return tuple(
+        Compared(run, mean, letter, places.get(run.run_id), with_baseline.get(at))
+        for at, (run, mean, letter) in enumerate(zip(table.runs, table.means.tolist(), lettered, strict=True))
+    )
+
+
+def _letters(standing: Standing | Waiting) -> tuple[str, ...]:
+    """The letters of the runs, where there are few enough and any could differ, else none."""
+    if isinstance(standing, Waiting):
+        return ("",) * len(standing.request.run_ids)
+    table = standing.table
+    if table.runs > MOST_LETTERED or not table.reachable:
+        return ("",) * table.runs
+    return letters(decided(table, ALPHA) == 0)
+
+
+def _with_baseline(found: Comparison, pairs: tuple[Pair, ...]) -> dict[int, Against]:
+    """Place of a run -> the run against the baseline."""
+    against = found.against
+    if against is None:
+        return {}
+    mine = {}
+    for pair in pairs:
+        if against.baseline in (pair.first, pair.second):
+            run = pair if pair.second == against.baseline else turned(pair)
+            adjusted, verdict = float(against.adjusted[run.first]), int(against.verdicts[run.first])
+            mine[run.first] = Against(run, adjusted, verdict)
+    return mine
+
+
+def turned(pair: Pair) -> Pair:
+    """The pair seen from its second run."""
+    return replace(
+        pair,
+        first=pair.second,
+        second=pair.first,
+        difference=0.0 - pair.difference,
+        low=None if pair.high is None else 0.0 - pair.high,
+        high=None if pair.low is None else 0.0 - pair.low,
+        effect=None if pair.effect is None else 0.0 - pair.effect,
+        verdict=-pair.verdict,
+    )
+
+
+def _measures(session: Session, table: ScoreTable) -> tuple[MeasureColumn, ...]:
+    kept = session.scalars(select(Edition.measures).where(Edition.id == table.source.edition_id)).one()
+    return comparable([column(parse(each["key"])) for each in kept])

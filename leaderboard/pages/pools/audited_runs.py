@@ -1,0 +1,206 @@
+"""The runs and the measure that an audit of a task's judgments is about, and which of them were pooled."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Assessment, Pool, Run, Task
+from leaderboard.errors import UnknownMeasure
+from leaderboard.measures.grammar import parse
+from leaderboard.measures.judged import Judged
+from leaderboard.pages.scores import fields, table
+from leaderboard.pages.scores.table import ComparedRun, comparable
+from leaderboard.services import policy
+from leaderboard.services.boards.board import MeasureColumn
+from leaderboard.services.evaluations import alignments
+from leaderboard.services.evaluations.shown import Basis, FloatArray, Source, scores_of, shown_edition
+from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.statistics import requests
+from leaderboard.services.statistics.procedures.reduced_judgments import NEEDS
+
+VERSION = 1
+DEEPEST = 100
+"""Down to which rank the depth of a pool is looked for."""
+ENOUGH = 0.95
+"""A pool is taken to reach as deep as the median run has so much of its top judged."""
+POOLED_KINDS = ("official", "baseline")
+
+
+@dataclass(frozen=True, eq=False)
+class Audited:
+    """What an audit starts from: scored runs by id, their values, which were pooled and how deep."""
+
+    task_id: int
+    task: str
+    slug: str
+    level: int
+    basis: Basis | None
+    source: Source | None
+    measure: MeasureColumn | None
+    measures: tuple[MeasureColumn, ...]
+    runs: tuple[ComparedRun, ...]
+    pooled: tuple[bool, ...]
+    pools: tuple[int, ...]
+    """Numbers of the pools that say which runs were pooled; empty where kinds of runs stand for it."""
+    said: str
+    """Why there is nothing to audit; empty where there is."""
+    sight: Sight
+
+    @property
+    def rests_on(self) -> tuple[Source, MeasureColumn]:
+        """Judgments and measure, where there is something to audit."""
+        assert self.source is not None, "said tells that there is nothing"
+        assert self.measure is not None, "said tells that there is nothing"
+        return self.source, self.measure
+
+    @property
+    def run_by_run(self) -> bool:
+        """Whether one team sent all pooled runs, so that every run stands for a team of its own."""
+        pairs = zip(self.runs, self.pooled, strict=True)
+        return len({run.team_id for run, pooled in pairs if pooled}) == 1
+
+    @property
+    def teams(self) -> tuple[int, ...]:
+        """The team of every pooled run, a number from 0 by first appearance, -1 for the others."""
+        by_run, known = self.run_by_run, dict[int, int]()
+        return tuple(
+            known.setdefault(run.run_id if by_run else run.team_id, len(known)) if pooled else -1
+            for run, pooled in zip(self.runs, self.pooled, strict=True)
+        )
+
+    @property
+    def team_names(self) -> tuple[str, ...]:
+        """What the teams with a pooled run are called, by number; of runs that stand for one, the run."""
+        by_run = self.run_by_run
+        names = {
+            team: run.name if by_run else run.team
+            for run, team in zip(self.runs, self.teams, strict=True)
+            if team >= 0
+        }
+        return tuple(names[team] for team in sorted(names))
+
+
+def audited(session: Session, viewer: Viewer, slug: str, measure: str | None) -> Audited:
+    """What an audit of a task is about, by a measure, its primary one unless said otherwise.
+
+    Raises NotFound for an unknown task and while judgments are held back, UnknownMeasure for a measure that
+    is not on the board or that fewer judgments cannot be made for.
+    """
+    task, sight = policy.visible_task(session, viewer, slug)
+    table.require_details(sight)
+    shown = shown_edition(session, task, sight)
+    if shown.edition is None or shown.basis is None or shown.source is None:
+        return _nothing(task, sight, f"{task.name} has no judgments yet, so there is nothing to audit.")
+    columns = tuple(
+        each
+        for each in comparable(fields.columns_of(shown.edition))
+        if parse(each.key).measure.needs <= NEEDS
+    )
+    column = _chosen(columns, shown.edition.primary_measure, measure)
+    if column is None:
+        return _nothing(task, sight, "None of this board’s measures can be computed from fewer judgments.")
+    runs = sorted(fields.runs_of(session, viewer, task), key=lambda run: run.run_id)
+    scored = scores_of(session, shown.source, column.key, column.version, [run.run_id for run in runs])
+    kept = tuple(run for run in runs if run.run_id in scored)
+    pools, members = _pooled(session, task)
+    known = [run.run_id in members if pools else run.kind in POOLED_KINDS for run in kept]
+    return Audited(
+        task_id=task.id,
+        task=task.name,
+        slug=task.slug,
+        level=task.level,
+        basis=shown.basis,
+        source=shown.source,
+        measure=column,
+        measures=columns,
+        runs=kept,
+        pooled=tuple(known),
+        pools=pools,
+        said="" if any(known) else "No pooled run has scores yet, so there is nothing to audit.",
+        sight=sight,
+    )
+
+
+def pool_depth(session: Session, found: Audited) -> int:
+    """How deep the pool behind the judgments seems to go: where the median pooled run is still judged.
+
+    The deepest rank, up to DEEPEST, down to which it has ENOUGH of its top documents judged; DEEPEST where
+    not even its first ranks are.
+    """
+    shares = judged_by_depth(session, found)[np.array(found.pooled)]
+    deep = np.flatnonzero(np.nanmedian(shares, axis=0) >= ENOUGH) if len(shares) else np.empty(0, np.int64)
+    return int(deep[-1]) + 1 if len(deep) else DEEPEST
+
+
+def judged_by_depth(session: Session, found: Audited) -> FloatArray:
+    """The share of judged documents in every run's top 1 to DEEPEST ranks, (runs, DEEPEST); kept."""
+    source, _ = found.rests_on
+    facts = (
+        *("judged by depth", VERSION, source.revision_sha256, source.dialect, source.topics),
+        [(run.run_id, run.ranking_sha256) for run in found.runs],
+    )
+    digest = hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+    known = requests.kept.get(digest)
+    if known is None:
+        hits = alignments.alignments(session, source, [run.run_id for run in found.runs])
+        shares = [_shares(hits[run.run_id], source) for run in found.runs]
+        known = requests.kept.put(digest, {"shares": np.array(shares).reshape(len(found.runs), DEEPEST)})
+    return known["shares"].astype(np.float64, copy=False)
+
+
+def orders_differ(session: Session, found: Audited) -> dict[int, bool]:
+    """Run id -> whether 32-bit scores order some topic of the run differently."""
+    rows = session.execute(
+        select(Run.id, Run.order_differs).where(Run.id.in_([run.run_id for run in found.runs]))
+    )
+    return {run_id: differs for run_id, differs in rows}
+
+
+def better(found: Audited, values: FloatArray) -> FloatArray:
+    """Values with higher being better."""
+    _, measure = found.rests_on
+    return -values if measure.direction == "lower" else values
+
+
+def _shares(run: Judged, source: Source) -> FloatArray:
+    places = np.array(source.places, dtype=np.int64)
+    wanted = (run.grade >= 0) & (run.rank <= DEEPEST)
+    judged = np.zeros((len(run.judgments), DEEPEST))
+    judged[run.topic[wanted], run.rank[wanted] - 1] = 1.0
+    depths = np.arange(1, DEEPEST + 1)
+    sizes = np.minimum(run.retrieved[:, None], depths)
+    there = places[run.retrieved[places] > 0]
+    if not len(there):
+        return np.full(DEEPEST, np.nan)
+    shares: FloatArray = (judged.cumsum(axis=1)[there] / sizes[there]).mean(axis=0)
+    return shares
+
+
+def _pooled(session: Session, task: Task) -> tuple[tuple[int, ...], frozenset[int]]:
+    """The numbers of the pools in which something was judged, and the runs they were made of."""
+    judged = select(Assessment.id).where(Assessment.pool_id == Pool.id).exists()
+    rows = session.execute(
+        select(Pool.number, Pool.run_ids).where(Pool.task_id == task.id, judged).order_by(Pool.number)
+    )
+    made = [(row.number, row.run_ids) for row in rows if row.run_ids]
+    return tuple(number for number, _ in made), frozenset(run for _, ids in made for run in ids)
+
+
+def _chosen(columns: Sequence[MeasureColumn], primary: str, measure: str | None) -> MeasureColumn | None:
+    key = primary if measure is None else parse(measure).key
+    by_key = {each.key: each for each in columns}
+    if measure is not None and key not in by_key:
+        known = ", ".join(by_key) or "none"
+        raise UnknownMeasure(f"Judgments cannot be audited by {key}; they can by {known}.")
+    return by_key.get(key, columns[0] if columns else None)
+
+
+def _nothing(task: Task, sight: Sight, said: str) -> Audited:
+    return Audited(
+        *(task.id, task.name, task.slug, task.level, None, None, None, (), (), (), (), said, sight)
+    )

@@ -1,0 +1,301 @@
+"""What a task's judgments owe to whom: unique documents, one team left out, depth, runs that lose."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from leaderboard.errors import Invalid
+from leaderboard.measures.grammar import parse
+from leaderboard.pages.boards import coverage
+from leaderboard.pages.boards.coverage import Bounds, CoveredRun
+from leaderboard.pages.pools import audited_runs
+from leaderboard.pages.pools import simulation as simulated_pools
+from leaderboard.pages.pools.audited_runs import Audited, better
+from leaderboard.pages.pools.simulation import Simulated
+from leaderboard.pooling.audit import rank_drops, relative_change
+from leaderboard.services.evaluations.shown import FloatArray
+from leaderboard.services.policy import Viewer
+from leaderboard.services.statistics import requests
+from leaderboard.services.statistics.procedures import pool_reusability
+from leaderboard.services.statistics.procedures.pool_reusability import PROCEDURE
+from leaderboard.services.statistics.requests import AT_ONCE_S, Request, Waiting
+from leaderboard.stats.arrays import Arrays
+from leaderboard.stats.orders.rank_correlation import tau_ap_a, tau_ap_b, tau_b
+
+DEEPEST = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is asked for: a measure, a depth (None: the one judgments seem to have), methods to simulate."""
+
+    measure: str | None = None
+    depth: int | None = None
+    methods: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Of an order of runs with the one under all judgments; None where it is not defined."""
+
+    tau: float | None
+    tau_ap: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedTeam:
+    """What a pooled team brought, and what becomes of its runs without it."""
+
+    team: str
+    runs: int
+    alone: int
+    """Judged documents that no other team's runs have so high."""
+    alone_relevant: int
+    change: float | None
+    """The mean share of their scores that its runs lose or win."""
+    drop: int
+    """The most places that one of its runs falls."""
+    agreement: Agreement
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedRun:
+    """A run under all judgments, and without what its team alone brought; None where it was not pooled."""
+
+    run_id: int
+    name: str
+    team: str
+    kind: str
+    pooled: bool
+    score: float
+    rank: int
+    alone: int | None
+    alone_relevant: int | None
+    left_out: float | None
+    left_out_rank: int | None
+    judged_top: float | None
+    judged_depth: float | None
+    unfair: bool
+    """Whether clearly less of it is judged than of the pooled runs."""
+    most: float | None
+    """The score of a run that loses by the pool if its unjudged documents were of the highest grade."""
+    best_rank: int | None
+    """The rank it would have then."""
+
+
+@dataclass(frozen=True, slots=True)
+class DepthOrder:
+    """The order of runs under the judgments of a pool of some depth."""
+
+    depth: int
+    agreement: Agreement
+
+
+@dataclass(frozen=True, slots=True)
+class Reusability:
+    """The audit, once it is computed."""
+
+    teams: tuple[AuditedTeam, ...]
+    runs: tuple[AuditedRun, ...]
+    depths: tuple[DepthOrder, ...]
+    agreement: Agreement
+    """Of the order in which every run has its score without its own team's documents."""
+    change: float | None
+    drop: int
+    dropped: str
+    """The run that falls most."""
+
+
+@dataclass(frozen=True, eq=False)
+class AuditPage:
+    """The audit of a task's judgments; reusability is None while it is not computed."""
+
+    audited: Audited
+    depth: int
+    guessed: int
+    """The depth that the judgments seem to have."""
+    reusability: Reusability | None
+    simulated: tuple[Simulated, ...]
+    documents: int
+    """Judged documents that the simulation is over, and how many of them are relevant."""
+    relevant: int
+    waiting: tuple[Waiting, ...]
+
+
+def page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> AuditPage:
+    """The audit of a task's judgments, as far as it is computed.
+
+    Raises NotFound for an unknown task and while judgments are held back, UnknownMeasure for a measure it
+    cannot be made by, Invalid for a depth or a method that does not exist.
+    """
+    found = audited_runs.audited(session, viewer, slug, choice.measure)
+    chosen = simulated_pools.chosen(choice.methods)
+    if choice.depth is not None and not 1 <= choice.depth <= DEEPEST:
+        raise Invalid(f"The depth of a pool is from 1 to {DEEPEST}.")
+    if found.said:
+        return AuditPage(found, choice.depth or 0, 0, None, (), 0, 0, ())
+    guessed = audited_runs.pool_depth(session, found)
+    depth = choice.depth or guessed
+    result = _result(session, found, depth)
+    simulation = simulated_pools.simulated(session, found, depth, chosen)
+    waiting = (*((result,) if isinstance(result, Waiting) else ()), *simulation.waiting)
+    done = None if isinstance(result, Waiting) else _reusability(session, found, result)
+    return AuditPage(
+        *(found, depth, guessed, done, simulation.methods),
+        *(simulation.documents, simulation.relevant, waiting),
+    )
+
+
+def ask(session: Session, wanted: AuditPage) -> None:
+    """Have everything computed that the page waits for."""
+    for each in wanted.waiting:
+        requests.ask(session, each.request)
+
+
+def _result(session: Session, found: Audited, depth: int) -> Arrays | Waiting:
+    wanted = request(found, PROCEDURE, pool_reusability.options(depth, found.level, found.teams))
+    known = requests.find(session, wanted)
+    if isinstance(known, Waiting) and known.state == "absent" and wanted.seconds <= AT_ONCE_S:
+        return requests.kept.put(wanted.digest, requests.computed_from_hits(session, wanted, lambda _: None))
+    return known
+
+
+def request(found: Audited, procedure: str, method: str) -> Request:
+    """The request for a procedure on the runs of an audit."""
+    source, measure = found.rests_on
+    return Request(
+        procedure=procedure,
+        method=method,
+        source=source,
+        measure=measure.key,
+        measure_version=measure.version,
+        run_ids=tuple(run.run_id for run in found.runs),
+        rankings=tuple(run.ranking_sha256 for run in found.runs),
+    )
+
+
+def agreement(estimate: FloatArray, truth: FloatArray) -> Agreement:
+    """How an order of runs agrees with another, which is taken as the true one; higher values are better.
+
+    >>> agreement(np.array([3.0, 2.0, 1.0]), np.array([3.0, 1.0, 2.0])).tau_ap
+    0.5
+    """
+    directed = tau_ap_a(estimate, truth)
+    return Agreement(tau_b(estimate, truth), tau_ap_b(estimate, truth) if directed is None else directed)
+
+
+def _reusability(session: Session, found: Audited, arrays: Any) -> Reusability:
+    pooled = np.array(found.pooled)
+    full, left_out = arrays["full"][pooled], arrays["left_out"][pooled]
+    best, without = better(found, full), better(found, left_out)
+    teams = np.array(found.teams)[pooled]
+    drops = rank_drops(best, without, teams)
+    names = [run.name for run, inside in zip(found.runs, found.pooled, strict=True) if inside]
+    fallen = int(np.argmax(drops))
+    return Reusability(
+        teams=_teams(found, arrays, drops),
+        runs=_runs(session, found, arrays, drops),
+        depths=tuple(
+            DepthOrder(int(depth), agreement(better(found, scores), better(found, arrays["full"])))
+            for depth, scores in zip(arrays["depths"].tolist(), arrays["by_depth"], strict=True)
+        ),
+        agreement=agreement(without, best),
+        change=relative_change(full, left_out),
+        drop=max(int(drops[fallen]), 0),
+        dropped=names[fallen],
+    )
+
+
+def _teams(found: Audited, arrays: Any, drops: Any) -> tuple[AuditedTeam, ...]:
+    """Every pooled team, the one that brought most relevant documents first."""
+    pooled = np.array(found.pooled)
+    full, left_out = arrays["full"][pooled], arrays["left_out"][pooled]
+    team_of = np.array(found.teams)[pooled]
+    rows = []
+    for at, name in enumerate(found.team_names):
+        own = team_of == at
+        mixed = np.where(own, left_out, full)
+        rows.append(
+            AuditedTeam(
+                team=name,
+                runs=int(own.sum()),
+                alone=int(arrays["team"][at]),
+                alone_relevant=int(arrays["team_relevant"][at]),
+                change=relative_change(full[own], left_out[own]),
+                drop=max(int(drops[own].max()), 0),
+                agreement=agreement(better(found, mixed), better(found, full)),
+            )
+        )
+    return tuple(sorted(rows, key=lambda row: (-row.alone_relevant, -row.alone, row.team)))
+
+
+def _runs(session: Session, found: Audited, arrays: Any, drops: Any) -> tuple[AuditedRun, ...]:
+    """Every run, best first; ranks are among all runs, left_out_rank among those that were pooled."""
+    values = better(found, arrays["full"])
+    outside = _outside(found, arrays)
+    ends = _ends(session, found, outside)
+    place = np.cumsum(found.pooled) - 1
+    rows = []
+    for at, run in enumerate(found.runs):
+        inside = found.pooled[at]
+        most = ends.get(run.run_id)
+        high = None if most is None else most.high
+        rows.append(
+            AuditedRun(
+                *(run.run_id, run.name, run.team, run.kind, inside, float(arrays["full"][at])),
+                rank=_rank(values, values[at]),
+                alone=int(arrays["run"][at]) if inside else None,
+                alone_relevant=int(arrays["run_relevant"][at]) if inside else None,
+                left_out=float(arrays["left_out"][at]) if inside else None,
+                left_out_rank=_rank(values[np.array(found.pooled)], values[at]) + int(drops[place[at]])
+                if inside
+                else None,
+                judged_top=_finite(arrays["judged_top"][at]),
+                judged_depth=_finite(arrays["judged_depth"][at]),
+                unfair=run.run_id in outside,
+                most=high,
+                best_rank=None if high is None else min(_rank(values, high), _rank(values, values[at])),
+            )
+        )
+    return tuple(sorted(rows, key=lambda row: (row.rank, row.name)))
+
+
+def _outside(found: Audited, arrays: Any) -> frozenset[int]:
+    """The runs of which clearly less is judged than of the pooled ones."""
+    shares = {
+        run.run_id: coverage.Coverage(0.0, float(share))
+        for run, share in zip(found.runs, arrays["judged_top"].tolist(), strict=True)
+        if np.isfinite(share)
+    }
+    return coverage.outside_the_pool(shares)
+
+
+def _ends(session: Session, found: Audited, outside: frozenset[int]) -> dict[int, Bounds]:
+    """Between which ends the scores of runs lie that lose by the pool, where that is known."""
+    source, measure = found.rests_on
+    if measure.direction != "higher" or measure.aggregate != "mean":
+        return {}
+    differs = audited_runs.orders_differ(session, found)
+    runs = [
+        CoveredRun(run.run_id, run.ranking_sha256, differs[run.run_id])
+        for run, pooled in zip(found.runs, found.pooled, strict=True)
+        if run.run_id in outside or not pooled
+    ]
+    return coverage.bounds(session, source, parse(measure.key), runs)
+
+
+def _rank(values: FloatArray, value: float) -> int:
+    return 1 + int((values > value).sum())
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def losers(runs: Sequence[AuditedRun]) -> tuple[AuditedRun, ...]:
+    """The runs that the pool treats unfairly, and those that were not pooled, least judged first."""
+    wanted = [run for run in runs if run.unfair or not run.pooled]
+    return tuple(sorted(wanted, key=lambda run: (run.judged_top is None, run.judged_top or 0.0, run.name)))

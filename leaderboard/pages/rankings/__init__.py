@@ -1,0 +1,1 @@
+"""The pages of a run's ranking for a topic, and of one document."""

@@ -1,0 +1,340 @@
+"""One run's ranking for one topic: grades, running scores, ties, what it missed, who else found what."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Run, Task, Topic
+from leaderboard.errors import NotFound
+from leaderboard.measures.by_rank import Running, running
+from leaderboard.measures.judged import UNJUDGED
+from leaderboard.pages.rankings import neighbours as ranking_neighbours
+from leaderboard.pages.rankings.neighbours import Neighbours
+from leaderboard.pages.runs.run import topic_scores
+from leaderboard.pages.scores import fields
+from leaderboard.pages.topics.judgments import Finders, JudgedTopic, judged_topic
+from leaderboard.services import collections, policy
+from leaderboard.services.boards.board import MeasureColumn
+from leaderboard.services.evaluations.shown import Basis, Shown, shown_edition
+from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.rankings.stored import Ordered, ordered
+from leaderboard.services.tasks import topics
+from leaderboard.trec.documents.documents import Document
+from leaderboard.trec.documents.marking import Piece, marked, snippet, terms
+
+SNIPPET = 160
+READ_UP_TO = 200
+"""Ranks whose documents have titles and snippets; of those below only the relevant ones have titles."""
+"""Letters of a snippet, about: three lines beside the numbers."""
+MISSED_AT_FIRST = 50
+"""Missed documents that are listed where not all of a ranking is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningScores:
+    """What the ranking would score had it ended at this rank."""
+
+    precision: float
+    recall: float
+    average_precision: float
+    ndcg: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """The ranks that share a score, this one among them."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class RankedDocument:
+    """A document of the ranking; grade is None where it is not judged or judgments are held back."""
+
+    rank: int
+    docno: str
+    score: float
+    grade: int | None
+    title: str
+    heading: tuple[Piece, ...]
+    """The title with the topic's words marked; without them where texts were not asked for."""
+    snippet: tuple[Piece, ...]
+    is_relevant: bool
+    following: int | None
+    """The rank of the next relevant document."""
+    running: RunningScores | None
+    """None where the topic has no judgments or they are held back."""
+    found: Finders | None
+    """Which runs have a judged document; None for others."""
+    tie: Tie | None
+
+
+@dataclass(frozen=True, slots=True)
+class MissedDocument:
+    """A relevant document that the run does not have, and which runs do."""
+
+    docno: str
+    grade: int
+    title: str
+    heading: tuple[Piece, ...]
+    found: Finders
+
+
+@dataclass(frozen=True, slots=True)
+class Ties:
+    """How many documents share their score with another one, and in how many groups."""
+
+    groups: int
+    documents: int
+    largest: int
+
+
+@dataclass(frozen=True, slots=True)
+class RankingPage:
+    """One run's ranking for one topic; rows are its first documents, total is how many it has."""
+
+    task: str
+    slug: str
+    run_id: int
+    run: str
+    team: str
+    is_own: bool
+    topic_id: str
+    title: str
+    description: str
+    excluded: str
+    scores: tuple[tuple[MeasureColumn, float], ...]
+    """What the run got on this topic; empty where scores are held back."""
+    basis: Basis | None
+    dialect: int
+    grade_names: dict[int, str]
+    level: int
+    total: int
+    rows: tuple[RankedDocument, ...]
+    ties: Ties
+    is_judged: bool
+    relevant: tuple[int, ...]
+    """The ranks of all relevant documents, also of those below the rows."""
+    relevant_known: int
+    """Relevant documents that the topic has."""
+    missed: tuple[MissedDocument, ...]
+    missed_total: int
+    previous: str | None
+    following: str | None
+    neighbours: Neighbours | None
+    """Other runs to go on with; None where scores are held back or there are none."""
+    sight: Sight
+
+
+def ranking_page(
+    session: Session,
+    viewer: Viewer,
+    run_id: int,
+    topic_id: str,
+    limit: int | None = None,
+    *,
+    read: Literal["nothing", "titles", "texts"] = "nothing",
+) -> RankingPage:
+    """The first `limit` documents (all where None) in the order they were scored in.
+
+    read: whether documents have titles, and snippets too, with the topic's words marked in both. Raises
+    NotFound for an unknown run or topic, and, while judgments are held back, for the runs of others.
+    """
+    run, task, sight, topic, shown = _visible(session, viewer, run_id, topic_id)
+    dialect = shown.edition.dialect if shown.edition is not None else task.dialect
+    ranking = ordered(session, run.id, topic_id, dialect)
+    field = fields.field(session, viewer, task, sight, shown)
+    judged = judged_topic(session, field.source, field.runs, topic_id, task.level) if field else None
+    graded = _Graded.of(ranking, judged, task.level)
+    missed = _missed(ranking, judged, task.level)
+    listed = missed if limit is None else missed[:MISSED_AT_FIRST]
+    wanted = _wanted(ranking.docnos[:limit], graded, read)
+    documents = [*wanted, *(docno for docno, _, _ in listed)]
+    reading = _Reading(
+        collections.texts(session, task.collection_id, documents) if read != "nothing" else {},
+        terms(topic.title, topic.description) if read == "texts" else None,
+    )
+    before, after = topics.neighbours(session, task, topic)
+    return RankingPage(
+        task=task.name,
+        slug=task.slug,
+        run_id=run.id,
+        run=run.name,
+        team=policy.team_names(session, viewer, task).get(run.team_id, ""),
+        is_own=policy.owns(viewer, run.team_id),
+        topic_id=topic.topic_id,
+        title=topic.title,
+        description=topic.description,
+        excluded=topic.excluded if sight.details else "",
+        scores=_scores(session, run, shown, topic_id) if field else (),
+        basis=shown.basis,
+        dialect=dialect,
+        grade_names=topics.grade_names(task),
+        level=task.level,
+        total=len(ranking),
+        rows=_rows(reading, ranking, graded, limit),
+        ties=_ties(ranking),
+        is_judged=judged is not None,
+        relevant=graded.relevant,
+        relevant_known=len(graded.relevant) + len(missed),
+        missed=_listed(reading, listed),
+        missed_total=len(missed),
+        previous=before,
+        following=after,
+        neighbours=_neighbours(field, run, topic_id),
+        sight=sight,
+    )
+
+
+def _wanted(
+    docnos: Sequence[str], graded: "_Graded", read: Literal["nothing", "titles", "texts"]
+) -> list[str]:
+    """The documents to be read: for a page of texts, of those far down the relevant ones only."""
+    if read != "texts":
+        return list(docnos)
+    deep = (docnos[rank - 1] for rank in graded.relevant if READ_UP_TO < rank <= len(docnos))
+    return [*docnos[:READ_UP_TO], *deep]
+
+
+def _visible(
+    session: Session, viewer: Viewer, run_id: int, topic_id: str
+) -> tuple[Run, Task, Sight, Topic, Shown]:
+    run, task, sight = policy.visible_run(session, viewer, run_id)
+    if not (sight.details or policy.owns(viewer, run.team_id)):
+        raise NotFound(f"There is no run {run_id}.", run=run_id)
+    return run, task, sight, topics.find(session, task, topic_id), shown_edition(session, task, sight)
+
+
+def _scores(
+    session: Session, run: Run, shown: Shown, topic_id: str
+) -> tuple[tuple[MeasureColumn, float], ...]:
+    if shown.edition is None or run.withdrawn_at is not None:
+        return ()
+    return topic_scores(session, run.id, shown.edition, topic_id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """The stored documents, and the words to mark in them: None to leave texts out."""
+
+    documents: Mapping[str, Document]
+    wanted: frozenset[str] | None
+
+    def of(self, docno: str, rank: int = 0) -> tuple[str, tuple[Piece, ...], tuple[Piece, ...]]:
+        """Title, the title marked, and a snippet; far down the ranking the title alone."""
+        document = self.documents.get(docno)
+        if document is None:
+            return "", (), ()
+        if self.wanted is None:
+            return document.title, (), ()
+        if rank > READ_UP_TO:
+            return document.title, (Piece(document.title, False),) if document.title else (), ()
+        text = snippet(document.text, self.wanted, SNIPPET)
+        return document.title, marked(document.title, self.wanted), text
+
+
+@dataclass(frozen=True, eq=False)
+class _Graded:
+    """A ranking as the judgments see it, by rank."""
+
+    grades: Sequence[int | None]
+    relevant: tuple[int, ...]
+    running: Running | None
+    finders: Mapping[str, Finders]
+
+    @classmethod
+    def of(cls, ranking: Ordered, judged: JudgedTopic | None, level: int) -> "_Graded":
+        if judged is None:
+            return cls([None] * len(ranking), (), None, {})
+        grades = judged.grades_in(ranking.docnos)
+        known = np.array([UNJUDGED if grade is None else grade for grade in grades], dtype=np.int64)
+        relevant = (np.flatnonzero(known >= level) + 1).tolist()
+        return cls(
+            grades,
+            tuple(relevant),
+            running(known, judged.grades, level),
+            dict(zip(judged.docnos, judged.finders, strict=True)),
+        )
+
+    def running_at(self) -> list[RunningScores | None]:
+        """By rank."""
+        if self.running is None:
+            return [None] * len(self.grades)
+        each = self.running
+        columns = (each.precision, each.recall, each.average_precision, each.ndcg)
+        return [RunningScores(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+
+    def next_relevant(self) -> list[int | None]:
+        """By rank, the rank of the next relevant document below it."""
+        found: list[int | None] = []
+        following: int | None = None
+        relevant = set(self.relevant)
+        for rank in range(len(self.grades), 0, -1):
+            found.append(following)
+            following = rank if rank in relevant else following
+        return found[::-1]
+
+
+def _rows(
+    reading: _Reading, ranking: Ordered, graded: _Graded, limit: int | None
+) -> tuple[RankedDocument, ...]:
+    relevant = set(graded.relevant)
+    columns = zip(
+        ranking.docnos[:limit],
+        ranking.scores.tolist(),
+        graded.grades,
+        graded.next_relevant(),
+        graded.running_at(),
+        zip(ranking.first, ranking.last, strict=True),
+        strict=False,
+    )
+    rows = []
+    for rank, (docno, score, grade, following, scores, (first, last)) in enumerate(columns, start=1):
+        title, heading, text = reading.of(docno, rank)
+        rows.append(
+            RankedDocument(
+                rank=rank,
+                docno=docno,
+                score=score,
+                grade=grade,
+                title=title,
+                heading=heading,
+                snippet=text,
+                is_relevant=rank in relevant,
+                following=following,
+                running=scores,
+                found=graded.finders.get(docno),
+                tie=Tie(first, last) if first < last else None,
+            )
+        )
+    return tuple(rows)
+
+
+def _ties(ranking: Ordered) -> Ties:
+    sizes = [last - first + 1 for first, last in set(zip(ranking.first, ranking.last, strict=True))]
+    tied = [size for size in sizes if size > 1]
+    return Ties(len(tied), sum(tied), max(tied, default=0))
+
+
+def _missed(ranking: Ordered, judged: JudgedTopic | None, level: int) -> list[tuple[str, int, Finders]]:
+    """Docno, grade and finders of what is missing: highest grades first, of these what runs have highest."""
+    if judged is None:
+        return []
+    retrieved = set(ranking.docnos)
+    rows = zip(judged.docnos, judged.grades.tolist(), judged.finders, strict=True)
+    missed = [row for row in rows if row[1] >= level and row[0] not in retrieved]
+    return sorted(missed, key=lambda row: (-row[1], row[2].best == 0, row[2].best, row[0]))
+
+
+def _listed(reading: _Reading, missed: Sequence[tuple[str, int, Finders]]) -> tuple[MissedDocument, ...]:
+    return tuple(
+        MissedDocument(docno, grade, *reading.of(docno)[:2], found) for docno, grade, found in missed
+    )
+
+
+def _neighbours(field: fields.Field | None, run: Run, topic_id: str) -> Neighbours | None:
+    return None if field is None else ranking_neighbours.neighbours(field, run.id, topic_id)

@@ -1,0 +1,1 @@
+"""The pages of revisions of judgments: lists, previews, changes."""

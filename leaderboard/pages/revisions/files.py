@@ -1,0 +1,74 @@
+"""Judgments of any revision as text, in the forms they are read in."""
+
+from collections.abc import Iterator
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, undefer
+
+from leaderboard.db.tables import Qrels, QrelsRevision
+from leaderboard.errors import NotFound
+from leaderboard.pages.revisions import revision as revision_pages
+from leaderboard.services import policy
+from leaderboard.services.policy import Viewer
+from leaderboard.services.qrels import judged_inputs, lines
+from leaderboard.services.qrels.files import PreparedQrels
+from leaderboard.services.qrels.lines import DRAFT
+
+PARTS = ("qrels", "subtopics", "preferences", "distractors")
+"""What a revision may have a file of."""
+_KINDS = {"subtopics": "subtopic", "preferences": "preference"}
+
+
+def of_revision(session: Session, viewer: Viewer, slug: str, number: int, part: str) -> str:
+    """A part of what the scores under a revision rest on; raises NotFound where it has no such part."""
+    revision_id = revision_pages.revision_id(session, viewer, slug, number)
+    revision = _whole(session, revision_id)
+    if part == "qrels":
+        return text(lines.stored(session, revision))
+    if part == "distractors" and revision.distractors is not None:
+        return "".join(f"{docno.decode()}\n" for docno in sorted(lines.distractors_of(revision)))
+    beside = judged_inputs.companions(session, revision).get(_KINDS.get(part, ""))
+    if beside is None:
+        raise NotFound(f"Revision {number} has no {part}.")
+    return text(lines.stored(session, _whole(session, beside)))
+
+
+def of_line(session: Session, viewer: Viewer, slug: str, line_id: int, number: int) -> str:
+    """A revision of any line; raises NotFound where there is none, or judgments are held back."""
+    task, sight = policy.visible_task(session, viewer, slug)
+    found = session.scalar(
+        select(QrelsRevision.id)
+        .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
+        .where(
+            Qrels.task_id == task.id,
+            Qrels.id == line_id,
+            Qrels.name.not_like(f"{DRAFT}%"),
+            QrelsRevision.number == number,
+        )
+    )
+    if found is None or not sight.details:
+        raise NotFound(f"{task.name} shows no such revision of judgments.")
+    return text(lines.stored(session, _whole(session, found)))
+
+
+def text(prepared: PreparedQrels) -> str:
+    """Judgments in TREC's four columns; preferences as pairs, or as levels where they name their judges."""
+    if prepared.preferences is None:
+        rows = sorted((topic, part or "0", docno, grade) for topic, part, docno, grade in prepared.rows)
+        return "".join(f"{topic} {part} {docno.decode()} {grade}\n" for topic, part, docno, grade in rows)
+    return "".join(_preferences(prepared))
+
+
+def _preferences(prepared: PreparedQrels) -> Iterator[str]:
+    facts = [(key, weight) for key, weight in sorted(prepared.facts.items())]
+    if all(judge == "" for (_, judge, _, _), _ in facts):
+        for (topic, _, better, worse), weight in facts:
+            yield f"{topic} {better} {worse} {weight:g}\n"
+        return
+    for group, ((topic, judge, better, worse), _) in enumerate(facts, start=1):
+        yield f"{topic} {judge or 'judge'} {group} {better} 1\n{topic} {judge or 'judge'} {group} {worse} 0\n"
+
+
+def _whole(session: Session, revision_id: int) -> QrelsRevision:
+    options = [undefer(QrelsRevision.packed), undefer(QrelsRevision.distractors)]
+    return session.get_one(QrelsRevision, revision_id, options=options)

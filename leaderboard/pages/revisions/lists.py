@@ -1,0 +1,212 @@
+"""A task's revisions of judgments as a list: the board's line, what stands beside it, other lines."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Account, Edition, Job, Qrels, QrelsRevision, Run, Task
+from leaderboard.services import policy
+from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.qrels.judged_inputs import COMPANIONS, MAIN
+from leaderboard.services.qrels.lines import DRAFT
+
+SHOWN, BUILDING, EARLIER, NEVER = "shown", "being scored", "shown earlier", "never shown"
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionRow:
+    """One revision of a line."""
+
+    number: int
+    note: str
+    file_name: str
+    judgments: int
+    topics: int
+    has_distractors: bool
+    beside: dict[str, int]
+    """Kind -> number of the revision of subtopics or preferences beside it."""
+    created_at: datetime
+    created_by: str
+    sha256: str
+    state: str
+    edition: int | None
+    """The first edition of the board under it; None where none was ever shown or is being built."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of judgments that stands beside the board's, or that no board rests on."""
+
+    id: int
+    name: str
+    kind: str
+    origin: str
+    origin_name: str
+    rows: tuple[RevisionRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Building:
+    """An edition on its way under a revision: how far it is, and which runs block the switch."""
+
+    revision: int
+    total: int
+    done: int
+    failed: tuple[tuple[str, str], ...]
+    """(run, message) of every job that was given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionList:
+    """All revisions of a task, newest first; empty where they are held back."""
+
+    task: str
+    slug: str
+    is_draft: bool
+    sight: Sight
+    kind: str
+    origin: str
+    origin_name: str
+    rows: tuple[RevisionRow, ...]
+    lines: tuple[Line, ...]
+    building: Building | None
+
+
+def revision_list(session: Session, viewer: Viewer, slug: str) -> RevisionList:
+    """All revisions of a task's judgments; none of them where judgments are held back."""
+    task, sight = policy.visible_task(session, viewer, slug)
+    lines = lines_of(session, task) if sight.details else ()
+    board = next((line for line in lines if line.name == MAIN), None)
+    return RevisionList(
+        task=task.name,
+        slug=task.slug,
+        is_draft=task.published_at is None,
+        sight=sight,
+        kind=board.kind if board is not None else "graded",
+        origin=board.origin if board is not None else "",
+        origin_name=board.origin_name if board is not None else "",
+        rows=board.rows if board is not None else (),
+        lines=tuple(line for line in lines if line.name != MAIN),
+        building=building(session, task) if sight.details else None,
+    )
+
+
+def row_json(row: RevisionRow) -> dict[str, Any]:
+    """One revision as plain values."""
+    return {
+        "number": row.number,
+        "note": row.note,
+        "file_name": row.file_name,
+        "judgments": row.judgments,
+        "topics": row.topics,
+        "distractors": row.has_distractors,
+        "beside": row.beside,
+        "at": row.created_at.isoformat(),
+        "sha256": row.sha256,
+        "state": row.state,
+        "edition": row.edition,
+    }
+
+
+def list_json(found: RevisionList) -> dict[str, Any]:
+    """All revisions as plain values."""
+    return {
+        "task": found.slug,
+        "kind": found.kind,
+        "origin": found.origin,
+        "revisions": [row_json(row) for row in found.rows],
+        "lines": [
+            {
+                "name": line.name,
+                "kind": line.kind,
+                "origin": line.origin,
+                "origin_name": line.origin_name,
+                "revisions": [row_json(row) for row in line.rows],
+            }
+            for line in found.lines
+        ],
+    }
+
+
+def list_table(found: RevisionList) -> tuple[list[str], list[list[Any]]]:
+    """Header and rows of the board's revisions, newest first, for CSV and LaTeX."""
+    header = ["revision", "note", "judgments", "topics", "file", "added", "state", "edition"]
+    return header, [
+        [
+            *(row.number, row.note, row.judgments, row.topics, row.file_name),
+            *(row.created_at.isoformat(timespec="minutes"), row.state, row.edition),
+        ]
+        for row in found.rows
+    ]
+
+
+def lines_of(session: Session, task: Task) -> tuple[Line, ...]:
+    """All lines but drafts with their revisions, newest first."""
+    rows = session.execute(
+        select(Qrels, QrelsRevision, Account.name, QrelsRevision.distractors.is_not(None))
+        .join(QrelsRevision, QrelsRevision.qrels_id == Qrels.id)
+        .outerjoin(Account, Account.id == QrelsRevision.created_by)
+        .where(Qrels.task_id == task.id, Qrels.name.not_like(f"{DRAFT}%"))
+        .order_by(Qrels.id, QrelsRevision.number.desc())
+    ).all()
+    editions = session.execute(
+        select(Edition.revision_id, Edition.number, Edition.state)
+        .where(Edition.task_id == task.id, Edition.shown_from.is_not(None) | (Edition.state == "building"))
+        .order_by(Edition.number)
+    ).all()
+    first: dict[int, int] = {}
+    state: dict[int, str] = {}
+    for each in editions:
+        first.setdefault(each.revision_id, each.number)
+        words = {"current": SHOWN, "building": BUILDING}.get(each.state, EARLIER)
+        if state.get(each.revision_id) != SHOWN:
+            state[each.revision_id] = words
+    others = [
+        (qrels.kind, revision.id, revision.number)
+        for qrels, revision, _, _ in rows
+        if qrels.name in COMPANIONS
+    ]
+    lines: dict[int, tuple[Qrels, list[RevisionRow]]] = {}
+    for qrels, revision, author, has_distractors in rows:
+        beside: dict[str, int] = {}
+        for kind, other, number in others if qrels.name == MAIN else ():
+            if other < revision.id:
+                beside.setdefault(kind, number)
+        row = RevisionRow(
+            *(revision.number, revision.note, revision.file_name, revision.judgments, len(revision.topics)),
+            has_distractors=has_distractors,
+            beside=dict(sorted(beside.items(), reverse=True)),
+            created_at=revision.created_at,
+            created_by=author or "",
+            sha256=revision.sha256,
+            state=state.get(revision.id, NEVER),
+            edition=first.get(revision.id),
+        )
+        lines.setdefault(qrels.id, (qrels, []))[1].append(row)
+    return tuple(
+        Line(qrels.id, qrels.name, qrels.kind, qrels.origin, qrels.origin_name, tuple(found))
+        for qrels, found in lines.values()
+    )
+
+
+def building(session: Session, task: Task) -> Building | None:
+    """The edition of a task's board that is on its way."""
+    edition = session.scalar(select(Edition).where(Edition.task_id == task.id, Edition.state == "building"))
+    if edition is None:
+        return None
+    rows = session.execute(
+        select(Job.state, Job.error, Run.name)
+        .join(Run, Run.id == Job.subject_id)
+        .where(Job.edition_id == edition.id, Job.state != "superseded")
+        .order_by(Run.name)
+    ).all()
+    number = session.get_one(QrelsRevision, edition.revision_id).number
+    return Building(
+        number,
+        len(rows),
+        sum(1 for row in rows if row.state == "done"),
+        tuple((row.name, row.error) for row in rows if row.state == "failed"),
+    )

@@ -1,0 +1,260 @@
+"""One revision of judgments: what it changed, and where every run went."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session, undefer
+
+from leaderboard.db.tables import Edition, QrelsRevision, Task, Topic
+from leaderboard.errors import NotFound
+from leaderboard.pages.revisions import judgment_changes, rank_changes
+from leaderboard.pages.revisions.judgment_changes import Changes
+from leaderboard.pages.revisions.lists import Building, Line, RevisionRow, building, lines_of, row_json
+from leaderboard.pages.revisions.previews import scored_runs
+from leaderboard.pages.revisions.rank_changes import RankChanges
+from leaderboard.pages.scores import fields
+from leaderboard.services import policy
+from leaderboard.services.boards.rows import MeasureColumn
+from leaderboard.services.evaluations.shown import means, scores_of, source_of
+from leaderboard.services.policy import ALL_TOPICS, Sight, Viewer
+from leaderboard.services.qrels import judged_inputs, lines
+from leaderboard.services.qrels.files import PreparedQrels
+from leaderboard.services.qrels.judged_inputs import MAIN
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMeans:
+    """The mean over the runs of one topic's scores, before and after."""
+
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionPage:
+    """One revision, against the one before it."""
+
+    task: str
+    slug: str
+    is_draft: bool
+    sight: Sight
+    kind: str
+    origin: str
+    origin_name: str
+    row: RevisionRow
+    before: int | None
+    after: int | None
+    """The neighbours' numbers."""
+    changes: Changes
+    beside: tuple[tuple[str, Changes], ...]
+    """(kind, what is new) of what stands beside the judgments and has changed with this revision."""
+    measures: tuple[MeasureColumn, ...]
+    ranks: RankChanges | None
+    why_no_ranks: str
+    old_edition: int | None
+    new_edition: int | None
+    topics: Mapping[str, TopicMeans]
+    building: Building | None
+    level: int
+
+
+def revision_page(
+    session: Session, viewer: Viewer, slug: str, number: int, measure: str | None = None
+) -> RevisionPage:
+    """One revision of the judgments a board rests on, and what became of every run by a measure.
+
+    Raises NotFound for an unknown number, and for any while judgments are held back; UnknownMeasure for a
+    measure that its board does not have.
+    """
+    task, sight, line = _open_line(session, viewer, slug)
+    rows = {row.number: row for row in line.rows}
+    if number not in rows:
+        raise NotFound(f"{task.name} has no revision {number}.")
+    revision = _stored(session, line.id, number)
+    parent = session.get(QrelsRevision, revision.parent_id, options=_WHOLE) if revision.parent_id else None
+    titles = _titles(session, task)
+    found = _changes(session, parent, revision, titles, task.level)
+    old, new = _editions(session, task, revision)
+    measures = fields.columns_of(new) if new is not None else ()
+    by = fields.chosen(measures, new.primary_measure, measure) if new is not None else None
+    ranks, why = _ranks(session, viewer, task, old, new, by)
+    on_its_way = building(session, task)
+    return RevisionPage(
+        task=task.name,
+        slug=task.slug,
+        is_draft=task.published_at is None,
+        sight=sight,
+        kind=line.kind,
+        origin=line.origin,
+        origin_name=line.origin_name,
+        row=rows[number],
+        before=max((each for each in rows if each < number), default=None),
+        after=min((each for each in rows if each > number), default=None),
+        changes=found,
+        beside=_beside(session, parent, revision, titles, task.level),
+        measures=measures,
+        ranks=ranks,
+        why_no_ranks=why,
+        old_edition=old.number if old is not None else None,
+        new_edition=new.number if new is not None else None,
+        topics=_topic_means(session, old, new, by, ranks),
+        building=on_its_way if on_its_way is not None and on_its_way.revision == number else None,
+        level=task.level,
+    )
+
+
+def revision_id(session: Session, viewer: Viewer, slug: str, number: int) -> int:
+    """The id of a revision of the judgments that a board rests on; raises NotFound as `revision_page`."""
+    _, _, line = _open_line(session, viewer, slug)
+    return _stored(session, line.id, number).id
+
+
+def as_json(found: RevisionPage) -> dict[str, Any]:
+    """The revision as plain values at full precision."""
+    return {
+        "task": found.slug,
+        "revision": row_json(found.row),
+        "kind": found.kind,
+        "origin": found.origin,
+        "origin_name": found.origin_name,
+        "before": found.before,
+        "changes": judgment_changes.as_json(found.changes),
+        "beside": {kind: judgment_changes.as_json(each) for kind, each in found.beside},
+        "editions": [found.old_edition, found.new_edition],
+        "ranks": rank_changes.as_json(found.ranks) if found.ranks is not None else None,
+        "topics": {topic: [each.before, each.after] for topic, each in found.topics.items()},
+    }
+
+
+_WHOLE = [undefer(QrelsRevision.packed), undefer(QrelsRevision.distractors)]
+
+
+def _open_line(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sight, Line]:
+    """The task and its board's line; raises NotFound where it has none, or judgments are held back."""
+    task, sight = policy.visible_task(session, viewer, slug)
+    if not sight.details:
+        raise NotFound(f"{sight.why} Revisions of judgments are shown when it closes.")
+    line = next((each for each in lines_of(session, task) if each.name == MAIN), None)
+    if line is None:
+        raise NotFound(f"{task.name} has no judgments yet.")
+    return task, sight, line
+
+
+def _stored(session: Session, line_id: int, number: int) -> QrelsRevision:
+    revision = session.scalar(
+        select(QrelsRevision)
+        .where(QrelsRevision.qrels_id == line_id, QrelsRevision.number == number)
+        .options(*_WHOLE)
+    )
+    if revision is None:
+        raise NotFound(f"There is no revision {number}.")
+    return revision
+
+
+def _titles(session: Session, task: Task) -> dict[str, str]:
+    rows = session.execute(
+        select(Topic.topic_id, Topic.title).where(Topic.task_id == task.id).order_by(Topic.position)
+    )
+    return {row.topic_id: row.title for row in rows}
+
+
+def _changes(
+    session: Session,
+    before: QrelsRevision | None,
+    after: QrelsRevision,
+    titles: Mapping[str, str],
+    level: int,
+) -> Changes:
+    old = lines.stored(session, before) if before is not None else None
+    new: PreparedQrels = lines.stored(session, after)
+    others = lines.distractors_of(before), lines.distractors_of(after)
+    return judgment_changes.changes(old, new, others, titles, level)
+
+
+def _beside(
+    session: Session,
+    before: QrelsRevision | None,
+    after: QrelsRevision,
+    titles: Mapping[str, str],
+    level: int,
+) -> tuple[tuple[str, Changes], ...]:
+    """What is new in the subtopics and preferences beside a revision."""
+    old = judged_inputs.companions(session, before) if before is not None else {}
+    found = []
+    for kind, companion in sorted(judged_inputs.companions(session, after).items()):
+        if old.get(kind) == companion:
+            continue
+        new = session.get_one(QrelsRevision, companion, options=_WHOLE)
+        parent = session.get(QrelsRevision, old[kind], options=_WHOLE) if kind in old else None
+        found.append((kind, _changes(session, parent, new, titles, level)))
+    return tuple(found)
+
+
+def _editions(session: Session, task: Task, revision: QrelsRevision) -> tuple[Edition | None, Edition | None]:
+    """The last edition shown before the first one under a revision, and that first one."""
+    there = Edition.shown_from.is_not(None) | (Edition.state == "building")
+    mine = (Edition.task_id == task.id, there)
+    new = session.scalar(
+        select(Edition).where(*mine, Edition.revision_id == revision.id).order_by(Edition.number).limit(1)
+    )
+    if new is None:
+        return None, None
+    old = session.scalar(
+        select(Edition).where(*mine, Edition.number < new.number).order_by(Edition.number.desc()).limit(1)
+    )
+    return old, new
+
+
+def _ranks(
+    session: Session,
+    viewer: Viewer,
+    task: Task,
+    old: Edition | None,
+    new: Edition | None,
+    by: MeasureColumn | None,
+) -> tuple[RankChanges | None, str]:
+    if new is None or by is None:
+        return None, "No board was ever shown under this revision, so it moved no run."
+    if old is None:
+        return None, "The board began with this revision: no run had a rank before it."
+    before, after = (
+        {
+            run_id: found[by.key]
+            for run_id, found in means(session, edition, ALL_TOPICS, keys=(by.key,)).items()
+            if by.key in found
+        }
+        for edition in (old, new)
+    )
+    if not before:
+        return None, f"No run had a score by {by.key} before this revision."
+    runs = scored_runs(session, viewer, task, [*before.keys() & after.keys()])
+    if not runs:
+        return None, "No run is scored under this revision yet."
+    return rank_changes.rank_changes(runs, before, after, by), ""
+
+
+def _topic_means(
+    session: Session,
+    old: Edition | None,
+    new: Edition | None,
+    by: MeasureColumn | None,
+    ranks: RankChanges | None,
+) -> dict[str, TopicMeans]:
+    """Topic -> the mean score of the runs that have both, of topics that count in both."""
+    if old is None or new is None or by is None or ranks is None:
+        return {}
+    ids = [row.run.run_id for row in ranks.rows if row.old is not None and row.new is not None]
+    found: list[dict[str, float]] = []
+    for edition in (old, new):
+        versions = {each["key"]: each["version"] for each in edition.measures}
+        source = source_of(edition, session.get_one(QrelsRevision, edition.revision_id), ALL_TOPICS)
+        scores = scores_of(session, source, by.key, versions[by.key], ids)
+        if not scores or not source.topics:
+            return {}
+        mean = np.mean([scores[run_id] for run_id in ids if run_id in scores], axis=0)
+        found.append(dict(zip(source.topics, mean.tolist(), strict=True)))
+    before, after = found
+    return {topic: TopicMeans(before[topic], after[topic]) for topic in before if topic in after}

@@ -1,0 +1,1 @@
+"""The page of a run, part by part, and the form that sends one."""

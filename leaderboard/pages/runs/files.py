@@ -1,0 +1,155 @@
+"""Where a run's numbers come from, how to compute them again, and its files: as sent, and as scores."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Run, Task, Upload
+from leaderboard.errors import NotFound
+from leaderboard.measures.binding import BoundMeasure
+from leaderboard.measures.grammar import parse, with_level
+from leaderboard.measures.judged import Judged
+from leaderboard.measures.selection import select as select_measures
+from leaderboard.services import policy
+from leaderboard.services.evaluations import score
+from leaderboard.services.evaluations.alignments import alignment
+from leaderboard.services.evaluations.shown import Source, shown_edition
+from leaderboard.services.policy import Sight, Viewer
+from leaderboard.trec.runs.report import RunScores, trec
+
+ALL_TREC = "all_trec"
+LONGEST_NAME = 120
+TYPES = {
+    ".gz": "application/gzip",
+    ".bz2": "application/x-bzip2",
+    ".xz": "application/x-xz",
+    ".zst": "application/zstd",
+}
+"""Ending of a file's name -> what it holds; anything else is text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where the numbers come from."""
+
+    file_name: str
+    """This and the tag are empty while the viewer is not to know the team."""
+    sha256: str
+    size: int
+    uploaded_at: datetime
+    tag: str
+    ranking_sha256: str
+    download_name: str
+    may_download: bool
+    """Whether this viewer may have the file as sent."""
+    masked: bool
+    """Whether this viewer knows the team by a pseudonym only."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentFile:
+    """A run's file as it was sent: which upload holds its bytes, and how it is offered."""
+
+    upload_id: int
+    name: str
+    media_type: str
+    size: int
+    sha256: str
+
+
+def provenance(session: Session, viewer: Viewer, task: Task, run: Run, sight: Sight) -> Provenance:
+    """The facts of a run's file, without its name and tag while the viewer is not to know the team."""
+    upload = session.get_one(Upload, run.upload_id)
+    masked = policy.is_masked(session, viewer, run, task)
+    return Provenance(
+        file_name="" if masked else upload.file_name,
+        sha256=upload.sha256,
+        size=upload.bytes,
+        uploaded_at=upload.created_at,
+        tag="" if masked else run.tag,
+        ranking_sha256=run.ranking_sha256,
+        download_name=download_name("" if masked else upload.file_name, run.id),
+        may_download=policy.may_have_file(session, viewer, run, task, sight),
+        masked=masked,
+    )
+
+
+def sent_file(session: Session, viewer: Viewer, run_id: int) -> SentFile:
+    """The file as sent; raises NotFound for an unknown run and where the viewer may not have the file."""
+    run, task, sight = policy.visible_run(session, viewer, run_id)
+    if not policy.may_have_file(session, viewer, run, task, sight):
+        raise NotFound(f"The file of run {run_id} is not open to you.", run=run_id)
+    upload = session.get_one(Upload, run.upload_id)
+    name = download_name(upload.file_name, run.id)
+    ending = name[name.rfind(".") :].lower() if "." in name else ""
+    kind = TYPES.get(ending, "text/plain; charset=utf-8")
+    return SentFile(upload.id, name, kind, upload.bytes, upload.sha256)
+
+
+def download_name(file_name: str, run_id: int) -> str:
+    """A name a file can be saved under anywhere: plain letters, digits, dots, dashes and underscores.
+
+    >>> download_name("../my run (1).txt.gz", 7), download_name("прогон", 7)
+    ('my-run-1-.txt.gz', 'run-7.txt')
+    """
+    plain = "".join(
+        each if each.isascii() and (each.isalnum() or each in "._-") else " " for each in file_name
+    )
+    name = "-".join(plain.split()).lstrip(".-")[-LONGEST_NAME:].lstrip(".-")
+    return name or f"run-{run_id}.txt"
+
+
+def command(file_name: str, keys: Sequence[str], *, dialect: int, level: int) -> str:
+    """The line for a shell that computes measures from the file, as `trec_eval_text` gives them.
+
+    level: the task's. It is an option where every measure has it, as trec_eval's names stand for one level.
+
+    >>> command("run.txt", ["AP(rel=2)", "nDCG@10"], dialect=10, level=2)
+    "leaderboard evaluate qrels.txt run.txt --per-topic --dialect 10 --level 2 -m 'AP(rel=2)' -m nDCG@10"
+    """
+    options = ["--per-topic", "--dialect", str(dialect)]
+    if (common := level_of([parse(key) for key in keys], level)) > 1:
+        options += ["--level", str(common)]
+    measures = [part for key in keys for part in ("-m", key)]
+    return shlex.join(["leaderboard", "evaluate", "qrels.txt", file_name, *options, *measures])
+
+
+def level_of(measures: Sequence[BoundMeasure], level: int) -> int:
+    """The level that measures were bound with: the task's, or 1 where one of them has another."""
+    levels = {measure.params["rel"] for measure in measures if "rel" in measure.params}
+    return level if levels == {level} else 1
+
+
+def trec_eval_text(session: Session, viewer: Viewer, run_id: int, *, all_trec: bool) -> str:
+    """A run's scores by topic and over all topics, as trec_eval prints them.
+
+    By the board's measures, or by all of trec_eval's. Raises NotFound for an unknown run, for one that is
+    withdrawn or not scored, and while scores by topic are held back.
+    """
+    run, task, sight = policy.visible_run(session, viewer, run_id)
+    shown = shown_edition(session, task, sight)
+    edition, source = shown.edition, shown.source
+    if not sight.details or run.withdrawn_at is not None or edition is None or source is None:
+        raise NotFound(f"Run {run_id} has no scores by topic to show.", run=run_id)
+    if len(score.stored(session, run.id, edition)) < len(edition.measures):
+        raise NotFound(f"Run {run_id} is not scored yet.", run=run_id)
+    judged = alignment(session, source, run.id)
+    if all_trec:
+        chosen = select_measures([ALL_TREC], source.dialect)
+        level, measures = task.level, list(dict.fromkeys(with_level(each, task.level) for each in chosen))
+    else:
+        measures = [parse(each["key"]) for each in edition.measures]
+        level = level_of(measures, task.level)
+    tag = run.name if policy.is_masked(session, viewer, run, task) else run.tag
+    return "".join(trec([_scores(tag, judged, measures, source)], level=level, per_topic=True))
+
+
+def _scores(tag: str, judged: Judged, measures: Sequence[BoundMeasure], source: Source) -> RunScores:
+    places = np.array(source.places, dtype=np.int64)
+    scores = {measure: measure.compute(judged)[places] for measure in measures}
+    parts = {measure: part[:, places] for measure in measures if (part := measure.parts(judged)) is not None}
+    return RunScores(tag, source.topics, scores, parts)

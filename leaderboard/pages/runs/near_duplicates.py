@@ -1,0 +1,131 @@
+"""Runs of a task that are nearly the same as one of them: same rankings, same scores, or much overlap."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Run
+from leaderboard.services.boards.board import Row
+from leaderboard.services.evaluations.shown import FloatArray, Source
+from leaderboard.services.statistics import requests
+from leaderboard.services.statistics.procedures import ranking_overlaps
+from leaderboard.services.statistics.requests import Request
+from leaderboard.trec.runs.fingerprints import similarity
+
+SAME_SCORE = 1e-5
+"""Scores of a topic that differ by no more are taken for equal: four decimals do not show it."""
+OVERLAP = 0.95
+"""Mean rank-biased overlap from which on two runs are nearly the same."""
+SCREENED = 0.7
+"""Estimated share of the top ten documents in common below which an overlap that large is out of reach."""
+MOST = 8
+"""Pairs whose overlap is computed while a reader waits: those that look most alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class NearDuplicate:
+    """Another run, and what makes it nearly the same."""
+
+    run_id: int
+    run: str
+    team: str
+    same_team: bool
+    same_ranking: bool
+    """All rankings hold the same documents in the same order."""
+    same_scores: bool
+    """The scores by the measure agree on every topic."""
+    overlap: float | None
+    """Mean rank-biased overlap of the rankings; None where it was not computed."""
+    shared: float
+    """Estimated share of all top ten documents in common."""
+
+
+def near_duplicates(
+    session: Session,
+    source: Source,
+    run: Row,
+    others: Sequence[Row],
+    scores: dict[int, FloatArray],
+    *,
+    all_teams: bool,
+) -> tuple[NearDuplicate, ...]:
+    """The runs nearly the same as one, likest first; of other teams only where all_teams says so.
+
+    scores: run id -> scores by one measure, (topics,). A pair of runs of two teams may be chance, a shared
+    baseline or copying: that is for the organisers to find out, so others are not told.
+    """
+    chosen = [row for row in others if row.run_id != run.run_id and (all_teams or row.team_id == run.team_id)]
+    if not chosen:
+        return ()
+    alike = _alike(session, run, chosen)
+    closest = sorted(
+        (row for row in chosen if alike[row.run_id] >= SCREENED), key=lambda row: -alike[row.run_id]
+    )
+    overlaps = {row.run_id: _overlap(session, source, run, row) for row in closest[:MOST]}
+    found = [
+        NearDuplicate(
+            run_id=row.run_id,
+            run=row.run,
+            team=row.team,
+            same_team=row.team_id == run.team_id,
+            same_ranking=row.ranking_sha256 == run.ranking_sha256,
+            same_scores=_same_scores(scores, run.run_id, row.run_id),
+            overlap=overlaps.get(row.run_id),
+            shared=alike[row.run_id],
+        )
+        for row in chosen
+    ]
+    near = [each for each in found if _is_near(each)]
+    return tuple(
+        sorted(near, key=lambda each: (not each.same_ranking, -(each.overlap or each.shared), each.run))
+    )
+
+
+def _is_near(each: NearDuplicate) -> bool:
+    """By overlap where it was computed, else by the estimate."""
+    by_overlap = each.overlap >= OVERLAP if each.overlap is not None else each.shared >= OVERLAP
+    return each.same_ranking or each.same_scores or by_overlap
+
+
+def _alike(session: Session, run: Row, others: Sequence[Row]) -> dict[int, float]:
+    """Run id -> estimated share of top documents in common with the run; one statement."""
+    ids = [run.run_id, *(row.run_id for row in others)]
+    sketches = {
+        row.id: row.sketch for row in session.execute(select(Run.id, Run.sketch).where(Run.id.in_(ids)))
+    }
+    mine = sketches[run.run_id]
+    return {row.run_id: similarity(mine, sketches[row.run_id]) for row in others}
+
+
+def _same_scores(scores: dict[int, FloatArray], run_id: int, other: int) -> bool:
+    """Whether both have scores, equal on all topics; two runs that found nothing are not alike for that."""
+    if run_id not in scores or other not in scores:
+        return False
+    mine, its = scores[run_id], scores[other]
+    return bool(mine.any() and np.all(np.abs(mine - its) <= SAME_SCORE))
+
+
+def _overlap(session: Session, source: Source, run: Row, other: Row) -> float | None:
+    """The mean overlap of two runs' rankings; None where it takes too long and is not there yet."""
+    pair = sorted((run, other), key=lambda row: row.run_id)
+    wanted = Request(
+        procedure=ranking_overlaps.PROCEDURE,
+        method="",
+        source=source,
+        measure="",
+        measure_version=0,
+        run_ids=tuple(row.run_id for row in pair),
+        rankings=tuple(row.ranking_sha256 for row in pair),
+    )
+    found = requests.kept.get(wanted.digest)
+    if found is None:
+        if wanted.seconds * MOST > requests.AT_ONCE_S:
+            return None
+        made = ranking_overlaps.compute(
+            session, wanted.run_ids, source.topics, source.dialect, lambda _: None
+        )
+        found = requests.kept.put(wanted.digest, made)
+    return float(found["rbo"][0])

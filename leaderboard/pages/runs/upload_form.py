@@ -1,0 +1,126 @@
+"""What someone about to send a run must know: the rules, the own teams, what each may send and last said."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Run, Task, Team, Topic
+from leaderboard.errors import Closed
+from leaderboard.services import policy
+from leaderboard.services.policy import Viewer
+from leaderboard.services.runs import admission, facts
+from leaderboard.services.runs.admission import KINDS, ORGANISERS_KINDS, Quota
+from leaderboard.trec.facts.fields import FIELD_OF, FIELDS, FactField, FactValue, as_written
+
+RECENT = 50
+"""The newest runs of one's teams that are looked through for what was said of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class TeamChoice:
+    """One of the viewer's teams; quota is None where the task takes no runs from it now."""
+
+    id: int
+    name: str
+    quota: Quota | None
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRun:
+    """A team's newest run of which something was said in the form: its values as they would be typed."""
+
+    run_id: int
+    name: str
+    team: str
+    said: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class UploadForm:
+    """What the page that takes a run shows; closed is a sentence where the task takes none now."""
+
+    slug: str
+    task: str
+    topics: int
+    depth: int
+    tag_pattern: str
+    visibility: str
+    kinds: tuple[str, ...]
+    teams: tuple[TeamChoice, ...]
+    closed: str
+    organises: bool
+    details: bool
+    """Whether scores by topic are shown to the viewer."""
+    fields: tuple[FactField, ...]
+    """What may be said of the run, in order."""
+    earlier: tuple[EarlierRun, ...]
+
+
+def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
+    """The form of one task for a signed-in viewer; NotFound where the viewer may not know of the task."""
+    policy.require_account(viewer)
+    task, sight = policy.visible_task(session, viewer, slug)
+    teams, closed = _choices(session, viewer, slug)
+    organises = policy.organises(viewer, task.id)
+    return UploadForm(
+        slug=task.slug,
+        task=task.name,
+        topics=_topics(session, task),
+        depth=task.depth,
+        tag_pattern=task.tag_pattern,
+        visibility=task.visibility,
+        kinds=tuple(kind for kind in KINDS if organises or kind not in ORGANISERS_KINDS),
+        teams=teams,
+        closed=closed,
+        organises=organises,
+        details=sight.details,
+        fields=FIELDS,
+        earlier=_earlier(session, viewer, task),
+    )
+
+
+def _choices(session: Session, viewer: Viewer, slug: str) -> tuple[tuple[TeamChoice, ...], str]:
+    rows = session.execute(
+        select(Team.id, Team.name).where(Team.id.in_(viewer.team_ids)).order_by(Team.canonical)
+    )
+    choices, closed = [], ""
+    for team_id, name in rows:
+        quota = None
+        try:
+            quota = admission.quota(session, viewer, slug, team_id)
+        except Closed as error:
+            closed = error.message
+        choices.append(TeamChoice(team_id, name, quota))
+    return tuple(choices), closed
+
+
+def _topics(session: Session, task: Task) -> int:
+    return session.scalar(select(func.count(Topic.id)).where(Topic.task_id == task.id)) or 0
+
+
+def _earlier(session: Session, viewer: Viewer, task: Task) -> tuple[EarlierRun, ...]:
+    """Of each of the viewer's teams the newest run whose form said something that may hold again."""
+    rows = session.execute(
+        select(Run.id, Run.name, Team.name.label("team"), Run.details)
+        .join(Team, Team.id == Run.team_id)
+        .where(Run.task_id == task.id, Run.team_id.in_(viewer.team_ids))
+        .order_by(Run.id.desc())
+        .limit(RECENT)
+    )
+    found: dict[str, EarlierRun] = {}
+    for row in rows:
+        said = _said_again(facts.form_of(row.details))
+        if said and row.team not in found:
+            found[row.team] = EarlierRun(row.id, row.name, row.team, said)
+    return tuple(sorted(found.values(), key=lambda each: each.team))
+
+
+def _said_again(form: Mapping[str, FactValue]) -> dict[str, str]:
+    """What may be true of the next run too: costs are measured anew, and no two runs are judged first."""
+    return {
+        key: as_written(value, FIELD_OF[key])
+        for key, value in form.items()
+        if not FIELD_OF[key].is_cost and not FIELD_OF[key].is_whole
+    }

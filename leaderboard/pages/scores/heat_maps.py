@@ -1,0 +1,292 @@
+"""Scores of all runs on all topics as one picture: rows and columns put in an order, cut to a page."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Task, Topic
+from leaderboard.errors import Invalid, NotFound
+from leaderboard.pages.scores import fields
+from leaderboard.pages.scores.fields import Field
+from leaderboard.pages.scores.table import ComparedRun, require_details
+from leaderboard.services import policy
+from leaderboard.services.boards.board import MeasureColumn
+from leaderboard.services.evaluations.shown import Basis, FloatArray, shown_edition
+from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.statistics import requests
+from leaderboard.stats.orders.seriation import alike
+from leaderboard.trec.read.lines import bytes_of
+
+ROWS = {"score": "mean score", "name": "name", "team": "team", "similarity": "similarity"}
+COLUMNS = {
+    "order": "the task’s order",
+    "difficulty": "difficulty, easiest first",
+    "id": "topic id",
+    "similarity": "similarity",
+}
+"""The orders of runs and of topics, by their name in an address; a topic or a run may set them instead."""
+MOST_ROWS = 150
+MOST_CELLS = 9_000
+FEWEST_COLUMNS = 20
+WIDEST = 0.95
+SIMILARITY_VERSION = 1
+MOST_ALIKE = 500
+"""Rows or columns whose similarity is computed while a reader waits."""
+
+Order = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a reader chose, as an address says it; topic and run put the rows, the columns in their order."""
+
+    measure: str | None = None
+    rows: str = "score"
+    columns: str = "order"
+    topic: str = ""
+    run: int | None = None
+    difference: bool = False
+    runs_page: int = 1
+    topics_page: int = 1
+    whole: bool = False
+    """Without pages, for files."""
+
+
+@dataclass(frozen=True, slots=True)
+class MapTopic:
+    """A column: a topic and the median of the compared runs on it."""
+
+    topic_id: str
+    title: str
+    median: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The part that is shown of so many rows or columns, and on which of how many pages."""
+
+    first: int
+    last: int
+    total: int
+    page: int
+    pages: int
+
+
+@dataclass(frozen=True, eq=False)
+class HeatMap:
+    """The part of the scores that is shown, in the orders asked for."""
+
+    task: str
+    slug: str
+    basis: Basis | None
+    measure: MeasureColumn
+    measures: tuple[MeasureColumn, ...]
+    choice: Choice
+    field: str
+    """Which runs the medians are of, in words."""
+    runs: tuple[ComparedRun, ...]
+    topics: tuple[MapTopic, ...]
+    means: tuple[float, ...]
+    """Of each run shown over all topics."""
+    scores: FloatArray
+    """(runs, topics), as the measure prints them."""
+    values: FloatArray
+    """The same, less each topic's median where differences are asked for."""
+    low: float
+    high: float
+    """The ends of the scores of all runs and topics, 0 and 1 where these hold them."""
+    widest: float
+    """The difference from a median that few are larger than."""
+    rows: Span
+    columns: Span
+    sight: Sight
+
+
+def heat_map(session: Session, viewer: Viewer, slug: str, choice: Choice) -> HeatMap:
+    """The scores of a task's runs on its topics by a measure.
+
+    Raises NotFound while scores by topic are held back and for a topic or run that is not in the map,
+    UnknownMeasure, and Invalid for an order that is none.
+    """
+    task, sight = policy.visible_task(session, viewer, slug)
+    require_details(sight)
+    _check(choice)
+    shown = shown_edition(session, task, sight)
+    found = fields.field(session, viewer, task, sight, shown, choice.measure)
+    if found is None:
+        return _empty(task, sight, choice)
+    topics = _topics(session, task, found)
+    down, across = _row_order(found, choice), _column_order(found, topics, choice)
+    rows, columns = _spans(len(down), len(across), choice)
+    down, across = down[rows.first - 1 : rows.last], across[columns.first - 1 : columns.last]
+    medians = _medians(found)
+    scores = found.scores[np.ix_(down, across)]
+    return HeatMap(
+        task=task.name,
+        slug=task.slug,
+        basis=found.basis,
+        measure=found.measure,
+        measures=found.measures,
+        choice=choice,
+        field=found.words,
+        runs=tuple(found.runs[at] for at in down.tolist()),
+        topics=tuple(
+            MapTopic(topic, topics[topic], float(medians[at]) if len(found.runs) else None)
+            for at, topic in ((at, found.source.topics[at]) for at in across.tolist())
+        ),
+        means=tuple(found.scores[down].mean(axis=1).tolist()) if topics else (0.0,) * len(down),
+        scores=scores,
+        values=scores - medians[across] if choice.difference else scores,
+        low=min(0.0, float(found.scores.min(initial=0.0))),
+        high=max(1.0, float(found.scores.max(initial=1.0))),
+        widest=_widest(found.scores - medians),
+        rows=rows,
+        columns=columns,
+        sight=sight,
+    )
+
+
+def _check(choice: Choice) -> None:
+    for name, wanted, known in (("rows", choice.rows, ROWS), ("columns", choice.columns, COLUMNS)):
+        if wanted not in known:
+            raise Invalid(f"{name.title()} cannot be put in the order {wanted!r}; choose {', '.join(known)}.")
+
+
+def _empty(task: Task, sight: Sight, choice: Choice) -> HeatMap:
+    """The map of a task without judgments."""
+    none, span = np.zeros((0, 0)), Span(1, 0, 0, 1, 1)
+    column = fields.promised(task)
+    facts = (task.name, task.slug, None, column, (), choice, "", (), (), (), none, none, 0.0, 1.0, 0.0)
+    return HeatMap(*facts, span, span, sight)
+
+
+def _topics(session: Session, task: Task, found: Field) -> dict[str, str]:
+    """Topic id -> title of the topics that have scores, in the task's order."""
+    rows = session.execute(
+        select(Topic.topic_id, Topic.title).where(Topic.task_id == task.id).order_by(Topic.position)
+    )
+    return {row.topic_id: row.title for row in rows if row.topic_id in found.place}
+
+
+def _medians(found: Field) -> FloatArray:
+    """What half of the compared runs reach on each topic, (topics,); 0 where there is no run."""
+    scores = found.scores[found.compared]
+    medians: FloatArray = np.median(scores, axis=0) if len(scores) else np.zeros(found.scores.shape[1])
+    return medians
+
+
+def _widest(differences: FloatArray) -> float:
+    """One that 5 % of the differences exceed, so that a few outliers do not make all others look alike."""
+    return float(np.quantile(np.abs(differences), WIDEST)) if differences.size else 0.0
+
+
+def _row_order(found: Field, choice: Choice) -> Order:
+    """The places of the runs from the first row down, equal ones by name."""
+    better = found.sign * found.scores
+    if choice.topic:
+        if choice.topic not in found.place:
+            raise NotFound(f"No topic {choice.topic!r} is in this map.", topic=choice.topic)
+        return np.argsort(-better[:, found.place[choice.topic]], kind="stable")
+    if not better.size or choice.rows == "name":
+        return np.arange(len(found.runs))
+    if choice.rows == "score":
+        return np.argsort(-better.mean(axis=1), kind="stable")
+    if choice.rows == "team":
+        names = [(run.team.casefold(), run.name) for run in found.runs]
+        return np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.intp)
+    if choice.rows == "similarity" and len(better) <= MOST_ALIKE:
+        return _alike(better - better.mean(axis=0))
+    return np.arange(len(found.runs))
+
+
+def _column_order(found: Field, topics: dict[str, str], choice: Choice) -> Order:
+    """The places of the topics from the first column on, equal ones in the task's order."""
+    order = np.array([found.place[topic] for topic in topics], dtype=np.intp)
+    better = found.sign * found.scores
+    if choice.run is not None:
+        ids = [run.run_id for run in found.runs]
+        if choice.run not in ids:
+            raise NotFound(f"No run {choice.run} is in this map.", run=choice.run)
+        return order[np.argsort(-better[ids.index(choice.run), order], kind="stable")]
+    if choice.columns == "difficulty":
+        return order[np.argsort(-found.sign * _medians(found)[order], kind="stable")]
+    if choice.columns == "id":
+        return np.array([found.place[topic] for topic in sorted(topics, key=_natural)], dtype=np.intp)
+    if choice.columns == "similarity" and better.size and len(order) <= MOST_ALIKE:
+        return order[_alike((better - better.mean(axis=1, keepdims=True))[:, order].T)]
+    return order
+
+
+def _alike(values: FloatArray) -> Order:
+    """The order of rows by similarity, kept in memory: it takes a while with hundreds of them."""
+    facts = (
+        f"similarity {SIMILARITY_VERSION} {values.shape} ".encode() + np.ascontiguousarray(values).tobytes()
+    )
+    digest = hashlib.sha256(facts).hexdigest()
+    found = requests.kept.get(digest)
+    if found is None:
+        found = requests.kept.put(digest, {"order": alike(values)})
+    return found["order"].astype(np.intp)
+
+
+def _natural(topic_id: str) -> tuple[int, int, bytes]:
+    """Numbers by their value, before whatever is none."""
+    is_number = topic_id.isascii() and topic_id.isdigit()
+    return (0, int(topic_id), bytes_of(topic_id)) if is_number else (1, 0, bytes_of(topic_id))
+
+
+def _spans(rows: int, columns: int, choice: Choice) -> tuple[Span, Span]:
+    """Which rows and columns are shown."""
+    if choice.whole:
+        return Span(1, rows, rows, 1, 1), Span(1, columns, columns, 1, 1)
+    height = min(rows, MOST_ROWS)
+    width = max(FEWEST_COLUMNS, MOST_CELLS // max(height, 1))
+    return _span(rows, MOST_ROWS, choice.runs_page), _span(columns, width, choice.topics_page)
+
+
+def _span(total: int, most: int, page: int) -> Span:
+    pages = max(1, -(-total // most))
+    page = min(max(page, 1), pages)
+    return Span((page - 1) * most + 1, min(page * most, total), total, page, pages)
+
+
+def as_json(shown: HeatMap) -> dict[str, Any]:
+    """The whole map as plain values at full precision."""
+    return {
+        "task": shown.slug,
+        "revision": shown.basis.revision if shown.basis else None,
+        "measure": shown.measure.key,
+        "difference": shown.choice.difference,
+        "topics": [each.topic_id for each in shown.topics],
+        "medians": [each.median for each in shown.topics],
+        "runs": [
+            {"run": run.name, "run_id": run.run_id, "team": run.team, "mean": mean, "values": values}
+            for run, mean, values in zip(shown.runs, shown.means, shown.values.tolist(), strict=True)
+        ],
+    }
+
+
+def table(shown: HeatMap) -> tuple[list[str], list[list[Any]]]:
+    """Header and rows of the map, for CSV and LaTeX."""
+    rows = zip(shown.runs, shown.means, shown.values.tolist(), strict=True)
+    return ["run", "team", "mean", *(each.topic_id for each in shown.topics)], [
+        [run.name, run.team, mean, *values] for run, mean, values in rows
+    ]
+
+
+def caption(shown: HeatMap) -> str:
+    """What the table says, for a printed page."""
+    if shown.basis is None:
+        return f"Runs of {shown.task} by topic: there are no scores yet."
+    what = shown.measure.key
+    if shown.choice.difference:
+        what += f" less its median over {shown.field}"
+    return (
+        f"{what} of {len(shown.runs)} runs on {len(shown.topics)} topics of {shown.task} "
+        f"under qrels revision {shown.basis.revision}."
+    )

@@ -1,0 +1,373 @@
+"""How far a task's measures put its ranked runs in the same order, and which runs move most between two."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from leaderboard.errors import Invalid, UnknownMeasure
+from leaderboard.measures.grammar import parse
+from leaderboard.pages.scores.measure_agreement import COEFFICIENTS, Coefficient, PairOfOrders, pair_of_orders
+from leaderboard.pages.scores.table import require_details
+from leaderboard.services.boards import board
+from leaderboard.services.boards.board import Board, MeasureColumn, Row
+from leaderboard.services.evaluations.shown import Basis, FloatArray, scores_of
+from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.statistics import standings
+from leaderboard.services.statistics.requests import Waiting, refusal
+from leaderboard.services.statistics.standings import Ranked
+from leaderboard.stats.orders.rank_correlation import largest_moves, tau_b
+from leaderboard.stats.pairs.methods import method
+from leaderboard.stats.reliability.standardised import Form, standardised
+
+FORMS: tuple[Form, ...] = get_args(Form)
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedRun:
+    """A ranked run with its value and its rank by every measure, in the order of the measures."""
+
+    run_id: int
+    run: str
+    team: str
+    values: tuple[float, ...]
+    ranks: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ToldApart:
+    """How many pairs of runs the task's test tells apart by a measure; said is why that is not known."""
+
+    pairs: int
+    told_apart: int | None
+    said: str = ""
+
+    @property
+    def share(self) -> float | None:
+        """The share of pairs, from 0 to 1: the measure's discriminative power."""
+        return None if self.told_apart is None or not self.pairs else self.told_apart / self.pairs
+
+
+@dataclass(frozen=True, slots=True)
+class StandardisedRun:
+    """A run by its mean and by the mean of its standardised scores."""
+
+    run_id: int
+    run: str
+    value: float
+    rank: int
+    standardised: float
+    standardised_rank: int
+    move: int
+    """Positive where standardising puts it higher."""
+
+
+@dataclass(frozen=True, slots=True)
+class StandardisedOrder:
+    """The order by standardised scores beside the raw one; said is why there is none."""
+
+    form: Form
+    column: MeasureColumn
+    runs: tuple[StandardisedRun, ...]
+    tau_b: float | None
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OrdersPage:
+    """What the page shows; columns, told_apart, coefficients and the runs' values share one order."""
+
+    task: str
+    slug: str
+    basis: Basis | None
+    columns: tuple[MeasureColumn, ...]
+    left_out: tuple[str, ...]
+    """Measures without a better and a worse."""
+    runs: tuple[OrderedRun, ...]
+    """In the order of the primary measure."""
+    told_apart: tuple[ToldApart, ...]
+    comparison: str
+    """The task's test and correction, in words."""
+    coefficient: Coefficient
+    agreement: tuple[tuple[float | None, ...], ...]
+    """By the measure whose order is taken as the true one, then by the other; empty with one run."""
+    pair: PairOfOrders | None
+    standardised: StandardisedOrder | None
+    said: str
+    """Why orders cannot be compared; empty where they can."""
+    sight: Sight
+
+    @property
+    def primary(self) -> MeasureColumn | None:
+        """The measure that the runs stand in the order of."""
+        return self.columns[0] if self.columns else None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a reader may choose, as written in an address; empty for what is shown at first."""
+
+    first: str = ""
+    second: str = ""
+    coefficient: str = ""
+    standardised: str = ""
+
+
+def page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> OrdersPage:
+    """The orders of the ranked runs by all measures that have a better and a worse.
+
+    As many statements however many runs there are, two more for every measure that pairs were not compared
+    by lately. Raises NotFound for an unknown task and while scores by topic are held back, UnknownMeasure
+    for a measure that is not on the board or orders nothing, Invalid for another choice there is not.
+    """
+    shown = board.board(session, viewer, slug)
+    require_details(shown.sight)
+    coefficient, form = _coefficient(choice.coefficient), _form(choice.standardised)
+    columns = _primary_first(shown)
+    rows = _ranked(shown, columns)
+    better = _better([[_value(row, each) for each in columns] for row in rows], columns)
+    first, second = _chosen(columns, shown, choice)
+    said = _nothing(shown, rows, columns)
+    return OrdersPage(
+        task=shown.task,
+        slug=shown.slug,
+        basis=shown.basis,
+        columns=columns,
+        left_out=tuple(each.key for each in shown.measures if each.direction == "none"),
+        runs=_runs(rows, columns, better),
+        told_apart=tuple(_told_apart(session, shown, each, rows) for each in columns),
+        comparison=method(shown.comparison).title,
+        coefficient=coefficient,
+        agreement=() if said else _agreement(better, coefficient),
+        pair=None if said else pair_of_orders(columns[first], columns[second], better[first], better[second]),
+        standardised=None if said or not form else _standardised(session, shown, columns[first], rows, form),
+        said=said,
+        sight=shown.sight,
+    )
+
+
+def as_json(found: OrdersPage) -> dict[str, Any]:
+    """The orders as plain values at full precision."""
+    basis = found.basis
+    header, rows = table(found)
+    return {
+        "task": found.slug,
+        "revision": basis.revision if basis else None,
+        "edition": basis.edition if basis else None,
+        "dialect": basis.dialect if basis else None,
+        "topics": basis.topics if basis else None,
+        "measures": [
+            {
+                "measure": each.key,
+                "version": each.version,
+                "direction": each.direction,
+                "told_apart": apart.told_apart,
+                "pairs": apart.pairs,
+                "discriminative_power": apart.share,
+            }
+            for each, apart in zip(found.columns, found.told_apart, strict=True)
+        ],
+        "comparison": found.comparison,
+        "said": found.said,
+        "coefficients": [dict(zip(header, row, strict=True)) for row in rows],
+        "rows": [_run_facts(found, each) for each in found.runs],
+        "standardised": _standardised_facts(found.standardised),
+    }
+
+
+def table(found: OrdersPage) -> tuple[list[str], list[list[Any]]]:
+    """Header and rows of all coefficients for every two measures, for CSV."""
+    header = ["true_order", "order", *COEFFICIENTS]
+    if found.said:
+        return header, []
+    better = _better([run.values for run in found.runs], found.columns)
+    rows = [
+        [one.key, other.key, *(each.compute(better[second], better[first]) for each in COEFFICIENTS.values())]
+        for first, one in enumerate(found.columns)
+        for second, other in enumerate(found.columns)
+        if first != second
+    ]
+    return header, rows
+
+
+def _run_facts(found: OrdersPage, run: OrderedRun) -> dict[str, Any]:
+    keys = [each.key for each in found.columns]
+    return {
+        "run": run.run,
+        "run_id": run.run_id,
+        "team": run.team,
+        "scores": dict(zip(keys, run.values, strict=True)),
+        "ranks": dict(zip(keys, run.ranks, strict=True)),
+    }
+
+
+def _standardised_facts(found: StandardisedOrder | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "form": found.form,
+        "measure": found.column.key,
+        "reference": "all ranked runs",
+        "tau_b": found.tau_b,
+        "said": found.said,
+        "rows": [
+            {
+                "run": each.run,
+                "run_id": each.run_id,
+                "score": each.value,
+                "rank": each.rank,
+                "standardised": each.standardised,
+                "standardised_rank": each.standardised_rank,
+            }
+            for each in found.runs
+        ],
+    }
+
+
+def _coefficient(name: str) -> Coefficient:
+    found = COEFFICIENTS.get(name or next(iter(COEFFICIENTS)))
+    if found is None:
+        raise Invalid(f"There is no coefficient {name[:40]!r} here; choose one of {', '.join(COEFFICIENTS)}.")
+    return found
+
+
+def _form(name: str) -> Form | None:
+    found = next((form for form in FORMS if form == name), None)
+    if name and found is None:
+        raise Invalid(f"Scores are not standardised by {name[:40]!r} here; choose one of {', '.join(FORMS)}.")
+    return found
+
+
+def _primary_first(shown: Board) -> tuple[MeasureColumn, ...]:
+    ordering = [each for each in shown.measures if each.direction != "none"]
+    return tuple(sorted(ordering, key=lambda each: each.key != shown.primary))
+
+
+def _ranked(shown: Board, columns: Sequence[MeasureColumn]) -> tuple[Row, ...]:
+    return tuple(
+        row
+        for row in shown.rows
+        if row.rank is not None and all(row.scores[each.key] is not None for each in columns)
+    )
+
+
+def _better(values: Sequence[Sequence[float]], columns: Sequence[MeasureColumn]) -> FloatArray:
+    """The runs' values by measure with higher being better, (measures, runs)."""
+    signs = np.array([-1.0 if each.direction == "lower" else 1.0 for each in columns])
+    table = np.array(values, dtype=np.float64).reshape(len(values), len(columns))
+    better: FloatArray = (table * signs).T.copy()
+    return better
+
+
+def _chosen(columns: Sequence[MeasureColumn], shown: Board, choice: Choice) -> tuple[int, int]:
+    """Where the two measures stand that are looked at closely: those asked for, else the first two."""
+    keys = [each.key for each in columns]
+    known = [each.key for each in shown.measures]
+
+    def place(name: str) -> int:
+        key = parse(name).key
+        if key in keys:
+            return keys.index(key)
+        if key in known:
+            raise UnknownMeasure(f"{key} has no better or worse, so runs have no order by it.")
+        raise UnknownMeasure(f"{key} is not on this board; its measures are {', '.join(known)}.")
+
+    first = place(choice.first) if choice.first else 0
+    if choice.second:
+        return first, place(choice.second)
+    return first, next((at for at in range(len(keys)) if at != first), first)
+
+
+def _runs(
+    rows: Sequence[Row], columns: Sequence[MeasureColumn], better: FloatArray
+) -> tuple[OrderedRun, ...]:
+    # Ranks share the smallest where values are equal.
+    ranks = [1 + (each > each[:, None]).sum(axis=1) for each in better]
+    return tuple(
+        OrderedRun(
+            run_id=row.run_id,
+            run=row.run,
+            team=row.team,
+            values=tuple(_value(row, each) for each in columns),
+            ranks=tuple(int(each[at]) for each in ranks),
+        )
+        for at, row in enumerate(rows)
+    )
+
+
+def _value(row: Row, by: MeasureColumn) -> float:
+    value = row.scores[by.key]
+    assert value is not None, "only scored runs are ordered"
+    return value
+
+
+def _agreement(better: FloatArray, by: Coefficient) -> tuple[tuple[float | None, ...], ...]:
+    count = len(better)
+    found: list[list[float | None]] = [[None] * count for _ in range(count)]
+    for truth in range(count):
+        for other in range(count):
+            known = other < truth and not by.directed
+            found[truth][other] = found[other][truth] if known else by.compute(better[other], better[truth])
+    return tuple(tuple(row) for row in found)
+
+
+def _told_apart(session: Session, shown: Board, by: MeasureColumn, rows: Sequence[Row]) -> ToldApart:
+    pairs = len(rows) * (len(rows) - 1) // 2
+    if said := refusal(parse(by.key).measure):
+        return ToldApart(pairs, None, said)
+    if shown.source is None or not rows:
+        return ToldApart(pairs, None)
+    ranked = [Ranked(row.run_id, row.ranking_sha256, row.run, _value(row, by)) for row in rows]
+    sign = -1 if by.direction == "lower" else 1
+    found = standings.of_runs(
+        session, shown.source, (by.key, by.version), sign, ranked, method(shown.comparison)
+    )
+    if isinstance(found, Waiting):
+        return ToldApart(
+            pairs, None, f"The pairs are not compared by {by.key} yet: its board can ask for it."
+        )
+    return ToldApart(pairs, found.told_apart)
+
+
+def _standardised(
+    session: Session, shown: Board, by: MeasureColumn, rows: Sequence[Row], form: Form
+) -> StandardisedOrder:
+    if said := refusal(parse(by.key).measure):
+        return StandardisedOrder(form, by, (), None, said)
+    assert shown.source is not None, "whoever sees details sees where they are"
+    found = scores_of(session, shown.source, by.key, by.version, [row.run_id for row in rows])
+    sign = -1.0 if by.direction == "lower" else 1.0
+    scores = sign * np.array([found[row.run_id] for row in rows])
+    raw = sign * np.array([_value(row, by) for row in rows])
+    # Equal scores stay equal only without the rounding of another order of summing.
+    means = standardised(scores, form).mean(axis=1).round(12)
+    moves = largest_moves(raw, means)
+    runs = [
+        StandardisedRun(
+            run_id=rows[at].run_id,
+            run=rows[at].run,
+            value=_value(rows[at], by),
+            rank=int(moves.first_rank[at]),
+            standardised=float(means[at]),
+            standardised_rank=int(moves.second_rank[at]),
+            move=int(moves.move[at]),
+        )
+        for at in np.lexsort((moves.first_rank, moves.second_rank)).tolist()
+    ]
+    return StandardisedOrder(form, by, tuple(runs), tau_b(raw, means))
+
+
+def _nothing(shown: Board, rows: Sequence[Row], columns: Sequence[MeasureColumn]) -> str:
+    if shown.basis is None:
+        return f"{shown.task} has no judgments yet, so its runs have no order."
+    if not columns:
+        return "None of this task's measures has a better and a worse, so its runs have no order."
+    if not rows:
+        return "No official run is scored yet, so there is no order to compare."
+    if len(rows) == 1:
+        return f"{rows[0].run} is the only ranked run: it is first by every measure."
+    if len(columns) == 1:
+        return f"{columns[0].key} is the only measure with a better and a worse: there is no other order."
+    return ""

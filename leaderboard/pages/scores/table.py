@@ -1,0 +1,170 @@
+"""The scores of a task's runs on its topics by one measure: what every comparison starts from."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Edition, Run, Task
+from leaderboard.errors import Invalid, NotFound, UnknownMeasure
+from leaderboard.measures.grammar import parse
+from leaderboard.services import policy
+from leaderboard.services.boards import board
+from leaderboard.services.boards.board import MeasureColumn
+from leaderboard.services.evaluations.shown import Basis, FloatArray, Source, scores_of, shown_edition
+from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.statistics.requests import Request, refusal
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """A run that is compared, by id; its ranking's digest tells the same ranking from another one."""
+
+    run_id: int
+    name: str
+    team: str
+    team_id: int
+    kind: str
+    ranking_sha256: str
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable:
+    """Scores of runs (rows, by id) on topics (columns, in the revision's order) by one measure."""
+
+    task_id: int
+    task: str
+    slug: str
+    basis: Basis
+    source: Source
+    measure: MeasureColumn
+    runs: tuple[ComparedRun, ...]
+    scores: FloatArray
+    """(runs, topics), as the measure prints them."""
+    comparison: str
+    """Key of the task's test and correction."""
+    sight: Sight
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics, in the order of the columns."""
+        return self.source.topics
+
+    @cached_property
+    def better(self) -> FloatArray:
+        """The scores with higher being better, (runs, topics)."""
+        return -self.scores if self.measure.direction == "lower" else self.scores
+
+    @property
+    def sign(self) -> int:
+        """-1 where lower is better, else 1."""
+        return -1 if self.measure.direction == "lower" else 1
+
+    @property
+    def means(self) -> FloatArray:
+        """The mean of each run over the topics, (runs,)."""
+        means: FloatArray = self.scores.mean(axis=1)
+        return means
+
+
+def comparable(columns: Collection[MeasureColumn]) -> tuple[MeasureColumn, ...]:
+    """Those of the measures that runs can be compared by."""
+    return tuple(each for each in columns if not refusal(parse(each.key).measure))
+
+
+def score_table(
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    measure: str | None = None,
+    *,
+    run_ids: Collection[int] | None = None,
+    edition: int | None = None,
+) -> ScoreTable:
+    """Scores of the runs asked for (all that are scored, where None), under the edition that is shown.
+
+    All of them are scores of one edition, so of one revision, dialect, topic set and measure version.
+    Raises NotFound for an unknown task or edition or run, and while scores by topic are held back;
+    UnknownMeasure for a measure that is not on the board or that runs cannot be compared by; Invalid
+    for a run that has no score here.
+    """
+    task, sight = policy.visible_task(session, viewer, slug)
+    require_details(sight)
+    shown = shown_edition(session, task, sight, edition)
+    if shown.edition is None or shown.basis is None or shown.source is None:
+        raise NotFound(f"{task.name} has no judgments yet, so there is nothing to compare.")
+    column = _column(shown.edition, measure)
+    runs = _runs(session, viewer, task, run_ids)
+    ids = [run.run_id for run in runs]
+    scores = scores_of(session, shown.source, column.key, column.version, ids)
+    missing = [run.name for run in runs if run.run_id not in scores]
+    if run_ids is not None and missing:
+        raise Invalid(
+            f"{', '.join(missing)} {'has' if len(missing) == 1 else 'have'} no score by {column.key} under "
+            f"qrels revision {shown.basis.revision}: compare runs that were scored under the same revision."
+        )
+    scored = tuple(run for run in runs if run.run_id in scores)
+    topics = shown.source.topics
+    return ScoreTable(
+        task_id=task.id,
+        task=task.name,
+        slug=task.slug,
+        basis=shown.basis,
+        source=shown.source,
+        measure=column,
+        runs=scored,
+        scores=np.array([scores[run.run_id] for run in scored]).reshape(len(scored), len(topics)),
+        comparison=task.comparison,
+        sight=sight,
+    )
+
+
+def require_details(sight: Sight) -> None:
+    """Raise NotFound while scores by topic are held back: what comes of them would tell of them."""
+    if not sight.details:
+        raise NotFound(f"{sight.why} Comparisons of runs are shown when it closes.")
+
+
+def _column(edition: Edition, measure: str | None) -> MeasureColumn:
+    keys = [each["key"] for each in edition.measures]
+    key = edition.primary_measure if measure is None else parse(measure).key
+    if key not in keys:
+        raise UnknownMeasure(f"{key} is not on this board; its measures are {', '.join(keys)}.")
+    if said := refusal(parse(key).measure):
+        raise UnknownMeasure(said)
+    return board.column(parse(key))
+
+
+def _runs(
+    session: Session, viewer: Viewer, task: Task, run_ids: Collection[int] | None
+) -> tuple[ComparedRun, ...]:
+    wanted = select(Run.id, Run.name, Run.team_id, Run.kind, Run.ranking_sha256).where(
+        Run.task_id == task.id, Run.withdrawn_at.is_(None)
+    )
+    if run_ids is not None:
+        wanted = wanted.where(Run.id.in_(set(run_ids)))
+    rows = session.execute(wanted.order_by(Run.id)).all()
+    lost = set(run_ids or ()) - {row.id for row in rows}
+    if lost:
+        raise NotFound(f"{task.name} has no run {', '.join(map(str, sorted(lost)))}.")
+    names = policy.team_names(session, viewer, task)
+    return tuple(
+        ComparedRun(row.id, row.name, names.get(row.team_id, ""), row.team_id, row.kind, row.ranking_sha256)
+        for row in rows
+    )
+
+
+def request(table: ScoreTable, procedure: str, method: str) -> Request:
+    """The request for a procedure on all runs of a score table."""
+    return Request(
+        procedure=procedure,
+        method=method,
+        source=table.source,
+        measure=table.measure.key,
+        measure_version=table.measure.version,
+        run_ids=tuple(run.run_id for run in table.runs),
+        rankings=tuple(run.ranking_sha256 for run in table.runs),
+    )

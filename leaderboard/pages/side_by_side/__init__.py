@@ -1,0 +1,1 @@
+"""The pages of side-by-side comparisons, for organisers and assessors."""

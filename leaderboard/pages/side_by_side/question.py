@@ -1,0 +1,175 @@
+"""Two rankings of one topic as an assessor sees them: never a run, a score or a grade."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Collection, SideBySide, Task, Topic
+from leaderboard.errors import NotFound
+from leaderboard.services import collections
+from leaderboard.services.rankings.stored import ordered
+from leaderboard.services.side_by_side import questions
+from leaderboard.services.side_by_side.pairs import Answer
+from leaderboard.services.side_by_side.questions import Asked
+from leaderboard.trec.documents.documents import Document
+from leaderboard.trec.documents.marking import Piece, marked, snippet, terms
+
+SIDES = ("left", "right")
+SHOWN = 10
+"""Documents of either ranking."""
+SNIPPET = 240
+OPENED = 4000
+"""Characters of a document that open in place; a longer one is on a page of its own as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A document of a ranking; text is its beginning, and length the characters of all of it."""
+
+    place: int
+    docno: str
+    heading: tuple[Piece, ...]
+    snippet: tuple[Piece, ...]
+    text: tuple[Piece, ...]
+    length: int
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionPage:
+    """Two rankings of one topic without any name."""
+
+    assessor_id: int
+    task: str
+    item: str
+    number: int
+    total: int
+    answered: int
+    topic_id: str
+    title: str
+    description: str
+    narrative: str
+    left: tuple[Listed, ...]
+    right: tuple[Listed, ...]
+    given: Answer | None
+    """The answer in force."""
+    key: str
+    """Of the next answer: what is sent twice under it is stored once."""
+    later: str | None
+    """The next one without an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextPage:
+    """The whole text of a document."""
+
+    assessor_id: int
+    task: str
+    item: str
+    topic_id: str
+    title: str
+    docno: str
+    heading: tuple[Piece, ...]
+    text: tuple[Piece, ...]
+    link: str
+
+
+def question_page(session: Session, token: str, item: str) -> QuestionPage:
+    """One question; raises NotFound for a dead link or what the assessor is not asked."""
+    found = questions.of_link(session, token)
+    asked = found.find(item)
+    left, right = (_best(session, found.task, run_id, asked.topic) for run_id in asked.runs)
+    reading = _Reading.of(session, found.task, asked.topic, [*left, *right])
+    later = found.following(asked)
+    return QuestionPage(
+        assessor_id=found.assessor.id,
+        task=found.task.name,
+        item=item,
+        number=found.asked.index(asked) + 1,
+        total=len(found.asked),
+        answered=found.answered,
+        topic_id=asked.topic.topic_id,
+        title=asked.topic.title,
+        description=asked.topic.description,
+        narrative=asked.topic.narrative,
+        left=reading.listed(left),
+        right=reading.listed(right),
+        given=found.answer(asked),
+        key=f"{item}-{_times(session, asked)}",
+        later=later.item if later else None,
+    )
+
+
+def text_page(session: Session, token: str, item: str, side: str, place: int) -> TextPage:
+    """A document of one of the rankings; raises NotFound where there is none at that place."""
+    found = questions.of_link(session, token)
+    asked = found.find(item)
+    docnos = _best(session, found.task, asked.runs[SIDES.index(side)], asked.topic) if side in SIDES else ()
+    if not 1 <= place <= len(docnos):
+        raise NotFound("There is no document at this place.")
+    docno = docnos[place - 1]
+    reading = _Reading.of(session, found.task, asked.topic, [docno])
+    document = reading.texts.get(docno)
+    return TextPage(
+        assessor_id=found.assessor.id,
+        task=found.task.name,
+        item=item,
+        topic_id=asked.topic.topic_id,
+        title=asked.topic.title,
+        docno=docno,
+        heading=marked(document.title, reading.words) if document else (),
+        text=marked(document.text, reading.words) if document else (),
+        link=collections.link(reading.link_template, docno),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Reading:
+    """Stored documents, and the topic's words to mark in them."""
+
+    texts: dict[str, Document]
+    words: frozenset[str]
+    link_template: str
+
+    @classmethod
+    def of(cls, session: Session, task: Task, topic: Topic, docnos: Sequence[str]) -> "_Reading":
+        collection = session.get_one(Collection, task.collection_id)
+        texts = collections.texts(session, collection.id, docnos)
+        return cls(texts, terms(topic.title, topic.description), collection.link_template)
+
+    def listed(self, docnos: Sequence[str]) -> tuple[Listed, ...]:
+        return tuple(self._one(place, docno) for place, docno in enumerate(docnos, start=1))
+
+    def _one(self, place: int, docno: str) -> Listed:
+        link, document = collections.link(self.link_template, docno), self.texts.get(docno)
+        if document is None:
+            return Listed(place, docno, (), (), (), 0, link)
+        return Listed(
+            place=place,
+            docno=docno,
+            heading=marked(document.title, self.words),
+            snippet=snippet(document.text, self.words, SNIPPET),
+            text=marked(document.text[:OPENED], self.words),
+            length=len(document.text),
+            link=link,
+        )
+
+
+def _best(session: Session, task: Task, run_id: int, topic: Topic) -> tuple[str, ...]:
+    return ordered(session, run_id, topic.topic_id, task.dialect).docnos[:SHOWN]
+
+
+def _times(session: Session, asked: Asked) -> int:
+    """How often the question was answered."""
+    return session.scalars(
+        select(func.count())
+        .select_from(SideBySide)
+        .where(
+            SideBySide.assessor_id == asked.assessor_id,
+            SideBySide.topic_id == asked.topic.topic_id,
+            SideBySide.left_run_id.in_(asked.pair),
+            SideBySide.right_run_id.in_(asked.pair),
+        )
+    ).one()

@@ -1,0 +1,126 @@
+"""Tasks in lists, and what an organiser checks before publishing one."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Collection, Qrels, Run, Task, Topic, TopicSet
+from leaderboard.services import policy
+from leaderboard.services.policy import PUBLIC_TOPICS, Viewer
+from leaderboard.services.qrels import files
+from leaderboard.services.qrels.judged_inputs import MAIN
+from leaderboard.services.runs import admission
+from leaderboard.trec.runs.packing import unpack_judgments
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOverview:
+    """What an organiser checks before publishing, and finds again later."""
+
+    slug: str
+    name: str
+    description: str
+    collection: str
+    collection_size: int | None
+    stored_documents: int
+    visibility: str
+    depth: int
+    level: int
+    dialect: int
+    measures: tuple[str, ...]
+    primary: str
+    comparison: str
+    published_at: datetime | None
+    opens_at: datetime | None
+    closes_at: datetime | None
+    topics: int
+    public_topics: int | None
+    revision: int | None
+    origin: str
+    judgments: int
+    grades: dict[int, int]
+    topics_without_judgments: tuple[str, ...]
+    judged_not_topics: tuple[str, ...]
+    topics_without_relevant: tuple[str, ...]
+    excluded: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """A task in a list."""
+
+    id: int
+    slug: str
+    name: str
+    visibility: str
+    published_at: datetime | None
+    topics: int
+    runs: int
+
+
+def overview(session: Session, viewer: Viewer, slug: str) -> TaskOverview:
+    """Counts, grades and mismatches of a task; for its organisers."""
+    task, _ = policy.visible_task(session, viewer, slug)
+    policy.require_organiser(viewer, task)
+    collection = session.get_one(Collection, task.collection_id)
+    rows = session.execute(select(Topic.topic_id, Topic.excluded).where(Topic.task_id == task.id)).all()
+    topic_ids = {row.topic_id for row in rows}
+    revision = files.newest(session, task.id)
+    phase = admission.phase_of(session, task)
+    judgments = unpack_judgments(revision.packed) if revision else {}
+    public = session.scalar(
+        select(TopicSet).where(TopicSet.task_id == task.id, TopicSet.name == PUBLIC_TOPICS)
+    )
+    origin = session.scalar(select(Qrels.origin).where(Qrels.task_id == task.id, Qrels.name == MAIN))
+    counted = Counter(grade for topic in judgments.values() for grade in topic.values())
+    return TaskOverview(
+        slug=task.slug,
+        name=task.name,
+        description=task.description,
+        collection=collection.name,
+        collection_size=collection.size,
+        stored_documents=collection.stored,
+        visibility=task.visibility,
+        depth=task.depth,
+        level=task.level,
+        dialect=task.dialect,
+        measures=tuple(task.measures),
+        primary=task.primary_measure,
+        comparison=task.comparison,
+        published_at=task.published_at,
+        opens_at=phase.opens_at,
+        closes_at=phase.closes_at,
+        topics=len(topic_ids),
+        public_topics=len(public.topics) if public is not None and public.topics is not None else None,
+        revision=revision.number if revision else None,
+        origin=origin or "",
+        judgments=revision.judgments if revision else 0,
+        grades=dict(sorted(counted.items())),
+        topics_without_judgments=tuple(sorted(topic_ids - judgments.keys())) if revision else (),
+        judged_not_topics=tuple(sorted(judgments.keys() - topic_ids)),
+        topics_without_relevant=tuple(
+            sorted(
+                topic
+                for topic, grades in judgments.items()
+                if not any(grade >= task.level for grade in grades.values())
+            )
+        ),
+        excluded={row.topic_id: row.excluded for row in rows if row.excluded},
+    )
+
+
+def listing(session: Session, viewer: Viewer) -> tuple[TaskRow, ...]:
+    """All tasks the viewer may know of, newest first: drafts only for their organisers."""
+    topics = select(func.count()).where(Topic.task_id == Task.id).scalar_subquery()
+    runs = select(func.count()).where(Run.task_id == Task.id, Run.withdrawn_at.is_(None)).scalar_subquery()
+    rows = session.execute(
+        select(Task.id, Task.slug, Task.name, Task.visibility, Task.published_at, topics, runs).order_by(
+            Task.created_at.desc(), Task.id.desc()
+        )
+    )
+    return tuple(
+        TaskRow(*row) for row in rows if row.published_at is not None or policy.organises(viewer, row.id)
+    )

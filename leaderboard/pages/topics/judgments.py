@@ -1,0 +1,222 @@
+"""What assessors said of documents: a topic's grades with who found each, and one document's over time."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+
+import numpy as np
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Edition, Judgment, QrelsRevision, Task, Topic
+from leaderboard.measures.judged import IntArray
+from leaderboard.pages.scores.table import ComparedRun
+from leaderboard.pages.topics import found_documents
+from leaderboard.services.evaluations import alignments
+from leaderboard.services.evaluations.shown import Source
+from leaderboard.trec.qrels.align import CompiledJudgments
+from leaderboard.trec.qrels.distractors import among_distractors
+from leaderboard.trec.read.lines import bytes_of
+
+
+@dataclass(frozen=True, slots=True)
+class Finders:
+    """How many of how many runs have a document for a topic, and which has it highest."""
+
+    runs: int
+    of: int
+    best: int
+    """The highest rank; 0 where no run has it."""
+    best_run_id: int
+    best_run: str
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedTopic:
+    """The judgments of one topic, in byte order of the docnos."""
+
+    docnos: tuple[str, ...]
+    grades: IntArray
+    """(documents,) the highest of each where subtopics have several."""
+    finders: tuple[Finders, ...]
+    compiled: CompiledJudgments
+    """Of the whole revision."""
+
+    def grades_in(self, docnos: Sequence[str]) -> list[int | None]:
+        """The grade of each of the documents; 0 for distractors, None where it is not judged."""
+        grade_of = self.grade_of
+        irrelevant = among_distractors(self.compiled, [docno.encode() for docno in docnos])
+        return [
+            grade_of.get(docno, 0 if known else None) for docno, known in zip(docnos, irrelevant, strict=True)
+        ]
+
+    @property
+    def grade_of(self) -> dict[str, int]:
+        """Docno -> grade."""
+        return dict(zip(self.docnos, self.grades.tolist(), strict=True))
+
+
+def grades_of(session: Session, revision_id: int, topic_id: str) -> dict[str, int]:
+    """Docno -> grade of one topic's judged documents, the highest where subtopics have several."""
+    rows = session.execute(
+        select(Judgment.docno, func.max(Judgment.grade))
+        .where(Judgment.revision_id == revision_id, Judgment.topic_id == topic_id)
+        .group_by(Judgment.docno)
+    )
+    return {docno: grade for docno, grade in rows}
+
+
+def judged_topic(
+    session: Session, source: Source, runs: Sequence[ComparedRun], topic_id: str, level: int
+) -> JudgedTopic | None:
+    """A topic's judgments and which of the runs found what; None where the topic has no judgment."""
+    compiled = alignments.compiled_judgments(session, source)
+    place = compiled.index.get(bytes_of(topic_id))
+    if place is None:
+        return None
+    start, end = compiled.judgments.listed(place)
+    found = found_documents.found(session, source, runs, level)
+    counts = zip(
+        *(each[start:end].tolist() for each in (found.runs, found.best, found.best_run)), strict=True
+    )
+    return JudgedTopic(
+        tuple(alignments.docnos(compiled, np.arange(start, end))),
+        compiled.judgments.grades[start:end],
+        tuple(_finders(runs, *each) for each in counts),
+        compiled,
+    )
+
+
+def finders_of(
+    session: Session, source: Source, runs: Sequence[ComparedRun], docno: str, level: int
+) -> dict[str, Finders]:
+    """Topic -> which of the runs found a document, of the topics that judge it."""
+    compiled = alignments.compiled_judgments(session, source)
+    places = document_places(compiled, docno)
+    if not places:
+        return {}
+    found = found_documents.found(session, source, runs, level)
+    return {
+        compiled.judgments.topics[topic]: _finders(
+            runs, *(int(each[place]) for each in (found.runs, found.best, found.best_run))
+        )
+        for topic, place in places.items()
+    }
+
+
+def document_places(compiled: CompiledJudgments, docno: str) -> dict[int, int]:
+    """Place of a topic -> place of the document in judgments.grades, of the topics that judge it.
+
+    Docnos are in byte order within each topic, so that each topic takes a few steps.
+    """
+    wanted, index = docno.encode(), compiled.documents
+    starts, at, length = compiled.judgments.starts.tolist(), index.at, index.length
+
+    def name(place: int) -> bytes:
+        start = int(at[place])
+        return bytes(index.letters[start : start + int(length[place])])
+
+    found = {}
+    for topic, (start, end) in enumerate(pairwise(starts)):
+        place = start + bisect_left(range(start, end), wanted, key=name)
+        if place < end and name(place) == wanted:
+            found[topic] = place
+    return found
+
+
+def _finders(runs: Sequence[ComparedRun], count: int, best: int, place: int) -> Finders:
+    if not best:
+        return Finders(0, len(runs), 0, 0, "")
+    return Finders(count, len(runs), best, runs[place].run_id, runs[place].name)
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A set of judgments that a board was ever shown with."""
+
+    id: int
+    number: int
+    at: datetime
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class GradeThen:
+    """A document's grade in one revision, and what became of the grade in the one before."""
+
+    grade: int | None
+    change: str
+    """`new`, `raised`, `lowered`, `removed`, or nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class GradesOfTopic:
+    """What a document was judged for a topic, in the order of the revisions."""
+
+    topic_id: str
+    title: str
+    grades: tuple[GradeThen, ...]
+
+    def of(self, revision_id: int | None, revisions: Sequence[Revision]) -> int | None:
+        """The grade in one of the revisions, None where it has none."""
+        pairs = zip(revisions, self.grades, strict=True)
+        return next((then.grade for each, then in pairs if each.id == revision_id), None)
+
+
+def shown_revisions(session: Session, task: Task) -> tuple[Revision, ...]:
+    """The revisions of a task that a board was ever shown with, the oldest first."""
+    rows = session.execute(
+        select(QrelsRevision.id, QrelsRevision.number, QrelsRevision.created_at, QrelsRevision.note)
+        .join(Edition, Edition.revision_id == QrelsRevision.id)
+        .where(Edition.task_id == task.id, Edition.shown_from.is_not(None))
+        .group_by(QrelsRevision.id)
+        .order_by(QrelsRevision.id)
+    )
+    return tuple(Revision(row.id, row.number, row.created_at, row.note) for row in rows)
+
+
+def grades_over_time(
+    session: Session, task: Task, revisions: Sequence[Revision], docno: str
+) -> tuple[GradesOfTopic, ...]:
+    """What a document was judged in any of the revisions, by topic in the task's order."""
+    rows = session.execute(
+        select(Judgment.topic_id, Judgment.revision_id, func.max(Judgment.grade))
+        .where(Judgment.revision_id.in_([each.id for each in revisions]), Judgment.docno == docno)
+        .group_by(Judgment.topic_id, Judgment.revision_id)
+    )
+    by_topic: dict[str, dict[int, int]] = {}
+    for topic_id, revision_id, grade in rows:
+        by_topic.setdefault(topic_id, {})[revision_id] = grade
+    titles = session.execute(
+        select(Topic.topic_id, Topic.title)
+        .where(Topic.task_id == task.id, Topic.topic_id.in_(by_topic))
+        .order_by(Topic.position)
+    )
+    known = {row.topic_id: row.title for row in titles}
+    unknown = {topic_id: "" for topic_id in sorted(set(by_topic) - set(known))}
+    return tuple(
+        GradesOfTopic(topic_id, title, _changes([by_topic[topic_id].get(each.id) for each in revisions]))
+        for topic_id, title in {**known, **unknown}.items()
+    )
+
+
+def _changes(grades: Sequence[int | None]) -> tuple[GradeThen, ...]:
+    """Each grade with what became of the one before; the first one is not new.
+
+    >>> [each.change for each in _changes([None, 1, 2, 2, 0, None])]
+    ['', 'new', 'raised', '', 'lowered', 'removed']
+    """
+    before = [*grades[:1], *grades[:-1]]
+    return tuple(GradeThen(now, _change(then, now)) for then, now in zip(before, grades, strict=True))
+
+
+def _change(then: int | None, now: int | None) -> str:
+    if then == now:
+        return ""
+    if then is None:
+        return "new"
+    if now is None:
+        return "removed"
+    return "raised" if now > then else "lowered"

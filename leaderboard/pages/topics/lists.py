@@ -1,0 +1,290 @@
+"""All topics of a task: what is judged for each, how hard it is, how well it tells the runs apart."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Topic
+from leaderboard.errors import Invalid
+from leaderboard.measures.judged import UNJUDGED, Judgments
+from leaderboard.pages.scores import fields
+from leaderboard.pages.scores.fields import Field
+from leaderboard.services import policy
+from leaderboard.services.boards.board import MeasureColumn
+from leaderboard.services.evaluations import alignments
+from leaderboard.services.evaluations.shown import Basis, shown_edition
+from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.tasks.topics import grade_names
+from leaderboard.stats.reliability.topic_discrimination import FEWEST_RUNS, discrimination
+
+MOST_GRADES = 5
+"""Grades that get a column each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difficulty:
+    """What the compared runs got on a topic, from the worst to the best; quartiles lie towards either."""
+
+    worst: float
+    lower: float
+    median: float
+    upper: float
+    best: float
+    sd: float
+    """The standard deviation over runs."""
+    best_run: str
+    """The first by name of those with the best score."""
+    best_run_id: int
+    best_runs: int
+    """How many have it."""
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether all runs have one score."""
+        return self.worst == self.best
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRow:
+    """A topic in the list; counts and what follows are None where they are held back or not there."""
+
+    topic_id: str
+    title: str
+    excluded: str
+    judged: int | None = None
+    relevant: int | None = None
+    grades: tuple[int, ...] = ()
+    """Documents at each grade, in the order of the list's grades."""
+    difficulty: Difficulty | None = None
+    discrimination: float | None = None
+    """The correlation over runs of their scores here with their mean score on all other topics."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicList:
+    """All topics of a task, in the order asked for."""
+
+    task: str
+    slug: str
+    measure: MeasureColumn
+    measures: tuple[MeasureColumn, ...]
+    """All that topics can be measured by; empty where scores are held back."""
+    basis: Basis | None
+    grades: tuple[int, ...]
+    """The grades that are given, highest first."""
+    grade_names: dict[int, str]
+    level: int
+    runs: int
+    """How many runs the topics are measured by."""
+    field: str
+    """Which these are, in words."""
+    topics: tuple[TopicRow, ...]
+    sort: str
+    sight: Sight
+
+    @property
+    def relevant_grades(self) -> tuple[tuple[int, int], ...]:
+        """(place, grade) of the relevant grades where a column for each says more than their sum."""
+        wanted = [(at, grade) for at, grade in enumerate(self.grades) if grade >= self.level]
+        return tuple(wanted) if 1 < len(wanted) <= MOST_GRADES else ()
+
+    @property
+    def hardest_first(self) -> str:
+        """The sort that puts the hardest topics first."""
+        return "-median" if self.measure.direction == "lower" else "median"
+
+    @property
+    def easiest_first(self) -> str:
+        """The sort that puts the easiest topics first."""
+        return "median" if self.measure.direction == "lower" else "-median"
+
+    @property
+    def separates(self) -> bool:
+        """Whether there are enough runs to say how well topics tell them apart."""
+        return self.runs >= FEWEST_RUNS
+
+
+def topic_list(
+    session: Session, viewer: Viewer, slug: str, measure: str | None = None, sort: str = ""
+) -> TopicList:
+    """All topics of a task, with counts and difficulty where the viewer may see them.
+
+    sort is the name of a column, from low to high, or with a minus before it from high to low; empty is
+    the task's order. Raises NotFound, UnknownMeasure, and Invalid for a sort that is none.
+    """
+    task, sight = policy.visible_task(session, viewer, slug)
+    shown = shown_edition(session, task, sight)
+    found = fields.field(session, viewer, task, sight, shown, measure)
+    rows = session.execute(
+        select(Topic.topic_id, Topic.title, Topic.excluded)
+        .where(Topic.task_id == task.id)
+        .order_by(Topic.position)
+    )
+    listed = [TopicRow(row.topic_id, row.title, row.excluded if sight.details else "") for row in rows]
+    grades: tuple[int, ...] = ()
+    if found is not None:
+        judgments = alignments.compiled_judgments(session, found.source).judgments
+        grades = tuple(np.unique(judgments.grades[judgments.named])[::-1].tolist())
+        listed = _with_counts(listed, judgments, grades, task.level)
+        listed = _with_scores(listed, found)
+    return TopicList(
+        task=task.name,
+        slug=task.slug,
+        measure=found.measure if found is not None else fields.promised(task),
+        measures=found.measures if found is not None else (),
+        basis=shown.basis,
+        grades=grades,
+        grade_names=grade_names(task),
+        level=task.level,
+        runs=int(found.compared.sum()) if found is not None else 0,
+        field=found.words if found is not None else "",
+        topics=_sorted(listed, sort, grades),
+        sort=sort,
+        sight=sight,
+    )
+
+
+def _with_counts(
+    rows: Sequence[TopicRow], judgments: Judgments, grades: tuple[int, ...], level: int
+) -> list[TopicRow]:
+    """The rows with how many documents are judged, relevant and at each grade."""
+    place = {topic: index for index, topic in enumerate(judgments.topics)}
+    named = judgments.named
+    at = np.searchsorted(np.array(grades[::-1]), judgments.grades[named])
+    table = np.zeros((len(judgments), len(grades)), dtype=np.int64)
+    np.add.at(table, (judgments.topic[named], len(grades) - 1 - at), 1)
+    counts = table.tolist()
+    none = [0] * len(grades)
+    found = []
+    for row in rows:
+        mine = counts[place[row.topic_id]] if row.topic_id in place else none
+        pairs = list(zip(grades, mine, strict=True))
+        found.append(
+            replace(
+                row,
+                judged=sum(count for grade, count in pairs if grade != UNJUDGED),
+                relevant=sum(count for grade, count in pairs if grade >= level),
+                grades=tuple(mine),
+            )
+        )
+    return found
+
+
+def _with_scores(rows: Sequence[TopicRow], found: Field) -> list[TopicRow]:
+    """The rows with what the compared runs got; a topic in no mean has nothing."""
+    scores = found.scores[found.compared]
+    if not len(scores):
+        return list(rows)
+    names = [run for run, there in zip(found.runs, found.compared.tolist(), strict=True) if there]
+    better = found.sign * scores
+    spread = (found.sign * np.quantile(better, (0.0, 0.25, 0.5, 0.75, 1.0), axis=0)).T.tolist()
+    sd = scores.std(axis=0, ddof=1).tolist() if len(scores) > 1 else [0.0] * scores.shape[1]
+    first = better.argmax(axis=0).tolist()
+    ties = (better == better.max(axis=0)).sum(axis=0).tolist()
+    apart: Sequence[float | None] = discrimination(scores).tolist()
+    found_rows = []
+    for row in rows:
+        at = found.place.get(row.topic_id)
+        if at is not None:
+            best = names[first[at]]
+            worst, lower, median, upper, highest = spread[at]
+            hard = Difficulty(worst, lower, median, upper, highest, sd[at], best.name, best.run_id, ties[at])
+            row = replace(row, difficulty=hard, discrimination=apart[at])
+        found_rows.append(row)
+    return found_rows
+
+
+def _of_difficulty(name: str) -> Callable[[TopicRow], Any]:
+    return lambda row: None if row.difficulty is None else getattr(row.difficulty, name)
+
+
+_KEYS: dict[str, Callable[[TopicRow], Any]] = {
+    "title": lambda row: row.title.casefold() or None,
+    "judged": lambda row: row.judged,
+    "relevant": lambda row: row.relevant,
+    "separates": lambda row: row.discrimination,
+    **{name: _of_difficulty(name) for name in ("worst", "lower", "median", "upper", "best", "sd")},
+}
+
+
+def _sorted(rows: Sequence[TopicRow], sort: str, grades: tuple[int, ...]) -> tuple[TopicRow, ...]:
+    """The rows in the order asked for; those without a value last, equal ones in the task's order."""
+    name = sort.removeprefix("-")
+    down = sort.startswith("-")
+    if name in ("", "topic"):
+        return tuple(reversed(rows)) if down else tuple(rows)
+    key = _KEYS.get(name)
+    if key is None:
+        places = {f"grade{grade}": at for at, grade in enumerate(grades)}
+        if name not in places:
+            known = ", ".join(["topic", *_KEYS, *places])
+            raise Invalid(f"Topics cannot be sorted by {name!r}; choose one of {known}, or it with a minus.")
+        at = places[name]
+        return tuple(sorted(rows, key=lambda row: row.grades[at], reverse=down))
+    there = [(key(row), row) for row in rows]
+    valued = [pair for pair in there if pair[0] is not None]
+    ordered = sorted(valued, key=lambda pair: pair[0], reverse=down)
+    return (*(row for _, row in ordered), *(row for value, row in there if value is None))
+
+
+def as_json(shown: TopicList) -> dict[str, Any]:
+    """The topics as plain values at full precision."""
+    header, rows = table(shown)
+    return {
+        "task": shown.slug,
+        "revision": shown.basis.revision if shown.basis else None,
+        "primary": shown.measure.key,
+        "measure": shown.measure.key,
+        "runs": shown.field,
+        "level": shown.level,
+        "topics": [dict(zip(header, row, strict=True)) for row in rows],
+    }
+
+
+def table(shown: TopicList) -> tuple[list[str], list[list[Any]]]:
+    """Header and rows of the topics, for CSV."""
+    grades = [f"grade {grade}" for grade in shown.grades]
+    spread = ["worst", "lower quartile", "median", "upper quartile", "best", "sd", "best run", "best runs"]
+    header = ["topic", "title", "judged", "relevant", *grades, *spread, "separates", "excluded"]
+    return header, [
+        [
+            *(row.topic_id, row.title, row.judged, row.relevant),
+            *row.grades,
+            *_spread(row.difficulty),
+            *(row.discrimination, row.excluded),
+        ]
+        for row in shown.topics
+    ]
+
+
+def latex_columns(shown: TopicList) -> tuple[list[str], list[list[Any]]]:
+    """Header and rows of what fits a printed page."""
+    header = ["topic", "judged", "relevant", "worst", "lower", "median", "upper", "best", "sd", "separates"]
+    return header, [
+        [row.topic_id, row.judged, row.relevant, *_spread(row.difficulty)[:6], row.discrimination]
+        for row in shown.topics
+    ]
+
+
+def _spread(found: Difficulty | None) -> list[Any]:
+    if found is None:
+        return [None] * 8
+    return [
+        *(found.worst, found.lower, found.median, found.upper, found.best, found.sd),
+        *(found.best_run, found.best_runs),
+    ]
+
+
+def caption(shown: TopicList) -> str:
+    """What the table says, for a printed page."""
+    if shown.basis is None or not shown.field:
+        return f"{len(shown.topics)} topics of {shown.task}."
+    return (
+        f"{len(shown.topics)} topics of {shown.task}: documents judged, and {shown.measure.key} of "
+        f"{shown.field} under qrels revision {shown.basis.revision}. Quartiles are over runs; separates is "
+        "the correlation of the runs' scores on a topic with their means over all others."
+    )

@@ -1,0 +1,262 @@
+"""Teams: made by anyone with an account, joined by an invitation, led by a captain."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Select, func, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import lock_row, now
+from leaderboard.db.tables import Account, Member, Run, Team, Token
+from leaderboard.errors import Conflict, Forbidden, NotFound
+from leaderboard.services import audit, throttles
+from leaderboard.services.accounts import names, sessions
+from leaderboard.services.policy import Viewer, owns, require_account
+
+INVITATION_DAYS = 7
+TEAMS_PER_DAY = 20
+CAPTAIN, MEMBER = "captain", "member"
+DEAD_INVITATION = "This invitation was used already or has run out; ask the team for a new one."
+
+
+@dataclass(frozen=True, slots=True)
+class TeamRow:
+    """One of the viewer's teams."""
+
+    id: int
+    name: str
+    role: str
+    members: int
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRow:
+    """One member of a team."""
+
+    account_id: int
+    name: str
+    role: str
+    joined_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TeamPage:
+    """A team as its members see it."""
+
+    id: int
+    name: str
+    members: tuple[MemberRow, ...]
+    is_captain: bool
+    open_invitations: int
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """What an invitation leads to."""
+
+    team_id: int
+    team_name: str
+
+
+def create(session: Session, viewer: Viewer, name: str) -> int:
+    """The id of a new team whose captain is the viewer.
+
+    Raises Invalid for a name that cannot be shown, Conflict for one that is taken, OverQuota after 20 a day.
+    """
+    account_id = require_account(viewer)
+    shown = names.displayed(name, "a team")
+    throttles.spend(session, f"team {account_id}", TEAMS_PER_DAY, timedelta(days=1))
+    at = now(session)
+    team = Team(name=shown, canonical=names.canonical(shown), created_at=at)
+    try:
+        with session.begin_nested():
+            session.add(team)
+    except IntegrityError:
+        raise Conflict(
+            f"There is a team {shown!r} already; ask a member for an invitation.", name=shown
+        ) from None
+    session.add(Member(team_id=team.id, account_id=account_id, role=CAPTAIN, joined_at=at))
+    audit.record(session, viewer, "team.create", f"team:{team.id}", name=shown)
+    return team.id
+
+
+def ensure(session: Session, viewer: Viewer, name: str) -> int:
+    """The id of the team of that name, made without members where there is none; for the operator only.
+
+    Raises Forbidden for anybody else and Invalid for a name that cannot be shown.
+    """
+    if not viewer.is_operator:
+        raise Forbidden("Only whoever runs this site may add runs for any team.")
+    shown = names.displayed(name, "a team")
+    found = session.scalar(select(Team.id).where(Team.canonical == names.canonical(shown)))
+    if found is not None:
+        return found
+    team = Team(name=shown, canonical=names.canonical(shown), created_at=now(session))
+    session.add(team)
+    session.flush()
+    audit.record(session, viewer, "team.create", f"team:{team.id}", name=shown)
+    return team.id
+
+
+def mine(session: Session, viewer: Viewer) -> tuple[TeamRow, ...]:
+    """The viewer's teams by name."""
+    members = select(func.count()).where(Member.team_id == Team.id).correlate(Team).scalar_subquery()
+    runs = select(func.count(Run.id)).where(Run.team_id == Team.id).correlate(Team).scalar_subquery()
+    own = select(Member.team_id, Member.role).where(Member.account_id == require_account(viewer)).subquery()
+    rows = session.execute(
+        select(Team.id, Team.name, own.c.role, members, runs)
+        .join(own, own.c.team_id == Team.id)
+        .order_by(Team.canonical)
+    )
+    return tuple(TeamRow(*row) for row in rows)
+
+
+def page(session: Session, viewer: Viewer, team_id: int) -> TeamPage:
+    """The team with its members; NotFound for whoever is not in it."""
+    team = _own_team(session, viewer, team_id)
+    rows = session.execute(
+        select(Account.id, Account.name, Member.role, Member.joined_at)
+        .join(Member, Member.account_id == Account.id)
+        .where(Member.team_id == team_id)
+        .order_by(Member.joined_at, Account.id)
+    )
+    members = tuple(MemberRow(*row) for row in rows)
+    is_captain = any(row.role == CAPTAIN and row.account_id == viewer.account_id for row in members)
+    waiting = session.scalar(
+        select(func.count()).select_from(_open(session).where(Token.team_id == team_id).subquery())
+    )
+    return TeamPage(team.id, team.name, members, is_captain, waiting or 0)
+
+
+def _own_team(session: Session, viewer: Viewer, team_id: int) -> Team:
+    require_account(viewer)
+    team = session.get(Team, team_id) if owns(viewer, team_id) else None
+    if team is None:
+        raise NotFound(f"There is no team {team_id} of yours.", team=team_id)
+    return team
+
+
+def _open(session: Session) -> Select[Token]:
+    return select(Token).where(
+        Token.kind == "invite",
+        Token.used_at.is_(None),
+        Token.revoked_at.is_(None),
+        Token.expires_at > now(session),
+    )
+
+
+def invite(session: Session, viewer: Viewer, team_id: int) -> str:
+    """The token of a new invitation into the viewer's team; it works once, for seven days."""
+    _own_team(session, viewer, team_id)
+    token, at = sessions.new_token(), now(session)
+    session.add(
+        Token(
+            kind="invite",
+            token_sha256=sessions.digest(token),
+            account_id=viewer.account_id,
+            team_id=team_id,
+            created_at=at,
+            expires_at=at + timedelta(days=INVITATION_DAYS),
+        )
+    )
+    audit.record(session, viewer, "team.invite", f"team:{team_id}")
+    return token
+
+
+def revoke_invitations(session: Session, viewer: Viewer, team_id: int) -> None:
+    """End every invitation into the viewer's team that was not used yet."""
+    _own_team(session, viewer, team_id)
+    _revoke(session, Token.team_id == team_id)
+    audit.record(session, viewer, "team.revoke_invitations", f"team:{team_id}")
+
+
+def _revoke(session: Session, *which: object) -> None:
+    session.execute(
+        update(Token)
+        .where(Token.kind == "invite", Token.used_at.is_(None), *which)  # type: ignore[arg-type]
+        .values(revoked_at=now(session))
+    )
+
+
+def invitation(session: Session, viewer: Viewer, token: str) -> Invitation:
+    """What a live invitation leads to; NotFound where it no longer works."""
+    require_account(viewer)
+    row = session.execute(
+        _open(session)
+        .join(Team, Team.id == Token.team_id)
+        .with_only_columns(Team.id, Team.name)
+        .where(Token.token_sha256 == sessions.digest(token))
+    ).one_or_none()
+    if row is None:
+        raise NotFound(DEAD_INVITATION)
+    return Invitation(row[0], row[1])
+
+
+def join(session: Session, viewer: Viewer, token: str) -> int:
+    """The id of the team the viewer is in by this invitation, which is used up.
+
+    Raises NotFound where it no longer works and Conflict for someone who is in the team already.
+    """
+    account_id = require_account(viewer)
+    team = invitation(session, viewer, token)
+    lock_row(session, Team, team.team_id)
+    if session.get(Member, (team.team_id, account_id)) is not None:
+        raise Conflict(f"You are in team {team.team_name} already; the invitation can go to someone else.")
+    used = session.scalar(
+        update(Token)
+        .where(
+            Token.token_sha256 == sessions.digest(token), Token.used_at.is_(None), Token.revoked_at.is_(None)
+        )
+        .values(used_at=now(session))
+        .returning(Token.id)
+    )
+    if used is None:
+        raise NotFound(DEAD_INVITATION)
+    session.add(Member(team_id=team.team_id, account_id=account_id, role=MEMBER, joined_at=now(session)))
+    audit.record(session, viewer, "team.join", f"team:{team.team_id}")
+    return team.team_id
+
+
+def leave(session: Session, viewer: Viewer, team_id: int) -> None:
+    """Take the viewer out of the team; where the captain leaves, the longest-standing member leads.
+
+    Raises Conflict for the last member: the team's runs need someone who answers for them.
+    """
+    _own_team(session, viewer, team_id)
+    members = _locked_members(session, team_id)
+    others = [member for member in members if member.account_id != viewer.account_id]
+    if not others:
+        raise Conflict("You are the team's last member; invite someone first, or keep the team.")
+    if all(member.role != CAPTAIN for member in others):
+        others[0].role = CAPTAIN
+    _drop(session, next(member for member in members if member.account_id == viewer.account_id))
+    audit.record(session, viewer, "team.leave", f"team:{team_id}")
+
+
+def remove(session: Session, viewer: Viewer, team_id: int, account_id: int) -> None:
+    """Take another member out of the team; for its captain only."""
+    _own_team(session, viewer, team_id)
+    members = {member.account_id: member for member in _locked_members(session, team_id)}
+    own = members.get(require_account(viewer))
+    if own is None or own.role != CAPTAIN:
+        raise Forbidden("Only the team's captain may remove members.")
+    if account_id not in members or account_id == viewer.account_id:
+        raise NotFound("There is no such other member in this team.")
+    _drop(session, members[account_id])
+    audit.record(session, viewer, "team.remove", f"team:{team_id}", account=account_id)
+
+
+def _locked_members(session: Session, team_id: int) -> list[Member]:
+    lock_row(session, Team, team_id)
+    rows = session.scalars(
+        select(Member).where(Member.team_id == team_id).order_by(Member.joined_at, Member.account_id)
+    )
+    return list(rows)
+
+
+def _drop(session: Session, member: Member) -> None:
+    """Remove a member together with the invitations they made: those would be a way back in."""
+    _revoke(session, Token.team_id == member.team_id, Token.account_id == member.account_id)
+    session.delete(member)

@@ -1,0 +1,1 @@
+"""Assessing: who judges what, what was judged, and how labels become judgments."""

@@ -1,0 +1,171 @@
+"""Who judges which documents of a pool: by topic, by share or everybody everything, with planned overlap."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Assessor, Assignment, Pool, PoolTopic, Topic
+from leaderboard.errors import Closed, Invalid, Problem
+from leaderboard.services import audit
+from leaderboard.services.assessors import links
+from leaderboard.services.assessors.shares import ORDERS, Share, share_of_topic
+from leaderboard.services.policy import Viewer
+
+WAYS = {
+    "topic": "by topic: each topic is one assessor’s",
+    "share": "by share: each topic is divided among all",
+    "all": "all: everybody judges everything",
+}
+"""Name of a way to divide the work -> how a form calls it; the first is the default."""
+DEFAULT_OVERLAP = 0.15
+MOST_OVERLAP = 1.0
+LARGEST_SEED = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a pool's documents are given out."""
+
+    assessor_ids: Sequence[int]
+    way: str = "topic"
+    overlap: float = DEFAULT_OVERLAP
+    """Share of each topic that is judged by two."""
+    order: str = "docno"
+    seed: int = 0
+    topics: Sequence[str] = field(default_factory=tuple)
+    """Empty: all of the pool's topics; else the others keep their assessors."""
+
+
+def assign(session: Session, viewer: Viewer, slug: str, number: int, plan: Plan) -> int:
+    """Give out a pool's documents as planned, in place of who had them; how many assignments there are.
+
+    Judgments that were made stay, whoever has the documents now. Raises Invalid for a plan that cannot
+    be, Closed for a closed pool.
+    """
+    task, pool = links.own_pool(session, viewer, slug, number)
+    if pool.state == "closed":
+        raise Closed("This pool is closed; open it again before its documents are given out anew.")
+    people = _people(session, task.id, plan)
+    topics = _topics(session, pool, plan)
+    shares = _by_topic(topics, people, plan) if plan.way == "topic" else _by_share(topics, people, plan)
+    session.execute(delete(Assignment).where(Assignment.pool_id == pool.id, Assignment.topic_id.in_(topics)))
+    session.add_all(
+        Assignment(
+            pool_id=pool.id,
+            assessor_id=assessor_id,
+            topic_id=topic_id,
+            document_order=plan.order,
+            seed=_seed(plan.seed, assessor_id),
+            parts=share.parts,
+            part=share.part,
+            overlap=share.overlap,
+        )
+        for (topic_id, assessor_id), share in shares.items()
+    )
+    session.flush()
+    audit.record(
+        session,
+        viewer,
+        "pool.assign",
+        f"pool:{pool.id}",
+        way=plan.way,
+        overlap=plan.overlap,
+        order=plan.order,
+        seed=plan.seed,
+        assessors=people,
+        topics=len(topics),
+    )
+    return len(shares)
+
+
+def share_of(assignment: Assignment) -> Share:
+    """An assignment's part of its topic."""
+    return Share(
+        assignment.parts,
+        assignment.part,
+        assignment.overlap,
+        assignment.document_order,
+        assignment.seed,
+    )
+
+
+def _people(session: Session, task_id: int, plan: Plan) -> list[int]:
+    """The ids of the plan's assessors, checked; raises Invalid."""
+    problems = []
+    if plan.way not in WAYS:
+        problems.append(Problem(f"must be one of {', '.join(WAYS)}.", field="way", value=plan.way))
+    if plan.order not in ORDERS:
+        problems.append(Problem(f"must be one of {', '.join(ORDERS)}.", field="order", value=plan.order))
+    if not 0 <= plan.overlap <= MOST_OVERLAP:
+        rule = "must be between 0 and 100 percent."
+        problems.append(Problem(rule, "10 to 20 percent tell how well assessors agree.", field="overlap"))
+    if not 0 <= plan.seed <= LARGEST_SEED:
+        problems.append(Problem(f"must be a whole number up to {LARGEST_SEED:,}.", field="seed"))
+    wanted = list(dict.fromkeys(plan.assessor_ids))
+    found = set(
+        session.scalars(
+            select(Assessor.id).where(
+                Assessor.task_id == task_id,
+                Assessor.origin == links.HUMAN,
+                Assessor.token_sha256.is_not(None),
+                Assessor.id.in_(wanted),
+            )
+        )
+    )
+    if not wanted or found != set(wanted):
+        rule = "must be people of this task whose link works."
+        problems.append(Problem(rule, "Add assessors first, then choose at least one.", field="assessors"))
+    if problems:
+        raise Invalid("The documents cannot be given out like this.", problems)
+    return wanted
+
+
+def _topics(session: Session, pool: Pool, plan: Plan) -> dict[str, int]:
+    """Topic -> documents to be judged, in the task's order."""
+    rows = session.execute(
+        select(PoolTopic.topic_id, PoolTopic.documents)
+        .join(Topic, (Topic.task_id == pool.task_id) & (Topic.topic_id == PoolTopic.topic_id))
+        .where(PoolTopic.pool_id == pool.id)
+        .order_by(Topic.position)
+    )
+    every = {row.topic_id: row.documents for row in rows}
+    unknown = [topic for topic in plan.topics if topic not in every]
+    if unknown or not every:
+        rule = "must be topics of the pool."
+        problem = Problem(rule, field="topics", value=" ".join(unknown)[:80])
+        raise Invalid("The documents cannot be given out like this.", [problem])
+    return {topic: count for topic, count in every.items() if not plan.topics or topic in plan.topics}
+
+
+def _by_topic(topics: Mapping[str, int], people: Sequence[int], plan: Plan) -> dict[tuple[str, int], Share]:
+    """Topics to whoever has least so far, the largest first; the next in the list judges the overlap."""
+    load = dict.fromkeys(people, 0.0)
+    shares: dict[tuple[str, int], Share] = {}
+    for topic in sorted(topics, key=lambda each: -topics[each]):
+        owner = min(people, key=lambda each: load[each])
+        shares[topic, owner] = Share()
+        load[owner] += topics[topic]
+        if len(people) > 1 and plan.overlap > 0:
+            second = min((each for each in people if each != owner), key=lambda each: load[each])
+            shares[topic, second] = Share(1, 1, plan.overlap)
+            load[second] += plan.overlap * topics[topic]
+    return shares
+
+
+def _by_share(topics: Mapping[str, int], people: Sequence[int], plan: Plan) -> dict[tuple[str, int], Share]:
+    """A part of each topic to everybody, or all of it."""
+    if plan.way == "all":
+        return {(topic, each): Share() for topic in topics for each in people}
+    overlap = share_of_topic(plan.overlap, len(people))
+    return {
+        (topic, each): Share(len(people), part, overlap)
+        for topic in topics
+        for part, each in enumerate(people)
+    }
+
+
+def _seed(seed: int, assessor_id: int) -> int:
+    """Another order for each assessor."""
+    return (seed * 1_000_003 + assessor_id) % LARGEST_SEED

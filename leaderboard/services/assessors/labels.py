@@ -1,0 +1,140 @@
+"""Labels of one assessor from a file: somebody who judged elsewhere, or a machine."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import insert, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import now
+from leaderboard.db.tables import Assessment, PoolTopic
+from leaderboard.errors import Closed, Invalid, Problem
+from leaderboard.services import audit
+from leaderboard.services.assessors import links
+from leaderboard.services.policy import Viewer
+from leaderboard.services.pools import documents
+from leaderboard.services.tasks import grade_scales
+from leaderboard.trec.qrels.qrels import read_qrels
+from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, text_of
+
+ROWS_AT_ONCE = 5000
+SHOWN_UNKNOWN = 5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PreparedLabels:
+    """A file of labels, read without a session."""
+
+    labels: tuple[tuple[str, str, int], ...]
+    """(topic, docno, grade)."""
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of a file of labels."""
+
+    assessor: str
+    added: int
+    known: int
+    """Were imported before."""
+    outside: int
+    """Of documents that are not in the pool: left out."""
+
+
+def prepare(path: Path, limits: Limits = DEFAULT_LIMITS) -> PreparedLabels:
+    """Read `topic iteration docno grade` lines, or BEIR's columns; raises Invalid with the lines at fault."""
+    found = read_qrels(path, limits)
+    labels = tuple(
+        (topic, text_of(docno), grade)
+        for topic, grades in found.judgments.items()
+        for docno, grade in grades.items()
+    )
+    return PreparedLabels(labels, sha256(repr(labels).encode("utf-8", "surrogateescape")).hexdigest())
+
+
+def add(
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    number: int,
+    prepared: PreparedLabels,
+    *,
+    name: str,
+    origin: str,
+    origin_name: str = "",
+) -> Imported:
+    """Add the labels of one assessor to a pool; the same labels again change nothing.
+
+    Labels of a machine stay marked as such: its assessor is one, and no other may have its name. Raises
+    Closed for a closed pool, Invalid for grades that the task does not have, what assessors.ensure raises.
+    """
+    task, pool = links.own_pool(session, viewer, slug, number)
+    if pool.state == "closed":
+        raise Closed("This pool is closed; open it again before labels are added.")
+    _refuse_grades(prepared, grade_scales.grades(task))
+    assessor = links.ensure(session, viewer, task, name, origin, origin_name)
+    bodies = session.execute(select(PoolTopic.topic_id, PoolTopic.body).where(PoolTopic.pool_id == pool.id))
+    inside = {(row.topic_id, each.docno) for row in bodies for each in documents.unpack(row.body)}
+    known = set(session.scalars(select(Assessment.key).where(Assessment.assessor_id == assessor.id)))
+    at = now(session)
+    wanted = [label for label in prepared.labels if label[:2] in inside]
+    fresh = [label for label in wanted if _key(prepared, label) not in known]
+    rows = (_row(prepared, label, pool.id, assessor.id, at) for label in fresh)
+    for some in _batches(rows):
+        session.execute(insert(Assessment), some)
+    done = Imported(assessor.name, len(fresh), len(wanted) - len(fresh), len(prepared.labels) - len(wanted))
+    audit.record(
+        session,
+        viewer,
+        "pool.labels",
+        f"pool:{pool.id}",
+        assessor=assessor.id,
+        sha256=prepared.sha256,
+        added=done.added,
+        outside=done.outside,
+    )
+    return done
+
+
+def _refuse_grades(prepared: PreparedLabels, grades: frozenset[int]) -> None:
+    strange = sorted({grade for _, _, grade in prepared.labels} - grades)
+    if strange:
+        rule = f"must be one of {', '.join(map(str, sorted(grades)))}, the grades of this task."
+        remedy = "Name more grades on the guidelines page, or mend the file."
+        raise Invalid(
+            "These labels cannot be added.",
+            [Problem(rule, remedy, field="grade", value=str(each)) for each in strange[:SHOWN_UNKNOWN]],
+        )
+
+
+def _key(prepared: PreparedLabels, label: tuple[str, str, int]) -> str:
+    """The same for the same label of the same file, so that it is stored once."""
+    text = f"{prepared.sha256}\n{label[0]}\n{label[1]}".encode("utf-8", "surrogateescape")
+    return f"file:{sha256(text).hexdigest()[:48]}"
+
+
+def _row(
+    prepared: PreparedLabels, label: tuple[str, str, int], pool_id: int, assessor_id: int, at: datetime
+) -> dict[str, Any]:
+    topic, docno, grade = label
+    return {
+        "pool_id": pool_id,
+        "topic_id": topic,
+        "docno": docno,
+        "assessor_id": assessor_id,
+        "grade": grade,
+        "saved_at": at,
+        "sent_at": at,
+        "key": _key(prepared, label),
+    }
+
+
+def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    while some := list(islice(rows, ROWS_AT_ONCE)):
+        yield some

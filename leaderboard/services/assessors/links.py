@@ -1,0 +1,156 @@
+"""Assessors of a task: people who judge by a personal link, machines whose labels were imported."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import now
+from leaderboard.db.tables import Assessor, Pool, Task
+from leaderboard.errors import Conflict, Invalid, NotFound, Problem
+from leaderboard.services import audit, policy
+from leaderboard.services.accounts import names, sessions
+from leaderboard.services.policy import Viewer
+
+HUMAN, MACHINE = "human", "machine"
+ASSESSOR, ADJUDICATOR = "assessor", "adjudicator"
+MOST_AT_ONCE = 500
+DEAD_LINK = "This link does not work, or no longer; ask the organisers for a new one."
+
+
+@dataclass(frozen=True, slots=True)
+class PersonalLink:
+    """What an assessor gets, once: nobody can look it up later."""
+
+    assessor_id: int
+    name: str
+    token: str
+
+
+def own_pool(session: Session, viewer: Viewer, slug: str, number: int) -> tuple[Task, Pool]:
+    """The pool of a task that the viewer organises; raises SignInNeeded, Forbidden or NotFound."""
+    task, _ = policy.visible_task(session, viewer, slug)
+    policy.require_organiser(viewer, task)
+    pool = session.scalar(select(Pool).where(Pool.task_id == task.id, Pool.number == number))
+    if pool is None:
+        raise NotFound(f"{task.name} has no pool {number}.", pool=number)
+    return task, pool
+
+
+def add(
+    session: Session, viewer: Viewer, slug: str, wanted: Sequence[str], role: str = ASSESSOR
+) -> tuple[PersonalLink, ...]:
+    """New assessors of a task with their links.
+
+    Raises Invalid for a bad name, Conflict for one that is taken.
+    """
+    task = policy.own_task(session, viewer, slug)
+    if role not in (ASSESSOR, ADJUDICATOR):
+        raise Invalid(f"An assessor's role is {ASSESSOR} or {ADJUDICATOR}, not {role!r}.")
+    tidy = [names.displayed(name, "an assessor") for name in wanted if name.strip()]
+    if not tidy or len(tidy) > MOST_AT_ONCE:
+        problem = Problem(f"takes 1 to {MOST_AT_ONCE} names.", "Write one name a line.", field="names")
+        raise Invalid("Nobody was added.", [problem])
+    _refuse_taken(session, task, tidy)
+    made = []
+    for name in tidy:
+        token = sessions.new_token()
+        assessor = Assessor(
+            task_id=task.id,
+            name=name,
+            role=role,
+            token_sha256=sessions.digest(token),
+            created_at=now(session),
+        )
+        session.add(assessor)
+        session.flush()
+        audit.record(session, viewer, "assessor.add", f"assessor:{assessor.id}", task=slug, name=name)
+        made.append(PersonalLink(assessor.id, name, token))
+    return tuple(made)
+
+
+def renew(session: Session, viewer: Viewer, slug: str, assessor_id: int) -> PersonalLink:
+    """A new link in place of the assessor's old one, which ends; raises NotFound, Conflict for a machine."""
+    assessor = _own_assessor(session, viewer, slug, assessor_id)
+    if assessor.origin == MACHINE:
+        raise Conflict(f"{assessor.name} is a machine: its labels are imported, it has no link.")
+    token = sessions.new_token()
+    assessor.token_sha256, assessor.revoked_at = sessions.digest(token), None
+    audit.record(session, viewer, "assessor.renew", f"assessor:{assessor.id}")
+    return PersonalLink(assessor.id, assessor.name, token)
+
+
+def revoke(session: Session, viewer: Viewer, slug: str, assessor_id: int) -> None:
+    """End an assessor's link; the judgments stay."""
+    assessor = _own_assessor(session, viewer, slug, assessor_id)
+    if assessor.token_sha256 is not None:
+        assessor.token_sha256, assessor.revoked_at = None, now(session)
+        audit.record(session, viewer, "assessor.revoke", f"assessor:{assessor.id}")
+
+
+def by_token(session: Session, token: str) -> Assessor:
+    """Whose link it is; raises NotFound where it is nobody's, or ended."""
+    assessor = session.scalar(select(Assessor).where(Assessor.token_sha256 == sessions.digest(token)))
+    if assessor is None:
+        raise NotFound(DEAD_LINK)
+    return assessor
+
+
+def of_task(session: Session, task_id: int) -> tuple[Assessor, ...]:
+    """All assessors of a task: people first, then machines, by name."""
+    found = session.scalars(select(Assessor).where(Assessor.task_id == task_id))
+    return tuple(sorted(found, key=lambda each: (each.origin == MACHINE, names.canonical(each.name))))
+
+
+def ensure(
+    session: Session, viewer: Viewer, task: Task, name: str, origin: str, origin_name: str = ""
+) -> Assessor:
+    """The assessor of that name whose labels come as a file, made without a link where there is none.
+
+    Raises Conflict where the name is of one of the other origin or of another machine, Invalid for a
+    machine that is not named.
+    """
+    shown = names.displayed(name, "an assessor")
+    origin_name = origin_name.strip()[: names.MAX_CHARACTERS]
+    if origin not in (HUMAN, MACHINE):
+        raise Invalid(f"Labels come from a {HUMAN} or a {MACHINE}, not from {origin!r}.")
+    if origin == MACHINE and not origin_name:
+        problem = Problem("says which machine it was.", "Name model and version.", field="machine")
+        raise Invalid("Labels of a machine need its name.", [problem])
+    found = next((each for each in of_task(session, task.id) if _same(each.name, shown)), None)
+    if found is None:
+        found = Assessor(
+            task_id=task.id,
+            name=shown,
+            origin=origin,
+            origin_name=origin_name if origin == MACHINE else "",
+            created_at=now(session),
+        )
+        session.add(found)
+        session.flush()
+        audit.record(session, viewer, "assessor.add", f"assessor:{found.id}", name=shown, origin=origin)
+    elif found.origin != origin or (origin == MACHINE and found.origin_name != origin_name):
+        what = f"the machine {found.origin_name}" if found.origin == MACHINE else "a person"
+        raise Conflict(f"{found.name} is {what} in this task; choose another name for these labels.")
+    return found
+
+
+def _own_assessor(session: Session, viewer: Viewer, slug: str, assessor_id: int) -> Assessor:
+    task = policy.own_task(session, viewer, slug)
+    assessor = session.get(Assessor, assessor_id)
+    if assessor is None or assessor.task_id != task.id:
+        raise NotFound(f"{task.name} has no assessor {assessor_id}.")
+    return assessor
+
+
+def _refuse_taken(session: Session, task: Task, wanted: Sequence[str]) -> None:
+    taken = {names.canonical(each.name) for each in of_task(session, task.id)}
+    for name in wanted:
+        if names.canonical(name) in taken:
+            raise Conflict(f"There is an assessor {name!r} in this task already; choose another name.")
+        taken.add(names.canonical(name))
+
+
+def _same(name: str, other: str) -> bool:
+    return names.canonical(name) == names.canonical(other)

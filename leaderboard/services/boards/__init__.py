@@ -1,0 +1,1 @@
+"""The board of a task: its rows, in order."""

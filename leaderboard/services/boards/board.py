@@ -1,0 +1,216 @@
+"""A task's board: runs ranked by a measure under one edition, as one viewer may see it."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Job, Task
+from leaderboard.errors import Invalid, UnknownMeasure
+from leaderboard.measures.grammar import parse
+from leaderboard.services import policy
+from leaderboard.services.boards import rows as board_rows
+from leaderboard.services.boards.rows import (
+    RANKED_KIND,
+    MeasureColumn,
+    Row,
+    column,
+    place_facts,
+    rank,
+    ranked_by,
+    read_rows,
+)
+from leaderboard.services.evaluations.shown import Basis, Shown, Source, shown_edition
+from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.runs import primary_runs
+from leaderboard.services.statistics import standings
+from leaderboard.services.statistics.requests import Waiting, refusal
+from leaderboard.services.statistics.sentences import sentences
+from leaderboard.services.statistics.standings import PairOfRuns, Place, Ranked, Standing
+from leaderboard.services.tasks import board_measures
+from leaderboard.stats.pairs.methods import method
+
+__all__ = [
+    "RANKED_KIND",
+    "Board",
+    "MeasureColumn",
+    "Rescoring",
+    "Row",
+    "board",
+    "column",
+    "differences",
+    "place_facts",
+    "rank",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Rescoring:
+    """A newer edition on its way: how many of its runs are scored, how many failed."""
+
+    revision: int
+    done: int
+    failed: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """What a board page shows; basis is None while a task has no judgments."""
+
+    task: str
+    slug: str
+    description: str
+    visibility: str
+    is_draft: bool
+    basis: Basis | None
+    measures: tuple[MeasureColumn, ...]
+    primary: str
+    sorted_by: str
+    ranked_by: str
+    """The ranking value in words, such as `mean AP`."""
+    rows: tuple[Row, ...]
+    rescoring: Rescoring | None
+    sight: Sight
+    editions: tuple[int, ...] = ()
+    standing: Standing | Waiting | None = field(default=None, compare=False)
+    """How the ranked runs stand to each other; None where it is held back or cannot be said."""
+    sentences: tuple[str, ...] = ()
+    """What the standing says, in words; or why there is none."""
+    comparison: str = ""
+    """Key of the test and correction the runs are compared by."""
+    one_per_team: bool = False
+    source: Source | None = None
+    """Where the scores by topic are, for a viewer who may see them."""
+    at: datetime | None = None
+    """The moment whose runs and edition are shown; None is now."""
+
+    @property
+    def places(self) -> dict[int, Place]:
+        """Run id -> its place among the ranked runs; empty where there is no standing."""
+        return self.standing.places if isinstance(self.standing, Standing) else {}
+
+
+def board(
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    measure: str | None = None,
+    edition: int | None = None,
+    *,
+    one_per_team: bool = False,
+    at: datetime | None = None,
+) -> Board:
+    """The task's board, ranked by a measure (its primary one unless said otherwise).
+
+    edition is the number of an earlier edition, at a moment whose edition and runs are wanted, with the
+    scores these runs have by now; the board of now unless said otherwise. one_per_team leaves of each
+    team's official runs the one it declared its primary run, else its best. Raises NotFound for an
+    unknown task or edition and a moment before the first, UnknownMeasure for one that is no column or
+    has no better and worse, Invalid for an edition and a moment at once.
+    """
+    task, sight = policy.visible_task(session, viewer, slug)
+    if edition is not None and at is not None:
+        raise Invalid("Give either an edition or a date of the board, not both.")
+    found = shown_edition(session, task, sight, edition, at)
+    shown = found.edition
+    keys = [each["key"] for each in shown.measures] if shown is not None else task.measures
+    measures = tuple(column(parse(key)) for key in keys if not sight.hides(key))
+    primary = shown.primary_measure if shown is not None else task.primary_measure
+    sorted_by = _sort_measure(measures, measure, primary)
+    rows = rank(read_rows(session, viewer, task, sight, shown, measures, at), sorted_by)
+    if one_per_team and sight.means:
+        rows = rank(board_rows.one_per_team(rows, primary_runs.declared(session, task)), sorted_by)
+    standing, said = _standing(session, task, sight, found, sorted_by, rows)
+    if shown is not None and sight.means:
+        said += board_measures.lacking(session, shown)
+    return Board(
+        task=task.name,
+        slug=task.slug,
+        description=task.description,
+        visibility=task.visibility,
+        is_draft=task.published_at is None,
+        basis=found.basis,
+        measures=measures,
+        primary=primary,
+        sorted_by=sorted_by.key,
+        ranked_by=ranked_by(sorted_by),
+        rows=rows,
+        rescoring=_rescoring(session, found) if edition is None and at is None else None,
+        sight=sight,
+        editions=found.numbers,
+        standing=standing,
+        sentences=said,
+        comparison=task.comparison,
+        one_per_team=one_per_team,
+        source=found.source if sight.details else None,
+        at=at,
+    )
+
+
+def differences(
+    session: Session, shown: Board, reference: int, run_ids: Collection[int] | None = None
+) -> dict[int, PairOfRuns]:
+    """Run id -> each other ranked run, of some or of all, less the reference, a ranked run or any scored.
+
+    Empty where there is no standing; at most one statement.
+    """
+    standing = shown.standing
+    if not isinstance(standing, Standing) or shown.source is None or standing.topics < 2:
+        return {}
+    wanted = standing.run_ids if run_ids is None else set(run_ids) & set(standing.run_ids)
+    others = [run_id for run_id in standing.run_ids if run_id in wanted and run_id != reference]
+    if reference in standing.run_ids:
+        return {run_id: standing.pair(run_id, reference) for run_id in others}
+    by = next(each for each in shown.measures if each.key == shown.sorted_by)
+    measure = by.key, by.version
+    return standings.against(session, shown.source, measure, standing.sign, others, reference)
+
+
+def _standing(
+    session: Session,
+    task: Task,
+    sight: Sight,
+    found: Shown,
+    by: MeasureColumn,
+    rows: tuple[Row, ...],
+) -> tuple[Standing | Waiting | None, tuple[str, ...]]:
+    """How the ranked runs stand to each other, and what that says in words."""
+    ranked = [
+        Ranked(row.run_id, row.ranking_sha256, row.run, value)
+        for row in rows
+        if row.rank is not None and (value := row.scores[by.key]) is not None
+    ]
+    if found.source is None or not sight.details or not ranked:
+        return None, ()
+    if said := refusal(parse(by.key).measure):
+        return None, (said,)
+    sign = -1 if by.direction == "lower" else 1
+    standing = standings.of_runs(
+        session, found.source, (by.key, by.version), sign, ranked, method(task.comparison)
+    )
+    if isinstance(standing, Waiting):
+        return standing, ()
+    return standing, sentences(standing, ranked, ranked_by(by), by.digits)
+
+
+def _sort_measure(measures: tuple[MeasureColumn, ...], wanted: str | None, primary: str) -> MeasureColumn:
+    columns = {each.key: each for each in measures}
+    key = primary if wanted is None else parse(wanted).key
+    chosen = columns.get(key)
+    if chosen is None:
+        raise UnknownMeasure(f"{key} is not on this board; its measures are {', '.join(columns)}.")
+    if chosen.direction == "none":
+        raise UnknownMeasure(f"{key} has no better or worse, so the board cannot be ranked by it.")
+    return chosen
+
+
+def _rescoring(session: Session, shown: Shown) -> Rescoring | None:
+    if shown.building is None:
+        return None
+    states = session.scalars(
+        select(Job.state).where(Job.edition_id == shown.building, Job.state != "superseded")
+    ).all()
+    return Rescoring(shown.building_revision, states.count("done"), states.count("failed"), len(states))

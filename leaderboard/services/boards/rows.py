@@ -1,0 +1,180 @@
+"""The rows of a board: which runs a viewer may know of, what they got, in which order they stand."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from operator import attrgetter
+from typing import Any
+
+from sqlalchemy import ColumnElement, Text, cast, literal, or_, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Edition, Run, Task
+from leaderboard.measures.grammar import BoundMeasure
+from leaderboard.services import policy
+from leaderboard.services.evaluations.shown import means
+from leaderboard.services.jobs import queue
+from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.statistics.standings import Place
+
+RANKED_KIND = "official"
+PLACE_FACTS = tuple(each.name for each in fields(Place))
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureColumn:
+    """A measure as a column's head: its canonical key, a longer title, and how its values are shown."""
+
+    key: str
+    title: str
+    direction: str
+    digits: int
+    version: int
+    aggregate: str
+    """mean or sum: what a run's value is of its topics' scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One run on the board; rank is None for baselines, late and unscored runs."""
+
+    rank: int | None
+    run_id: int
+    run: str
+    team: str
+    team_id: int
+    kind: str
+    scores: dict[str, float | None]
+    state: str
+    order_differs: bool = False
+    ranking_sha256: str = ""
+    description: str = ""
+    tag: str = ""
+    """The sixth column of the file; empty for whom the file's facts are not shown."""
+    details: str = ""
+    """The run's metadata as stored, JSON; empty for whom they are not shown."""
+    masked: bool = False
+    """Whether its team is known by a pseudonym only: what tells whose run it is is not shown either."""
+
+
+_BESIDES_RANK = attrgetter(*(each.name for each in fields(Row) if each.name != "rank"))
+
+
+def column(bound: BoundMeasure) -> MeasureColumn:
+    """A measure as a column's head."""
+    measure = bound.measure
+    return MeasureColumn(
+        bound.key, measure.title, measure.direction, measure.digits, measure.version, measure.aggregate
+    )
+
+
+def ranked_by(by: MeasureColumn) -> str:
+    """A run's value by the measure in words, such as `mean AP`."""
+    words = {"mean": f"mean {by.key}", "sum": f"{by.key}, summed over topics"}
+    words["geometric"] = f"{by.key}, the geometric mean over topics"
+    words["micro"] = f"{by.key}, all topics pooled"
+    return words.get(by.aggregate, by.key)
+
+
+def rank(rows: Iterable[Row], by: MeasureColumn) -> tuple[Row, ...]:
+    """The rows in order, with ranks: equal values share one (1, 2, 2, 4), inner order by name.
+
+    Only scored official runs are ranked; baselines and late runs stand where their score puts
+    them, runs without a score at the end.
+    """
+    sign = -1.0 if by.direction == "higher" else 1.0
+    there = list(rows)
+    scored = [(sign * value, row.run, row) for row in there if (value := row.scores.get(by.key)) is not None]
+    scored.sort(key=lambda each: each[:2])
+    unscored = sorted((row for row in there if row.scores.get(by.key) is None), key=lambda row: row.run)
+    ordered: list[Row] = []
+    place, last, last_rank = 0, None, 0
+    for value, _, row in scored:
+        if row.kind != RANKED_KIND:
+            ordered.append(_with_rank(row, None))
+            continue
+        place += 1
+        if value != last:
+            last, last_rank = value, place
+        ordered.append(_with_rank(row, last_rank))
+    return (*ordered, *(_with_rank(row, None) for row in unscored))
+
+
+def one_per_team(rows: tuple[Row, ...], primary: frozenset[int]) -> list[Row]:
+    """Of each team's ranked runs the primary one, else the first; runs that have no rank stay."""
+    chosen = {row.team_id: row.run_id for row in reversed(rows) if row.rank is not None}
+    chosen.update({row.team_id: row.run_id for row in rows if row.rank is not None and row.run_id in primary})
+    return [row for row in rows if row.rank is None or chosen[row.team_id] == row.run_id]
+
+
+def read_rows(
+    session: Session,
+    viewer: Viewer,
+    task: Task,
+    sight: Sight,
+    edition: Edition | None,
+    measures: tuple[MeasureColumn, ...],
+    at: datetime | None = None,
+) -> list[Row]:
+    """The runs this viewer may know of, in no order, with what they got under an edition at a moment."""
+    then = at or (edition.shown_to if edition is not None else None)
+    there: ColumnElement[bool] = Run.withdrawn_at.is_(None)
+    if then is not None:
+        # What was shown stays as it was: with runs withdrawn since, without runs sent since.
+        there = or_(there, Run.withdrawn_at > then) & (Run.created_at <= then)
+    runs = session.execute(_columns(sight).where(Run.task_id == task.id, there)).all()
+    if not sight.means:
+        runs = [run for run in runs if policy.owns(viewer, run.team_id)]
+    scores = means(session, edition, sight.topic_set) if edition is not None and sight.means else {}
+    keys = [each.key for each in measures]
+    unscored = [run.id for run in runs if not scores.get(run.id)]
+    states = queue.run_states(session, unscored) if unscored and sight.means else {}
+    teams = policy.shown_teams(session, viewer, task)
+    return [
+        Row(
+            rank=None,
+            run_id=run_id,
+            run=name,
+            team=teams[team_id].name,
+            team_id=team_id,
+            kind=kind,
+            scores=_rounded(scores.get(run_id, {}), keys, sight.decimals),
+            state="valid" if not sight.means else states[run_id].state if run_id in states else "done",
+            order_differs=order_differs and sight.details,
+            ranking_sha256=ranking_sha256,
+            description=description,
+            tag="" if teams[team_id].masked else tag,
+            details=details,
+            masked=teams[team_id].masked,
+        )
+        for run_id, name, team_id, kind, order_differs, ranking_sha256, description, tag, details in runs
+    ]
+
+
+def place_facts(place: Place | None) -> dict[str, Any]:
+    """A run's place as plain values, each None where there is none."""
+    return {name: None if place is None else getattr(place, name) for name in PLACE_FACTS}
+
+
+def _columns(sight: Sight) -> Any:
+    """What is read of each run: of the file's facts only what is shown to all."""
+    tag, details = (Run.tag, cast(Run.details, Text)) if sight.details else (literal(""), literal(""))
+    return select(
+        *(Run.id, Run.name, Run.team_id, Run.kind, Run.order_differs, Run.ranking_sha256, Run.description),
+        tag.label("tag"),
+        details.label("details"),
+    )
+
+
+def _with_rank(row: Row, place: int | None) -> Row:
+    return row if row.rank == place else Row(place, *_BESIDES_RANK(row))
+
+
+def _rounded(
+    scores: Mapping[str, float], keys: Iterable[str], decimals: int | None
+) -> dict[str, float | None]:
+    """The scores of all columns, rounded before anything is ordered by them, so that order tells no more."""
+    found = {key: scores.get(key) for key in keys}
+    if decimals is None:
+        return found
+    return {key: None if value is None else round(value, decimals) for key, value in found.items()}

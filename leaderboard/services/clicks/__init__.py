@@ -1,0 +1,1 @@
+"""Query logs: imported, and read as preferences."""

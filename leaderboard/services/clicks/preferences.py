@@ -1,0 +1,252 @@
+"""Preferences that a task's query logs show: counted both ways, tested, kept where the evidence is enough."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session, undefer
+
+from leaderboard.db.tables import ClickLog, Topic
+from leaderboard.errors import Invalid, NotFound, Problem
+from leaderboard.pooling.clicks import READINGS, Counts, Reading, count_preferences
+from leaderboard.services import policy
+from leaderboard.services.policy import Viewer
+from leaderboard.services.revisions import publish as revisions
+from leaderboard.services.revisions.publish import Revision
+from leaderboard.services.statistics.requests import kept
+from leaderboard.stats.pairs.sign import two_sided
+from leaderboard.trec.clicks.sessions import TopicSessions, joined, unpack_sessions
+from leaderboard.trec.qrels.preferences import MAX_PREFERENCES
+
+Counted = Literal["sessions", "users"]
+Kept = Literal["majority", "both"]
+LEAST = 5
+"""Sessions that must show a preference, unless another number is asked for."""
+MOST_EVIDENCE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How clicks become preferences."""
+
+    reading: Reading = READINGS["skip-above"]
+    least: int = LEAST
+    """Sessions (or users) that must show a preference for it to be kept."""
+    keep: Kept = "majority"
+    """Of a pair that both ways were seen of: the way more show, or both."""
+    counted: Counted = "sessions"
+    """Whether each session counts, or each user once a preference."""
+    p: float | None = None
+    """The largest p of the sign test that a preference may have; None asks for no test."""
+    logs: tuple[int, ...] = ()
+    """Numbers of the logs; empty are all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """One document preferred to another for a topic."""
+
+    topic: str
+    better: str
+    worse: str
+    count: int
+    """Sessions, or users, that show it: its weight."""
+    against: int
+    """Those that show the opposite."""
+    p: float
+    """Two-sided sign test of the two counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicCounts:
+    """What one topic's clicks come to."""
+
+    topic: str
+    title: str
+    sessions: int
+    clicked: int
+    """Sessions with a click."""
+    clicks: int
+    pairs: int
+    """Pairs of documents of which any session shows a preference."""
+    both_ways: int
+    """Those of them that sessions show both ways."""
+    kept: int
+    """Preferences that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPreferences:
+    """The preferences of a choice: topics in the task's order, the best shown first within each."""
+
+    choice: Choice
+    topics: tuple[TopicCounts, ...]
+    preferences: tuple[Preference, ...]
+    users: int
+    """Different users; 0 where none are known."""
+    days: tuple[int, int] | None
+    """First and last day of the sessions, counted from 1970; None where no time is known."""
+
+
+def choice(
+    reading: str | None = None,
+    least: str | None = None,
+    keep: str | None = None,
+    counted: str | None = None,
+    p: str | None = None,
+    logs: Sequence[str] = (),
+) -> Choice:
+    """A choice from texts as they come from an address or a command; empty ones are the defaults.
+
+    Raises Invalid for what is no choice.
+
+    >>> choice("last-click", least="3").least
+    3
+    """
+    fallback = Choice()
+    if reading and reading not in READINGS:
+        raise _no_choice("rule", reading, READINGS)
+    if keep and keep not in get_args(Kept):
+        raise _no_choice("keep", keep, get_args(Kept))
+    if counted and counted not in get_args(Counted):
+        raise _no_choice("count", counted, get_args(Counted))
+    return Choice(
+        READINGS[reading] if reading else fallback.reading,
+        _whole("least", least, MOST_EVIDENCE) if least else fallback.least,
+        "both" if keep == "both" else "majority",
+        "users" if counted == "users" else "sessions",
+        _share(p) if p else None,
+        tuple(sorted({_whole("log", each, 10**9) for each in logs if each})),
+    )
+
+
+def find(session: Session, viewer: Viewer, slug: str, wanted: Choice) -> FoundPreferences:
+    """The preferences that a task's logs show.
+
+    Raises NotFound or Forbidden unless the viewer organises the task, NotFound for a log that is not
+    there, and Invalid where there are more preferences than a file may have.
+    """
+    task = policy.own_task(session, viewer, slug)
+    query = select(ClickLog).where(ClickLog.task_id == task.id).options(undefer(ClickLog.body))
+    if wanted.logs:
+        query = query.where(ClickLog.number.in_(wanted.logs))
+    rows = list(session.scalars(query.order_by(ClickLog.number)))
+    missing = set(wanted.logs) - {each.number for each in rows}
+    if missing:
+        raise NotFound(f"{task.name} has no click log {min(missing)}.")
+    logs = [unpack_sessions(each.body) for each in rows]
+    digest = hashlib.sha256(b"".join(hashlib.sha256(each.body).digest() for each in rows)).hexdigest()
+    titles = session.execute(
+        select(Topic.topic_id, Topic.title).where(Topic.task_id == task.id).order_by(Topic.position)
+    )
+    counts: list[TopicCounts] = []
+    preferences: list[Preference] = []
+    days: list[int] = []
+    for topic, title in titles:
+        if any(topic in log.topics for log in logs):
+            whole = joined(topic, logs)
+            counted = _counts(f"{digest}:{topic}", whole, wanted)
+            count, found = _of_topic(topic, title, whole, counted, wanted)
+            counts.append(count)
+            preferences += found
+            known = whole.days[whole.days >= 0]
+            days += [int(known.min()), int(known.max())] if known.size else []
+        if len(preferences) > MAX_PREFERENCES:
+            rule = f"These rules make more than {MAX_PREFERENCES:,} preferences."
+            raise Invalid(f"{rule} Ask for more sessions each, or take another rule.")
+    users = len({user for log in logs for user in log.users})
+    between = (min(days), max(days)) if days else None
+    return FoundPreferences(wanted, tuple(counts), tuple(preferences), users, between)
+
+
+def publish(
+    session: Session, viewer: Viewer, slug: str, found: FoundPreferences, note: str, *, limit_s: int = 600
+) -> Revision:
+    """Make a preference revision, marked as taken from clicks; weights are how often each was shown.
+
+    Raises Invalid without a note or where nothing is kept, and what publishing a revision raises.
+    """
+    if not note.strip():
+        problem = Problem("says what is new in this revision.", "Write a sentence.", field="note")
+        raise Invalid("A revision needs a note: it is shown in the board's history.", [problem])
+    if not found.preferences:
+        raise Invalid("No preference has that much evidence: nothing was published.")
+    pairs: dict[str, dict[tuple[bytes, bytes], float]] = {}
+    for each in found.preferences:
+        pairs.setdefault(each.topic, {})[each.better.encode(), each.worse.encode()] = float(each.count)
+    return revisions.publish_preferences(
+        session, viewer, slug, pairs, note.strip(), origin="click", limit_s=limit_s
+    )
+
+
+def as_file(found: FoundPreferences) -> str:
+    """The preferences as a file: topic, better, worse, weight."""
+    return "".join(f"{each.topic} {each.better} {each.worse} {each.count}\n" for each in found.preferences)
+
+
+def _counts(digest: str, whole: TopicSessions, wanted: Choice) -> Counts:
+    """The counts of a topic, kept in memory: the same sessions never count otherwise."""
+    key = f"clicks 1:{digest}:{wanted.reading.key}:{wanted.counted}"
+    known = kept.get(key)
+    if known is None:
+        found = count_preferences(whole.sessions, wanted.reading.rules, by_user=wanted.counted == "users")
+        known = kept.put(key, found._asdict())
+    return Counts(*(known[name].astype(np.int64, copy=False) for name in Counts._fields))
+
+
+def _of_topic(
+    topic: str, title: str, whole: TopicSessions, found: Counts, wanted: Choice
+) -> tuple[TopicCounts, list[Preference]]:
+    sessions = whole.sessions
+    first, second = found.for_first, found.for_second
+    p = two_sided(np.minimum(first, second), first + second)
+    enough = np.ones(p.size, dtype=np.bool_) if wanted.p is None else p <= wanted.p
+    rows: list[Preference] = []
+    for better, worse, count, against in (
+        (found.first, found.second, first, second),
+        (found.second, found.first, second, first),
+    ):
+        chosen = enough & (count >= wanted.least)
+        if wanted.keep == "majority":
+            chosen &= count > against
+        columns = zip(*(each[chosen].tolist() for each in (better, worse, count, against, p)), strict=True)
+        rows += [
+            Preference(topic, whole.docnos[one], whole.docnos[other], *rest) for one, other, *rest in columns
+        ]
+    rows.sort(key=lambda each: (-each.count, each.against, each.better, each.worse))
+    return TopicCounts(
+        topic,
+        title,
+        whole.days.size,
+        int(np.count_nonzero(sessions.last)),
+        int(np.count_nonzero(sessions.clicked)),
+        int(p.size),
+        int(np.count_nonzero((first > 0) & (second > 0))),
+        len(rows),
+    ), rows
+
+
+def _no_choice(field: str, value: str, choices: Sequence[str] | dict[str, Reading]) -> Invalid:
+    problem = Problem("is no choice.", f"Choose one of {', '.join(choices)}.", field=field, value=value[:40])
+    return Invalid(f"There is no {field} {value[:40]!r}: choose one of {', '.join(choices)}.", [problem])
+
+
+def _whole(field: str, text: str, most: int) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 10 and 1 <= int(text) <= most):
+        problem = Problem(f"is a whole number from 1 to {most:,}.", field=field, value=text[:40])
+        raise Invalid(f"The {field} must be a whole number from 1 to {most:,}.", [problem])
+    return int(text)
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value <= 1:
+        problem = Problem("is a number above 0, at most 1.", "Write 0.05.", field="p", value=text[:40])
+        raise Invalid("The p must be a number above 0 and at most 1.", [problem])
+    return value

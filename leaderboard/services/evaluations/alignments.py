@@ -1,0 +1,103 @@
+"""Runs as the judgments of a revision see them: stored with their scores, read back in one statement."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Alignment, RankingBlock
+from leaderboard.measures.judged import IntArray, Judged
+from leaderboard.services.evaluations.shown import Source
+from leaderboard.services.qrels import judged_inputs
+from leaderboard.trec.qrels.align import Aligner, CompiledJudgments
+from leaderboard.trec.qrels.packed_hits import unpack_hits
+from leaderboard.trec.qrels.revision_inputs import compiled_inputs
+from leaderboard.trec.runs.packing import unpack_block
+
+KEPT_REVISIONS = 4
+"""Revisions whose judgments stay in memory, ready to be used."""
+
+_kept: OrderedDict[tuple[str, int, str], CompiledJudgments] = OrderedDict()
+_lock = threading.Lock()
+
+
+def compiled_judgments(session: Session, source: Source) -> CompiledJudgments:
+    """The judgments that an edition's scores rest on, with the collection's size where it is known."""
+    bind = session.get_bind()
+    key = str(bind.engine.url), source.revision_id, source.revision_sha256
+    with _lock:
+        if key in _kept:
+            _kept.move_to_end(key)
+            return _kept[key]
+    compiled = compiled_inputs(judged_inputs.inputs(session, source.revision_id))
+    with _lock:
+        _kept[key] = compiled
+        while len(_kept) > KEPT_REVISIONS:
+            _kept.popitem(last=False)
+    return compiled
+
+
+class Alignments(Mapping[int, Judged]):
+    """Run id -> the run as the judgments see it; unpacked each time it is asked for, so memory stays flat."""
+
+    def __init__(self, makers: Mapping[int, Callable[[], Judged]]) -> None:
+        self._makers = makers
+
+    def __getitem__(self, run_id: int) -> Judged:
+        return self._makers[run_id]()
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
+def docnos(compiled: CompiledJudgments, documents: IntArray) -> list[str]:
+    """The docnos of judged documents, given as indices into judgments.grades."""
+    found = compiled.documents
+    start, length = found.at[documents], found.length[documents]
+    ends = (start + length).tolist()
+    return [found.letters[at:end].decode() for at, end in zip(start.tolist(), ends, strict=True)]
+
+
+def alignment(session: Session, source: Source, run_id: int) -> Judged:
+    """One run as the edition's judgments see it."""
+    return alignments(session, source, [run_id])[run_id]
+
+
+def alignments(session: Session, source: Source, run_ids: Collection[int]) -> Alignments:
+    """Runs as the edition's judgments see them, by id, in the order asked for; best gone through once.
+
+    One statement, and one more the first time a revision is met; a run that was scored before hits were
+    stored is aligned anew from its rankings.
+    """
+    compiled = compiled_judgments(session, source)
+    rows = session.execute(
+        select(Alignment.run_id, Alignment.body).where(
+            Alignment.revision_id == source.revision_id,
+            Alignment.dialect == source.dialect,
+            Alignment.run_id.in_(run_ids),
+        )
+    )
+    bodies = {row.run_id: row.body for row in rows}
+
+    def maker(run_id: int) -> Callable[[], Judged]:
+        if run_id in bodies:
+            return partial(unpack_hits, bodies[run_id], compiled.judgments, source.dialect)
+        return partial(_aligned, session, compiled, source.dialect, run_id)
+
+    return Alignments({run_id: maker(run_id) for run_id in run_ids})
+
+
+def _aligned(session: Session, compiled: CompiledJudgments, dialect: int, run_id: int) -> Judged:
+    aligner = Aligner(compiled, dialect=dialect)
+    bodies = session.scalars(
+        select(RankingBlock.body).where(RankingBlock.run_id == run_id).order_by(RankingBlock.number)
+    )
+    for body in bodies:
+        aligner.add(unpack_block(body))
+    return aligner.judged()

@@ -1,0 +1,231 @@
+"""Scoring one run for one edition: read, compute outside any transaction, store once."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import select, tuple_
+from sqlalchemy.orm import Session, undefer
+
+from leaderboard import __version__
+from leaderboard.db.engine import Database, now
+from leaderboard.db.tables import (
+    Alignment,
+    Edition,
+    Evaluation,
+    EvaluationMean,
+    QrelsRevision,
+    RankingBlock,
+    Run,
+)
+from leaderboard.errors import MissingInput, NotFound
+from leaderboard.measures.grammar import parse
+from leaderboard.measures.judged import Judged
+from leaderboard.services.qrels import judged_inputs
+from leaderboard.trec.qrels.align import Aligner
+from leaderboard.trec.qrels.packed_hits import pack_hits
+from leaderboard.trec.qrels.revision_inputs import RevisionInputs, compiled_inputs
+from leaderboard.trec.runs.packing import unpack_block
+
+Scores = npt.NDArray[np.float64]
+BATCH = 32
+"""Blocks of about a hundred KB that are read with one statement."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Computed:
+    """A run's scores by one measure, and what their aggregate is made of where they alone do not tell."""
+
+    scores: Scores
+    parts: Scores | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """What came of a run: scores by measure, and its judged hits; None where these are stored already."""
+
+    by_measure: dict[str, Computed]
+    hits: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What has to be computed: the measures a run lacks under an edition's revision, and its hits."""
+
+    dialect: int
+    missing: tuple[dict[str, Any], ...]
+    lacks_hits: bool
+    inputs: RevisionInputs
+
+
+def plan(session: Session, run_id: int, edition_id: int) -> Plan:
+    """What is still to be computed for the run in the edition; raises NotFound where either is gone."""
+    edition = session.get(Edition, edition_id)
+    run = session.get(Run, run_id)
+    if edition is None or run is None:
+        raise NotFound(f"Run {run_id} or edition {edition_id} is gone.")
+    there = stored(session, run_id, edition)
+    missing = tuple(each for each in edition.measures if each["key"] not in there)
+    return _plan(session, edition, missing, lacks_hits=not _has_hits(session, run_id, edition))
+
+
+def ahead(session: Session, task_id: int) -> list["Ahead"]:
+    """What a run that comes now has to be scored for: the task's shown edition and one being built."""
+    editions = select(Edition).where(Edition.task_id == task_id, Edition.state.in_(("current", "building")))
+    return [
+        Ahead(each.id, _plan(session, each, tuple(each.measures), lacks_hits=True))
+        for each in session.scalars(editions)
+    ]
+
+
+def _has_hits(session: Session, run_id: int, edition: Edition) -> bool:
+    key = run_id, edition.revision_id, edition.dialect
+    wanted = select(Alignment.run_id).where(
+        tuple_(Alignment.run_id, Alignment.revision_id, Alignment.dialect) == key
+    )
+    return session.scalar(wanted) is not None
+
+
+def _plan(
+    session: Session, edition: Edition, missing: tuple[dict[str, Any], ...], *, lacks_hits: bool
+) -> Plan:
+    return Plan(edition.dialect, missing, lacks_hits, judged_inputs.inputs(session, edition.revision_id))
+
+
+class Ahead:
+    """Scores a run for an edition while its file is read for the first time, before it is a run."""
+
+    def __init__(self, edition_id: int, plan: Plan) -> None:
+        self.edition_id = edition_id
+        self._plan = plan
+        self._compiled = compiled_inputs(plan.inputs)
+        self._aligner = self.start()
+
+    def start(self) -> Aligner:
+        """A consumer of the run's blocks; the file may have to be read again, then it starts anew."""
+        self._aligner = Aligner(self._compiled, dialect=self._plan.dialect)
+        return self._aligner
+
+    def scored(self) -> Scored:
+        """The scores and hits, as `compute` gives them."""
+        return _scored(self._plan, self._aligner.judged())
+
+
+def compute(database: Database, run_id: int, plan: Plan) -> Scored:
+    """All that is missing; scores are in the revision's topic order.
+
+    The rankings are read block by block from the database, so memory stays flat.
+    """
+    if not plan.missing and not plan.lacks_hits:
+        return Scored({}, None)
+    aligner = Aligner(compiled_inputs(plan.inputs), dialect=plan.dialect)
+    for body in _blocks(database, run_id):
+        aligner.add(unpack_block(body))
+    return _scored(plan, aligner.judged())
+
+
+def _scored(plan: Plan, judged: Judged) -> Scored:
+    by_measure = {}
+    for each in plan.missing:
+        bound = parse(each["key"])
+        # What a measure needs may come with a later revision: until then a run has no score by it.
+        with suppress(MissingInput):
+            by_measure[bound.key] = Computed(bound.compute(judged), bound.parts(judged))
+    return Scored(by_measure, pack_hits(judged) if plan.lacks_hits else None)
+
+
+def store(session: Session, run_id: int, edition_id: int, scored: Scored) -> None:
+    """Add the hits and scores that are not there yet, and each score's aggregate over every topic set."""
+    edition = session.get_one(Edition, edition_id)
+    if scored.hits is not None and not _has_hits(session, run_id, edition):
+        key = {"run_id": run_id, "revision_id": edition.revision_id, "dialect": edition.dialect}
+        session.add(Alignment(**key, body=scored.hits))
+    there = stored(session, run_id, edition)
+    for measure in edition.measures:
+        key = measure["key"]
+        if key not in there and key in scored.by_measure:
+            there[key] = _add(session, run_id, edition, measure, scored.by_measure[key])
+    session.flush()
+    _add_means(session, edition, list(there.values()))
+
+
+def _add(
+    session: Session, run_id: int, edition: Edition, measure: dict[str, Any], computed: Computed
+) -> Evaluation:
+    evaluation = Evaluation(
+        run_id=run_id,
+        revision_id=edition.revision_id,
+        measure=measure["key"],
+        measure_version=measure["version"],
+        dialect=edition.dialect,
+        evaluator=__version__,
+        scores=computed.scores,
+        parts=computed.parts,
+        created_at=now(session),
+    )
+    session.add(evaluation)
+    return evaluation
+
+
+def _add_means(session: Session, edition: Edition, evaluations: list[Evaluation]) -> None:
+    topics = session.get_one(QrelsRevision, edition.revision_id).topics
+    place = {topic: index for index, topic in enumerate(topics)}
+    ids = [each.id for each in evaluations]
+    rows = session.execute(
+        select(EvaluationMean.evaluation_id, EvaluationMean.topic_set_id).where(
+            EvaluationMean.evaluation_id.in_(ids)
+        )
+    )
+    there = {(evaluation_id, set_id) for evaluation_id, set_id in rows}
+    for topic_set in edition.topic_sets.values():
+        chosen = np.array([place[topic] for topic in topic_set["topics"]], dtype=np.int64)
+        for evaluation in evaluations:
+            if len(chosen) and (evaluation.id, topic_set["id"]) not in there:
+                scores, parts = evaluation.scores, evaluation.parts
+                if parts is not None:
+                    parts = parts.reshape(-1, len(scores))[:, chosen]
+                mean = parse(evaluation.measure).aggregate(scores[chosen], parts)
+                session.add(
+                    EvaluationMean(
+                        evaluation_id=evaluation.id,
+                        topic_set_id=topic_set["id"],
+                        mean=mean,
+                        topics=len(chosen),
+                    )
+                )
+
+
+def stored(session: Session, run_id: int, edition: Edition) -> dict[str, Evaluation]:
+    """Measure -> the run's evaluation under the edition's revision, dialect and measure versions."""
+    versions = {each["key"]: each["version"] for each in edition.measures}
+    rows = session.scalars(
+        select(Evaluation)
+        .where(
+            Evaluation.revision_id == edition.revision_id,
+            Evaluation.run_id == run_id,
+            Evaluation.dialect == edition.dialect,
+            Evaluation.measure.in_(versions),
+        )
+        .options(undefer(Evaluation.scores), undefer(Evaluation.parts))
+    )
+    return {row.measure: row for row in rows if row.measure_version == versions[row.measure]}
+
+
+def _blocks(database: Database, run_id: int) -> Iterator[bytes]:
+    """A run's packed rankings, a few in each transaction; none is held while computing."""
+    first = 0
+    while True:
+        with database.read() as session:
+            bodies = session.scalars(
+                select(RankingBlock.body)
+                .where(RankingBlock.run_id == run_id, RankingBlock.number >= first)
+                .order_by(RankingBlock.number)
+                .limit(BATCH)
+            ).all()
+        yield from bodies
+        first += len(bodies)
+        if len(bodies) < BATCH:
+            return

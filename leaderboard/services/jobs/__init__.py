@@ -1,0 +1,1 @@
+"""Background work: the queue, and whether it is being done."""

@@ -1,0 +1,1 @@
+"""Pools: planned, previewed, stored, opened and closed."""

@@ -1,0 +1,337 @@
+"""A pool before it is made: its documents by topic, what judging them takes, and who brings what."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import QrelsRevision, Task, Topic
+from leaderboard.errors import Conflict, Invalid
+from leaderboard.measures.judged import UNJUDGED
+from leaderboard.pooling.audit import holders
+from leaderboard.pooling.bound import BoundMethod
+from leaderboard.pooling.candidates import IntArray
+from leaderboard.pooling.methods import Pooled, pool
+from leaderboard.services import policy
+from leaderboard.services.policy import Viewer
+from leaderboard.services.pools import plans
+from leaderboard.services.pools.documents import PoolDocument
+from leaderboard.services.pools.plans import Plan, PooledRun
+from leaderboard.services.qrels import files
+from leaderboard.services.rankings import tops as pool_rankings
+from leaderboard.services.rankings.tops import TopicTops
+from leaderboard.trec.qrels.distractors import unpack_distractors
+from leaderboard.trec.runs.packing import unpack_judgments
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class TopicPool:
+    """One topic's pool: documents are places in the tops' docnos, in judging order."""
+
+    topic_id: str
+    title: str
+    tops: TopicTops
+    pooled: Pooled
+    grades: Mapping[int, int]
+    """Place -> grade of documents whose judgments are used again."""
+    budget: int | None
+    """Of an adaptive method: how many documents are judged at most."""
+    strata: tuple[str, ...]
+    """What the strata are called."""
+
+    @property
+    def documents(self) -> int:
+        """How many documents it has; of an adaptive method as many as it may come to judge."""
+        count = len(self.pooled.documents)
+        return count if self.budget is None else min(count, self.budget)
+
+    @property
+    def reused(self) -> int:
+        """How many of its documents are judged already."""
+        count = sum(place in self.grades for place in self.pooled.documents.tolist())
+        return min(count, self.documents)
+
+    @property
+    def to_judge(self) -> int:
+        """How many are still to be judged."""
+        return self.documents - self.reused
+
+    @property
+    def entries(self) -> int:
+        """How many places in rankings its candidates were taken from."""
+        return sum(map(len, self.tops.rankings))
+
+    def rows(self) -> list[PoolDocument]:
+        """Its documents as they are stored; those of a sample that were not drawn come last, as unjudged."""
+        pooled = self.pooled
+        columns = (pooled.documents, pooled.priority, pooled.stratum, pooled.probability)
+        rows = [
+            PoolDocument(
+                self.tops.docno(place), priority, self.strata[stratum], chance, self.grades.get(place)
+            )
+            for place, priority, stratum, chance in zip(*(each.tolist() for each in columns), strict=True)
+        ]
+        chances = dict(zip(pooled.stratum.tolist(), pooled.probability.tolist(), strict=True))
+        passed = zip(pooled.passed.tolist(), pooled.passed_stratum.tolist(), strict=True)
+        return rows + [
+            PoolDocument(
+                self.tops.docno(place), 0.0, self.strata[stratum], chances.get(stratum, 1.0), UNJUDGED
+            )
+            for place, stratum in passed
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicShare:
+    """A topic's numbers."""
+
+    topic_id: str
+    title: str
+    candidates: int
+    documents: int
+    reused: int
+    to_judge: int
+    undrawn: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What a run, or a team, brings: documents of the pool, and those that nobody else has."""
+
+    name: str
+    team: str
+    run_id: int
+    runs: int
+    documents: int
+    alone: int
+
+
+@dataclass(frozen=True, eq=False)
+class Preview:
+    """A pool that could be made; pools are its topics' documents."""
+
+    task: str
+    slug: str
+    task_id: int
+    plan: Plan
+    method: BoundMethod
+    runs: tuple[PooledRun, ...]
+    pools: tuple[TopicPool, ...]
+    topics: tuple[TopicShare, ...]
+    by_run: tuple[Contribution, ...]
+    by_team: tuple[Contribution, ...]
+    entries: int
+    """Places in the tops of rankings, each document as often as it was retrieved."""
+    candidates: int
+    """Documents these places hold, each once a topic."""
+    revision: int | None
+    """Number of the newest revision of the judgments, None where there is none."""
+    revision_id: int | None
+
+    @property
+    def documents(self) -> int:
+        """Documents over all topics."""
+        return sum(each.documents for each in self.topics)
+
+    @property
+    def reused(self) -> int:
+        """Documents that are judged already."""
+        return sum(each.reused for each in self.topics)
+
+    @property
+    def to_judge(self) -> int:
+        """Documents still to be judged."""
+        return self.documents - self.reused
+
+    @property
+    def undrawn(self) -> int:
+        """Documents of the strata that were not drawn."""
+        return sum(each.undrawn for each in self.topics)
+
+    @property
+    def hours(self) -> float:
+        """Of one person."""
+        return self.plan.hours(self.to_judge)
+
+    @property
+    def middle(self) -> float:
+        """The median number of documents a topic."""
+        return median(each.documents for each in self.topics)
+
+
+def preview(session: Session, viewer: Viewer, slug: str, plan: Plan) -> Preview:
+    """The pool of a plan; nothing is stored.
+
+    The tops of all runs are read once. Raises NotFound, SignInNeeded or Forbidden unless the viewer organises
+    the task, Invalid for a plan that cannot be carried out, Conflict where there are no runs or topics.
+    """
+    task, _ = policy.visible_task(session, viewer, slug)
+    policy.require_organiser(viewer, task)
+    plans.check(plan)
+    runs = plans.pooled_runs(plan, plans.candidates(session, viewer, task))
+    bound = plans.bound(plan, runs)
+    titles = titles_of(session, task)
+    if not titles:
+        raise Conflict(f"{task.name} has no topics to be judged.")
+    revision = files.newest(session, task.id)
+    judged = unpack_judgments(revision.packed) if revision is not None and plan.reuse else {}
+    tops = pool_rankings.read_tops(
+        session,
+        [run.run_id for run in runs],
+        titles,
+        bound.reach,
+        task.dialect,
+        _distractors(session, revision),
+    )
+    pools = tuple(
+        _topic_pool(bound, topic_id, title, tops[topic_id], judged.get(topic_id, {}), plan.seed)
+        for topic_id, title in titles.items()
+    )
+    by_run, by_team = _contributions(runs, pools)
+    return Preview(
+        task=task.name,
+        slug=slug,
+        task_id=task.id,
+        plan=plan,
+        method=bound,
+        runs=runs,
+        pools=pools,
+        topics=tuple(_share(each) for each in pools),
+        by_run=by_run,
+        by_team=by_team,
+        entries=sum(each.entries for each in pools),
+        candidates=sum(len(each.tops.docnos) for each in pools),
+        revision=revision.number if revision is not None else None,
+        revision_id=revision.id if revision is not None else None,
+    )
+
+
+def titles_of(session: Session, task: Task) -> dict[str, str]:
+    """Topic id -> title of the topics that are judged: all of the task that are not left out of the means."""
+    rows = session.execute(
+        select(Topic.topic_id, Topic.title)
+        .where(Topic.task_id == task.id, Topic.excluded == "")
+        .order_by(Topic.position)
+    )
+    return {row.topic_id: row.title for row in rows}
+
+
+def as_json(found: Preview) -> dict[str, Any]:
+    """The preview as plain values."""
+    return {
+        "task": found.task,
+        "method": found.method.spec,
+        "seed": found.plan.seed,
+        "runs": len(found.runs),
+        "places": found.entries,
+        "candidates": found.candidates,
+        "documents": found.documents,
+        "reused": found.reused,
+        "to_judge": found.to_judge,
+        "seconds_per_document": found.plan.seconds,
+        "overlap": found.plan.overlap,
+        "hours": found.hours,
+        "topics": [{name: getattr(each, name) for name in TopicShare.__slots__} for each in found.topics],
+        "by_run": [{name: getattr(each, name) for name in Contribution.__slots__} for each in found.by_run],
+        "by_team": [
+            {"team": each.team, "runs": each.runs, "documents": each.documents, "alone": each.alone}
+            for each in found.by_team
+        ],
+    }
+
+
+def table(found: Preview, which: str = "topics") -> tuple[list[str], list[list[Any]]]:
+    """One of the preview's tables, `topics`, `runs` or `teams`, as header and rows."""
+    if which == "runs":
+        return ["run", "team", "documents", "alone"], [
+            [each.name, each.team, each.documents, each.alone] for each in found.by_run
+        ]
+    if which == "teams":
+        return ["team", "runs", "documents", "alone"], [
+            [each.team, each.runs, each.documents, each.alone] for each in found.by_team
+        ]
+    names = ("topic_id", "title", "candidates", "documents", "reused", "to_judge", "undrawn")
+    header = ["topic", *names[1:]]
+    return header, [[getattr(each, name) for name in names] for each in found.topics]
+
+
+def _distractors(session: Session, revision: QrelsRevision | None) -> tuple[bytes, ...]:
+    if revision is None:
+        return ()
+    packed = select(QrelsRevision.distractors).where(QrelsRevision.id == revision.id)
+    return unpack_distractors(session.scalar(packed))
+
+
+def _topic_pool(
+    bound: BoundMethod, topic_id: str, title: str, tops: TopicTops, grades: Mapping[bytes, int], seed: int
+) -> TopicPool:
+    try:
+        pooled = pool(
+            bound,
+            tops.rankings,
+            seed=pool_rankings.topic_seed(seed, topic_id),
+            scores=tops.scores if bound.needs_scores else None,
+        )
+    except ValueError as error:
+        raise Invalid(plans.sentence(error)) from None
+    budget = bound.budget if bound.adaptive else None
+    judged = pool_rankings.judged_places(tops, grades)
+    return TopicPool(topic_id, title, tops, pooled, judged, budget, plans.strata(bound))
+
+
+def _share(each: TopicPool) -> TopicShare:
+    return TopicShare(
+        *(each.topic_id, each.title, len(each.tops.docnos), each.documents, each.reused, each.to_judge),
+        len(each.pooled.passed),
+    )
+
+
+def _contributions(
+    runs: Sequence[PooledRun], pools: Sequence[TopicPool]
+) -> tuple[tuple[Contribution, ...], tuple[Contribution, ...]]:
+    """What every run and every team brings into the pool, the runs in stored order, teams by name."""
+    team_ids = sorted({run.team_id for run in runs})
+    team = np.searchsorted(team_ids, [run.team_id for run in runs])
+    own = np.arange(len(runs))
+    held, alone = np.zeros(len(runs), np.int64), np.zeros(len(runs), np.int64)
+    team_held, team_alone = np.zeros(len(team_ids), np.int64), np.zeros(len(team_ids), np.int64)
+    for each in pools:
+        count = len(each.tops.docnos)
+        pooled = np.zeros(count, np.bool_)
+        pooled[each.pooled.documents] = True
+        held += [int(pooled[ranking].sum()) for ranking in each.tops.rankings]
+        alone += _alone(each, own, pooled, len(runs))
+        team_alone += _alone(each, team, pooled, len(team_ids))
+        team_held += _team_held(each, team, pooled, len(team_ids))
+    names = {run.team_id: run.team for run in runs}
+    by_run = tuple(
+        Contribution(run.name, run.team, run.run_id, 1, int(documents), int(single))
+        for run, documents, single in zip(runs, held, alone, strict=True)
+    )
+    sizes = np.bincount(team, minlength=len(team_ids)).tolist()
+    counted = zip(team_ids, sizes, team_held.tolist(), team_alone.tolist(), strict=True)
+    by_team = (Contribution(names[at], names[at], 0, *counts) for at, *counts in counted)
+    return by_run, tuple(sorted(by_team, key=lambda each: each.team))
+
+
+def _alone(each: TopicPool, groups: IntArray, pooled: BoolArray, size: int) -> IntArray:
+    holder = holders(each.tops.rankings, groups, len(each.tops.docnos))[pooled]
+    return np.bincount(holder[holder >= 0], minlength=size)
+
+
+def _team_held(each: TopicPool, team: IntArray, pooled: BoolArray, size: int) -> IntArray:
+    """How many pooled documents each team has in any of its runs."""
+    count = len(each.tops.docnos)
+    pairs = np.concatenate(
+        [at * count + ranking for at, ranking in zip(team.tolist(), each.tops.rankings, strict=True)]
+    )
+    present = (np.bincount(pairs, minlength=size * count) > 0).reshape(size, count)
+    held: IntArray = (present & pooled).sum(axis=1)
+    return held

@@ -1,0 +1,187 @@
+"""Judgments as files hold them: parsed and packed without a session, and told apart."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, undefer
+
+from leaderboard.db.tables import Qrels, QrelsRevision
+from leaderboard.errors import Invalid, Problem
+from leaderboard.services.qrels.judged_inputs import MAIN
+from leaderboard.trec.qrels.preferences import PreferenceJudgments, read_preferences
+from leaderboard.trec.qrels.qrels import read_qrels
+from leaderboard.trec.qrels.revision_inputs import (
+    BySubtopic,
+    highest_grades,
+    pack_preferences,
+    pack_subtopics,
+)
+from leaderboard.trec.runs.packing import pack_judgments
+
+KINDS = {"graded": "grades", "subtopic": "grades by subtopic", "preference": "preferences"}
+"""Kind of judgments -> what they are, in words."""
+
+Judged = Mapping[str, Mapping[bytes, int]]
+"""Topic -> docno -> grade."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PreparedQrels:
+    """Judgments of one kind, parsed and packed; made without a session."""
+
+    file_name: str
+    sha256: str
+    kind: str
+    judgments: dict[str, dict[bytes, int]]
+    """Topic -> docno -> grade, of several subtopics the highest; empty where they are preferences."""
+    rows: tuple[tuple[str, str, bytes, int], ...]
+    """(topic, subtopic, docno, grade)."""
+    packed: bytes
+    warnings: tuple[Problem, ...]
+    subtopics: dict[str, dict[str, dict[bytes, int]]] = field(default_factory=dict)
+    preferences: PreferenceJudgments | None = None
+
+    @property
+    def grades(self) -> dict[int, int]:
+        """Grade -> how many judgments have it."""
+        return grade_counts(self.judgments)
+
+    @property
+    def topics(self) -> list[str]:
+        """The topics that are spoken of, in byte order."""
+        named = self.judgments if self.preferences is None else self.preferences.pairs
+        return sorted((topic for topic in named if named[topic]), key=str.encode)
+
+    @property
+    def size(self) -> int:
+        """How many judgments, or preferences, there are."""
+        return len(self.facts)
+
+    @property
+    def facts(self) -> dict[tuple[str, ...], float]:
+        """(topic, subtopic, docno) -> grade; of preferences (topic, judge, better, worse) -> weight."""
+        if self.preferences is not None:
+            return {
+                (topic, judge, better.decode(), worse.decode()): weight
+                for topic, judges in self.preferences.pairs.items()
+                for judge, pairs in judges.items()
+                for (better, worse), weight in pairs.items()
+            }
+        return {(topic, part, docno.decode()): grade for topic, part, docno, grade in self.rows}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How a revision differs from the one before: judgments added, changed, removed; topics too."""
+
+    added: int
+    changed: int
+    removed: int
+    topics_gained: tuple[str, ...]
+    topics_lost: tuple[str, ...]
+
+
+def prepare(path: Path, file_name: str = "", kind: str = "graded") -> PreparedQrels:
+    """The judgments of a file; raises Invalid with the lines at fault.
+
+    kind is `preference` for a file of preferences; whether a qrels file judges subtopics is seen in it.
+    """
+    name, sha256 = file_name or path.name, hashlib.sha256(path.read_bytes()).hexdigest()
+    if kind == "preference":
+        read = read_preferences(path)
+        return of_preferences(read, name, sha256)
+    qrels = read_qrels(path)
+    made = (
+        of_subtopics(qrels.subtopics, name, sha256, tuple(qrels.notes))
+        if qrels.kind == "subtopic"
+        else of_grades(qrels.judgments, name, sha256, tuple(qrels.notes))
+    )
+    if not made.rows:
+        raise Invalid(f"{name} holds no judgment.")
+    return made
+
+
+def of_grades(
+    judgments: Judged, file_name: str, sha256: str = "", warnings: tuple[Problem, ...] = ()
+) -> PreparedQrels:
+    """Grades, prepared; without a digest of a file theirs is taken."""
+    plain = {topic: dict(grades) for topic, grades in judgments.items() if grades}
+    rows = tuple((topic, "", docno, grade) for topic in plain for docno, grade in plain[topic].items())
+    packed = pack_judgments(plain)
+    return PreparedQrels(file_name, sha256 or _digest(packed), "graded", plain, rows, packed, warnings)
+
+
+def of_subtopics(
+    by_topic: BySubtopic, file_name: str, sha256: str = "", warnings: tuple[Problem, ...] = ()
+) -> PreparedQrels:
+    """Judgments of subtopics, prepared; packed holds the highest grades, as graded qrels have them."""
+    plain = {
+        topic: {part: dict(grades) for part, grades in parts.items() if grades}
+        for topic, parts in by_topic.items()
+    }
+    plain = {topic: parts for topic, parts in plain.items() if parts}
+    rows = tuple(
+        (topic, part, docno, grade)
+        for topic, parts in plain.items()
+        for part, grades in parts.items()
+        for docno, grade in grades.items()
+    )
+    highest = highest_grades(plain)
+    sha256 = sha256 or _digest(pack_subtopics(plain))
+    packed = pack_judgments(highest)
+    return PreparedQrels(file_name, sha256, "subtopic", highest, rows, packed, warnings, plain)
+
+
+def of_preferences(given: PreferenceJudgments, file_name: str, sha256: str = "") -> PreparedQrels:
+    """Preferences, prepared."""
+    packed = pack_preferences(given)
+    return PreparedQrels(
+        *(file_name, sha256 or _digest(packed), "preference", {}, (), packed, given.notes), preferences=given
+    )
+
+
+def newest(session: Session, task_id: int, line: str = MAIN) -> QrelsRevision | None:
+    """The newest revision of a line of the task's qrels, with its packed judgments."""
+    return session.scalar(
+        select(QrelsRevision)
+        .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
+        .where(Qrels.task_id == task_id, Qrels.name == line)
+        .order_by(QrelsRevision.number.desc())
+        .limit(1)
+        .options(undefer(QrelsRevision.packed), undefer(QrelsRevision.distractors))
+    )
+
+
+def grade_counts(judgments: Judged) -> dict[int, int]:
+    """Grade -> how many judgments have it, the lowest first.
+
+    >>> grade_counts({"1": {b"a": 1, b"b": 0}, "2": {b"a": 1}})
+    {0: 1, 1: 2}
+    """
+    counted = Counter(grade for grades in judgments.values() for grade in grades.values())
+    return dict(sorted(counted.items()))
+
+
+def compare(before: Mapping[tuple[str, ...], float], after: Mapping[tuple[str, ...], float]) -> Change:
+    """What changes from one set of facts to another; the first word of a fact's key is its topic.
+
+    >>> change = compare({("1", "", "a"): 1, ("1", "", "b"): 0}, {("1", "", "a"): 2, ("2", "", "a"): 0})
+    >>> change.added, change.changed, change.removed, change.topics_gained, change.topics_lost
+    (1, 1, 1, ('2',), ())
+    """
+    old, new = {key[0] for key in before}, {key[0] for key in after}
+    return Change(
+        added=len(after.keys() - before.keys()),
+        changed=sum(1 for key in after.keys() & before.keys() if after[key] != before[key]),
+        removed=len(before.keys() - after.keys()),
+        topics_gained=tuple(sorted(new - old)),
+        topics_lost=tuple(sorted(old - new)),
+    )
+
+
+def _digest(packed: bytes) -> str:
+    return hashlib.sha256(packed).hexdigest()

@@ -1,0 +1,186 @@
+"""Lines of judgments: each a name, a kind and an origin that never change, and its numbered revisions."""
+
+import hashlib
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from sqlalchemy import insert, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import now
+from leaderboard.db.tables import Judgment, Qrels, QrelsRevision, Task
+from leaderboard.errors import Conflict, Invalid
+from leaderboard.services.accounts import names
+from leaderboard.services.policy import Viewer
+from leaderboard.services.qrels import judged_inputs
+from leaderboard.services.qrels.files import (
+    KINDS,
+    Judged,
+    PreparedQrels,
+    of_grades,
+    of_preferences,
+    of_subtopics,
+)
+from leaderboard.services.qrels.judged_inputs import COMPANIONS, MAIN
+from leaderboard.trec.qrels.distractors import pack_distractors, unpack_distractors
+from leaderboard.trec.qrels.revision_inputs import pack_subtopics, unpack_preferences, unpack_subtopics
+from leaderboard.trec.runs.packing import unpack_judgments
+
+DRAFT = "draft "
+"""How the names of lines begin that hold what is not published yet."""
+ROWS_AT_ONCE = 5_000
+MOST_NAMED = 10
+"""Documents named in a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who judged; kind None is whoever judged the line before, people where there is none."""
+
+    kind: str | None = None
+    name: str = ""
+
+
+def find(session: Session, task_id: int, name: str) -> Qrels | None:
+    """The line of a task with a name."""
+    return session.scalar(select(Qrels).where(Qrels.task_id == task_id, Qrels.name == name))
+
+
+def fitting(session: Session, task: Task, kind: str, by: Origin, name: str) -> Qrels | None:
+    """The line that judgments of a kind and origin go to, None where it would be a new one.
+
+    Raises Conflict where the line's judgments are of another kind or origin, Invalid for a name that
+    no line may have.
+    """
+    qrels = find(session, task.id, name)
+    if qrels is None:
+        if name not in (MAIN, *COMPANIONS) and (names.displayed(name, "a line") != name or _is_kept(name)):
+            raise Invalid(f"A line of judgments cannot be called {name!r}; choose another name.")
+        return None
+    who = "this task" if name == MAIN else f"the line {name}"
+    if by.kind is not None and (by.kind, by.name or qrels.origin_name) != (qrels.origin, qrels.origin_name):
+        theirs = f"{qrels.origin} ({qrels.origin_name})" if qrels.origin_name else qrels.origin
+        ours = f"{by.kind} ({by.name})" if by.name else by.kind
+        raise Conflict(
+            f"The judgments of {who} are marked {theirs}; {ours} ones are never mixed with them. "
+            "Give them a line of their own: name it when you add them."
+        )
+    if kind != qrels.kind:
+        raise Conflict(
+            f"The judgments of {who} are {KINDS[qrels.kind]}; these are {KINDS[kind]}: they need a line of "
+            "their own, named when you add them."
+        )
+    return qrels
+
+
+def new(session: Session, task: Task, kind: str, by: Origin, name: str) -> Qrels:
+    """A new line without a revision."""
+    made = Qrels(task_id=task.id, name=name, kind=kind, origin=by.kind or "human", origin_name=by.name)
+    session.add(made)
+    session.flush()
+    return made
+
+
+def add(
+    session: Session,
+    viewer: Viewer,
+    qrels: Qrels,
+    parent: QrelsRevision | None,
+    prepared: PreparedQrels,
+    note: str,
+    distractors: Collection[bytes] = (),
+    *,
+    listed: bool = True,
+) -> QrelsRevision:
+    """The next revision of a line; without rows of its judgments where it is not to be listed."""
+    content = pack_subtopics(prepared.subtopics) if prepared.kind == "subtopic" else prepared.packed
+    revision = QrelsRevision(
+        qrels_id=qrels.id,
+        number=(parent.number if parent else 0) + 1,
+        parent_id=parent.id if parent else None,
+        sha256=prepared.sha256,
+        file_name=prepared.file_name,
+        note=note.strip(),
+        topics=prepared.topics,
+        judgments=prepared.size,
+        packed=content if _is_kept(qrels.name) else prepared.packed,
+        distractors=pack_distractors(distractors),
+        created_at=now(session),
+        created_by=viewer.account_id,
+    )
+    session.add(revision)
+    session.flush()
+    revision.sha256 = _digest(session, revision, content)
+    for start in range(0, len(prepared.rows) if listed else 0, ROWS_AT_ONCE):
+        session.execute(
+            insert(Judgment),
+            [
+                {
+                    "revision_id": revision.id,
+                    "topic_id": topic,
+                    "subtopic": subtopic,
+                    "docno": docno.decode(),
+                    "grade": grade,
+                }
+                for topic, subtopic, docno, grade in prepared.rows[start : start + ROWS_AT_ONCE]
+            ],
+        )
+    return revision
+
+
+def stored(session: Session, revision: QrelsRevision) -> PreparedQrels:
+    """What a revision holds, as it was prepared; the revision was read with its packed judgments."""
+    qrels = session.get_one(Qrels, revision.qrels_id)
+    name, sha256 = revision.file_name, revision.sha256
+    if qrels.kind == "preference":
+        return of_preferences(unpack_preferences(revision.packed), name, sha256)
+    if qrels.kind == "subtopic":
+        whole = (
+            unpack_subtopics(revision.packed)
+            if _is_kept(qrels.name)
+            else judged_inputs.subtopics(session, revision.id)
+        )
+        return of_subtopics(whole, name, sha256)
+    return of_grades(unpack_judgments(revision.packed), name, sha256)
+
+
+def distractors_of(revision: QrelsRevision | None) -> frozenset[bytes]:
+    """The distractors of a revision that was read with them."""
+    return frozenset(unpack_distractors(revision.distractors)) if revision is not None else frozenset()
+
+
+def require_irrelevant(judgments: Judged, distractors: Collection[bytes]) -> None:
+    """Raise Invalid where a document that is known not to be relevant to any topic is relevant to one."""
+    known = set(distractors)
+    clashes = [
+        f"{docno.decode()} (topic {topic}, grade {grade})"
+        for topic, grades in judgments.items()
+        for docno, grade in grades.items()
+        if grade > 0 and docno in known
+    ]
+    if clashes:
+        named = ", ".join(clashes[:MOST_NAMED])
+        more = f" and {len(clashes) - MOST_NAMED:,} more" if len(clashes) > MOST_NAMED else ""
+        raise Invalid(
+            f"Distractors are relevant to no topic, but these judgments say otherwise: {named}{more}. "
+            "Take them off the list of distractors, or mend the judgments."
+        )
+
+
+def _is_kept(name: str) -> bool:
+    """Whether a name is kept for lines beside a board's, and drafts: these hold whole what was prepared."""
+    return name in COMPANIONS or name.startswith(DRAFT)
+
+
+def _digest(session: Session, revision: QrelsRevision, content: bytes) -> str:
+    """Of the file alone where nothing stands beside its judgments, else of all that scores rest on."""
+    beside = judged_inputs.companions(session, revision)
+    if not beside and revision.distractors is None:
+        return revision.sha256
+    digests = session.scalars(
+        select(QrelsRevision.sha256).where(QrelsRevision.id.in_(beside.values())).order_by(QrelsRevision.id)
+    ).all()
+    others = hashlib.sha256(revision.distractors).hexdigest() if revision.distractors else ""
+    facts = [hashlib.sha256(content).hexdigest(), *digests, others]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()

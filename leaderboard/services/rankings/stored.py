@@ -1,0 +1,134 @@
+"""Rankings as they were sent, read back one topic at a time: of one run, or one document in those of many."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import select, tuple_
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import RankingBlock, RankingIndex
+from leaderboard.measures.judged import FloatArray
+from leaderboard.trec.qrels.align import order
+from leaderboard.trec.runs.packing import read_index, unpack_topic
+from leaderboard.trec.runs.runs import Ranking
+
+RUNS_AT_ONCE = 50
+"""Runs whose blocks are held in memory at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ordered:
+    """One run's ranking of one topic in the order it is scored in."""
+
+    docnos: tuple[str, ...]
+    scores: FloatArray
+    """(documents,) as they were sent."""
+    first: tuple[int, ...]
+    """The rank at which the documents of equal score begin, of every document."""
+    last: tuple[int, ...]
+    """The rank at which they end."""
+
+    def __len__(self) -> int:
+        """How many documents it has."""
+        return len(self.docnos)
+
+
+NOTHING = Ordered((), np.empty(0), (), ())
+
+
+def ordered(session: Session, run_id: int, topic_id: str, dialect: int) -> Ordered:
+    """A run's ranking of a topic, best first; without documents where the run misses the topic."""
+    for _, ranking in rankings_of(session, [run_id], topic_id):
+        return in_order(ranking, dialect)
+    return NOTHING
+
+
+def in_order(ranking: Ranking, dialect: int) -> Ordered:
+    """A ranking by score, ties by docno, as the dialect compares scores.
+
+    >>> found = in_order(Ranking("1", np.array([b"a", b"b", b"c"]), np.array([1.0, 2.0, 1.0])), 10)
+    >>> found.docnos, found.first, found.last
+    (('b', 'c', 'a'), (1, 2, 2), (1, 3, 3))
+    """
+    places = order(ranking, dialect)
+    scores = ranking.scores[places]
+    docnos = tuple(docno.decode() for docno in ranking.docnos[places].tolist())
+    compared = _compared(scores, dialect)
+    starts = np.flatnonzero(np.concatenate(([True], compared[1:] != compared[:-1]))) + 1
+    ends = np.concatenate((starts[1:] - 1, [len(docnos)]))
+    first, last = (np.repeat(each, ends - starts + 1).tolist() for each in (starts, ends))
+    return Ordered(docnos, scores, tuple(first), tuple(last))
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a run has a document: its rank and the score it was sent with."""
+
+    run_id: int
+    rank: int
+    score: float
+
+
+def positions_of(
+    session: Session, run_ids: Collection[int], topic_id: str, docno: str, dialect: int
+) -> tuple[Position, ...]:
+    """Where those of the runs that have a document for a topic have it, by the ids of the runs."""
+    wanted = docno.encode()
+    ranked = (
+        (run_id, each, rank_in(each, wanted, dialect))
+        for run_id, each in rankings_of(session, run_ids, topic_id)
+    )
+    return tuple(
+        Position(run_id, rank, float(ranking.scores[ranking.docnos == wanted][0]))
+        for run_id, ranking, rank in ranked
+        if rank is not None
+    )
+
+
+def rank_in(ranking: Ranking, docno: bytes, dialect: int) -> int | None:
+    """The rank of a document, None where the ranking does not have it; without sorting it.
+
+    >>> rank_in(Ranking("1", np.array([b"a", b"b", b"c"]), np.array([1.0, 2.0, 1.0])), b"a", 10)
+    3
+    """
+    (here,) = np.nonzero(ranking.docnos == docno)
+    if not len(here):
+        return None
+    scores = _compared(ranking.scores, dialect)
+    mine = scores[here[0]]
+    tied = (scores == mine) & (ranking.docnos > docno)
+    return 1 + int(np.count_nonzero(scores > mine)) + int(np.count_nonzero(tied))
+
+
+def rankings_of(session: Session, run_ids: Collection[int], topic_id: str) -> Iterator[tuple[int, Ranking]]:
+    """Run id and ranking of the runs that have the topic, two statements for every fifty runs."""
+    ids = sorted(run_ids)
+    for start in range(0, len(ids), RUNS_AT_ONCE):
+        rows = session.execute(
+            select(RankingIndex.run_id, RankingIndex.body).where(
+                RankingIndex.run_id.in_(ids[start : start + RUNS_AT_ONCE])
+            )
+        )
+        indices = ((row.run_id, read_index(row.body).get(topic_id)) for row in rows)
+        where = {run_id: place for run_id, place in indices if place is not None}
+        blocks = session.execute(
+            select(RankingBlock.run_id, RankingBlock.body)
+            .where(
+                tuple_(RankingBlock.run_id, RankingBlock.number).in_(
+                    [(run_id, number) for run_id, (number, _, _) in where.items()]
+                )
+            )
+            .order_by(RankingBlock.run_id)
+        )
+        for block in blocks:
+            _, offset, length = where[block.run_id]
+            yield block.run_id, unpack_topic(block.body, offset, length)
+
+
+def _compared(scores: FloatArray, dialect: int) -> FloatArray:
+    """The scores as they are compared: trec_eval 9 has 32 bits."""
+    if dialect != 9:
+        return scores
+    with np.errstate(over="ignore"):
+        return scores.astype(np.float32).astype(np.float64)

@@ -1,0 +1,1 @@
+"""New revisions of judgments: kept as drafts, then published."""

@@ -1,0 +1,149 @@
+"""Judgments that are looked at before they are published: kept under a token, for a day at most."""
+
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session, undefer
+
+from leaderboard.db.engine import now
+from leaderboard.db.tables import Qrels, QrelsRevision
+from leaderboard.errors import Invalid, NotFound, Problem
+from leaderboard.services import policy
+from leaderboard.services.policy import Viewer
+from leaderboard.services.qrels import lines
+from leaderboard.services.qrels.files import PreparedQrels, newest
+from leaderboard.services.qrels.judged_inputs import MAIN
+from leaderboard.services.qrels.lines import DRAFT, Origin
+from leaderboard.services.revisions import publish as revisions
+from leaderboard.services.revisions.publish import Revision
+
+KEPT = timedelta(days=1)
+TOKEN_BYTES = 12
+NOTE_CHARACTERS = 300
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draft:
+    """What would be published: judgments, the line they would go to, who judged, and the distractors."""
+
+    token: str
+    line: str
+    by: Origin
+    prepared: PreparedQrels
+    distractors: frozenset[bytes]
+    note: str
+    revision_id: int
+    """Of the draft itself: its packed judgments are stored like those of any revision."""
+
+
+def keep(
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    prepared: PreparedQrels | None,
+    note: str,
+    *,
+    origin: str | None = None,
+    origin_name: str = "",
+    distractors: Collection[bytes] | None = None,
+    line: str = MAIN,
+) -> str:
+    """Keep judgments to be looked at; the token that finds them again.
+
+    prepared None are the board's newest ones, with other distractors; distractors None are those of the
+    line's newest revision. Drafts older than a day are dropped. Raises as `revisions.revise` where it is
+    plain by now that they cannot be published, and Invalid without a note.
+    """
+    task = policy.own_task(session, viewer, slug)
+    if not 0 < len(note.strip()) <= NOTE_CHARACTERS:
+        rule = (
+            f"A revision needs a note of at most {NOTE_CHARACTERS} characters: the board's history shows it."
+        )
+        raise Invalid(
+            rule, [Problem("says what is new in this revision.", "Write a sentence.", field="note")]
+        )
+    judged = prepared or revisions.unchanged(session, task.id)
+    by = Origin(origin, origin_name)
+    target = revisions.target_of(session, task.id, judged.kind, line)
+    fitting = lines.fitting(session, task, judged.kind, by, target)
+    others = distractors
+    if others is None:
+        others = lines.distractors_of(newest(session, task.id, line))
+    lines.require_irrelevant(judged.judgments, others)
+    _drop_old(session, task.id)
+    token = secrets.token_urlsafe(TOKEN_BYTES)
+    known = Origin(fitting.origin, fitting.origin_name) if fitting is not None else by
+    kept = lines.new(session, task, judged.kind, known, f"{DRAFT}{token} {line}")
+    lines.add(session, viewer, kept, None, judged, note, others, listed=False)
+    return token
+
+
+def find(session: Session, viewer: Viewer, slug: str, token: str) -> Draft:
+    """A kept draft; raises NotFound where there is none, or not any more."""
+    task = policy.own_task(session, viewer, slug)
+    row = session.execute(
+        select(Qrels, QrelsRevision)
+        .join(QrelsRevision, QrelsRevision.qrels_id == Qrels.id)
+        .where(
+            Qrels.task_id == task.id,
+            Qrels.name.startswith(f"{DRAFT}{token} ", autoescape=True),
+            QrelsRevision.created_at > now(session) - KEPT,
+        )
+        .options(undefer(QrelsRevision.packed), undefer(QrelsRevision.distractors))
+    ).one_or_none()
+    if row is None:
+        raise NotFound("These judgments are not kept any more: they are for a day. Send them again.")
+    qrels, revision = row
+    return Draft(
+        token=token,
+        line=qrels.name.split(" ", 2)[2],
+        by=Origin(qrels.origin, qrels.origin_name),
+        prepared=lines.stored(session, revision),
+        distractors=lines.distractors_of(revision),
+        note=revision.note,
+        revision_id=revision.id,
+    )
+
+
+def publish(
+    session: Session, viewer: Viewer, slug: str, token: str, *, base: int | None = None, limit_s: int = 600
+) -> Revision:
+    """Make a revision of a draft, which is gone then; raises as `revisions.revise`."""
+    draft = find(session, viewer, slug, token)
+    made = revisions.revise(
+        *(session, viewer, slug, draft.prepared, draft.note),
+        origin=draft.by.kind,
+        origin_name=draft.by.name,
+        distractors=draft.distractors,
+        line=draft.line,
+        base=base,
+        limit_s=limit_s,
+    )
+    _drop(session, draft)
+    return made
+
+
+def discard(session: Session, viewer: Viewer, slug: str, token: str) -> None:
+    """Give a draft up."""
+    _drop(session, find(session, viewer, slug, token))
+
+
+def _drop(session: Session, draft: Draft) -> None:
+    line = select(QrelsRevision.qrels_id).where(QrelsRevision.id == draft.revision_id).scalar_subquery()
+    session.execute(delete(Qrels).where(Qrels.id == line))
+
+
+def _drop_old(session: Session, task_id: int) -> None:
+    old = (
+        select(Qrels.id)
+        .join(QrelsRevision, QrelsRevision.qrels_id == Qrels.id)
+        .where(
+            Qrels.task_id == task_id,
+            Qrels.name.startswith(DRAFT, autoescape=True),
+            QrelsRevision.created_at <= now(session) - KEPT,
+        )
+    )
+    session.execute(delete(Qrels).where(Qrels.id.in_(old)))

@@ -1,0 +1,299 @@
+"""New revisions of judgments: numbered, immutable, each followed by the scoring of every run under it.
+
+A task's board rests on one line of judgments. Subtopics and preferences stand beside it in lines of their
+own; a revision of these makes a new revision of the board's line too, so that one number says all that
+scores rest on. Judgments of a machine may have a line of their own that no board rests on.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import lock_row
+from leaderboard.db.tables import Qrels, QrelsRevision, Run, Task
+from leaderboard.errors import Conflict, Invalid, Problem
+from leaderboard.services import audit, policy
+from leaderboard.services.evaluations import editions
+from leaderboard.services.policy import Viewer
+from leaderboard.services.qrels import lines
+from leaderboard.services.qrels.files import (
+    KINDS,
+    Change,
+    Judged,
+    PreparedQrels,
+    compare,
+    newest,
+    of_grades,
+    of_preferences,
+    of_subtopics,
+)
+from leaderboard.services.qrels.judged_inputs import MAIN
+from leaderboard.services.qrels.lines import Origin
+from leaderboard.trec.qrels.preferences import Pair, PreferenceJudgments
+from leaderboard.trec.qrels.revision_inputs import BySubtopic
+from leaderboard.trec.runs.packing import unpack_judgments
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A stored revision; jobs is how many runs are being scored under it."""
+
+    id: int
+    number: int
+    judgments: int
+    topics: int
+    change: Change
+    jobs: int
+    warnings: tuple[Problem, ...]
+    line: str = MAIN
+
+
+def revise(
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    prepared: PreparedQrels,
+    note: str,
+    *,
+    origin: str | None = None,
+    origin_name: str = "",
+    distractors: Collection[bytes] | None = None,
+    line: str = MAIN,
+    base: int | None = None,
+    limit_s: int = 600,
+) -> Revision:
+    """Add a revision to the task's judgments and queue the scoring of every run under it.
+
+    The board keeps showing the revision before until all runs are scored. distractors are those of the
+    revision before unless they are given. A line of another name than the board's has no scores; base is
+    the number of the revision that this one was made from, where that must still be the newest. Raises
+    Conflict where it is not, where nothing is new, or where origin or kind differs from that of the
+    line: human and machine judgments are not mixed. Raises Invalid for a distractor that is relevant.
+    """
+    task, _ = policy.visible_task(session, viewer, slug)
+    policy.require_organiser(viewer, task)
+    lock_row(session, Task, task.id)
+    board = newest(session, task.id)
+    _require_base(board, base)
+    by = Origin(origin, origin_name)
+    if line == MAIN and is_companion(session, task.id, prepared.kind):
+        revision, change = _add_beside(session, viewer, task, prepared, note, by, board)
+    else:
+        revision, change = _add_line(session, viewer, task, prepared, note, by, line, distractors)
+    queued = _rescore(session, task, revision, limit_s) if line == MAIN else 0
+    facts = {"number": revision.number, "sha256": prepared.sha256, "kind": prepared.kind, "line": line}
+    audit.record(session, viewer, "qrels.revise", f"task:{task.id}", **facts)
+    return Revision(
+        *(
+            revision.id,
+            revision.number,
+            prepared.size,
+            len(prepared.topics),
+            change,
+            queued,
+            prepared.warnings,
+            line,
+        )
+    )
+
+
+def publish_judgments(
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    judgments: Judged,
+    note: str,
+    *,
+    origin: str | None = None,
+    origin_name: str = "",
+    mode: str = "replace",
+    line: str = MAIN,
+    limit_s: int = 600,
+) -> Revision:
+    """Make a revision of settled judgments (topic -> docno -> grade); see `revise` for what it raises.
+
+    mode `merge` adds them to the line's newest revision and goes before what that says of the same
+    documents; `replace` leaves nothing of it.
+    """
+    task, _ = policy.visible_task(session, viewer, slug)
+    policy.require_organiser(viewer, task)
+    prepared = settled(session, task.id, judgments, mode=mode, line=line)
+    return revise(
+        *(session, viewer, slug, prepared, note),
+        origin=origin,
+        origin_name=origin_name,
+        line=line,
+        limit_s=limit_s,
+    )
+
+
+def settled(
+    session: Session, task_id: int, judgments: Judged, *, mode: str = "replace", line: str = MAIN
+) -> PreparedQrels:
+    """Judgments (topic -> docno -> grade) as a revision would hold them, merged with the newest or alone.
+
+    Raises Invalid for another mode and where there is no judgment.
+    """
+    if mode not in ("replace", "merge"):
+        raise Invalid(f"Judgments replace the newest revision or are merged with it, not {mode!r}.")
+    before = newest(session, task_id, line) if mode == "merge" else None
+    whole = unpack_judgments(before.packed) if before is not None else {}
+    for topic, grades in judgments.items():
+        whole.setdefault(topic, {}).update(grades)
+    made = of_grades(whole, "assessments")
+    if not made.rows:
+        raise Invalid("There is no judgment to publish.")
+    return made
+
+
+def publish_subtopics(
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    by_topic: BySubtopic,
+    note: str,
+    *,
+    origin: str | None = None,
+    origin_name: str = "",
+    limit_s: int = 600,
+) -> Revision:
+    """Make a revision of judgments of subtopics (topic -> subtopic -> docno -> grade); see `revise`."""
+    prepared = of_subtopics(by_topic, "subtopics")
+    if not prepared.rows:
+        raise Invalid("There is no judgment of a subtopic to publish.")
+    by = Origin(origin, origin_name)
+    return _revise(session, viewer, slug, prepared, note, by, limit_s)
+
+
+def publish_preferences(
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    pairs: Mapping[str, Mapping[Pair, float]],
+    note: str,
+    *,
+    origin: str | None = None,
+    origin_name: str = "",
+    limit_s: int = 600,
+) -> Revision:
+    """Make a revision of preferences (topic -> (better, worse) -> weight above 0); see `revise`."""
+    if not any(pairs.values()):
+        raise Invalid("There is no preference to publish.")
+    given = PreferenceJudgments({topic: {"": dict(found)} for topic, found in pairs.items() if found})
+    prepared = of_preferences(given, "preferences")
+    by = Origin(origin, origin_name)
+    return _revise(session, viewer, slug, prepared, note, by, limit_s)
+
+
+def _revise(
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    prepared: PreparedQrels,
+    note: str,
+    by: Origin,
+    limit_s: int,
+) -> Revision:
+    return revise(
+        *(session, viewer, slug, prepared, note), origin=by.kind, origin_name=by.name, limit_s=limit_s
+    )
+
+
+def publish_distractors(
+    session: Session, viewer: Viewer, slug: str, docnos: Collection[bytes], note: str, *, limit_s: int = 600
+) -> Revision:
+    """Make a revision of the board's judgments as they are with another list of distractors; see `revise`."""
+    task, _ = policy.visible_task(session, viewer, slug)
+    policy.require_organiser(viewer, task)
+    prepared = unchanged(session, task.id)
+    return revise(session, viewer, slug, prepared, note, distractors=docnos, limit_s=limit_s)
+
+
+def unchanged(session: Session, task_id: int) -> PreparedQrels:
+    """The board's newest judgments; raises Conflict where there are none."""
+    board = newest(session, task_id)
+    if board is None:
+        raise Conflict("The task has no judgments yet; add these first, or together with the distractors.")
+    return lines.stored(session, board)
+
+
+def is_companion(session: Session, task_id: int, kind: str) -> bool:
+    """Whether judgments of a kind stand beside those of the board instead of taking their place."""
+    if kind == "preference":
+        return True
+    board = lines.find(session, task_id, MAIN)
+    return kind == "subtopic" and board is not None and board.kind == "graded"
+
+
+def target_of(session: Session, task_id: int, kind: str, line: str) -> str:
+    """The name of the line that judgments of a kind go to when they are added to a line."""
+    return kind if line == MAIN and is_companion(session, task_id, kind) else line
+
+
+def _require_base(board: QrelsRevision | None, base: int | None) -> None:
+    there = board.number if board is not None else 0
+    if base is not None and base != there:
+        raise Conflict(f"Revision {there} came in the meantime; look at what changes against it.")
+
+
+def _add_line(
+    session: Session,
+    viewer: Viewer,
+    task: Task,
+    prepared: PreparedQrels,
+    note: str,
+    by: Origin,
+    line: str,
+    distractors: Collection[bytes] | None,
+) -> tuple[QrelsRevision, Change]:
+    """A revision of a line of grades, or of subtopics where the line has such."""
+    qrels = lines.fitting(session, task, prepared.kind, by, line)
+    qrels = qrels or lines.new(session, task, prepared.kind, by, line)
+    parent = newest(session, task.id, line)
+    before = lines.stored(session, parent).facts if parent is not None else {}
+    old = lines.distractors_of(parent)
+    others = old if distractors is None else frozenset(distractors)
+    if parent is not None and before == prepared.facts and others == old:
+        raise Conflict(f"These judgments are revision {parent.number} already; nothing was added.")
+    lines.require_irrelevant(prepared.judgments, others)
+    revision = lines.add(session, viewer, qrels, parent, prepared, note, others)
+    return revision, compare(before, prepared.facts)
+
+
+def _add_beside(
+    session: Session,
+    viewer: Viewer,
+    task: Task,
+    prepared: PreparedQrels,
+    note: str,
+    by: Origin,
+    board: QrelsRevision | None,
+) -> tuple[QrelsRevision, Change]:
+    """A revision of subtopics or preferences, and one of the board's judgments that stands for both."""
+    name = prepared.kind
+    if board is None:
+        raise Conflict(
+            f"The task has no graded judgments yet; add these first: {KINDS[name]} stand beside them."
+        )
+    qrels = lines.fitting(session, task, name, by, name)
+    qrels = qrels or lines.new(session, task, name, by, name)
+    parent = newest(session, task.id, name)
+    before = lines.stored(session, parent).facts if parent is not None else {}
+    if before == prepared.facts:
+        raise Conflict(f"These {KINDS[name]} are there already; nothing was added.")
+    lines.add(session, viewer, qrels, parent, prepared, note)
+    same, others = lines.stored(session, board), lines.distractors_of(board)
+    line = session.get_one(Qrels, board.qrels_id)
+    revision = lines.add(session, viewer, line, board, same, note, others)
+    return revision, compare(before, prepared.facts)
+
+
+def _rescore(session: Session, task: Task, revision: QrelsRevision, limit_s: int) -> int:
+    """Build an edition under the revision where the task is published; how many runs are queued."""
+    if task.published_at is None:
+        return 0
+    editions.build(session, task, revision, limit_s)
+    runs = select(func.count()).where(Run.task_id == task.id, Run.withdrawn_at.is_(None))
+    return session.scalar(runs) or 0

@@ -1,0 +1,202 @@
+"""What is known about how a run was made and what it cost: from the form, else from the file's header.
+
+The header is ir_metadata (T. Breuer, J. Keller and P. Schaer, ir_metadata: An Extensible Metadata Schema for
+IR Experiments, SIGIR 2022; https://www.ir-metadata.org), with the `resources` that the TIREx tracker writes.
+Both are stored in a run's details: the header as it was nested, the form's values under the key FORM.
+Everything in them was written by somebody unknown, so a value of the wrong type is no fact and no error.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from leaderboard.trec.facts.fields import FIELD_OF, FIELDS, FactField, FactValue, address
+from leaderboard.trec.facts.header import HEADER, at, leaves, shortened
+from leaderboard.trec.facts.quantities import DURATION
+
+FORM = "form"
+"""Where a run's details keep what the form said; a header's own key of this name is dropped."""
+MOST_VALUES = 30
+LONGEST_CHOICE = 80
+
+RUNTIME = FactField(
+    "runtime_ms",
+    "Time in all",
+    "From beginning to end, as the header says; it may include more than searching.",
+    "cost",
+    dimension=DURATION,
+)
+COSTS = (*(each for each in FIELDS if each.is_cost), RUNTIME)
+"""What runs may report as their cost, the less the better."""
+COST_OF = {each.key: each for each in COSTS}
+_KNOWN = {**FIELD_OF, RUNTIME.key: RUNTIME}
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing known about a run.
+
+    key: the field's, or the dotted path in the header. value: a number is in `unit`. href: an address that
+    may be linked to (rel="noopener noreferrer nofollow": its owner wrote it).
+    """
+
+    key: str
+    title: str
+    value: str | float
+    unit: str
+    href: str | None
+    text: str
+    """The value as it is shown, with the unit that suits it."""
+    origin: Literal["form", "header"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A fact that several runs can be told apart by, with its values, the most frequent first."""
+
+    key: str
+    title: str
+    values: tuple[tuple[str, int], ...]
+
+
+def stored(header: Mapping[str, Any], form: Mapping[str, FactValue]) -> dict[str, Any]:
+    """A run's details: the header of its file and what the form said.
+
+    >>> stored({"tag": "a", "form": "mine"}, {"type": "manual"})
+    {'tag': 'a', 'form': {'type': 'manual'}}
+    """
+    kept = {key: value for key, value in header.items() if key != FORM}
+    return {**kept, FORM: dict(form)} if form else kept
+
+
+def header_of(details: Mapping[str, Any]) -> dict[str, Any]:
+    """The header alone, nested as it was written."""
+    return {key: value for key, value in details.items() if key != FORM}
+
+
+def form_of(details: Mapping[str, Any]) -> dict[str, FactValue]:
+    """What the form said, by key; values that no form could have given are left out."""
+    form = details.get(FORM)
+    if not isinstance(form, Mapping):
+        return {}
+    found = {each.key: _kept(each, form.get(each.key)) for each in FIELDS}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def facts(details: Mapping[str, Any]) -> tuple[Fact, ...]:
+    """All that is known: the fields people are asked for in their order, then the rest of the header.
+
+    >>> [(each.title, each.text) for each in facts({"method": {"automatic": "true"}, "tag": "bm25"})]
+    [('Run type', 'automatic'), ('tag', 'bm25')]
+    >>> facts({"form": {"index_bytes": 1.2e9}})[0].text
+    '1.2 GB'
+    """
+    form = form_of(details)
+    known = []
+    for key, of in _KNOWN.items():
+        value = form.get(key)
+        if value is None:
+            value = _from_header(details, of)
+        if value is not None:
+            known.append(_fact(of, value, "form" if key in form else "header"))
+    taken = {path for each in HEADER.values() for path in each.paths if each.read(details) not in (None, "")}
+    return (*known, *_rest(details, taken))
+
+
+def fact(details: Mapping[str, Any], key: str) -> Fact | None:
+    """One fact by its key; None where it is not known."""
+    of = _KNOWN.get(key)
+    if of is None:
+        return next((each for each in _rest(details, set()) if each.key == key), None)
+    value = form_of(details).get(key)
+    origin: Literal["form", "header"] = "form" if value is not None else "header"
+    value = _from_header(details, of) if value is None else value
+    return None if value is None else _fact(of, value, origin)
+
+
+def nameless(found: Iterable[Fact]) -> tuple[Fact, ...]:
+    """The facts without those that tell whose run it is, for runs of teams that go by a pseudonym.
+
+    Links, people and places of the code are left out, and free text of the header with them: only what the
+    known fields say is left.
+    """
+    return tuple(each for each in found if each.key in _KNOWN and not _KNOWN[each.key].is_url)
+
+
+def cost(details: Mapping[str, Any], name: str) -> float | None:
+    """What a run reports of one of COSTS, in the unit it is kept in; None where it reports none.
+
+    >>> cost({"resources": {"gpu": {"energy used system": "7200 J"}}}, "energy_wh")
+    2.0
+    """
+    of = COST_OF[name]
+    value = _kept(of, at(details, FORM, name))
+    if value is None:
+        value = _from_header(details, of)
+    return value if isinstance(value, float) else None
+
+
+def has(details: Mapping[str, Any], key: str, text: str) -> bool:
+    """Whether a fact is known and shown with this text: how runs are chosen by `choices`."""
+    found = fact(details, key)
+    return found is not None and found.text == text
+
+
+def choices(all_details: Iterable[Mapping[str, Any]]) -> tuple[Choice, ...]:
+    """The facts that runs can be chosen by: words, not numbers or addresses, of at most 30 values in all.
+
+    >>> choices([{"form": {"type": "manual"}}, {"form": {"type": "automatic"}}, {"form": {"type": "manual"}}])
+    (Choice(key='type', title='Run type', values=(('manual', 2), ('automatic', 1))),)
+    """
+    titles: dict[str, str] = {}
+    counts: dict[str, Counter[str]] = {}
+    for details in all_details:
+        for each in facts(details):
+            if isinstance(each.value, str) and each.href is None and len(each.text) <= LONGEST_CHOICE:
+                titles.setdefault(each.key, each.title)
+                counts.setdefault(each.key, Counter())[each.text] += 1
+    return tuple(
+        Choice(key, titles[key], tuple(sorted(found.items(), key=lambda item: (-item[1], item[0]))))
+        for key, found in counts.items()
+        if len(found) <= MOST_VALUES
+    )
+
+
+def _kept(of: FactField, value: object) -> FactValue | None:
+    """A value as a form keeps it, or None where no form could have given it."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if of.dimension is not None or of.is_whole:
+        if not isinstance(value, int | float) or not math.isfinite(value):
+            return None
+        return of.dimension.checked(float(value)) if of.dimension else int(value)
+    if not isinstance(value, str) or not value or (of.choices and value not in of.choices):
+        return None
+    return shortened(value)
+
+
+def _from_header(details: Mapping[str, Any], of: FactField) -> FactValue | None:
+    source = HEADER.get(of.key)
+    found = source.read(details) if source is not None else None
+    if found is None or of.dimension is None:
+        return found or None
+    return of.dimension.read(found) if isinstance(found, str) else of.dimension.checked(found)
+
+
+def _fact(of: FactField, value: FactValue, origin: Literal["form", "header"]) -> Fact:
+    if isinstance(value, str):
+        href = address(value) if of.is_url else None
+        return Fact(of.key, of.title, value, "", href, value, origin)
+    if of.dimension is None:
+        return Fact(of.key, of.title, value, "", None, f"{value:g}", origin)
+    text = " ".join(filter(None, (of.dimension.words(value), of.per)))
+    return Fact(of.key, of.title, value, of.dimension.kept, None, text, origin)
+
+
+def _rest(details: Mapping[str, Any], taken: set[tuple[str, ...]]) -> Iterator[Fact]:
+    """What the header says beyond the known fields."""
+    for path, text in leaves(header_of(details)):
+        if not any(path[: len(each)] == each for each in taken):
+            yield Fact(".".join(path), " › ".join(path), text, "", address(text), text, "header")

@@ -1,0 +1,164 @@
+"""An uploaded run file, digested, checked and packed before any transaction opens."""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import zstandard
+
+from leaderboard.errors import Problem
+from leaderboard.services.runs.admission import UploadRules
+from leaderboard.trec.read.blocks import Consumer, Scanned
+from leaderboard.trec.read.lines import Limits, Source
+from leaderboard.trec.runs.check import Checked, Report, read_and_check
+from leaderboard.trec.runs.fingerprints import SKETCH_DEPTH, RankingDigest, Sketch, similarity
+from leaderboard.trec.runs.packing import PackedBlocks, RunPacker
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".txt", ".run", ".res", ".trec")
+CHUNK_BYTES = 2**20
+NEAR_COPY = 0.95
+LEAST_COVERAGE, LEAST_MEDIAN_DEPTH, MOST_UNKNOWN = 0.8, 10, 0.01
+"""What a blind task scores: anything smaller or stranger is a probe for single judgments."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedRun:
+    """An accepted run as it is stored."""
+
+    tag: str
+    details: dict[str, Any]
+    topics: int
+    entries: int
+    deepest: int
+    digest: str
+    sketch: bytes
+    order_differs: bool
+    index: bytes
+    blocks: PackedBlocks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PreparedUpload:
+    """A file with its digest, the report of its check, and the packed run if it is accepted.
+
+    path is None where the file is stored already.
+    """
+
+    path: Path | None
+    file_name: str
+    sha256: str
+    size: int
+    report: Report
+    run: PackedRun | None
+
+    def chunks(self) -> Iterator[bytes]:
+        """The file as sent, in compressed pieces of about a megabyte."""
+        assert self.path is not None, "a stored file has its pieces"
+        compressor = zstandard.ZstdCompressor(level=1)
+        with self.path.open("rb") as file:
+            while piece := file.read(CHUNK_BYTES):
+                yield compressor.compress(piece)
+
+
+def unpack_chunk(body: bytes) -> bytes:
+    """A stored piece as it was sent."""
+    return zstandard.ZstdDecompressor().decompress(body)
+
+
+def prepare(path: Path, file_name: str, rules: UploadRules, limits: Limits) -> PreparedUpload:
+    """The file checked and, if it can be accepted, packed; bad content ends in the report, not an error."""
+    report, packed = checked(path, rules, limits)
+    return PreparedUpload(path, file_name, digest(path), path.stat().st_size, report, packed)
+
+
+def checked(
+    source: Source, rules: UploadRules, limits: Limits, *others: Callable[[], Consumer]
+) -> tuple[Report, PackedRun | None]:
+    """The report of a file, and the packed run if it can be accepted; others take the run's blocks too."""
+    makers: list[Callable[[], Consumer]] = [RunPacker, RankingDigest, Sketch, *others]
+    scanned, report = read_and_check(source, rules.checks, limits, *makers)
+    if scanned is not None and rules.is_blind:
+        report = _with_probe_problems(report, scanned.consumer, rules)
+    if scanned is None or not report.accepted:
+        return report, None
+    packed = _packed(scanned)
+    return replace(report, warnings=(*report.warnings, *_copies(packed.sketch, rules))), packed
+
+
+def unchecked(path: Path, file_name: str) -> PreparedUpload:
+    """The file with its digest only, for those checked later by the evaluator."""
+    return PreparedUpload(path, file_name, digest(path), path.stat().st_size, Report((), (), {}), None)
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file's bytes, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def suggested_name(text: str) -> str:
+    """A name for a run made of a file's name or any text: endings dropped, odd characters replaced."""
+    name = text.rsplit("/", 1)[-1].rsplit("\\", 1)[-1]
+    while name.lower().endswith(ENDINGS):
+        name = name[: name.rfind(".")]
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")
+    return name[:64] or "run"
+
+
+def _packed(scanned: Scanned[Checked]) -> PackedRun:
+    packer, digest_, sketch = scanned.consumer.others[:3]
+    assert isinstance(packer, RunPacker)
+    assert isinstance(digest_, RankingDigest)
+    assert isinstance(sketch, Sketch)
+    packed = packer.packed()
+    return PackedRun(
+        tag=scanned.tag,
+        details=scanned.metadata,
+        topics=len(scanned.consumer.depths),
+        entries=scanned.entries,
+        deepest=max(scanned.consumer.depths.values()),
+        digest=digest_.hexdigest(),
+        sketch=sketch.packed(),
+        order_differs=digest_.differs,
+        index=packed.index,
+        blocks=packed.blocks,
+    )
+
+
+def _copies(sketch: bytes, rules: UploadRules) -> list[Problem]:
+    found = []
+    for _, name, other in rules.earlier:
+        share = similarity(sketch, other)
+        if share >= NEAR_COPY:
+            same = "the same" if share == 1.0 else f"{share:.0%} the same"
+            found.append(
+                Problem(
+                    f"the top {SKETCH_DEPTH} documents are {same} as those of your run {name}.",
+                    "Withdraw one of them if this was not meant.",
+                    field="ranking",
+                )
+            )
+    return found
+
+
+def _with_probe_problems(report: Report, run: Checked, rules: UploadRules) -> Report:
+    topics = rules.checks.topics or ()
+    depths = sorted(run.depths.values())
+    problems = []
+    if topics and len(depths) < LEAST_COVERAGE * len(topics):
+        problems.append(f"has {len(depths)} of {len(topics)} topics; a blind task scores at least 80%.")
+    if depths and depths[len(depths) // 2] < LEAST_MEDIAN_DEPTH:
+        problems.append(
+            "lists fewer than 10 documents for most topics; a blind task scores deeper runs only."
+        )
+    if run.unknown > MOST_UNKNOWN * run.entries:
+        problems.append("has more than 1% documents that are not in the collection.")
+    diagnostic = [
+        Problem(rule, "A run like this is diagnostic and is not scored before the task closes.", field="run")
+        for rule in problems
+    ]
+    return replace(report, problems=(*report.problems, *diagnostic))

@@ -1,0 +1,1 @@
+"""Two rankings compared by assessors: pairs, questions, answers."""

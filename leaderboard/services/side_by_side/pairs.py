@@ -1,0 +1,276 @@
+"""Two unlabelled rankings of one topic beside each other: who is asked what, and which of them is left."""
+
+import secrets
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import now
+from leaderboard.db.tables import Assessor, RankingIndex, Run, SideBySide, SideBySidePair, Task, Topic
+from leaderboard.errors import Conflict, Invalid, NotFound, Problem
+from leaderboard.services import audit, policy
+from leaderboard.services.assessors import links as assessors
+from leaderboard.services.policy import Viewer
+from leaderboard.trec.runs.packing import read_index
+
+MOST_RUNS = 50
+"""Runs that one run is compared with at once."""
+SECRET_BYTES = 32
+
+Pair = tuple[int, int]
+"""Ids of two runs, the smaller first: the order in which pairs are stored."""
+Place = tuple[int, str, Pair]
+"""An assessor's id, a topic and a pair: what has one answer in force."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What an organiser asks for: a run against others, on topics, by assessors.
+
+    topics: all where empty. sample: how many of them, drawn by lot; all where None. each: how many of the
+    assessors are asked about each topic; all where None.
+    """
+
+    run: int
+    others: tuple[int, ...]
+    assessors: tuple[int, ...]
+    topics: tuple[str, ...] = ()
+    sample: int | None = None
+    each: int | None = None
+
+
+class Answer(NamedTuple):
+    """An answer in force."""
+
+    assessor_id: int
+    topic_id: str
+    left_run_id: int
+    right_run_id: int
+    verdict: str
+    left_satisfaction: int
+    right_satisfaction: int
+    note: str
+
+    @property
+    def pair(self) -> Pair:
+        """The two runs."""
+        return pair_of(self.left_run_id, self.right_run_id)
+
+    @property
+    def place(self) -> Place:
+        """What was answered, by whom."""
+        return self.assessor_id, self.topic_id, self.pair
+
+
+def pair_of(one: int, other: int) -> Pair:
+    """Two runs in the order in which pairs are stored."""
+    return min(one, other), max(one, other)
+
+
+def secret(task: Task) -> bytes:
+    """What the coins of a task are tossed with; nobody without it can tell left from right."""
+    assert task.click_key is not None, "made with the first pair"
+    return task.click_key
+
+
+def digest(key: bytes, pair: Pair, topic_id: str, assessor_id: int) -> str:
+    """The name by which an assessor's page is known: it tells nothing of the runs, and stays the same.
+
+    >>> digest(b"key", (1, 2), "t", 3) == digest(b"key", (1, 2), "t", 3) != digest(b"key", (1, 3), "t", 3)
+    True
+    """
+    text = "\n".join(("side by side", *map(str, pair), str(assessor_id), topic_id))
+    return blake2b(text.encode(), key=key, digest_size=8).hexdigest()
+
+
+def left_first(key: bytes, pair: Pair, topic_id: str, assessor_id: int) -> bool:
+    """The coin: whether the first run of the pair is on the left; the same whenever it is tossed."""
+    text = "\n".join(("coin", *map(str, pair), str(assessor_id), topic_id))
+    return blake2b(text.encode(), key=key, digest_size=1).digest()[0] < 128
+
+
+def ask(session: Session, viewer: Viewer, slug: str, wanted: Wanted) -> int:
+    """Have assessors compare runs; how many answers are wanted now that were not before.
+
+    Raises Invalid naming the field for a choice that cannot be, Conflict where neither run has a ranking.
+    """
+    task = policy.own_task(session, viewer, slug)
+    _check(session, task, wanted)
+    if task.click_key is None:
+        task.click_key = secrets.token_bytes(SECRET_BYTES)
+    asked = 0
+    for other in wanted.others:
+        pair = pair_of(wanted.run, other)
+        asked += _ask_pair(session, task, pair, wanted)
+    audit.record(
+        session,
+        viewer,
+        "side_by_side.ask",
+        f"run:{wanted.run}",
+        task=slug,
+        others=list(wanted.others),
+        assessors=list(wanted.assessors),
+        answers=asked,
+    )
+    return asked
+
+
+def end(session: Session, viewer: Viewer, slug: str, one: int, other: int) -> int:
+    """Ask for nothing more of a pair; how many answers are not wanted any longer. What was answered stays.
+
+    Raises NotFound where the pair is not compared.
+    """
+    task, pair = policy.own_task(session, viewer, slug), pair_of(one, other)
+    rows = pairs(session, task.id, pair)
+    if not rows:
+        raise NotFound(f"These two runs of {task.name} are not compared side by side.")
+    answered = {each.place for each in answers(session, task.id, pair)}
+    ended = 0
+    for row in rows:
+        kept = [topic for topic in row.topics if (row.assessor_id, topic, pair) in answered]
+        ended += len(row.topics) - len(kept)
+        if kept:
+            row.topics = kept
+        else:
+            session.delete(row)
+    audit.record(session, viewer, "side_by_side.end", f"run:{pair[0]}", task=slug, other=pair[1], ended=ended)
+    return ended
+
+
+def pairs(session: Session, task_id: int, pair: Pair | None = None) -> Sequence[SideBySidePair]:
+    """Who is asked to compare what in a task, or one pair of it."""
+    wanted = select(SideBySidePair).where(SideBySidePair.task_id == task_id)
+    if pair is not None:
+        wanted = wanted.where(SideBySidePair.first_run_id == pair[0], SideBySidePair.second_run_id == pair[1])
+    return session.scalars(wanted.order_by(SideBySidePair.id)).all()
+
+
+def answers(
+    session: Session, task_id: int, pair: Pair | None = None, assessor_id: int | None = None
+) -> tuple[Answer, ...]:
+    """The answers in force, of each assessor, topic and pair the last; in the order they were given."""
+    wanted = select(
+        SideBySide.assessor_id,
+        SideBySide.topic_id,
+        SideBySide.left_run_id,
+        SideBySide.right_run_id,
+        SideBySide.verdict,
+        SideBySide.left_satisfaction,
+        SideBySide.right_satisfaction,
+        SideBySide.note,
+    ).where(SideBySide.task_id == task_id, SideBySide.undone.is_(False))
+    if pair is not None:
+        wanted = wanted.where(SideBySide.left_run_id.in_(pair), SideBySide.right_run_id.in_(pair))
+    if assessor_id is not None:
+        wanted = wanted.where(SideBySide.assessor_id == assessor_id)
+    last = {}
+    for row in session.execute(wanted.order_by(SideBySide.saved_at, SideBySide.id)):
+        answer = Answer._make(row)
+        last[answer.place] = answer
+    return tuple(last.values())
+
+
+def able(session: Session, task_id: int) -> tuple[Assessor, ...]:
+    """The task's assessors who can be asked: people whose personal link works."""
+    found = assessors.of_task(session, task_id)
+    return tuple(each for each in found if each.origin == assessors.HUMAN and each.token_sha256 is not None)
+
+
+def comparable_runs(session: Session, task_id: int) -> dict[int, str]:
+    """Id -> name of the runs that can be compared, by name."""
+    rows = session.execute(
+        select(Run.id, Run.name).where(Run.task_id == task_id, Run.withdrawn_at.is_(None)).order_by(Run.name)
+    )
+    return {row.id: row.name for row in rows}
+
+
+def _ask_pair(session: Session, task: Task, pair: Pair, wanted: Wanted) -> int:
+    topics = _topics(session, task, pair, wanted)
+    if not topics:
+        names = comparable_runs(session, task.id)
+        raise Conflict(
+            f"Neither {names[pair[0]]} nor {names[pair[1]]} has a ranking for any of these topics."
+        )
+    there = {row.assessor_id: row for row in pairs(session, task.id, pair)}
+    asked = 0
+    for assessor_id, mine in shared_out(topics, wanted.assessors, wanted.each).items():
+        row = there.get(assessor_id)
+        if row is None:
+            row = SideBySidePair(
+                task_id=task.id,
+                first_run_id=pair[0],
+                second_run_id=pair[1],
+                assessor_id=assessor_id,
+                topics=[],
+                created_at=now(session),
+            )
+            session.add(row)
+        fresh = [topic for topic in mine if topic not in row.topics]
+        row.topics = [*row.topics, *fresh]
+        asked += len(fresh)
+    session.flush()
+    return asked
+
+
+def shared_out(topics: Sequence[str], people: Sequence[int], each: int | None) -> dict[int, list[str]]:
+    """Assessor -> topics, so that so many assessors (all where None) have each topic, and all about as many.
+
+    >>> shared_out(["a", "b", "c"], [1, 2], 1)
+    {1: ['a', 'c'], 2: ['b']}
+    >>> shared_out(["a", "b", "c"], [1, 2, 3], 2)
+    {1: ['a', 'b'], 2: ['a', 'c'], 3: ['b', 'c']}
+    """
+    count = len(people) if each is None else min(each, len(people))
+    found: dict[int, list[str]] = {person: [] for person in people}
+    for place, topic in enumerate(topics):
+        for step in range(count):
+            found[people[(place * count + step) % len(people)]].append(topic)
+    return {person: mine for person, mine in found.items() if mine}
+
+
+def _topics(session: Session, task: Task, pair: Pair, wanted: Wanted) -> list[str]:
+    """The topics to compare the pair on: of those that either run has, in the order of the lot."""
+    bodies = session.scalars(select(RankingIndex.body).where(RankingIndex.run_id.in_(pair)))
+    ranked = {topic for body in bodies for topic in read_index(body)}
+    known = session.scalars(select(Topic.topic_id).where(Topic.task_id == task.id))
+    able_to = [topic for topic in dict.fromkeys(wanted.topics or known) if topic in ranked]
+    # The same for every pair of a task, so that a sample is of the same topics.
+    key = secret(task)
+    drawn = sorted(able_to, key=lambda topic: blake2b(topic.encode(), key=key, digest_size=16).digest())
+    return drawn if wanted.sample is None else drawn[: wanted.sample]
+
+
+def _check(session: Session, task: Task, wanted: Wanted) -> None:
+    runs = comparable_runs(session, task.id)
+    people = {each.id for each in able(session, task.id)}
+    topics = set(session.scalars(select(Topic.topic_id).where(Topic.task_id == task.id)))
+    problems = [
+        *_unknown("run", [wanted.run], runs, "Choose a run of this task that is not withdrawn."),
+        *_unknown("other", wanted.others, runs, "Choose runs of this task that are not withdrawn."),
+        *_unknown("assessor", wanted.assessors, people, "Choose assessors whose links work."),
+        *_unknown("topics", wanted.topics, topics, "Write ids as they are in the topics file."),
+        *_missing(wanted),
+    ]
+    if problems:
+        raise Invalid("Nothing was asked.", problems)
+
+
+def _missing(wanted: Wanted) -> Iterable[Problem]:
+    others = set(wanted.others)
+    if not others or wanted.run in others or len(others) > MOST_RUNS or len(others) < len(wanted.others):
+        yield Problem(f"must be 1 to {MOST_RUNS} other runs.", "Choose at least one.", field="other")
+    if not wanted.assessors or len(set(wanted.assessors)) < len(wanted.assessors):
+        yield Problem("must be at least one assessor.", "Choose who is asked.", field="assessor")
+    for name, number in (("sample", wanted.sample), ("each", wanted.each)):
+        if number is not None and number < 1:
+            yield Problem("must be at least 1.", "Leave it empty for all.", field=name, value=str(number))
+
+
+def _unknown(field: str, wanted: Iterable[Any], known: Collection[Any], remedy: str) -> Iterable[Problem]:
+    for each in wanted:
+        if each not in known:
+            yield Problem("is not there to be chosen.", remedy, field=field, value=str(each)[:40])

@@ -1,0 +1,156 @@
+"""What one assessor is asked to compare: each question under a name that tells nothing of the runs."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Assessor, Run, SideBySidePair, Task, Topic
+from leaderboard.errors import NotFound
+from leaderboard.services.assessors import links
+from leaderboard.services.side_by_side import pairs
+from leaderboard.services.side_by_side.pairs import Answer, Pair, Place, digest, left_first, pair_of
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A question with what nobody is told: the runs."""
+
+    item: str
+    assessor_id: int
+    topic: Topic
+    pair: Pair
+    left_first: bool
+
+    @property
+    def runs(self) -> Pair:
+        """Left and right."""
+        return self.pair if self.left_first else (self.pair[1], self.pair[0])
+
+    @property
+    def place(self) -> Place:
+        """What an answer to it is an answer to."""
+        return self.assessor_id, self.topic.topic_id, self.pair
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """All questions of one assessor, in the order they are asked in, with the answers in force."""
+
+    assessor: Assessor
+    task: Task
+    asked: tuple[Asked, ...]
+    answers: dict[Place, Answer]
+
+    def answer(self, asked: Asked) -> Answer | None:
+        """What is in force."""
+        return self.answers.get(asked.place)
+
+    @property
+    def answered(self) -> int:
+        """How many have an answer."""
+        return sum(each.place in self.answers for each in self.asked)
+
+    def find(self, item: str) -> Asked:
+        """The question of that name; raises NotFound."""
+        found = next((each for each in self.asked if each.item == item), None)
+        if found is None:
+            raise NotFound("There is no such comparison for you; it may have been ended.")
+        return found
+
+    def following(self, asked: Asked) -> Asked | None:
+        """The next one without an answer, in a circle."""
+        place = self.asked.index(asked)
+        later = (*self.asked[place + 1 :], *self.asked[:place])
+        return next((each for each in later if each.place not in self.answers), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Two rankings to be compared, as the assessor's list shows them."""
+
+    item: str
+    topic_id: str
+    title: str
+    answered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """All that an assessor is asked to compare."""
+
+    assessor_id: int
+    name: str
+    task: str
+    questions: tuple[Question, ...]
+
+    @property
+    def answered(self) -> int:
+        """How many have an answer."""
+        return sum(each.answered for each in self.questions)
+
+    @property
+    def following(self) -> Question | None:
+        """The first without an answer."""
+        return next((each for each in self.questions if not each.answered), None)
+
+
+def desk(session: Session, token: str) -> Desk:
+    """The assessor's list; raises NotFound for a dead link."""
+    found = of_link(session, token)
+    return Desk(
+        found.assessor.id,
+        found.assessor.name,
+        found.task.name,
+        tuple(
+            Question(each.item, each.topic.topic_id, each.topic.title, each.place in found.answers)
+            for each in found.asked
+        ),
+    )
+
+
+def of_link(session: Session, token: str) -> Questions:
+    """The questions of the assessor whose personal link it is; raises NotFound."""
+    return of_assessor(session, links.by_token(session, token))
+
+
+def of_assessor(session: Session, assessor: Assessor) -> Questions:
+    """An assessor's questions: topic after topic, both in an order of chance that stays the same."""
+    task = session.get_one(Task, assessor.task_id)
+    withdrawn = select(Run.id).where(Run.task_id == task.id, Run.withdrawn_at.is_not(None))
+    rows = session.scalars(
+        select(SideBySidePair).where(
+            SideBySidePair.assessor_id == assessor.id,
+            SideBySidePair.first_run_id.not_in(withdrawn),
+            SideBySidePair.second_run_id.not_in(withdrawn),
+        )
+    ).all()
+    wanted = {topic for row in rows for topic in row.topics}
+    topics = session.scalars(select(Topic).where(Topic.task_id == task.id, Topic.topic_id.in_(wanted)))
+    by_id = {each.topic_id: each for each in topics}
+    given = pairs.answers(session, task.id, assessor_id=assessor.id)
+    asked = [
+        _asked(task, assessor, by_id[topic], pair_of(row.first_run_id, row.second_run_id))
+        for row in rows
+        for topic in row.topics
+    ]
+    return Questions(assessor, task, tuple(_in_order(asked)), {each.place: each for each in given})
+
+
+def _asked(task: Task, assessor: Assessor, topic: Topic, pair: Pair) -> Asked:
+    key = pairs.secret(task)
+    return Asked(
+        item=digest(key, pair, topic.topic_id, assessor.id),
+        assessor_id=assessor.id,
+        topic=topic,
+        pair=pair,
+        left_first=left_first(key, pair, topic.topic_id, assessor.id),
+    )
+
+
+def _in_order(asked: list[Asked]) -> list[Asked]:
+    """All pairs of one topic one after another, so that it is read once."""
+    first: dict[str, str] = {}
+    for each in asked:
+        first[each.topic.topic_id] = min(each.item, first.get(each.topic.topic_id, each.item))
+    return sorted(asked, key=lambda each: (first[each.topic.topic_id], each.item))

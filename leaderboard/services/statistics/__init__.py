@@ -1,0 +1,1 @@
+"""Comparisons of runs: what is asked, where results are kept, what they say."""

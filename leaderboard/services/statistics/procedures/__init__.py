@@ -1,0 +1,1 @@
+"""Statistics that are computed from stored rankings and judgments rather than from scores."""

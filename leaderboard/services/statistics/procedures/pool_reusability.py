@@ -1,0 +1,117 @@
+"""What judgments owe to each team, and how the order of runs grows with the pool's depth: the arrays.
+
+Done by a job from the stored hits of runs; SciPy is not needed here: evaluators import this module.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from leaderboard.measures.grammar import parse
+from leaderboard.measures.judged import Judged
+from leaderboard.pooling.audit import best_ranks, holders, unique
+from leaderboard.pooling.candidates import IntArray
+from leaderboard.services.evaluations import alignments
+from leaderboard.services.evaluations.shown import Source
+from leaderboard.services.statistics.procedures.reduced_judgments import ReducedJudgments, score
+from leaderboard.stats.arrays import Arrays
+
+PROCEDURE = "pool_audit"
+DEPTHS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 75, 100, 150, 200, 500, 1000)
+"""Depths at which a pool is taken to end, as far as the pool goes."""
+Progress = Callable[[float], None]
+
+
+def options(depth: int, level: int, teams: Sequence[int]) -> str:
+    """What the audit depends on besides the runs' rankings, as the method of a request.
+
+    teams: of every run, from 0 by first appearance; -1 for a run that was not pooled.
+    """
+    return json.dumps({"depth": depth, "level": level, "teams": list(teams)}, separators=(",", ":"))
+
+
+def depths_to(depth: int) -> list[int]:
+    """The depths at which the order of runs is looked at, for a pool of a depth.
+
+    >>> depths_to(8), depths_to(9)
+    ([1, 2, 3, 4, 5, 6, 8], [1, 2, 3, 4, 5, 6, 8, 9])
+    """
+    return [*(each for each in DEPTHS if each < depth), depth]
+
+
+def seconds(runs: int, topics: int) -> float:
+    """About how long that takes on one core."""
+    return 0.02 + runs * topics * 2.5e-4
+
+
+def compute(
+    session: Session,
+    source: Source,
+    run_ids: Sequence[int],
+    measure: str,
+    method: str,
+    progress: Progress,
+) -> Arrays:
+    """The audit of a pool that took the top `depth` documents of the runs that have a team.
+
+    run, run_relevant (runs,), team, team_relevant (teams,): documents, and relevant ones, nobody else has.
+    full, left_out (runs,): scores under all judgments and without those the run's team alone brought. depths
+    (depths,), by_depth (depths, runs): scores under the judgments of a pool that deep. judged_top,
+    judged_depth (runs,): shares judged in the top 10 and the top `depth`. Runs that were not pooled have no
+    share in the judgments and keep their score.
+    """
+    wanted = json.loads(method)
+    depth, level, teams = wanted["depth"], wanted["level"], np.array(wanted["teams"], dtype=np.int64)
+    bound = parse(measure)
+    judgments = alignments.compiled_judgments(session, source).judgments
+    runs = alignments.alignments(session, source, run_ids)
+    held, ranks = _held(runs, run_ids, teams, depth)
+    counted = (judgments.grades >= 0) & judgments.named
+    found = unique(held, np.maximum(teams, 0), counted, counted & (judgments.grades >= level))
+    holder = holders(held, np.maximum(teams, 0), len(judgments.grades))
+    best = best_ranks(held, ranks, len(judgments.grades))
+    depths = depths_to(depth)
+    reduced = {
+        team: ReducedJudgments(judgments, holder == team) for team in np.unique(teams[teams >= 0]).tolist()
+    }
+    cut = [ReducedJudgments(judgments, best > each) for each in depths]
+    full, left_out = np.zeros(len(run_ids)), np.zeros(len(run_ids))
+    by_depth = np.zeros((len(depths), len(run_ids)))
+    shares = np.zeros((2, len(run_ids)))
+    for at, (run_id, team) in enumerate(zip(run_ids, teams.tolist(), strict=True)):
+        run = runs[run_id]
+        full[at] = left_out[at] = score(bound, run, source.places)
+        if team >= 0:
+            left_out[at] = score(bound, reduced[team].judged(run), source.places)
+        by_depth[:, at] = [score(bound, each.judged(run), source.places) for each in cut]
+        shares[:, at] = [judged_share(run, source, each) for each in (10, depth)]
+        progress((at + 1) / len(run_ids))
+    return {
+        **{name: getattr(found, name) for name in ("run", "run_relevant", "team", "team_relevant")},
+        **{"full": full, "left_out": left_out, "depths": np.array(depths), "by_depth": by_depth},
+        **{"judged_top": shares[0], "judged_depth": shares[1]},
+    }
+
+
+def judged_share(run: Judged, source: Source, depth: int) -> float:
+    """The mean share of judged documents in the top ranks over topics that have any, nan without."""
+    places = np.array(source.places, dtype=np.int64)
+    wanted = (run.grade >= 0) & (run.rank <= depth)
+    count = np.bincount(run.topic[wanted], minlength=len(run.judgments))[places]
+    size = np.minimum(run.retrieved, depth)[places]
+    return float((count[size > 0] / size[size > 0]).mean()) if (size > 0).any() else float("nan")
+
+
+def _held(
+    runs: alignments.Alignments, run_ids: Sequence[int], teams: IntArray, depth: int
+) -> tuple[list[IntArray], list[IntArray]]:
+    """The judged documents of every pooled run down to the depth, and their ranks; none of the others."""
+    held, ranks = [], []
+    for run_id, team in zip(run_ids, teams.tolist(), strict=True):
+        run = runs[run_id]
+        top = run.rank <= (depth if team >= 0 else 0)
+        held.append(run.document[top])
+        ranks.append(run.rank[top])
+    return held, ranks

@@ -1,0 +1,123 @@
+"""How alike the rankings of runs are: rank-biased overlap of every pair, from what is stored.
+
+SciPy is not needed here: evaluators import this module.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import select, tuple_
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import RankingBlock, RankingIndex
+from leaderboard.stats.arrays import Arrays
+from leaderboard.stats.orders.rbo_all_pairs import rbo_of_all_pairs
+from leaderboard.trec.read.blocks import Block
+from leaderboard.trec.runs.packing import read_index, unpack_block
+
+PROCEDURE = "overlaps"
+P = 0.9
+DEPTH = 100
+METHOD = f"rbo(p={P:g})@{DEPTH}"
+"""What the overlap of two rankings is called: its p, and how many documents of each count."""
+BLOCKS_KEPT = 128
+"""Blocks of rankings in memory at once, at least one a run: most have 128 to 256 KB."""
+
+Documents = npt.NDArray[np.int64]
+Places = dict[str, tuple[int, int, int]]
+Progress = Callable[[float], None]
+
+
+def compute(
+    session: Session, run_ids: Sequence[int], topics: Sequence[str], dialect: int, progress: Progress
+) -> Arrays:
+    """The mean overlap of every pair of runs over the topics, (pairs,), under the name rbo."""
+    documents = StoredRankings(session, run_ids, topics, dialect, DEPTH)
+    return {"rbo": rbo_of_all_pairs(documents, P, progress=progress)}
+
+
+def seconds(runs: int, topics: int) -> float:
+    """About how long that takes on one core."""
+    return runs * topics * (1e-4 + runs * 3e-7)
+
+
+class StoredRankings(Collection[Documents]):
+    """The best documents of runs, topic by topic, (runs, depth): numbers of documents, -1 behind the last.
+
+    Blocks of whole topics are read when they are needed. Topics come in the order of the first run's
+    blocks, as most runs have theirs in the same one.
+    """
+
+    def __init__(
+        self, session: Session, run_ids: Sequence[int], topics: Sequence[str], dialect: int, depth: int
+    ) -> None:
+        self._session = session
+        self._run_ids = tuple(run_ids)
+        self._dialect = dialect
+        self._depth = depth
+        self._places = _places(session, self._run_ids)
+        first = self._places[self._run_ids[0]]
+        self._topics = sorted(topics, key=lambda topic: first.get(topic, (0, 0, 0)))
+        self._blocks: OrderedDict[tuple[int, int], Block] = OrderedDict()
+
+    def __len__(self) -> int:
+        """How many topics there are."""
+        return len(self._topics)
+
+    def __contains__(self, other: object) -> bool:
+        """Whether some topic has these documents."""
+        return any(other is each for each in self)
+
+    def __iter__(self) -> Iterator[Documents]:
+        """The documents of one topic after the other."""
+        for topic in self._topics:
+            yield self._of(topic)
+
+    def _of(self, topic: str) -> Documents:
+        numbers: dict[bytes, int] = {}
+        found = np.full((len(self._run_ids), self._depth), -1, dtype=np.int64)
+        keys = {
+            run_id: (run_id, self._places[run_id][topic][0])
+            for run_id in self._run_ids
+            if topic in self._places[run_id]
+        }
+        self._read(keys.values())
+        for row, run_id in enumerate(self._run_ids):
+            if run_id in keys:
+                best = _best(self._blocks[keys[run_id]], topic.encode(), self._dialect, self._depth)
+                found[row, : len(best)] = [numbers.setdefault(docno, len(numbers)) for docno in best]
+        return found
+
+    def _read(self, keys: Collection[tuple[int, int]]) -> None:
+        """Have these blocks, by run and number, in memory; those used longest ago make room."""
+        missing = [key for key in keys if key not in self._blocks]
+        if not missing:
+            return
+        for key in keys:
+            if key in self._blocks:
+                self._blocks.move_to_end(key)
+        wanted = select(RankingBlock.run_id, RankingBlock.number, RankingBlock.body)
+        for row in self._session.execute(
+            wanted.where(tuple_(RankingBlock.run_id, RankingBlock.number).in_(missing))
+        ):
+            self._blocks[row.run_id, row.number] = unpack_block(row.body)
+        while len(self._blocks) > max(BLOCKS_KEPT, 2 * len(self._run_ids)):
+            self._blocks.popitem(last=False)
+
+
+def _places(session: Session, run_ids: Sequence[int]) -> dict[int, Places]:
+    rows = session.execute(
+        select(RankingIndex.run_id, RankingIndex.body).where(RankingIndex.run_id.in_(run_ids))
+    )
+    return {row.run_id: read_index(row.body) for row in rows}
+
+
+def _best(block: Block, topic: bytes, dialect: int, depth: int) -> list[bytes]:
+    group = block.topics.index(topic)
+    start, end = block.columns.group_start[group : group + 2].tolist()
+    entries = block.best(dialect)[start : min(end, start + depth)]
+    at = block.columns.at[entries]
+    ends = (at + block.columns.length[entries]).tolist()
+    return [bytes(block.body[first:last]) for first, last in zip(at.tolist(), ends, strict=True)]

@@ -1,0 +1,106 @@
+"""What runs would get under judgments that are not published yet, from their stored rankings.
+
+SciPy is not needed here: evaluators import this module.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session, undefer
+
+from leaderboard.db.tables import Qrels, QrelsRevision, RankingBlock, Task
+from leaderboard.measures.grammar import parse
+from leaderboard.services.evaluations import editions
+from leaderboard.services.policy import ALL_TOPICS
+from leaderboard.services.qrels import judged_inputs, lines
+from leaderboard.services.qrels.files import newest
+from leaderboard.services.qrels.judged_inputs import COMPANIONS, MAIN
+from leaderboard.stats.arrays import Arrays
+from leaderboard.trec.qrels.align import Aligner
+from leaderboard.trec.qrels.revision_inputs import RevisionInputs, compiled_inputs, pack_subtopics
+from leaderboard.trec.runs.packing import unpack_block
+
+PROCEDURE = "revision"
+ENTRY_S = 3e-7
+"""About how long a ranked document takes: to be read, put in order and looked up."""
+DEEP = 1000
+"""Documents of a ranking, where only the number of runs and topics is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class DraftInputs:
+    """What scores would rest on, and its digest."""
+
+    inputs: RevisionInputs
+    sha256: str
+
+
+def seconds(runs: int, topics: int) -> float:
+    """About how long it takes on one core."""
+    return runs * topics * DEEP * ENTRY_S
+
+
+def draft_inputs(session: Session, revision_id: int) -> DraftInputs:
+    """What scores would rest on if a draft were published now."""
+    revision = session.get_one(
+        QrelsRevision,
+        revision_id,
+        options=[undefer(QrelsRevision.packed), undefer(QrelsRevision.distractors)],
+    )
+    line = session.get_one(Qrels, revision.qrels_id)
+    board = newest(session, line.task_id)
+    main = session.scalar(select(Qrels.kind).where(Qrels.task_id == line.task_id, Qrels.name == MAIN))
+    prepared = lines.stored(session, revision)
+    there = judged_inputs.inputs(session, board.id) if board is not None else RevisionInputs(b"")
+    if line.kind in COMPANIONS and line.kind != main and board is not None:
+        is_subtopic = line.kind == "subtopic"
+        found = replace(
+            there,
+            subtopics=revision.packed if is_subtopic else there.subtopics,
+            preferences=there.preferences if is_subtopic else revision.packed,
+        )
+    else:
+        subtopics = pack_subtopics(prepared.subtopics) if line.kind == "subtopic" else there.subtopics
+        found = replace(
+            there, judgments=prepared.packed, subtopics=subtopics, distractors=revision.distractors
+        )
+    parts = (found.judgments, found.subtopics, found.preferences, found.distractors)
+    digests = [hashlib.sha256(part or b"").digest() for part in parts]
+    return DraftInputs(found, hashlib.sha256(b"".join(digests)).hexdigest())
+
+
+def compute(
+    session: Session,
+    revision_id: int,
+    run_ids: Sequence[int],
+    measure: str,
+    dialect: int,
+    progress: Callable[[float], None],
+) -> Arrays:
+    """The value of every run by a measure under a draft, over all topics that count, as `value`, (runs,)."""
+    compiled = compiled_inputs(draft_inputs(session, revision_id).inputs)
+    judged = list(compiled.judgments.topics)
+    task_id = session.scalars(
+        select(Task.id)
+        .join(Qrels, Qrels.task_id == Task.id)
+        .join(QrelsRevision, QrelsRevision.qrels_id == Qrels.id)
+        .where(QrelsRevision.id == revision_id)
+    ).one()
+    counted = set(editions.topic_sets(session, task_id, judged)[ALL_TOPICS]["topics"])
+    chosen = np.array([place for place, topic in enumerate(judged) if topic in counted], dtype=np.int64)
+    bound = parse(measure)
+    values = np.zeros(len(run_ids), dtype=np.float64)
+    for done, run_id in enumerate(run_ids):
+        aligner = Aligner(compiled, dialect=dialect)
+        bodies = select(RankingBlock.body).where(RankingBlock.run_id == run_id).order_by(RankingBlock.number)
+        for body in session.scalars(bodies):
+            aligner.add(unpack_block(body))
+        seen = aligner.judged()
+        scores, parts = bound.compute(seen), bound.parts(seen)
+        if len(chosen):
+            values[done] = bound.aggregate(scores[chosen], None if parts is None else parts[:, chosen])
+        progress((done + 1) / len(run_ids))
+    return {"value": values}

@@ -1,0 +1,279 @@
+"""Comparisons that a page may have to wait for: what is asked, what it costs, what is kept of it.
+
+What a comparison depends on (rankings, judgments, measure, topics, method and its version) never
+changes, so its result is kept under a digest of it; the same digest seeds whatever is random, so the same
+board shows the same p for ever. SciPy is not needed here: evaluators import this module.
+"""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import Database, now
+from leaderboard.db.tables import Edition, Job, QrelsRevision, Run, Statistic, Task
+from leaderboard.measures.grammar import parse
+from leaderboard.measures.record import Measure
+from leaderboard.services.evaluations.shown import FloatArray, Source, scored_runs, scores_of, source_of
+from leaderboard.services.jobs import queue
+from leaderboard.services.policy import ALL_TOPICS
+from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.statistics.procedures import (
+    pool_reusability,
+    pool_simulations,
+    ranking_overlaps,
+    revision_scores,
+)
+from leaderboard.stats import process
+from leaderboard.stats.arrays import Arrays, pack, unpack
+
+VERSIONS = {
+    **{"pairs": 1, "reliability": 1, "rank_intervals": 1, "first_places": 1, "overlaps": 1, "revision": 1},
+    **{pool_reusability.PROCEDURE: 1, pool_simulations.PROCEDURE: 1},
+}
+"""Procedure -> version; a new one makes whatever is kept of the old one unused."""
+AT_ONCE_S = 0.3
+"""What takes longer than this is not computed while a reader waits for the page."""
+AFTER_RUNS = -10
+"""Priority of these jobs: the evaluation of any run goes first."""
+
+PROGRESS_EVERY_S = 1.0
+JOB_LIMIT_S = 3600
+RESAMPLES = 100_000
+"""Of the procedures that draw at random, unless a correction needs more."""
+
+COMPARED_AGGREGATES = ("mean", "sum")
+"""What a run's value must be of its topics' scores for a difference of topics to say something about it."""
+
+_SECONDS: dict[str, Callable[[int, int], float]] = {
+    "reliability": lambda runs, topics: runs**2 * (2e-5 + topics * 2e-9) + topics * 8e-5,
+    "rank_intervals": lambda runs, topics: runs**2 * 8e-6 + topics * 8e-5,
+    "first_places": lambda runs, topics: runs * 1.5e-3 + topics * 2.5e-4,
+    ranking_overlaps.PROCEDURE: ranking_overlaps.seconds,
+    revision_scores.PROCEDURE: revision_scores.seconds,
+    pool_reusability.PROCEDURE: pool_reusability.seconds,
+    pool_simulations.PROCEDURE: pool_simulations.seconds,
+}
+"""Procedure without a test -> how long it takes, by runs and topics."""
+_OF_HITS = {
+    pool_reusability.PROCEDURE: pool_reusability.compute,
+    pool_simulations.PROCEDURE: pool_simulations.compute,
+}
+"""What is computed from the runs' judged hits, by a method that is options of its own."""
+
+kept = KeptResults(64 * 2**20)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A procedure on the scores of some runs, in order of their ids, by one measure of one edition."""
+
+    procedure: str
+    method: str
+    """Test and correction; empty where the procedure takes none."""
+    source: Source
+    measure: str
+    measure_version: int
+    run_ids: tuple[int, ...]
+    rankings: tuple[str, ...]
+    """The digests of the runs' rankings."""
+
+    @cached_property
+    def scores_digest(self) -> str:
+        """Of the scores the result is computed from; ids are not among it."""
+        facts = (
+            *(self.source.revision_sha256, self.measure, self.measure_version, self.source.dialect),
+            *(self.source.topics, self.rankings),
+        )
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+    @cached_property
+    def digest(self) -> str:
+        """Of everything the result depends on."""
+        facts = (self.procedure, VERSIONS[self.procedure], self.method, self.scores_digest)
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+    @property
+    def options(self) -> dict[str, str | int]:
+        """What the procedure is told besides the scores."""
+        return {"method": self.method, "seed": int(self.digest[:15], 16)}
+
+    @property
+    def seconds(self) -> float:
+        """About how long it takes on one core."""
+        name = self.procedure if self.procedure in _SECONDS else self.method or self.procedure
+        return seconds(name, len(self.run_ids), len(self.source.topics))
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A result that is not there yet: asked for by nobody, queued, being computed or failed."""
+
+    request: Request
+    state: str
+    progress: float = 0.0
+    message: str = ""
+
+
+def refusal(measure: Measure) -> str:
+    """Why runs cannot be compared by a measure; empty where they can."""
+    if measure.direction == "none":
+        return f"{measure.name} has no better or worse, so runs cannot be compared by it."
+    if measure.aggregate not in COMPARED_AGGREGATES:
+        return (
+            f"A run's {measure.name} is no mean of its topics' scores, so differences by topic do not "
+            "explain it; compare by a measure that is a mean over topics."
+        )
+    return ""
+
+
+def seconds(method: str, runs: int, topics: int) -> float:
+    """About how long all pairs of the runs take by a method, or a procedure without one, on one core.
+
+    >>> seconds("t+holm", 129, 50) < AT_ONCE_S < seconds("randomisation+holm", 129, 50)
+    True
+    """
+    pairs = runs * (runs - 1) / 2
+    if method in _SECONDS:
+        return _SECONDS[method](runs, topics)
+    test, _, correction = method.partition("+")
+    if test == "randomised_tukey":
+        return RESAMPLES * topics * runs * 2e-9
+    if test == "tukey":
+        return 0.1
+    if test in ("randomisation", "bootstrap"):
+        resamples = max(RESAMPLES, 20 * pairs / 0.05 if correction in ("holm", "bonferroni") else 0)
+        return resamples * (pairs * 1e-9 + topics * 1e-8)
+    return pairs * topics * (1e-7 if test == "wilcoxon" else 2e-8)
+
+
+def find(session: Session, wanted: Request) -> Arrays | Waiting:
+    """What was computed for the request, or how far it is; no statement where it is in memory."""
+    if (known := kept.get(wanted.digest)) is not None:
+        return known
+    row = session.execute(
+        select(Statistic.result, Statistic.progress, Job.state, Job.error)
+        .outerjoin(Job, (Job.subject_id == Statistic.id) & (Job.kind == queue.COMPARE))
+        .where(Statistic.digest == wanted.digest)
+        .order_by(Job.id.desc())
+        .limit(1)
+    ).one_or_none()
+    if row is None:
+        return Waiting(wanted, "absent")
+    if row.result is not None:
+        return kept.put(wanted.digest, unpack(row.result))
+    states = {"queued": "queued", "leased": "running", "failed": "failed"}
+    return Waiting(wanted, states.get(row.state, "absent"), row.progress, row.error or "")
+
+
+def ask(session: Session, wanted: Request) -> None:
+    """Have the request computed, unless it was or is about to be."""
+    row = session.execute(
+        select(Statistic.id, Statistic.computed_at).where(Statistic.digest == wanted.digest)
+    ).one_or_none()
+    if row is not None and row.computed_at is not None:
+        return
+    if row is None:
+        facts = asdict(wanted)
+        made = Statistic(
+            edition_id=wanted.source.edition_id, digest=wanted.digest, request=facts, created_at=now(session)
+        )
+        session.add(made)
+        session.flush()
+        statistic_id = made.id
+    else:
+        statistic_id = row.id
+    queue.enqueue(session, queue.COMPARE, statistic_id, limit_s=JOB_LIMIT_S, priority=AFTER_RUNS)
+
+
+def prepare(session: Session, task_id: int) -> None:
+    """Ask for what the task's board needs and a page should not compute, once all its runs are scored."""
+    session.flush()
+    edition = session.scalar(select(Edition).where(Edition.task_id == task_id, Edition.state == "current"))
+    if edition is None or queue.is_unfinished(session, edition.id):
+        return
+    task = session.get_one(Task, task_id)
+    official = (Run.task_id == task.id, Run.kind == "official", Run.withdrawn_at.is_(None))
+    runs = session.execute(select(Run.id, Run.ranking_sha256).where(*official).order_by(Run.id)).all()
+    revision = session.get_one(QrelsRevision, edition.revision_id)
+    source = source_of(edition, revision, ALL_TOPICS)
+    wanted = [
+        (procedure, by)
+        for procedure, by in (("pairs", task.comparison), ("reliability", ""))
+        if seconds(by or procedure, len(runs), len(source.topics)) > AT_ONCE_S
+    ]
+    if not wanted:
+        return
+    for each in edition.measures:
+        if refusal(parse(each["key"]).measure):
+            continue
+        scored = scored_runs(session, source, each["key"], each["version"])
+        chosen = [run for run in runs if run.id in scored]
+        for procedure, by in wanted:
+            request = Request(
+                procedure=procedure,
+                method=by,
+                source=source,
+                measure=each["key"],
+                measure_version=each["version"],
+                run_ids=tuple(run.id for run in chosen),
+                rankings=tuple(run.ranking_sha256 for run in chosen),
+            )
+            ask(session, request)
+
+
+def compute(database: Database, statistic_id: int) -> bytes:
+    """The packed result of a stored request, computed in a process of its own; progress is written down."""
+    told = time.monotonic()
+
+    def progress(share: float) -> None:
+        nonlocal told
+        if time.monotonic() - told > PROGRESS_EVERY_S:
+            told = time.monotonic()
+            with database.write() as session:
+                session.execute(update(Statistic).where(Statistic.id == statistic_id).values(progress=share))
+
+    with database.read() as session:
+        wanted = _request(session.get_one(Statistic, statistic_id).request)
+        if wanted.procedure == ranking_overlaps.PROCEDURE:
+            runs, topics = wanted.run_ids, wanted.source.topics
+            return pack(ranking_overlaps.compute(session, runs, topics, wanted.source.dialect, progress))
+        if wanted.procedure == revision_scores.PROCEDURE:
+            facts = wanted.source.revision_id, wanted.run_ids, wanted.measure, wanted.source.dialect
+            return pack(revision_scores.compute(session, *facts, progress))
+        if wanted.procedure in _OF_HITS:
+            return pack(computed_from_hits(session, wanted, progress))
+        scores = _scores(session, wanted)
+    return process.run(wanted.procedure, scores, wanted.options, progress)
+
+
+def computed_from_hits(session: Session, wanted: Request, progress: Callable[[float], None]) -> Arrays:
+    """The result of a procedure on judged hits, computed here and now."""
+    of_hits = _OF_HITS[wanted.procedure]
+    return of_hits(session, wanted.source, wanted.run_ids, wanted.measure, wanted.method, progress)
+
+
+def store(session: Session, statistic_id: int, result: bytes) -> None:
+    """Keep what was computed."""
+    row = session.get_one(Statistic, statistic_id)
+    row.result, row.progress, row.computed_at = result, 1.0, now(session)
+
+
+def _request(facts: dict[str, Any]) -> Request:
+    source = dict(facts["source"])
+    source.update({name: tuple(source[name]) for name in ("topics", "places")})
+    lists = {name: tuple(facts[name]) for name in ("run_ids", "rankings")}
+    return Request(**{**facts, **lists, "source": Source(**source)})
+
+
+def _scores(session: Session, wanted: Request) -> FloatArray:
+    found = scores_of(session, wanted.source, wanted.measure, wanted.measure_version, wanted.run_ids)
+    scores = np.array([found[run_id] for run_id in wanted.run_ids])
+    return -scores if parse(wanted.measure).measure.direction == "lower" else scores

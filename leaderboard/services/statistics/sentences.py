@@ -1,0 +1,77 @@
+"""What a standing says, in sentences."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from leaderboard.services.statistics.standings import ALPHA, Ranked, Standing
+
+MANY_TOPICS = 1000
+"""From here on nearly every difference passes a test, and its size says more."""
+SMALL_EFFECT = 0.2
+"""Cohen's bound of a small d (Statistical Power Analysis for the Behavioral Sciences, 1988, section 2.2)."""
+
+
+def sentences(standing: Standing, ranked: Sequence[Ranked], ranked_by: str, digits: int) -> tuple[str, ...]:
+    """What a board says above its table of the ranked runs, which come in the board's order."""
+    said = [_leaders(standing, ranked, ranked_by, digits)]
+    if standing.pairs and standing.topics > 1:
+        said.append(_pairs(standing))
+        if standing.table.reachable:
+            said += [_neighbours(standing, ranked), _sizes(standing)]
+    return tuple(filter(None, said))
+
+
+def _leaders(standing: Standing, ranked: Sequence[Ranked], ranked_by: str, digits: int) -> str:
+    first = [run.name for run in ranked if run.value == ranked[0].value]
+    names = f"{', '.join(first[:-1])} and {first[-1]}" if len(first) > 1 else first[0]
+    word = "Lowest" if standing.sign < 0 else "Highest"
+    leader = f"{word} {ranked_by}: {names} ({ranked[0].value:.{digits}f})."
+    if len(ranked) == 1:
+        return f"{leader} It is the only ranked run, so there is nothing to compare it with."
+    if standing.topics == 1:
+        return f"{leader} With one topic no test can tell runs apart."
+    best = int(np.count_nonzero(standing.best))
+    return (
+        f"{leader} {best:,} of {len(ranked):,} runs may be the best on topics like these "
+        f"{standing.topics:,} (95% set)."
+    )
+
+
+def _pairs(standing: Standing) -> str:
+    title = f"{standing.method.title}, {ALPHA:.0%}"
+    if not standing.table.reachable:
+        return (
+            f"This test ({title}) cannot tell any pair apart here, whatever the scores: "
+            "the smallest p it can give is too large. The paired t test can."
+        )
+    if standing.pairs == 1:
+        return f"The two {'can' if standing.told_apart else 'cannot'} be told apart ({title})."
+    share = standing.told_apart / standing.pairs
+    return f"Of {standing.pairs:,} pairs {standing.told_apart:,} ({share:.0%}) can be told apart ({title})."
+
+
+def _neighbours(standing: Standing, ranked: Sequence[Ranked]) -> str:
+    if len(ranked) < 3:
+        return ""
+    real = standing.neighbours_told_apart([run.run_id for run in ranked])
+    if real == 0:
+        return "No run can be told apart from its neighbour: read the rank as an order, not a distance."
+    if real == len(ranked) - 1:
+        return "Every run can be told apart from its neighbours."
+    return (
+        f"{real:,} of {len(ranked) - 1:,} neighbouring pairs can be told apart: "
+        "between the others, read the rank as an order, not a distance."
+    )
+
+
+def _sizes(standing: Standing) -> str:
+    """With thousands of topics, how many of the differences that pass are small all the same."""
+    if standing.topics < MANY_TOPICS or not standing.told_apart:
+        return ""
+    passed = (standing.table.adjusted < ALPHA) & (standing.table.difference != 0)
+    small = int(np.count_nonzero(passed & (np.abs(standing.effects) < SMALL_EFFECT)))
+    return (
+        f"With {standing.topics:,} topics even tiny differences pass a test: {small:,} of the "
+        f"{standing.told_apart:,} that do are small (effect size d_z below {SMALL_EFFECT})."
+    )

@@ -1,0 +1,242 @@
+"""What a board may say of its runs: who beats whom, who may be the best, which ranks are real."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
+from sqlalchemy.orm import Session
+
+from leaderboard.services.evaluations.shown import FloatArray, Source, scores_of
+from leaderboard.services.statistics import requests
+from leaderboard.services.statistics.requests import Request, Waiting
+from leaderboard.stats import procedures
+from leaderboard.stats.arrays import Arrays
+from leaderboard.stats.pairs.methods import Method, PairTable
+from leaderboard.stats.pairs.paired_t import paired_t
+from leaderboard.stats.standing.standing import decided_neighbours, decided_pairs, standing, tied_with
+
+ALPHA = 0.05
+KEPT_STANDINGS = 4
+"""Standings in memory: of 500 runs one has five megabytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One run among the ranked ones, all pairs compared under one correction."""
+
+    beats: int
+    beaten_by: int
+    undecided: int
+    rank_low: int
+    rank_high: int
+    best_set: bool
+    """Whether it may be the best on topics like these."""
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """All pairs of the ranked runs of a board, in the order of their ids, by one measure and method."""
+
+    table: PairTable
+    run_ids: tuple[int, ...]
+    best: npt.NDArray[np.bool_]
+    topics: int
+    sign: int
+    """-1 where lower is better: differences are given as the measure prints them."""
+
+    @property
+    def method(self) -> Method:
+        """The test and correction."""
+        return self.table.method
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of runs there are."""
+        return len(self.table.adjusted)
+
+    @cached_property
+    def told_apart(self) -> int:
+        """How many pairs can be told apart."""
+        return decided_pairs(self.table, ALPHA)
+
+    @cached_property
+    def places(self) -> dict[int, Place]:
+        """Run id -> its place."""
+        found = standing(self.table, ALPHA)
+        columns = (found.beats, found.beaten_by, found.undecided, found.rank_low, found.rank_high, self.best)
+        rows = zip(*(each.tolist() for each in columns), strict=True)
+        return {run_id: Place(*row) for run_id, row in zip(self.run_ids, rows, strict=True)}
+
+    @cached_property
+    def effects(self) -> FloatArray:
+        """Cohen's d_z of each pair, the mean difference over the standard deviation of differences, (pairs,).
+
+        A constant difference has none: there it is infinite, or 0 where all scores are equal.
+        """
+        half = (self.table.high - self.table.low) / 2
+        spread = half * np.sqrt(self.topics) / float(stdtrit(self.topics - 1, 1 - ALPHA / 2))
+        difference = self.table.difference
+        effects: FloatArray = np.where(difference == 0, 0.0, np.copysign(np.inf, difference))
+        np.divide(difference, spread, out=effects, where=spread > 0)
+        return effects
+
+    @cached_property
+    def _index(self) -> dict[int, int]:
+        return {run_id: index for index, run_id in enumerate(self.run_ids)}
+
+    def pair(self, first: int, second: int) -> "PairOfRuns":
+        """What the table says of two different runs, by id; the difference is first minus second."""
+        one, two = self._index[first], self._index[second]
+        low, high = sorted((one, two))
+        n = len(self.run_ids)
+        at = low * n - low * (low + 1) // 2 + high - low - 1
+        sign = self.sign if one < two else -self.sign
+        ends = sorted(sign * float(each[at]) for each in (self.table.low, self.table.high))
+        return PairOfRuns(
+            sign * float(self.table.difference[at]), ends[0], ends[1], float(self.table.adjusted[at])
+        )
+
+    def undecided_with(self, run_id: int) -> frozenset[int]:
+        """The runs that one cannot be told apart from."""
+        tied = tied_with(self.table, self._index[run_id], ALPHA)
+        return frozenset(other for other, alike in zip(self.run_ids, tied.tolist(), strict=True) if alike)
+
+    def neighbours_told_apart(self, ordered: Sequence[int]) -> int:
+        """How many neighbours of an order of all runs, by id, can be told apart."""
+        order = [self._index[run_id] for run_id in ordered]
+        return int(np.count_nonzero(decided_neighbours(self.table, order, ALPHA)))
+
+
+@dataclass(frozen=True, slots=True)
+class PairOfRuns:
+    """A difference of means as the measure prints them, its paired 95% interval, its adjusted p."""
+
+    difference: float
+    low: float
+    high: float
+    p: float
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the two can be told apart; runs of equal means cannot, whatever a test of ranks says."""
+        return self.p < ALPHA and self.difference != 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A ranked run of a board: its id, its ranking's digest, its name and its value as shown."""
+
+    run_id: int
+    ranking_sha256: str
+    name: str
+    value: float
+
+
+_kept: OrderedDict[tuple[str, tuple[int, ...], int], Standing] = OrderedDict()
+_lock = threading.Lock()
+
+
+def of_runs(
+    session: Session,
+    source: Source,
+    measure: tuple[str, int],
+    sign: int,
+    ranked: Sequence[Ranked],
+    by: Method,
+) -> Standing | Waiting:
+    """The standing of the runs among each other; Waiting where it takes a job.
+
+    measure is key and version, sign -1 where lower is better. At most one statement, none where the
+    standing was wanted before.
+    """
+    runs = sorted(ranked, key=lambda run: run.run_id)
+    wanted = Request(
+        procedure="pairs",
+        method=by.key,
+        source=source,
+        measure=measure[0],
+        measure_version=measure[1],
+        run_ids=tuple(run.run_id for run in runs),
+        rankings=tuple(run.ranking_sha256 for run in runs),
+    )
+    found = _found(session, wanted, sign)
+    if isinstance(found, Waiting):
+        return found
+    return _standing(found, wanted, by, sign)
+
+
+def against(
+    session: Session,
+    source: Source,
+    measure: tuple[str, int],
+    sign: int,
+    run_ids: Sequence[int],
+    reference: int,
+) -> dict[int, PairOfRuns]:
+    """Run id -> the run against a reference that is none of them, such as a baseline; one statement.
+
+    The p is that of a single paired t test.
+    """
+    scores = scores_of(session, source, *measure, (*run_ids, reference))
+    found = {}
+    for run_id in run_ids:
+        pair = paired_t(sign * np.array([scores[run_id], scores[reference]]))
+        low, high = sorted(sign * float(each[0]) for each in (pair.low, pair.high))
+        found[run_id] = PairOfRuns(sign * float(pair.difference[0]), low, high, float(pair.p[0]))
+    return found
+
+
+def _found(session: Session, wanted: Request, sign: int) -> Arrays | Waiting:
+    if (known := requests.kept.get(wanted.digest)) is not None:
+        return known
+    if wanted.seconds > requests.AT_ONCE_S:
+        return requests.find(session, wanted)
+    return requests.kept.put(wanted.digest, compute(wanted, better_scores(session, wanted, sign)))
+
+
+def better_scores(session: Session, wanted: Request, sign: int) -> FloatArray:
+    """The scores a request is about, (runs, topics), higher being better; at most one statement.
+
+    They are kept in memory too: what else a page asks of the same runs needs them again.
+    """
+    key = f"scores {wanted.scores_digest}"
+    if (known := requests.kept.get(key)) is not None:
+        return known["scores"].astype(np.float64, copy=False)
+    found = scores_of(session, wanted.source, wanted.measure, wanted.measure_version, wanted.run_ids)
+    scores: FloatArray = sign * np.array([found[run_id] for run_id in wanted.run_ids])
+    requests.kept.put(key, {"scores": scores})
+    return scores
+
+
+def compute(wanted: Request, scores: FloatArray) -> Arrays:
+    """The request's result, computed here and now from scores of which higher is better, (runs, topics)."""
+    return procedures.PROCEDURES[wanted.procedure](scores, wanted.options, lambda _: None)
+
+
+def _standing(found: Arrays, wanted: Request, by: Method, sign: int) -> Standing:
+    """The standing, with what was worked out of it when it was asked for last: it depends on no reader."""
+    key = wanted.digest, wanted.run_ids, sign
+    with _lock:
+        known = _kept.pop(key, None) or _made(found, wanted, by, sign)
+        _kept[key] = known
+        while len(_kept) > KEPT_STANDINGS:
+            _kept.popitem(last=False)
+    return known
+
+
+def _made(found: Arrays, wanted: Request, by: Method, sign: int) -> Standing:
+    names = ("difference", "low", "high", "p", "adjusted")
+    floats = {name: found[name].astype(np.float64, copy=False) for name in names}
+    table = PairTable(
+        method=by,
+        runs=len(wanted.run_ids),
+        resamples=int(found["resamples"]) or None,
+        reachable=bool(found["reachable"]),
+        **floats,
+    )
+    return Standing(table, wanted.run_ids, found["best"].astype(np.bool_), len(wanted.source.topics), sign)

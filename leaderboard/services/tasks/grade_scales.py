@@ -1,0 +1,63 @@
+"""The grades that assessors of a task may give, and what they are called."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Task
+from leaderboard.errors import Invalid, Problem
+from leaderboard.services import audit, policy
+from leaderboard.services.policy import Viewer
+from leaderboard.services.tasks.topics import grade_names
+
+BINARY = {0: "not relevant", 1: "relevant"}
+LOWEST, HIGHEST = -9, 9
+NAME_CHARACTERS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """One grade an assessor may give, with the key that gives it."""
+
+    value: int
+    name: str
+    key: str
+    """A digit; empty for grades below 0, which have only their button."""
+    is_relevant: bool
+
+
+def scale(task: Task) -> tuple[Grade, ...]:
+    """The task's grades, lowest first: from 0 to the highest that has a name or counts as relevant."""
+    named = grade_names(task)
+    highest = max([*named, task.level, 1])
+    names = {**dict.fromkeys(range(highest + 1), ""), **(BINARY if highest == 1 else {0: BINARY[0]}), **named}
+    return tuple(
+        Grade(value, name, str(value) if value >= 0 else "", value >= task.level)
+        for value, name in sorted(names.items())
+    )
+
+
+def grades(task: Task) -> frozenset[int]:
+    """The grades alone."""
+    return frozenset(each.value for each in scale(task))
+
+
+def rename(session: Session, viewer: Viewer, slug: str, named: Mapping[int, str]) -> None:
+    """Name a task's grades; raises Invalid where one is out of range, unnamed or too long."""
+    task, _ = policy.visible_task(session, viewer, slug)
+    policy.require_organiser(viewer, task)
+    problems = []
+    for grade, name in named.items():
+        if not LOWEST <= grade <= HIGHEST:
+            rule = f"must be a whole number from {LOWEST} to {HIGHEST}."
+            problems.append(Problem(rule, "", field="grade", value=str(grade)))
+        if not 1 <= len(name.strip()) <= NAME_CHARACTERS:
+            rule = f"must be 1 to {NAME_CHARACTERS} characters."
+            problems.append(Problem(rule, "", field=f"name of grade {grade}", value=name[:60]))
+    if named and 0 not in named:
+        problems.append(Problem("is missing.", "Name grade 0 too: not relevant.", field="grade", value="0"))
+    if problems:
+        raise Invalid("The grades cannot be named like this.", problems)
+    task.grade_names = {str(grade): name.strip() for grade, name in sorted(named.items())}
+    audit.record(session, viewer, "task.grades", f"task:{task.id}", grades=task.grade_names)

@@ -1,0 +1,1 @@
+"""Agreement of assessors, settling of labels, judging times, votes."""

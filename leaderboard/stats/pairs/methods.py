@@ -1,0 +1,330 @@
+"""The tests and corrections by which all pairs of runs can be compared, and what comes out of one.
+
+A method is a test and a correction for there being many pairs, or one of Tukey's, which are both in one.
+A table of pairs is always of one method.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leaderboard.stats.pairs.bootstrap import bootstrap
+from leaderboard.stats.pairs.corrections import benjamini_hochberg, bonferroni, holm
+from leaderboard.stats.pairs.paired_t import PairedT, paired_t
+from leaderboard.stats.pairs.randomisation import randomisation
+from leaderboard.stats.pairs.randomised_tukey import randomised_tukey
+from leaderboard.stats.pairs.sign import sign_test
+from leaderboard.stats.pairs.signed_rank import signed_rank
+from leaderboard.stats.pairs.tukey import tukey_hsd
+from leaderboard.stats.standing.exceedances import Progress
+
+FloatArray = NDArray[np.float64]
+
+RESAMPLES = 100_000
+"""Of a test that draws at random, unless the correction needs more."""
+RESOLUTION = 20
+"""How many resamples, times pairs over alpha, Holm and Bonferroni are given: the expected number that is as
+extreme as the smallest p they look for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """A test or a correction, as a reader needs to know it."""
+
+    name: str
+    title: str
+    question: str
+    """What its p answers, or what it promises."""
+    citation: str
+    version: int = 1
+    """Grows when the same scores give other numbers."""
+    random: bool = False
+
+
+TESTS: Mapping[str, Procedure] = {
+    each.name: each
+    for each in (
+        Procedure(
+            "t",
+            "paired t",
+            "Is the mean difference over topics like these other than 0?",
+            "Student, The Probable Error of a Mean, Biometrika 6(1), 1908",
+        ),
+        Procedure(
+            "wilcoxon",
+            "Wilcoxon signed rank",
+            "Do the differences lie around another middle than 0, large ones counted by rank?",
+            "Wilcoxon, Individual Comparisons by Ranking Methods, Biometrics Bulletin 1(6), 1945",
+        ),
+        Procedure(
+            "sign",
+            "sign",
+            "Does one run win more of the topics than by coin toss?",
+            "Dixon and Mood, The Statistical Sign Test, Journal of the American Statistical Association 41, "
+            "1946",
+        ),
+        Procedure(
+            "randomisation",
+            "Fisher randomisation",
+            "Would the means differ as much if a coin had decided, topic by topic, which score is whose?",
+            "Fisher, The Design of Experiments, 1935",
+            random=True,
+        ),
+        Procedure(
+            "bootstrap",
+            "bootstrap",
+            "Would other topics like these move the mean difference by as much as it is away from 0?",
+            "Sakai, Evaluating Evaluation Metrics Based on the Bootstrap, SIGIR 2006",
+            random=True,
+        ),
+    )
+}
+
+CORRECTIONS: Mapping[str, Procedure] = {
+    each.name: each
+    for each in (
+        Procedure(
+            "holm",
+            "Holm",
+            "The chance of any false finding among all pairs is at most alpha, whatever the scores.",
+            "Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of "
+            "Statistics 6(2), 1979",
+        ),
+        Procedure(
+            "bonferroni",
+            "Bonferroni",
+            "The chance of any false finding among all pairs is at most alpha, each pair judged by itself.",
+            "Dunn, Multiple Comparisons among Means, Journal of the American Statistical Association 56, "
+            "1961",
+        ),
+        Procedure(
+            "bh",
+            "Benjamini-Hochberg",
+            "Of the findings, the expected share that is false is at most alpha.",
+            "Benjamini and Hochberg, Controlling the False Discovery Rate, Journal of the Royal Statistical "
+            "Society B 57(1), 1995",
+        ),
+        Procedure(
+            "none",
+            "uncorrected",
+            "Each pair has a chance of alpha of a false finding: of many pairs, many are found falsely.",
+            "",
+        ),
+        Procedure(
+            "tukey",
+            "Tukey HSD",
+            "Is the difference larger than the largest one expected of runs that are all alike? Assumes that "
+            "all differences vary alike.",
+            "Carterette, Multiple Testing in Statistical Analysis of Systems-Based Information Retrieval "
+            "Experiments, ACM Transactions on Information Systems 30(1), 2012",
+        ),
+        Procedure(
+            "randomised_tukey",
+            "randomised Tukey HSD",
+            "Is the difference larger than the largest one found when each topic's scores are dealt out "
+            "anew? Assumes that all runs' scores vary alike.",
+            "Carterette, Multiple Testing in Statistical Analysis of Systems-Based Information Retrieval "
+            "Experiments, ACM Transactions on Information Systems 30(1), 2012",
+            random=True,
+        ),
+    )
+}
+
+BOTH_IN_ONE = ("tukey", "randomised_tukey")
+"""Corrections that are their own test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A test and a correction; the test is None where the correction is both in one."""
+
+    test: Procedure | None
+    correction: Procedure
+
+    @property
+    def key(self) -> str:
+        """Its name in addresses and stored settings, such as t+holm or tukey; method() takes it."""
+        return "+".join(each.name for each in self._parts)
+
+    @property
+    def title(self) -> str:
+        """Its name in a sentence, such as paired t, Holm."""
+        return ", ".join(each.title for each in self._parts)
+
+    @property
+    def version(self) -> str:
+        """Changes when the same scores give other numbers."""
+        return ".".join(str(each.version) for each in self._parts)
+
+    @property
+    def random(self) -> bool:
+        """Whether it draws at random, by a seed."""
+        return any(each.random for each in self._parts)
+
+    @property
+    def _parts(self) -> tuple[Procedure, ...]:
+        return (self.correction,) if self.test is None else (self.test, self.correction)
+
+
+METHODS: tuple[Method, ...] = (
+    *(
+        Method(test, each)
+        for test in TESTS.values()
+        for each in CORRECTIONS.values()
+        if each.name not in BOTH_IN_ONE
+    ),
+    *(Method(None, CORRECTIONS[name]) for name in BOTH_IN_ONE),
+)
+"""All there are."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PairTable:
+    """All pairs of runs compared by one method; arrays are (pairs,), in the order of pairs()."""
+
+    method: Method
+    runs: int
+    difference: FloatArray
+    """Of the means, first run less second."""
+    low: FloatArray
+    """The 95% interval of the difference by the paired t, of this pair alone."""
+    high: FloatArray
+    p: FloatArray
+    """Of the test; where test and correction are one, the adjusted p."""
+    adjusted: FloatArray
+    resamples: int | None
+    """How many were drawn; None where nothing was left to chance."""
+    reachable: bool
+    """Whether any pair could have been told apart, had one of its runs been better on every topic."""
+
+
+class _Tested(NamedTuple):
+    p: FloatArray
+    smallest: FloatArray
+    resamples: int | None = None
+
+
+def method(name: str | tuple[str, str]) -> Method:
+    """The method of a key, such as t+holm or tukey, or of the names of test and correction.
+
+    Where the correction is test in one, the test is ignored. Raises ValueError, naming the choices, where
+    there is no such method.
+
+    >>> method("t+holm").title, method(("t", "tukey")).key
+    ('paired t, Holm', 'tukey')
+    """
+    test, correction = name if isinstance(name, tuple) else name.rpartition("+")[::2]
+    if correction in BOTH_IN_ONE:
+        return Method(None, CORRECTIONS[correction])
+    if test in TESTS and correction in CORRECTIONS:
+        return Method(TESTS[test], CORRECTIONS[correction])
+    corrections = ", ".join(each for each in CORRECTIONS if each not in BOTH_IN_ONE)
+    raise ValueError(
+        f"there is no method {'+'.join(name) if isinstance(name, tuple) else name}: choose "
+        f"{' or '.join(BOTH_IN_ONE)}, or join a test ({', '.join(TESTS)}) and a correction ({corrections}) "
+        "by a plus sign, such as t+holm"
+    )
+
+
+def resamples_needed(by: Method, pairs: int, alpha: float = 0.05) -> int | None:
+    """How many resamples a method draws for so many pairs of runs; None where it draws none.
+
+    Holm and Bonferroni look for a p of alpha / pairs, which takes 20 pairs / alpha resamples to see.
+
+    >>> resamples_needed(method("randomisation+holm"), 8256), resamples_needed(method("t+holm"), 8256)
+    (3302400, None)
+    """
+    if not by.random:
+        return None
+    if by.correction.name in ("holm", "bonferroni"):
+        return max(RESAMPLES, ceil(RESOLUTION * pairs / alpha))
+    return RESAMPLES
+
+
+def all_pairs(
+    scores: FloatArray,
+    method: Method,
+    *,
+    seed: int,
+    resamples: int | None = None,
+    alpha: float = 0.05,
+    progress: Progress | None = None,
+) -> PairTable:
+    """All pairs of runs compared by one method: scores (runs, topics), higher is better.
+
+    seed and resamples matter where the method is random; without resamples it is what the correction
+    needs at this alpha. progress is told the share done. Raises ValueError where scores are not a table of
+    numbers of at least one topic.
+
+    >>> scores = np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5], [0.3, 0.5, 0.4, 0.2, 0.3]])
+    >>> all_pairs(scores, METHODS[0], seed=1).adjusted.round(6)
+    array([0.102328, 0.31987 , 0.54147 ])
+    """
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    if scores.ndim != 2 or not np.isfinite(scores).all():
+        raise ValueError(
+            "runs are compared by a table of scores, one a run and topic, none of which is missing"
+        )
+    t = paired_t(scores)
+    tell = progress or _tell_nobody
+    if resamples is None:
+        resamples = resamples_needed(method, len(t.p), alpha) or 0
+    found = _tested(scores, method, t, seed, resamples, tell)
+    tell(1.0)
+    correct = _CORRECT[method.correction.name]
+    return PairTable(
+        method=method,
+        runs=len(scores),
+        difference=t.difference,
+        low=t.low,
+        high=t.high,
+        p=found.p,
+        adjusted=correct(found.p),
+        resamples=found.resamples,
+        reachable=bool(len(t.p) == 0 or (correct(found.smallest) < alpha).any()),
+    )
+
+
+def _tested(
+    scores: FloatArray, method: Method, t: PairedT, seed: int, resamples: int, progress: Progress
+) -> _Tested:
+    """The p of every pair, and the smallest that so many topics and resamples could have given it."""
+    topics = scores.shape[1]
+    match (method.test or method.correction).name:
+        case "t":
+            return _Tested(t.p, np.full_like(t.p, float(topics == 1)))
+        case "wilcoxon":
+            ranks = signed_rank(scores)
+            return _Tested(ranks.p, ranks.smallest)
+        case "sign":
+            signs = sign_test(scores)
+            return _Tested(signs.p, signs.smallest)
+        case "randomisation":
+            return _Tested(*randomisation(scores, seed=seed, resamples=resamples, progress=progress))
+        case "bootstrap":
+            return _Tested(*bootstrap(scores, seed=seed, resamples=resamples, progress=progress))
+        case "tukey":
+            return _Tested(tukey_hsd(scores).p, np.full_like(t.p, float(topics == 1)))
+        case _:
+            dealt = randomised_tukey(scores, seed=seed, resamples=resamples, progress=progress)
+            return _Tested(dealt.p, dealt.smallest, dealt.resamples)
+
+
+def _as_it_is(p: FloatArray) -> FloatArray:
+    return p
+
+
+def _tell_nobody(share: float) -> None:
+    """Nobody asked how far it is."""
+
+
+_CORRECT: Mapping[str, Callable[[FloatArray], FloatArray]] = {
+    "holm": holm,
+    "bonferroni": bonferroni,
+    "bh": benjamini_hochberg,
+    **dict.fromkeys(("none", *BOTH_IN_ONE), _as_it_is),
+}

@@ -1,0 +1,150 @@
+"""Two runs compared on shared topics by every test there is, and what is said of them as plain values."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leaderboard.stats.orders.two_rankings import RankingComparison
+from leaderboard.stats.pairs.bootstrap import bootstrap_intervals
+from leaderboard.stats.pairs.effect_sizes import effect_sizes
+from leaderboard.stats.pairs.methods import RESAMPLES, TESTS, all_pairs, method
+from leaderboard.stats.posterior import posterior
+
+FloatArray = NDArray[np.float64]
+
+RECOMMENDED = "t"
+ROPE = 0.01
+"""The largest difference of means of no practical matter, for the probabilities."""
+SKEWED = 0.02
+"""Where the p of the t test and of Fisher's differ by more, the differences are skewed."""
+
+DRAWS = 10_000_000
+"""Topics times resamples that a comparison may take, so that many topics do not take seconds."""
+FEWEST_RESAMPLES = 8_000
+"""Enough for one pair: a p of .05 has a standard error of .0024. They are drawn as one block."""
+FEWEST_FOR_INTERVAL = 2_000
+"""Resamples for the ends of an interval, which are less fine than a small p."""
+
+
+@dataclass(frozen=True, slots=True)
+class TwoRuns:
+    """The first run less the second, as the measure prints them; what is undefined is None.
+
+    Wins are the topics on which the first is better. Effect sizes and tests are named as in
+    stats.effect_sizes and stats.methods, effect sizes positive where the first is better.
+    """
+
+    topics: int
+    first: float
+    second: float
+    difference: float
+    low: float | None
+    high: float | None
+    """The paired 95% interval of the difference; None with one topic, which says nothing of the spread."""
+    wins: int
+    ties: int
+    losses: int
+    effects: Mapping[str, float | None]
+    tests: Mapping[str, float | None]
+    """Test -> p; None with one topic."""
+    resamples: Mapping[str, int | None]
+    """Test -> how many were drawn; None where nothing was left to chance."""
+    bootstrap: tuple[float, float] | None
+    """The bias-corrected and accelerated bootstrap interval of the difference; None with one topic."""
+    likely: tuple[float, float, float] | None
+    """The probabilities that the first run is worse, that the two differ by no more than ROPE, and that the
+    first is better, by a flat prior and normal differences; None with one topic."""
+
+    @property
+    def constant(self) -> bool:
+        """Whether the difference is the same on every topic, so that no test of its spread means anything."""
+        return self.low is not None and self.low == self.high
+
+    @property
+    def skewed(self) -> bool:
+        """Whether the t test and Fisher's disagree by more than a little."""
+        t, fisher = self.tests["t"], self.tests["randomisation"]
+        return t is not None and fisher is not None and abs(t - fisher) > SKEWED
+
+
+def compare_scores(
+    first: FloatArray, second: FloatArray, *, seed: int, lower_is_better: bool = False
+) -> TwoRuns:
+    """Compare the scores (topics,) of two runs on the same topics, as the measure prints them.
+
+    Resampling draws by the seed as often as resamples_of says; Fisher's test enumerates where the topics
+    are few. Raises ValueError without a topic.
+
+    >>> first, second = np.array([0.5, 0.4, 0.7, 0.2, 0.6]), np.array([0.4, 0.4, 0.5, 0.1, 0.5])
+    >>> found = compare_scores(first, second, seed=1)
+    >>> found.wins, found.ties, found.losses, round(found.tests["t"], 6), found.tests["randomisation"]
+    (4, 1, 0, 0.034109, 0.125)
+    """
+    scores = np.array([first, second], dtype=np.float64)
+    topics = scores.shape[1]
+    sign = -1.0 if lower_is_better else 1.0
+    better = sign * scores
+    drawn = resamples_of(topics)
+    tables = {name: all_pairs(better, method((name, "none")), seed=seed, resamples=drawn) for name in TESTS}
+    effects = effect_sizes(better)
+    low, high = sorted(sign * float(each[0]) for each in (tables["t"].low, tables["t"].high))
+    alone = topics == 1
+    named = {name: float(getattr(effects, name)[0]) for name in ("d_z", "g_z", "d_av", "superiority")}
+    chances = None if alone else posterior(better, rope=ROPE)
+    return TwoRuns(
+        topics=topics,
+        first=float(scores[0].mean()),
+        second=float(scores[1].mean()),
+        difference=sign * float(tables["t"].difference[0]),
+        low=None if alone else low,
+        high=None if alone else high,
+        wins=int(effects.wins[0]),
+        ties=int(effects.ties[0]),
+        losses=int(effects.losses[0]),
+        effects={name: value if math.isfinite(value) else None for name, value in named.items()},
+        tests={name: None if alone else float(found.p[0]) for name, found in tables.items()},
+        resamples={name: found.resamples for name, found in tables.items()},
+        bootstrap=None if alone else _bootstrap(better, seed, sign),
+        likely=chances and (float(chances.worse[0]), float(chances.equal[0]), float(chances.better[0])),
+    )
+
+
+def _bootstrap(better: FloatArray, seed: int, sign: float) -> tuple[float, float]:
+    resamples = max(FEWEST_FOR_INTERVAL, resamples_of(better.shape[1]) // 10)
+    found = bootstrap_intervals(better, seed=seed, resamples=resamples)
+    low, high = sorted(sign * float(each[0]) for each in (found.corrected_low, found.corrected_high))
+    return low, high
+
+
+def resamples_of(topics: int) -> int:
+    """How often two runs on so many topics are resampled: less often over 100 topics, as each takes longer.
+
+    >>> [resamples_of(topics) for topics in (50, 250, 6980)]
+    [100000, 40000, 8000]
+    """
+    return max(FEWEST_RESAMPLES, min(RESAMPLES, DRAWS // max(topics, 1)))
+
+
+def facts(found: TwoRuns, rankings: RankingComparison | None, measure: str) -> dict[str, Any]:
+    """The comparison as plain values: the object that the site and the command line give as JSON.
+
+    effect_size is d_z; rankings are means over the topics for which either run has a ranking.
+    """
+    return {
+        "measure": measure,
+        "topics": found.topics,
+        "mean_a": found.first,
+        "mean_b": found.second,
+        "difference": found.difference,
+        "interval": [found.low, found.high],
+        "wins": found.wins,
+        "ties": found.ties,
+        "losses": found.losses,
+        "effect_size": found.effects["d_z"],
+        "tests": dict(found.tests),
+        "rankings": {} if rankings is None else rankings.means,
+    }

@@ -1,0 +1,216 @@
+"""What a number of topics can show: power, the smallest difference seen, topics needed.
+
+The test is the two-sided paired t test: over T topics, a true mean difference d with standard deviation s
+of the per-topic differences makes t noncentral with T - 1 degrees of freedom and noncentrality
+d √T / s (Cohen, Statistical Power Analysis for the Behavioral Sciences, 1988; for topic sets Sakai, Topic
+set size design, Information Retrieval Journal 19(3), 2016).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import chdtr, stdtrit
+
+from leaderboard.stats.pairs.paired_t import paired_t
+
+MOST_TOPICS = 10_000_000
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+_WIDTH = 9.0  # standard deviations: beyond them lies 2e-19 of a normal distribution
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """What the topics of a board can separate, in units of its measure.
+
+    `sd` is the median over pairs of runs of the standard deviation of their differences. `planned` is the
+    smallest true difference that a test of one pair, chosen beforehand, finds with the wanted power; `any`
+    the smallest for a pair of which nothing is known beforehand, tested at alpha over the number of pairs.
+    `planned_topics` and `any_topics` would find half of each. `half_width` is that of the usual interval.
+    """
+
+    power: float
+    alpha: float
+    topics: int
+    pairs: int
+    sd: float
+    planned: float
+    any: float
+    planned_topics: int
+    any_topics: int
+    half_width: float
+
+
+def power(difference: float, sd: float, topics: int, *, alpha: float = 0.05) -> float:
+    """The probability, 0 to 1, that the two-sided paired t test finds a true difference at level alpha.
+
+    Raises ValueError for a negative sd, or fewer than two topics. Without any spread every difference is
+    found, as its p is 0.
+
+    >>> round(power(0.05, 0.2, 50), 6)
+    0.410381
+    """
+    _check(sd, topics)
+    if sd == 0:
+        return float(difference != 0)
+    noncentrality = abs(difference) / sd * sqrt(topics)
+    return _power(noncentrality, topics - 1, _critical(topics - 1, alpha))
+
+
+def topics_needed(difference: float, sd: float, *, power: float = 0.8, alpha: float = 0.05) -> int:
+    """The fewest topics, at least 2, with which the paired t test finds a true difference so often.
+
+    Raises ValueError for a negative sd, a difference of 0, or one so small beside sd that ten million
+    topics do not do.
+
+    >>> topics_needed(0.05, 0.2)
+    128
+    """
+    _check(sd, 2)
+    if difference == 0:
+        raise ValueError("no number of topics shows a difference of 0")
+    if sd == 0:
+        return 2
+    effect = abs(difference) / sd
+
+    def enough(topics: int) -> bool:
+        return _power(effect * sqrt(topics), topics - 1, _critical(topics - 1, alpha)) >= power
+
+    return _fewest(enough)
+
+
+def smallest_difference(sd: float, topics: int, *, power: float = 0.8, alpha: float = 0.05) -> float:
+    """The smallest true difference, 0 or more, that the paired t test finds with this power.
+
+    Raises ValueError for a negative sd, fewer than two topics or power not above alpha.
+
+    >>> round(smallest_difference(0.2, 50), 6)
+    0.080837
+    """
+    _check(sd, topics)
+    if not alpha < power < 1:
+        raise ValueError("the power lies between alpha and 1")
+    return _noncentrality(topics - 1, power, alpha) * sd / sqrt(topics)
+
+
+def half_width(sd: float, topics: int, *, confidence: float = 0.95) -> float:
+    """Half the width of the t interval around a mean of differences with standard deviation sd.
+
+    Raises ValueError for a negative sd, or fewer than two topics.
+
+    >>> round(half_width(0.2, 50), 6)
+    0.056839
+    """
+    _check(sd, topics)
+    return _critical(topics - 1, 1 - confidence) * sd / sqrt(topics)
+
+
+def topics_for_half_width(width: float, sd: float, *, confidence: float = 0.95) -> int:
+    """The fewest topics, at least 2, whose t interval is at most `width` to either side.
+
+    Raises ValueError where the width is not positive or ten million topics do not do.
+
+    >>> topics_for_half_width(0.05, 0.2)
+    64
+    """
+    if width <= 0:
+        raise ValueError("no number of topics makes an interval of no width")
+    return _fewest(lambda topics: half_width(sd, topics, confidence=confidence) <= width)
+
+
+def sensitivity(scores: NDArray[np.float64], *, power: float = 0.8, alpha: float = 0.05) -> Sensitivity:
+    """What the topics of a board, scores (n runs, T topics), can separate.
+
+    Raises ValueError for fewer than two runs or topics.
+
+    >>> found = sensitivity(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]))
+    >>> round(found.sd, 4), round(found.planned, 4), found.planned_topics, found.pairs
+    (0.0707, 0.1189, 14, 1)
+    """
+    runs, topics = scores.shape
+    if runs < 2 or topics < 2:
+        raise ValueError("a board shows what its topics separate from two runs and two topics on")
+    count = runs * (runs - 1) // 2
+    sd = float(np.median(paired_t(scores).sd))
+    planned = smallest_difference(sd, topics, power=power, alpha=alpha)
+    any_pair = smallest_difference(sd, topics, power=power, alpha=alpha / count)
+    return Sensitivity(
+        power=power,
+        alpha=alpha,
+        topics=topics,
+        pairs=count,
+        sd=sd,
+        planned=planned,
+        any=any_pair,
+        planned_topics=_topics_for_half(topics, power, alpha),
+        any_topics=_topics_for_half(topics, power, alpha / count),
+        half_width=half_width(sd, topics, confidence=1 - alpha),
+    )
+
+
+def _topics_for_half(topics: int, power: float, alpha: float) -> int:
+    """The fewest topics that find half of what these find; the spread of differences cancels out."""
+    half = smallest_difference(1.0, topics, power=power, alpha=alpha) / 2
+    return topics_needed(half, 1.0, power=power, alpha=alpha)
+
+
+def _check(sd: float, topics: int) -> None:
+    if sd < 0:
+        raise ValueError("a standard deviation is 0 or more")
+    if topics < 2:
+        raise ValueError("a paired t test needs at least two topics")
+
+
+def _fewest(enough: Callable[[int], bool]) -> int:
+    """The smallest number of topics that is enough, where more never does worse."""
+    low, high = 1, 2
+    while not enough(high):
+        low, high = high, high * 2
+        if high > MOST_TOPICS:
+            raise ValueError("more than ten million topics would be needed")
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+@lru_cache(maxsize=256)
+def _noncentrality(freedom: int, power: float, alpha: float) -> float:
+    """The noncentrality at which the test at level alpha has this power."""
+    critical = _critical(freedom, alpha)
+    high = critical + 10.0
+    while _power(high, freedom, critical) < power:
+        high *= 2
+    root: float = brentq(lambda nc: _power(nc, freedom, critical) - power, 0.0, high, xtol=1e-12)
+    return root
+
+
+def _critical(freedom: int, alpha: float) -> float:
+    return -float(stdtrit(freedom, alpha / 2))
+
+
+def _power(noncentrality: float, freedom: int, critical: float) -> float:
+    beyond = _above(noncentrality, freedom, critical) + _above(-noncentrality, freedom, critical)
+    return min(beyond, 1.0)
+
+
+def _above(noncentrality: float, freedom: int, critical: float) -> float:
+    """The probability that a noncentral t exceeds a critical value above 0.
+
+    Integrates the chi-square distribution over the normal one. SciPy's nctdtr is NaN for one degree of
+    freedom and the critical values of small levels, and in older versions wrong by up to 0.03.
+    """
+    low, high = max(-noncentrality, -_WIDTH), _WIDTH
+    if low >= high:
+        return 0.0
+    # Pieces must be narrower than the step of the integrand, which steepens with the degrees of freedom.
+    pieces = ceil((high - low) * (1 + sqrt(2 * freedom) / critical))
+    half = (high - low) / pieces / 2
+    z = np.linspace(low, high, pieces, endpoint=False)[:, None] + half * (1 + _NODES)
+    density = np.exp(-z * z / 2) / sqrt(2 * np.pi)
+    values = density * chdtr(freedom, freedom * ((z + noncentrality) / critical) ** 2)
+    return float((values * _WEIGHTS).sum() * half)

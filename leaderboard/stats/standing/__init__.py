@@ -1,0 +1,1 @@
+"""What a table of all pairs says about each run."""

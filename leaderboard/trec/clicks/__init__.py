@@ -1,0 +1,1 @@
+"""Query logs as files, and their sessions."""

@@ -1,0 +1,1 @@
+"""Document files, blocks of stored documents, and marked words in their texts."""

@@ -1,0 +1,1 @@
+"""Judgment files of every kind, as arrays, and aligned with rankings."""

@@ -1,0 +1,166 @@
+"""A run's rankings against a revision's judgments: who is at which rank with which grade."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leaderboard.measures.judged import IntArray, Judged, Judgments
+from leaderboard.trec.read import kernel
+from leaderboard.trec.read.blocks import Block
+from leaderboard.trec.read.kernel import Index, Int32
+from leaderboard.trec.read.lines import bytes_of
+from leaderboard.trec.runs.runs import Ranking, block_of
+
+DIALECTS = (9, 10)
+"""Whose order of a ranking: trec_eval 9 compares scores as 32-bit floats, trec_eval 10 as doubles."""
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledJudgments:
+    """A revision's judgments ready to be aligned with any number of runs.
+
+    index: topic as bytes -> its place in judgments.topics; documents: the judged documents of each
+    topic in that order, docnos ascending as bytes: judgments.grades has their grades. distractors: the
+    documents known not to be relevant to any topic, as one topic's; None where there are none.
+    """
+
+    judgments: Judgments
+    index: Mapping[bytes, int]
+    documents: Index
+    distractors: Index | None = None
+
+
+def compile_judgments(by_topic: Mapping[str, Mapping[bytes, int]]) -> CompiledJudgments:
+    """The judgments (topic -> docno -> grade) with topics and docnos in byte order.
+
+    Topics without a judgment are left out: no run is scored on them.
+
+    >>> compile_judgments({"9": {b"a": 1}, "10": {b"c": 2, b"b": 0}, "x": {}}).judgments.grades
+    array([0, 2, 1])
+    """
+    topics = sorted((topic for topic in by_topic if by_topic[topic]), key=bytes_of)
+    pairs = [pair for topic in topics for pair in sorted(by_topic[topic].items())]
+    return compiled(
+        topics,
+        np.array([len(by_topic[topic]) for topic in topics], np.int64),
+        b"".join(docno for docno, _ in pairs),
+        np.array([len(docno) for docno, _ in pairs], np.int32),
+        np.array([grade for _, grade in pairs], np.int64),
+    )
+
+
+def compiled(
+    topics: Sequence[str], counts: IntArray, docnos: bytes, length: Int32, grades: NDArray[np.integer]
+) -> CompiledJudgments:
+    """Judgments from arrays: topics in byte order, how many documents each has, and of every document, in
+    byte order of docnos within its topic, the docno (all joined), its length and its grade."""
+    starts = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
+    judgments = Judgments(tuple(topics), grades.astype(np.int64), starts)
+    at = np.cumsum(length, dtype=np.int32) - length
+    index = {bytes_of(topic): place for place, topic in enumerate(topics)}
+    return CompiledJudgments(judgments, index, kernel.index(docnos, at, length, starts))
+
+
+def order(ranking: Ranking, dialect: int) -> IntArray:
+    """The places of a ranking's documents by score descending, then docno descending as bytes.
+
+    (documents,) indices into ranking.docnos, best first. The order of the file and its rank column
+    play no part; equal means equal in the precision of the dialect, 9 or 10.
+    """
+    return block_of([ranking]).best(dialect).astype(np.int64)
+
+
+class Aligner:
+    """Takes the blocks of one run and reduces it to its judged hits.
+
+    Topics without judgments are passed over; depth keeps the best so many documents of each ranking
+    (None: all). Holds the hits only, and the docnos of the best `top` documents of each topic where
+    that is not 0.
+    """
+
+    def __init__(
+        self, compiled: CompiledJudgments, *, dialect: int, depth: int | None = None, top: int = 0
+    ) -> None:
+        self.top: dict[int, list[bytes]] = {}
+        self._compiled = compiled
+        self._dialect = dialect
+        self._depth = depth
+        self._keep = top
+        self._retrieved = np.zeros(len(compiled.judgments), dtype=np.int64)
+        self._seen = np.zeros(len(compiled.judgments), dtype=np.bool_)
+        self._hits: list[tuple[IntArray, IntArray, IntArray]] = []
+
+    def add(self, block: Block) -> None:
+        """Take a block; raises ValueError where a topic comes again: a reader must have joined its parts."""
+        index = self._compiled.index
+        place = np.array([index.get(topic, -1) for topic in block.topics], np.int32)
+        judged = place[place >= 0]
+        if self._seen[judged].any() or len(set(judged.tolist())) < len(judged):
+            raise ValueError("a topic comes twice")
+        self._seen[judged] = True
+        sizes = block.sizes()[place >= 0]
+        self._retrieved[judged] = sizes if self._depth is None else np.minimum(sizes, self._depth)
+        best = block.best(self._dialect)
+        hits = kernel.match(block.body, block.columns, best, place, self._compiled.documents, self._depth)
+        if self._compiled.distractors is not None:
+            hits = self._with_distractors(block, best, place, hits, self._compiled.distractors)
+        self._hits.append(hits)
+        for group in np.flatnonzero(place >= 0).tolist() if self._keep else ():
+            start, end = block.columns.group_start[group : group + 2].tolist()
+            entries = best[start : min(end, start + self._keep)].tolist()
+            self.top[int(place[group])] = [block.docno(entry) for entry in entries]
+
+    def _with_distractors(
+        self, block: Block, best: Int32, place: Int32, hits: tuple[IntArray, ...], distractors: Index
+    ) -> tuple[IntArray, IntArray, IntArray]:
+        """The hits, and as hits of what stands for the distractors those that the topic does not judge."""
+        columns = block.columns
+        found = kernel.among(block.body, columns.at, columns.length, columns.hash, best, distractors)
+        group = np.searchsorted(columns.group_start, found, side="right") - 1
+        topic, rank = place[group].astype(np.int64), found - columns.group_start[group] + 1
+        wanted = topic >= 0
+        if self._depth is not None:
+            wanted &= rank <= self._depth
+        topic, rank = topic[wanted], rank[wanted]
+        document = self._compiled.judgments.starts[topic]
+        # The topic's own judgment of a document goes before what is said of it for all topics.
+        topics, ranks, documents = (
+            np.concatenate(pair) for pair in zip(hits, (topic, rank, document), strict=True)
+        )
+        order = np.lexsort((np.arange(len(topics)), ranks, topics))
+        first = np.ones(len(order), dtype=np.bool_)
+        first[1:] = (np.diff(topics[order]) != 0) | (np.diff(ranks[order]) != 0)
+        kept = order[first]
+        return topics[kept], ranks[kept], documents[kept]
+
+    def judged(self) -> Judged:
+        """The run as the judgments see it."""
+        none = np.empty(0, np.int64)
+        topic, rank, document = (
+            np.concatenate([none, *(hits[part] for hits in self._hits)]) for part in range(3)
+        )
+        by_topic = np.argsort(topic, kind="stable")
+        return Judged(
+            self._compiled.judgments,
+            topic[by_topic],
+            rank[by_topic],
+            document[by_topic],
+            self._retrieved,
+            self._dialect,
+        )
+
+
+def align(
+    rankings: Iterable[Ranking],
+    compiled: CompiledJudgments,
+    *,
+    dialect: int,
+    depth: int | None = None,
+) -> Judged:
+    """A run reduced to its judged hits, from rankings in any order of topics; see `Aligner`."""
+    aligner = Aligner(compiled, dialect=dialect, depth=depth)
+    for ranking in rankings:
+        aligner.add(block_of([ranking]))
+    return aligner.judged()

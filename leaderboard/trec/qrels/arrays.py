@@ -1,0 +1,92 @@
+"""A qrels file straight to arrays, without a Python object for each judgment."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from leaderboard.measures.judged import IntArray
+from leaderboard.trec.qrels.align import CompiledJudgments, compiled
+from leaderboard.trec.qrels.compiling import compile_qrels
+from leaderboard.trec.qrels.qrels import read_qrels
+from leaderboard.trec.read import kernel
+from leaderboard.trec.read.buffers import Buffer, TooLong
+from leaderboard.trec.read.entries import LOOSE_ID_BYTES
+from leaderboard.trec.read.kernel import Columns, Int32
+from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, text_of
+from leaderboard.trec.read.scattered import Scattered
+
+SHORTEST_JUDGMENT = 8
+"""Bytes of a line with one character a field."""
+
+
+class _Irregular(Exception):
+    """Something that the careful reader must look at."""
+
+
+def read_judgments(path: Path, limits: Limits = DEFAULT_LIMITS) -> CompiledJudgments:
+    """The judgments of a qrels file, ready to be aligned with runs.
+
+    Plain four-column files are read in bulk; any other goes through `read_qrels`, whose rules and
+    errors these are, and subtopics are kept.
+    """
+    try:
+        return _in_bulk(path, limits)
+    except _Irregular:
+        return compile_qrels(read_qrels(path, limits, strict=False))
+
+
+def _in_bulk(path: Path, limits: Limits) -> CompiledJudgments:
+    scattered, room, iteration = Scattered(), Columns.with_room(0, 0), None
+    try:
+        for buffer in Buffer(path, limits):
+            if len(room.at) <= buffer.end // SHORTEST_JUDGMENT:
+                room = Columns.with_room(*[buffer.end // SHORTEST_JUDGMENT + 1] * 2)
+            parsed = kernel.columns(
+                buffer.body,
+                buffer.end,
+                final=True,
+                fields=4,
+                strict=False,
+                id_bytes=LOOSE_ID_BYTES,
+                room=room,
+            )
+            second = bytes(buffer.body[parsed.tag_at : parsed.tag_at + parsed.tag_length])
+            if not parsed.ok or parsed.flags or (iteration is not None and second != iteration):
+                raise _Irregular
+            iteration, buffer.taken = second, parsed.consumed
+            columns = room.cut(parsed.entries, parsed.groups)
+            places = zip(columns.group_at.tolist(), columns.group_length.tolist(), strict=True)
+            topics = [bytes(buffer.body[at : at + size]) for at, size in places]
+            scattered.add(buffer.body, columns, topics, columns.group_line.tolist())
+    except TooLong:
+        raise _Irregular from None
+    return _in_byte_order(scattered)
+
+
+def _in_byte_order(scattered: Scattered) -> CompiledJudgments:
+    """The judgments with topics and, within them, docnos ascending by bytes."""
+    topics: list[bytes] = []
+    parts: list[tuple[IntArray, Int32, IntArray]] = []
+    letters: list[bytes] = []
+    for body, columns, names, _ in scattered.together():
+        if kernel.doubled(body, columns) >= 0:
+            raise _Irregular
+        # With equal scores the order is by docno descending; backwards it is ascending, topics too.
+        which = kernel.order(body, replace(columns, score=np.zeros(len(columns.at))), 10)[0][::-1].copy()
+        sizes = np.diff(columns.group_start)[::-1].astype(np.int64)
+        parts.append((sizes, columns.length[which], columns.score[which].astype(np.int64)))
+        letters.append(kernel.joined(body, columns.at, columns.length, which))
+        topics += names[::-1]
+    if not topics:
+        raise _Irregular
+    counts, length, grades = (np.concatenate([part[place] for part in parts]) for place in range(3))
+    joined = b"".join((*letters, bytes(kernel.SLACK)))
+    order = sorted(range(len(topics)), key=topics.__getitem__)
+    starts = np.cumsum(counts) - counts
+    which = np.repeat(starts[order] - np.cumsum(counts[order]) + counts[order], counts[order])
+    which = which + np.arange(len(which))
+    at = np.cumsum(length, dtype=np.int32) - length
+    docnos = kernel.joined(joined, at, length, which.astype(np.int32))
+    names_in_order = [text_of(topics[place]) for place in order]
+    return compiled(names_in_order, counts[order], docnos, length[which], grades[which])

@@ -1,0 +1,183 @@
+"""Judgment files to grades by topic: TREC's four columns, BEIR's table, NTCIR's grades."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from leaderboard.errors import MAX_PROBLEMS, Problem
+from leaderboard.trec.read.entries import id_bytes, unfit_text
+from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, raw_lines, shown, text_of
+
+BEIR_HEADER = (b"query-id", b"corpus-id", b"score")
+
+_GRADE = re.compile(rb"[+-]?\d{1,9}|L\d")
+
+Fields = tuple[bytes, bytes, bytes, bytes]
+"""Topic, subtopic, docno and grade as written."""
+
+
+@dataclass(frozen=True, eq=False)
+class Qrels:
+    """The judgments of a file, topics in its order.
+
+    judgments: topic -> docno -> grade, of several subtopics the highest; subtopics: topic ->
+    subtopic -> docno -> grade, {} unless kind is 'subtopic'; notes are oddities seen while reading.
+    """
+
+    judgments: dict[str, dict[bytes, int]]
+    kind: str
+    notes: tuple[Problem, ...] = ()
+    subtopics: dict[str, dict[str, dict[bytes, int]]] = field(default_factory=dict)
+
+    def entries(self) -> Iterator[tuple[str, str, bytes, int]]:
+        """Every judgment as (topic, subtopic, docno, grade); subtopic is '' in graded qrels."""
+        if self.kind == "graded":
+            parts = {topic: {"": grades} for topic, grades in self.judgments.items()}
+        else:
+            parts = self.subtopics
+        for topic, by_subtopic in parts.items():
+            for subtopic, grades in by_subtopic.items():
+                for docno, grade in grades.items():
+                    yield topic, subtopic, docno, grade
+
+    def grades(self) -> dict[int, int]:
+        """How often each grade was given, lowest grade first."""
+        return dict(sorted(Counter(entry[3] for entry in self.entries()).items()))
+
+
+def read_qrels(path: Path, limits: Limits = DEFAULT_LIMITS, *, strict: bool = True) -> Qrels:
+    """The judgments in a file: `topic iteration docno grade`, BEIR's three columns, or NTCIR's L0 to L3.
+
+    Blank lines and `#` comments are passed over, negative grades kept. The qrels are of kind
+    'subtopic' where some topic has more than one iteration. strict asks for UTF-8 and ids of at
+    most 255 bytes, as the database does. Raises Invalid with up to 25 problems.
+    """
+    reader = _Reader(strict)
+    for number, line in raw_lines(path, limits):
+        if line.strip() and not line.startswith(b"#"):
+            reader.add(number, line)
+    if reader.conflicts:
+        reader.add_conflicts(path, limits)
+    return reader.qrels()
+
+
+class _Reader:
+    """Collects judgments line by line."""
+
+    def __init__(self, strict: bool) -> None:
+        self.strict = strict
+        self.problems = Problems("qrels file")
+        self.tabs = False
+        self.columns = 0
+        self.grades: dict[bytes, dict[bytes, dict[bytes, int]]] = {}
+        self.conflicts: dict[tuple[bytes, ...], tuple[int, int, int]] = {}
+        self.doubled: Problem | None = None
+
+    def add(self, number: int, line: bytes) -> None:
+        """Take a line that is neither blank nor a comment."""
+        if not self.columns and self._is_header(line):
+            return
+        fields = self._fields(number, line)
+        if fields is None:
+            return
+        topic, subtopic, docno, text = fields
+        grade = int(text.removeprefix(b"L"))
+        given = self.grades.setdefault(topic, {}).setdefault(subtopic, {})
+        before = given.get(docno)
+        if before is None:
+            given[docno] = grade
+        elif before != grade:
+            if len(self.conflicts) < MAX_PROBLEMS:
+                self.conflicts.setdefault((topic, subtopic, docno), (number, before, grade))
+        elif self.doubled is None:
+            rule = "The same judgment comes twice."
+            self.doubled = Problem(rule, "It was taken once.", number, "docno", shown(docno))
+
+    def add_conflicts(self, path: Path, limits: Limits) -> None:
+        """Make a problem of every document graded twice; the file is read again for the first lines."""
+        firsts: dict[tuple[bytes, ...], int] = {}
+        for number, line in raw_lines(path, limits):
+            fields = None if line.startswith(b"#") else self._parted(line)
+            if fields and fields[:3] in self.conflicts:
+                firsts.setdefault(fields[:3], number)
+        for key, (number, before, grade) in self.conflicts.items():
+            rule = f"Topic {shown(key[0])} has this document already on line {firsts[key]}"
+            rule = f"{rule} with grade {before}; here it has {grade}."
+            self.problems.add(Problem(rule, "Keep one of the two lines.", number, "docno", shown(key[2])))
+
+    def qrels(self) -> Qrels:
+        """The qrels of all lines taken; raises Invalid where there were problems."""
+        if not self.grades and not self.problems.found:
+            remedy = "Write one line each: topic 0 docno grade."
+            self.problems.add(Problem("The file has no judgments.", remedy))
+        self.problems.stop()
+        subtopics = {
+            text_of(topic): {text_of(subtopic): grades for subtopic, grades in parts.items()}
+            for topic, parts in self.grades.items()
+        }
+        several = any(len(parts) > 1 for parts in subtopics.values())
+        judgments = {topic: _highest(list(parts.values())) for topic, parts in subtopics.items()}
+        notes = () if self.doubled is None else (self.doubled,)
+        return Qrels(judgments, "subtopic" if several else "graded", notes, subtopics if several else {})
+
+    def _is_header(self, line: bytes) -> bool:
+        """Whether this first line is BEIR's header; from there on tabs alone separate the columns."""
+        if tuple(line.lower().split()) != BEIR_HEADER:
+            return False
+        self.tabs, self.columns = True, 3
+        return True
+
+    def _parted(self, line: bytes) -> Fields | None:
+        """The fields as they stand, or None where their number is wrong."""
+        parts = [part.strip() for part in line.split(b"\t")] if self.tabs else line.split()
+        if len(parts) != self.columns:
+            return None
+        topic, subtopic, docno, grade = parts if self.columns == 4 else (parts[0], b"0", parts[1], parts[2])
+        return topic, subtopic, docno, grade
+
+    def _fields(self, number: int, line: bytes) -> Fields | None:
+        """The fields of a line that obeys the rules, or None and its problems."""
+        if not self.columns:
+            self.columns = 3 if len(line.split()) == 3 else 4
+        if self.strict and (problem := unfit_text(number, line)):
+            self.problems.add(problem)
+            return None
+        fields = self._parted(line)
+        if fields is None:
+            self.problems.add(self._wrong_count(number, line))
+            return None
+        before = len(self.problems.found)
+        for name, value in zip(("topic", "iteration", "docno"), fields, strict=False):
+            if not value or (self.tabs and len(value.split()) > 1) or len(value) > id_bytes(self.strict):
+                rule = f"A {name} is one word of at most {id_bytes(self.strict)} bytes."
+                self.problems.add(Problem(rule, "Check the columns.", number, name, shown(value)))
+        if not _GRADE.fullmatch(fields[3]):
+            rule = "A grade is a whole number, or L0 to L9."
+            remedy = "The last column is the grade."
+            self.problems.add(Problem(rule, remedy, number, "grade", shown(fields[3])))
+        return fields if len(self.problems.found) == before else None
+
+    def _wrong_count(self, number: int, line: bytes) -> Problem:
+        names = "topic docno grade" if self.columns == 3 else "topic iteration docno grade"
+        count = len(line.split())
+        rule = f"A judgment has {self.columns} fields ({names}); this line has {count}."
+        if count == 6:
+            remedy = "This looks like a run; send the qrels."
+        elif count == 5:
+            remedy = "Judgments with inclusion probabilities cannot be read; leave that column out."
+        else:
+            remedy = "Separate the fields by tabs." if self.tabs else "Separate the fields by blanks or tabs."
+        return Problem(rule, remedy, number, "", shown(line))
+
+
+def _highest(parts: list[dict[bytes, int]]) -> dict[bytes, int]:
+    """The highest grade of each document over all parts."""
+    if len(parts) == 1:
+        return parts[0]
+    highest: dict[bytes, int] = {}
+    for grades in parts:
+        for docno, grade in grades.items():
+            highest[docno] = max(grade, highest.get(docno, grade))
+    return highest

@@ -1,0 +1,146 @@
+"""Everything the scores of one revision rest on, packed as it is stored, and ready to be aligned."""
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+import zstandard
+
+from leaderboard.errors import LeaderboardError
+from leaderboard.measures.judged import UNJUDGED
+from leaderboard.trec.qrels.align import CompiledJudgments
+from leaderboard.trec.qrels.compiling import compile_qrels
+from leaderboard.trec.qrels.distractors import unpack_distractors, with_distractors
+from leaderboard.trec.qrels.preferences import PreferenceJudgments
+from leaderboard.trec.qrels.qrels import Qrels
+from leaderboard.trec.runs.packing import pack_judgments, unpack_compiled, unpack_judgments
+
+_PREFERENCES = b"LBP1"
+_LEVEL = 3
+_BETWEEN = "\t"
+"""Between topic and subtopic: neither has white space."""
+
+BySubtopic = Mapping[str, Mapping[str, Mapping[bytes, int]]]
+"""Topic -> subtopic -> docno -> grade."""
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionInputs:
+    """Packed judgments, and what stands beside them: None where there is none of it."""
+
+    judgments: bytes
+    subtopics: bytes | None = None
+    preferences: bytes | None = None
+    distractors: bytes | None = None
+    collection_size: int | None = None
+
+
+def compiled_inputs(inputs: RevisionInputs) -> CompiledJudgments:
+    """The judgments with all that stands beside them.
+
+    Documents and topics that only subtopics or preferences speak of are added as `leaderboard evaluate`
+    adds them: pooled but not judged, so that no measure of grades takes them for relevant. A distractor
+    among them is of grade 0.
+    """
+    distractors = unpack_distractors(inputs.distractors)
+    if inputs.subtopics is None and inputs.preferences is None:
+        compiled = unpack_compiled(inputs.judgments)
+    else:
+        compiled = _with_companions(inputs, frozenset(distractors))
+    sized = replace(compiled.judgments, collection_size=inputs.collection_size)
+    return with_distractors(replace(compiled, judgments=sized), distractors)
+
+
+def _with_companions(inputs: RevisionInputs, distractors: Collection[bytes]) -> CompiledJudgments:
+    by_topic = unpack_judgments(inputs.judgments)
+    subtopics = unpack_subtopics(inputs.subtopics) if inputs.subtopics is not None else {}
+    preferences = unpack_preferences(inputs.preferences) if inputs.preferences is not None else None
+    named = [
+        (topic, docno) for topic, parts in subtopics.items() for part in parts.values() for docno in part
+    ]
+    for topic, judges in preferences.pairs.items() if preferences is not None else ():
+        named += [(topic, docno) for pairs in judges.values() for pair in pairs for docno in pair]
+    for topic, docno in named:
+        by_topic.setdefault(topic, {}).setdefault(docno, 0 if docno in distractors else UNJUDGED)
+    kind = "graded" if inputs.subtopics is None else "subtopic"
+    return compile_qrels(Qrels(by_topic, kind, subtopics=subtopics), preferences)
+
+
+def pack_subtopics(by_topic: BySubtopic) -> bytes:
+    """Judgments of subtopics as one compressed string.
+
+    >>> unpack_subtopics(pack_subtopics({"7": {"2": {b"a": 1}}}))
+    {'7': {'2': {b'a': 1}}}
+    """
+    return pack_judgments(
+        {f"{topic}{_BETWEEN}{part}": by_topic[topic][part] for topic in by_topic for part in by_topic[topic]}
+    )
+
+
+def unpack_subtopics(packed: bytes) -> dict[str, dict[str, dict[bytes, int]]]:
+    """Topic -> subtopic -> docno -> grade, all in byte order."""
+    found: dict[str, dict[str, dict[bytes, int]]] = {}
+    for both, grades in unpack_judgments(packed).items():
+        topic, _, subtopic = both.partition(_BETWEEN)
+        found.setdefault(topic, {})[subtopic] = grades
+    return found
+
+
+def highest_grades(by_topic: BySubtopic) -> dict[str, dict[bytes, int]]:
+    """Topic -> docno -> the highest grade of any subtopic.
+
+    >>> highest_grades({"7": {"1": {b"a": 0}, "2": {b"a": 2}}})
+    {'7': {b'a': 2}}
+    """
+    highest: dict[str, dict[bytes, int]] = {}
+    for topic, parts in by_topic.items():
+        grades = highest.setdefault(topic, {})
+        for part in parts.values():
+            for docno, grade in part.items():
+                grades[docno] = max(grade, grades.get(docno, grade))
+    return highest
+
+
+def pack_preferences(preferences: PreferenceJudgments) -> bytes:
+    """Preferences as one compressed string; notes are left out.
+
+    >>> given = PreferenceJudgments({"1": {"": {(b"a", b"b"): 2.0}, "judge": {}}})
+    >>> unpack_preferences(pack_preferences(given)).pairs == given.pairs
+    True
+    """
+    plain = [
+        [
+            topic,
+            [
+                [
+                    judge,
+                    [
+                        [better.decode(), worse.decode(), pairs[better, worse]]
+                        for better, worse in sorted(pairs)
+                    ],
+                ]
+                for judge, pairs in sorted(judges.items())
+            ],
+        ]
+        for topic, judges in sorted(preferences.pairs.items())
+    ]
+    body = json.dumps(plain, separators=(",", ":")).encode()
+    return _PREFERENCES + zstandard.ZstdCompressor(level=_LEVEL).compress(body)
+
+
+def unpack_preferences(packed: bytes) -> PreferenceJudgments:
+    """The preferences; raises LeaderboardError where the bytes are of another form."""
+    if packed[:4] != _PREFERENCES:
+        raise LeaderboardError(
+            f"Stored preferences of the form {packed[:4]!r} were found, not {_PREFERENCES!r}."
+        )
+    plain = json.loads(zstandard.ZstdDecompressor().decompress(packed[4:]))
+    return PreferenceJudgments(
+        {
+            topic: {
+                judge: {(better.encode(), worse.encode()): weight for better, worse, weight in pairs}
+                for judge, pairs in judges
+            }
+            for topic, judges in plain
+        }
+    )

@@ -1,0 +1,63 @@
+"""A file's plain bytes in one buffer that is filled again and again, cut at line ends."""
+
+from collections.abc import Iterator
+
+from leaderboard.trec.read.archives import Source, plain_blocks
+from leaderboard.trec.read.kernel import SLACK
+from leaderboard.trec.read.lines import BOM, Limits
+
+BUFFER_BYTES = 2**20
+
+
+class TooLong(Exception):
+    """A line is longer than the limits allow."""
+
+
+class Buffer:
+    """Yields itself filled: body[:end] is whole lines, SLACK bytes follow; final says it was the last time.
+
+    The reader sets taken to how many bytes it has done with; the rest stays for the next time, and
+    the buffer grows where nothing was taken. marked: whether the file began with a byte order mark.
+    """
+
+    def __init__(self, path: Source, limits: Limits) -> None:
+        self.body = bytearray()
+        self.end = 0
+        self.final = False
+        self.taken = 0
+        self.marked = False
+        self._path = path
+        self._limits = limits
+
+    def __iter__(self) -> Iterator["Buffer"]:
+        """Fill, cut, yield; raises TooLong, and whatever plain_blocks raises."""
+        size = min(BUFFER_BYTES, self._limits.line_bytes)
+        self.body, filled, begun = bytearray(size + SLACK), 0, False
+        for piece in plain_blocks(self._path, self._limits):
+            given = memoryview(piece)
+            if not begun and piece.startswith(BOM):
+                self.marked, given = True, given[len(BOM) :]
+            begun = True
+            while given:
+                fits = min(len(given), size - filled)
+                self.body[filled : filled + fits] = given[:fits]
+                filled, given = filled + fits, given[fits:]
+                if filled < size:
+                    continue
+                self.end, self.taken = self.body.rfind(b"\n", 0, filled) + 1, 0
+                if self.end:
+                    yield self
+                elif filled > self._limits.line_bytes:
+                    raise TooLong
+                if self.taken:
+                    self.body[: filled - self.taken] = self.body[self.taken : filled]
+                    filled -= self.taken
+                else:
+                    size *= 2
+                    # A new one: arrays over the old one keep it from being resized.
+                    self.body = self.body[:filled] + bytearray(size - filled + SLACK)
+        if filled:
+            self.end = filled + (self.body[filled - 1] != ord("\n"))
+            self.body[self.end - 1] = ord("\n")
+            self.final = True
+            yield self

@@ -1,0 +1,230 @@
+"""The inner loops of reading runs and qrels, in C where that was built, else in numpy: the same bits.
+
+Everything works on a block: a buffer of whole lines with SLACK readable bytes behind them, and
+`Columns`, where each entry's docno lies in the buffer, its hash and its score, grouped by topic.
+"""
+
+import os
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leaderboard.measures.judged import FloatArray, IntArray
+from leaderboard.trec.read import numpy_kernel
+
+try:
+    from leaderboard.trec.read import _kernel as _built  # type: ignore[attr-defined]
+except ImportError:
+    _built = None
+
+native: Any = None if os.environ.get("LEADERBOARD_KERNEL") == "off" else _built
+"""The C module, None where it was not built or LEADERBOARD_KERNEL is off."""
+
+SLACK = 16
+"""Bytes that must be readable behind a block: words of 8 bytes are loaded whole."""
+ROUND_TO_SINGLE = {9: True, 10: False}
+"""Dialect -> whether scores are compared as 32-bit floats."""
+MANY = 2**31 - 1
+
+Int32 = NDArray[np.int32]
+Words = NDArray[np.uint64]
+
+
+def name() -> str:
+    """Which of the two runs: `C` or `numpy`."""
+    return "numpy" if native is None else "C"
+
+
+class Parsed(NamedTuple):
+    """What `columns` found: ok is 0 where some line could not be taken; consumed and lines are what was
+    taken of the block; the tag is the last line's, in qrels its iteration."""
+
+    ok: int
+    entries: int
+    groups: int
+    consumed: int
+    lines: int
+    flags: int
+    tag_at: int
+    tag_length: int
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Where a block's entries lie, by entry in order of the lines, and its topics, by group.
+
+    at, length: of the docno in the buffer, int32; hash: of its bytes; score: float64. group_start:
+    first entry of each group, one more for the end; group_at, group_length: of the topic's id;
+    group_line: line of the block, from 0, where it begins.
+    """
+
+    at: Int32
+    length: Int32
+    hash: Words
+    score: FloatArray
+    group_start: Int32
+    group_at: Int32
+    group_length: Int32
+    group_line: IntArray
+
+    @classmethod
+    def with_room(cls, entries: int, groups: int) -> "Columns":
+        """Columns for so many entries and topics."""
+        return cls(
+            at=np.empty(entries, np.int32),
+            length=np.empty(entries, np.int32),
+            hash=np.empty(entries, np.uint64),
+            score=np.empty(entries, np.float64),
+            group_start=np.zeros(groups + 1, np.int32),
+            group_at=np.empty(groups, np.int32),
+            group_length=np.empty(groups, np.int32),
+            group_line=np.empty(groups, np.int64),
+        )
+
+    def cut(self, entries: int, groups: int) -> "Columns":
+        """The first so many entries and groups."""
+        return Columns(
+            self.at[:entries],
+            self.length[:entries],
+            self.hash[:entries],
+            self.score[:entries],
+            self.group_start[: groups + 1],
+            self.group_at[:groups],
+            self.group_length[:groups],
+            self.group_line[:groups],
+        )
+
+
+class Index(NamedTuple):
+    """Judged documents ready to be found: their bytes, and tables that differ by kernel."""
+
+    letters: bytes
+    at: Int32
+    length: Int32
+    hash: Words
+    starts: IntArray
+    tables: tuple[NDArray[Any], ...]
+
+
+def columns(
+    body: bytearray, end: int, *, final: bool, fields: int, strict: bool, id_bytes: int, room: Columns
+) -> Parsed:
+    """Read the lines of body[:end], which ends in a newline, into room.
+
+    fields: 6 of a run (topic, Q0, docno, rank, score, tag) or 4 of qrels (topic, iteration, docno,
+    grade). Unless final, the last topic's lines are left to the next block. strict: exactly so many
+    fields, and no control characters.
+    """
+    read = numpy_kernel.columns if native is None else native.columns
+    return Parsed(
+        *read(
+            body,
+            end,
+            final,
+            fields,
+            strict,
+            id_bytes,
+            room.at,
+            room.length,
+            room.hash,
+            room.score,
+            room.group_start,
+            room.group_at,
+            room.group_length,
+            room.group_line,
+        )
+    )
+
+
+def order(body: bytes | bytearray, found: Columns, dialect: int) -> tuple[Int32, Int32]:
+    """Every group's entries, best first: by score descending, then docno descending as bytes.
+
+    (entries,) indices of entries, and (groups,) how many neighbours in that order have equal scores, in
+    the precision of the dialect, 9 or 10; raises ValueError for another one.
+    """
+    if dialect not in ROUND_TO_SINGLE:
+        raise ValueError(f"no dialect {dialect}: trec_eval 9 and 10 are known")
+    best, ties = np.empty(len(found.at), np.int32), np.empty(len(found.group_at), np.int32)
+    sort = numpy_kernel.order if native is None else native.order
+    single = ROUND_TO_SINGLE[dialect]
+    sort(body, found.at, found.length, found.score, found.group_start, len(ties), single, best, ties)
+    return best, ties
+
+
+def doubled(body: bytes | bytearray, found: Columns) -> int:
+    """The first group that has a docno twice, -1 where none has."""
+    search = numpy_kernel.doubled if native is None else native.doubled
+    group: int = search(body, found.at, found.length, found.hash, found.group_start, len(found.group_at))
+    return group
+
+
+def hashes(body: bytes | bytearray, at: Int32, length: Int32) -> Words:
+    """The hash of each docno of a buffer that has SLACK bytes behind the last one, (docnos,)."""
+    found = np.empty(len(at), np.uint64)
+    (numpy_kernel.hashes if native is None else native.hashes)(body, at, length, found)
+    return found
+
+
+def index(docnos: bytes, at: Int32, length: Int32, starts: IntArray) -> Index:
+    """The judged documents of every topic: topic t's are starts[t] to starts[t + 1]."""
+    letters = docnos + bytes(SLACK)
+    hashed = hashes(letters, at, length)
+    if native is None:
+        return Index(letters, at, length, hashed, starts, numpy_kernel.tables(hashed, starts))
+    sizes = np.array([1 << int(2 * count + 1).bit_length() for count in np.diff(starts).tolist()], np.int64)
+    slot_starts = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+    slots = np.full(int(slot_starts[-1]), -1, np.int32)
+    native.index_documents(hashed, starts, slots, slot_starts)
+    return Index(letters, at, length, hashed, starts, (slots, slot_starts))
+
+
+def match(
+    body: bytes | bytearray, found: Columns, best: Int32, place: Int32, index: Index, depth: int | None
+) -> tuple[IntArray, IntArray, IntArray]:
+    """The judged documents among the best of each group: topic, rank and document, each (hits,).
+
+    place: (groups,) which topic of the index a group is, -1 for none; best: as `order` gives it;
+    depth: how many of a ranking count, None for all. Hits come by group, then rank.
+    """
+    deepest = MANY if depth is None else depth
+    if native is None:
+        return numpy_kernel.match(body, found.at, found.length, found.hash, best, found.group_start, place,
+                                  deepest, index)  # fmt: skip
+    judged = place[place >= 0]
+    sizes = np.diff(found.group_start)[place >= 0]
+    room = int(np.minimum(np.diff(index.starts)[judged], sizes).sum())
+    topic, rank, document = (np.empty(room, np.int64) for _ in range(3))
+    hits = native.match(
+        body, found.at, found.length, found.hash, best, found.group_start, place, deepest,
+        index.letters, index.at, index.length, index.hash, *index.tables, topic, rank, document,
+    )  # fmt: skip
+    return topic[:hits], rank[:hits], document[:hits]
+
+
+def among(
+    body: bytes | bytearray, at: Int32, length: Int32, hashed: Words, which: Int32, index: Index
+) -> IntArray:
+    """The places in which of the docnos that an index of one topic has, ascending, (hits,).
+
+    at, length, hashed: of each docno of the body; which: those that are looked at, any number of times.
+    """
+    whole, only = np.array([0, len(which)], np.int32), np.zeros(1, np.int32)
+    if native is None:
+        hits = numpy_kernel.match(body, at, length, hashed, which, whole, only, MANY, index)
+        return hits[1] - 1
+    topic, rank, document = (np.empty(len(which), np.int64) for _ in range(3))
+    found = native.match(
+        body, at, length, hashed, which, whole, only, MANY,
+        index.letters, index.at, index.length, index.hash, *index.tables, topic, rank, document,
+    )  # fmt: skip
+    return rank[:found] - 1
+
+
+def joined(body: bytes | bytearray, at: Int32, length: Int32, which: Int32, separator: bytes = b"") -> bytes:
+    """The docnos of the entries named by which, in that order, each followed by the one-byte separator."""
+    glue = separator[0] if separator else -1
+    join = numpy_kernel.joined if native is None else native.joined
+    letters: bytes = join(body, at, length, which, glue)
+    return letters

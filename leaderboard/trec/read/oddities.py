@@ -1,0 +1,230 @@
+"""What is odd about a run's lines, and reading lines too irregular for the kernel."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from leaderboard.errors import Problem
+from leaderboard.measures.judged import FloatArray
+from leaderboard.trec.read import kernel
+from leaderboard.trec.read.entries import CONTROL_BYTES, SCORE_BYTES, Form, form_of, is_rank
+from leaderboard.trec.read.kernel import Columns, Parsed
+from leaderboard.trec.read.lines import shown
+from leaderboard.trec.read.numpy_fields import AGAINST, BYTES, COMMENTS, RANK, SECOND, TAGS
+from leaderboard.trec.runs import metadata
+
+TAGS_KEPT = 5
+FRUITLESS = 4
+"""How often a block is looked through in vain for an oddity that the kernel saw beyond its last topic."""
+
+Column = Sequence[bytes]
+"""One field of every entry of a block."""
+
+
+class Doubtful(Exception):
+    """Bulk reading met something that needs a look line by line."""
+
+    def __init__(self, *topics: bytes) -> None:
+        super().__init__()
+        self.topics = topics
+
+
+class Entries(NamedTuple):
+    """The entries taken of a block: where they lie in body, how many bytes and lines they were."""
+
+    body: bytes | bytearray
+    columns: Columns
+    consumed: int
+    lines: int
+
+
+@dataclass
+class Oddities:
+    """Collects a run's tags, comments, and notes on what is odd, each with the first line it was seen on."""
+
+    strict: bool
+
+    def __post_init__(self) -> None:
+        self.form: Form | None = None
+        self.tag = b""
+        self.tags: dict[bytes, None] = {}
+        self.comments: list[str] = []
+        self.notes: dict[str, Problem] = {}
+        self._fruitless = 0
+
+    def look(self, body: bytearray, parsed: Parsed, line: int) -> None:
+        """Take in what the kernel saw in a block that begins on this line of the file."""
+        self.form = self.form or Form(6, self.strict)
+        if parsed.flags & (BYTES | COMMENTS):
+            lines = bytes(body[: parsed.consumed]).split(b"\n")
+            self._add_comments(lines)
+            if self.strict:
+                _require_text(lines)
+        tag = bytes(body[parsed.tag_at : parsed.tag_at + parsed.tag_length])
+        several = parsed.flags & TAGS and len(self.tags) < TAGS_KEPT
+        odd = parsed.flags & (SECOND | RANK | AGAINST)
+        if (several or odd) and parsed.entries and self._fruitless < FRUITLESS:
+            before = len(self.notes), len(self.tags)
+            numbers, rows = _rows(bytes(body[: parsed.consumed]).split(b"\n"), line)
+            columns: list[Column] = list(zip(*rows, strict=False))
+            self._note_columns(numbers, columns, _scores(columns[4]))
+            self._fruitless += (len(self.notes), len(self.tags)) == before
+        if parsed.entries:
+            self.tag = tag
+            self._add_tag(tag)
+
+    def read(self, text: bytes, line: int, final: bool) -> Entries:
+        """The entries of whole lines of any form; unless final, the last topic is left for the next time."""
+        if b"\0" in text:
+            raise Doubtful
+        lines = text.removesuffix(b"\n").split(b"\n")
+        if self.strict:
+            _require_text(lines)
+        numbers, rows = _rows(lines, line)
+        if not all(map(self._fits, rows)):
+            raise Doubtful
+        firsts = [place for place, row in enumerate(rows) if not place or row[0] != rows[place - 1][0]]
+        kept, taken = len(rows), len(lines)
+        if not final and firsts:
+            kept = firsts.pop()
+            taken = numbers[kept] - line
+        self._add_comments(lines[:taken])
+        consumed = sum(map(len, lines[:taken])) + taken
+        return Entries(*self._columns(numbers[:kept], rows[:kept], firsts, line), consumed, taken)
+
+    def note(self, number: int, name: str, value: bytes, rule: str, remedy: str) -> None:
+        """Keep a note unless the same was made of an earlier line."""
+        if rule not in self.notes:
+            self.notes[rule] = Problem(rule, remedy, number, name, shown(value))
+
+    def _fits(self, fields: list[bytes]) -> bool:
+        self.form = self.form or form_of(fields, self.strict)
+        return self.form.fits(len(fields))
+
+    def _columns(
+        self, numbers: list[int], rows: list[list[bytes]], firsts: list[int], line: int
+    ) -> tuple[bytes, Columns]:
+        if not rows or self.form is None:
+            return bytes(kernel.SLACK), Columns.with_room(0, 0)
+        columns: list[Column] = list(zip(*rows, strict=False))
+        if self.form.columns == 3:
+            topics, docnos, ranks = columns[:3]
+            scores = _scores_of_ranks(ranks)
+            rule = "The file has three columns, topic docno rank."
+            self.note(numbers[0], "", b"", rule, "Minus the rank was taken as the score.")
+        else:
+            topics, _, docnos, _, texts, tags = columns[:6]
+            scores = _scores(texts)
+            self._note_columns(numbers, columns, scores)
+            self.tag = tags[-1]
+            if max(map(len, set(tags))) > self.form.id_bytes:
+                raise Doubtful
+        if max(map(len, (*docnos, *set(topics)))) > self.form.id_bytes:
+            raise Doubtful
+        return _laid_out(topics, docnos, scores, firsts, [number - line for number in numbers])
+
+    def _add_comments(self, lines: list[bytes]) -> None:
+        for each in lines:
+            if each.startswith(b"#") and len(self.comments) < metadata.MAX_LINES:
+                self.comments.append(each.decode("utf-8", "replace"))
+
+    def _note_columns(self, numbers: list[int], columns: list[Column], scores: FloatArray) -> None:
+        self._note_second(numbers, columns[1])
+        self._note_ranks(numbers, columns[0], columns[3], scores)
+        for tag in dict.fromkeys(columns[5]):
+            self._add_tag(tag)
+
+    def _add_tag(self, tag: bytes) -> None:
+        if len(self.tags) < TAGS_KEPT:
+            self.tags[tag] = None
+
+    def _note_second(self, numbers: list[int], second: Column) -> None:
+        place = next((place for place, text in enumerate(second) if text != b"Q0"), None)
+        if place is not None:
+            rule = "The second column is not Q0."
+            self.note(numbers[place], "iteration", second[place], rule, "It is ignored.")
+
+    def _note_ranks(self, numbers: list[int], topics: Column, texts: Column, scores: FloatArray) -> None:
+        try:
+            ranks = np.array(list(map(float, texts)))
+        except ValueError:
+            place = next(place for place, text in enumerate(texts) if not text.isdigit())
+            rule = "The rank is not a whole number."
+            self.note(numbers[place], "rank", texts[place], rule, "Ranks are ignored: the scores decide.")
+            return
+        same = np.array(topics)
+        same = same[1:] == same[:-1]
+        rising = (scores[1:] > scores[:-1]) & (ranks[1:] > ranks[:-1])
+        falling = (scores[1:] < scores[:-1]) & (ranks[1:] < ranks[:-1])
+        against = np.flatnonzero((rising | falling) & same)
+        if len(against):
+            place = int(against[0]) + 1
+            rule = "The rank contradicts the score: a document of a lower score has the better rank."
+            remedy = "The scores decide; check that higher scores are better."
+            self.note(numbers[place], "rank", texts[place], rule, remedy)
+
+
+def _rows(lines: list[bytes], line: int) -> tuple[list[int], list[list[bytes]]]:
+    """The numbers of the lines that hold entries, and their fields."""
+    rows = [(number, text.split()) for number, text in enumerate(lines, line) if not text.startswith(b"#")]
+    return [number for number, fields in rows if fields], [fields for _, fields in rows if fields]
+
+
+def _require_text(lines: list[bytes]) -> None:
+    """Raise Doubtful unless all but comments is text without control characters."""
+    text = b"\n".join(line for line in lines if not line.startswith(b"#"))
+    if len(text.translate(None, CONTROL_BYTES)) < len(text):
+        raise Doubtful
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Doubtful from None
+
+
+def _scores(texts: Column) -> FloatArray:
+    """The scores; float() alone would also take underscores, nan and infinity."""
+    if b"".join(texts).translate(None, SCORE_BYTES):
+        raise Doubtful
+    try:
+        scores = np.array(list(map(float, texts)))
+    except ValueError:
+        raise Doubtful from None
+    if not np.isfinite(scores).all():
+        raise Doubtful
+    return scores
+
+
+def _scores_of_ranks(ranks: Column) -> FloatArray:
+    if not all(map(is_rank, ranks)):
+        raise Doubtful
+    return -np.array(list(map(float, ranks)))
+
+
+def _laid_out(
+    topics: Column,
+    docnos: Column,
+    scores: FloatArray,
+    firsts: list[int],
+    lines: list[int],
+) -> tuple[bytes, Columns]:
+    """A buffer of the docnos and the groups' topics, and where they lie in it."""
+    heads = [topics[first] for first in firsts]
+    body = b"".join((*docnos, *heads, bytes(kernel.SLACK)))
+    length = np.array(list(map(len, docnos)), np.int32)
+    head_length = np.array(list(map(len, heads)), np.int32)
+    ends = np.cumsum(length, dtype=np.int32)
+    head_ends = ends[-1] + np.cumsum(head_length, dtype=np.int32)
+    at = ends - length
+    columns = Columns(
+        at=at,
+        length=length,
+        hash=kernel.hashes(body, at, length),
+        score=scores,
+        group_start=np.array([*firsts, len(docnos)], np.int32),
+        group_at=head_ends - head_length,
+        group_length=head_length,
+        group_line=np.array([lines[first] for first in firsts], np.int64),
+    )
+    return body, columns

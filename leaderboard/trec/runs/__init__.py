@@ -1,0 +1,1 @@
+"""Run files: read, checked, packed, scored, printed."""

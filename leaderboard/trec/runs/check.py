@@ -1,0 +1,287 @@
+"""The upload checker: one report for the site, the interface for programs and the command line."""
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from leaderboard.errors import MAX_PROBLEMS, Invalid, Problem, TooLarge
+from leaderboard.measures.judged import IntArray
+from leaderboard.trec.read.blocks import Block, Consumer, Scanned, scan_run
+from leaderboard.trec.read.kernel import Int32
+from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Source, shown, text_of
+from leaderboard.trec.read.oddities import TAGS_KEPT
+from leaderboard.trec.topics.names import TopicNames
+
+MANY_TIES = 0.2
+"""Share of neighbours of equal score in the sorted rankings from which a run is warned about."""
+NAMED = 20
+"""How many topics a message names."""
+UNKNOWN_NAMED = 5
+PREVIEW_LINES = 5
+
+UnknownDocnos = Callable[[bytes | bytearray, Int32, Int32], IntArray]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a task asks of a run.
+
+    topics: the ids it may hold, None for any; depth: most documents a topic, None for any;
+    tag_pattern: a regular expression for the whole tag, None or '' for any; unknown_docnos: takes a
+    buffer and where docnos lie in it, gives the places of those not in the collection; judged: topics
+    with judgments, empty where none are.
+    """
+
+    topics: tuple[str, ...] | None = None
+    depth: int | None = 1000
+    tag_pattern: str | None = None
+    unknown_docnos: UnknownDocnos | None = None
+    judged: Collection[str] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found in a run file: problems reject it, warnings do not; facts describe it.
+
+    facts, {} where the file could not be read: tag, tags, entries, topics (found), missing (number of
+    topics without documents), depth {min, median, max}, ties (share), metadata (whether it has any),
+    preview (first entries as read).
+    """
+
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the file makes a run."""
+        return not self.problems
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in words."""
+        if self.problems:
+            return "rejected"
+        return "accepted with warnings" if self.warnings else "accepted"
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as plain values."""
+        return {
+            "accepted": self.accepted,
+            "problems": [asdict(problem) for problem in self.problems],
+            "warnings": [asdict(warning) for warning in self.warnings],
+            "facts": self.facts,
+        }
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> "Report":
+        """The report that as_json made."""
+        return cls(
+            tuple(Problem(**problem) for problem in found["problems"]),
+            tuple(Problem(**warning) for warning in found["warnings"]),
+            found["facts"],
+        )
+
+
+def read_and_check(
+    path: Source, rules: Rules, limits: Limits = DEFAULT_LIMITS, *others: Callable[[], Consumer]
+) -> tuple["Scanned[Checked] | None", Report]:
+    """What a file holds, None where it cannot be read, and the report; never raises Invalid or TooLarge.
+
+    others make further consumers of the run's blocks: the file is read once for all of them.
+    """
+    try:
+        scanned = scan_run(
+            path, lambda: Checked(rules, [make() for make in others]), strict=True, limits=limits
+        )
+    except Invalid as error:
+        return None, Report(error.problems or (Problem(error.message),))
+    except TooLarge as error:
+        return None, Report((Problem(error.message),))
+    return scanned, _report(scanned, rules)
+
+
+class Checked:
+    """What the checker keeps of a run's blocks, and the other consumers they were given to."""
+
+    def __init__(self, rules: Rules, others: list[Consumer]) -> None:
+        self.others = others
+        self.entries = 0
+        self.unknown = 0
+        self.unknown_named: list[str] = []
+        self.depths: dict[str, int] = {}
+        self.lines: dict[str, int] = {}
+        self.constant: list[str] = []
+        self.preview: list[tuple[str, str, float]] = []
+        self._rules = rules
+        self._tied = 0.0
+
+    @property
+    def ties(self) -> float:
+        """The mean share of neighbours with equal scores in a ranking."""
+        return self._tied / len(self.depths) if self.depths else 0.0
+
+    def add(self, block: Block) -> None:
+        """Take a block."""
+        topics = list(map(text_of, block.topics))
+        sizes, ties = block.sizes(), block.ties()
+        self.depths.update(zip(topics, sizes.tolist(), strict=True))
+        self.lines.update(zip(topics, block.lines, strict=True))
+        pairs = np.maximum(sizes - 1, 1)
+        self._tied = float(np.cumsum([self._tied, *(ties / pairs)])[-1])
+        self.constant += [
+            topics[group] for group in np.flatnonzero((sizes > 1) & (ties == sizes - 1)).tolist()
+        ]
+        self.entries += len(block.columns.at)
+        if not self.preview:
+            self.preview = _preview(block)
+        if self._rules.unknown_docnos is not None:
+            unknown = self._rules.unknown_docnos(block.body, block.columns.at, block.columns.length)
+            self.unknown += len(unknown)
+            sample = unknown[: UNKNOWN_NAMED - len(self.unknown_named)]
+            self.unknown_named += [shown(block.docno(entry)) for entry in sample.tolist()]
+        for other in self.others:
+            other.add(block)
+
+
+def _report(scanned: Scanned[Checked], rules: Rules) -> Report:
+    """The report of a run under a task's rules, with at most 25 problems."""
+    run = scanned.consumer
+    problems = [*_unknown_topics(run, rules), *_too_deep(run, rules), *_bad_tag(scanned.tags, rules)]
+    warnings = [
+        *scanned.notes,
+        *_several_tags(scanned),
+        *_split_topics(scanned),
+        *_missing_topics(run, rules),
+        *_unjudged_topics(run, rules),
+        *_equal_scores(run),
+        *_unknown_docnos(run),
+    ]
+    return Report(tuple(problems[:MAX_PROBLEMS]), tuple(warnings), _facts(scanned, rules))
+
+
+def _unknown_topics(run: Checked, rules: Rules) -> Iterator[Problem]:
+    """A problem for each topic outside the task, or outside all judgments where the topics are not known."""
+    known: Collection[str] | None = rules.topics
+    if known is None:
+        known = rules.judged if rules.judged and not set(rules.judged) & run.depths.keys() else None
+    if known is None:
+        return
+    names = TopicNames(known)
+    owner = "The task" if rules.topics is not None else "The qrels file"
+    for topic in run.depths:
+        if topic not in names:
+            meant = names.meant(topic)
+            remedy = (
+                f"Did you mean {shown(meant)}?" if meant else f"Its topics are such as {names.examples()}."
+            )
+            line = run.lines.get(topic)
+            yield Problem(f"{owner} has no such topic.", remedy, line, "topic", shown(topic))
+
+
+def _too_deep(run: Checked, rules: Rules) -> Iterator[Problem]:
+    for topic, count in run.depths.items():
+        if rules.depth is not None and count > rules.depth:
+            rule = f"The topic has {count:,} documents; the task takes at most {rules.depth:,}."
+            remedy = f"Keep the {rules.depth:,} best."
+            yield Problem(rule, remedy, run.lines.get(topic), "topic", shown(topic))
+
+
+def _bad_tag(tags: tuple[str, ...], rules: Rules) -> Iterator[Problem]:
+    if not rules.tag_pattern:
+        return
+    rule = f"The task's tags match {rules.tag_pattern} as a whole."
+    for tag in tags:
+        try:
+            fits = re.fullmatch(rules.tag_pattern, tag)
+        except re.error as error:
+            rule = f"The task's tag rule {rules.tag_pattern!r} is not a regular expression ({error})."
+            yield Problem(rule, "Tell the organisers.")
+            return
+        if not fits:
+            proposal = re.sub(r"[^A-Za-z0-9._-]+", "-", tag).strip("-._")
+            remedy = "Change the sixth column."
+            if re.fullmatch(rules.tag_pattern, proposal):
+                remedy = f"Change the sixth column, for example to {proposal}."
+            yield Problem(rule, remedy, None, "tag", shown(tag))
+
+
+def _several_tags(run: Scanned[Checked]) -> Iterator[Problem]:
+    if len(run.tags) > 1:
+        more = ", ..." if len(run.tags) == TAGS_KEPT else ""
+        rule = f"The file has more than one tag ({', '.join(map(shown, run.tags))}{more})."
+        yield Problem(rule, "The last line's is taken.", None, "tag", shown(run.tag))
+
+
+def _split_topics(run: Scanned[Checked]) -> Iterator[Problem]:
+    if run.split_topics:
+        rule = f"The lines of {_topics(run.split_topics)} are not all together."
+        yield Problem(rule, "They were joined; check that no part is another topic's.")
+
+
+def _missing_topics(run: Checked, rules: Rules) -> Iterator[Problem]:
+    missing = _missing(run, rules)
+    if missing:
+        remedy = "They score as rankings without documents."
+        yield Problem(f"The run has no documents for {_topics(missing)}.", remedy)
+
+
+def _unjudged_topics(run: Checked, rules: Rules) -> Iterator[Problem]:
+    judged = set(rules.judged)
+    asked = run.depths.keys() if rules.topics is None else run.depths.keys() & set(rules.topics)
+    unjudged = [topic for topic in run.depths if topic in asked and topic not in judged]
+    if rules.judged and unjudged:
+        yield Problem(f"There are no judgments for {_topics(unjudged)}.", "They do not count in the means.")
+
+
+def _equal_scores(run: Checked) -> Iterator[Problem]:
+    remedy = "Ties are ranked by docno, descending: give scores that say the order you mean."
+    if run.constant:
+        yield Problem(f"All documents have the same score in {_topics(run.constant)}.", remedy)
+    if run.ties > MANY_TIES and len(run.constant) < len(run.depths):
+        yield Problem(f"{run.ties:.1%} of neighbouring documents have equal scores.", remedy)
+
+
+def _unknown_docnos(run: Checked) -> Iterator[Problem]:
+    if run.unknown:
+        rule = f"The collection does not have the documents of {run.unknown:,} of {run.entries:,} entries"
+        remedy = "They count as not relevant; check that the run is of this collection."
+        yield Problem(f"{rule} (for example {', '.join(run.unknown_named)}).", remedy)
+
+
+def _missing(run: Checked, rules: Rules) -> list[str]:
+    expected = rules.topics if rules.topics is not None else sorted(rules.judged)
+    return [topic for topic in expected if topic not in run.depths]
+
+
+def _topics(topics: Collection[str]) -> str:
+    named = ", ".join(shown(topic) for topic in list(topics)[:NAMED])
+    rest = f" and {len(topics) - NAMED:,} more" if len(topics) > NAMED else ""
+    return f"{len(topics):,} {'topic' if len(topics) == 1 else 'topics'} ({named}{rest})"
+
+
+def _facts(scanned: Scanned[Checked], rules: Rules) -> dict[str, Any]:
+    run = scanned.consumer
+    counts = list(run.depths.values())
+    return {
+        "tag": shown(scanned.tag),
+        "tags": [shown(tag) for tag in scanned.tags],
+        "entries": run.entries,
+        "topics": len(run.depths),
+        "missing": len(_missing(run, rules)),
+        "depth": {"min": min(counts), "median": float(np.median(counts)), "max": max(counts)},
+        "ties": run.ties,
+        "metadata": bool(scanned.metadata),
+        "preview": [list(entry) for entry in run.preview],
+    }
+
+
+def _preview(block: Block) -> list[tuple[str, str, float]]:
+    first = min(PREVIEW_LINES, int(block.sizes()[0]))
+    return [
+        (shown(block.topics[0]), shown(block.docno(entry)), float(block.columns.score[entry]))
+        for entry in range(first)
+    ]

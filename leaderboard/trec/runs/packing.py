@@ -1,0 +1,248 @@
+"""Rankings and judgments as compressed bytes for the database, and back.
+
+A run is stored as blocks of whole topics, one zstd frame each, and one index: topic -> block, offset,
+length. A topic's record is: byte length of its id, number of documents (both uint32), id, byte lengths
+of the docnos (uint16 each), scores (float64 each), docnos joined; all little-endian. Every packed
+string starts with a magic word that carries the version of this layout.
+"""
+
+import json
+import struct
+from collections import deque
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
+from weakref import finalize
+
+import numpy as np
+import zstandard
+from numpy.typing import NDArray
+
+from leaderboard.errors import LeaderboardError
+from leaderboard.trec.qrels.align import CompiledJudgments, compiled
+from leaderboard.trec.read import kernel
+from leaderboard.trec.read.blocks import Block
+from leaderboard.trec.read.kernel import Columns, Int32
+from leaderboard.trec.runs.runs import Docnos, Ranking
+
+BLOCK_BYTES = 128 * 1024
+"""Plain bytes after which a block is closed; blocks of ordinary topics are of 128 to 256 KB."""
+PENDING = 8
+"""Blocks that may wait for being compressed."""
+SPOOL_BYTES = 8 * 2**20
+"""Compressed bytes of a run up to which they are held in memory."""
+
+_RANKINGS, _INDEX, _JUDGMENTS = b"LBR1", b"LBI1", b"LBJ1"
+_HEAD = struct.Struct("<II")
+_LENGTH, _SCORE, _GRADE = np.dtype("<u2"), np.dtype("<f8"), np.dtype("<i4")
+_LEVEL = 1
+
+Lengths = NDArray[np.uint16]
+
+
+class PackedBlocks:
+    """A run's compressed blocks, in memory while they are few, else in a temporary file."""
+
+    def __init__(self) -> None:
+        self._sizes: list[int] = []
+        self._file = SpooledTemporaryFile(max_size=SPOOL_BYTES)  # noqa: SIM115
+        finalize(self, self._file.close)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._sizes)
+
+    def append(self, block: bytes) -> None:
+        """Add one at the end."""
+        self._file.write(block)
+        self._sizes.append(len(block))
+
+    def __iter__(self) -> Iterator[bytes]:
+        """The blocks in order, read one at a time."""
+        self._file.seek(0)
+        for size in self._sizes:
+            yield self._file.read(size)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedRun:
+    """A run's rankings: compressed blocks of whole topics, and the index that finds a topic."""
+
+    blocks: PackedBlocks
+    index: bytes
+
+
+class RunPacker:
+    """Takes the blocks of a run as it is read and packs them."""
+
+    def __init__(self) -> None:
+        self._blocks = PackedBlocks()
+        self._index: dict[str, tuple[int, int, int]] = {}
+        self._waiting = bytearray()
+        self._compressor = zstandard.ZstdCompressor(level=_LEVEL)
+        # Compressing needs no interpreter: it goes on beside the reading.
+        self._beside = ThreadPoolExecutor(max_workers=1)
+        self._pending: deque[Future[bytes]] = deque()
+
+    def add(self, block: Block) -> None:
+        """Take a block."""
+        columns = block.columns
+        every = np.arange(len(columns.at), dtype=np.int32)
+        letters = memoryview(kernel.joined(block.body, columns.at, columns.length, every))
+        lengths = memoryview(columns.length.astype(_LENGTH).tobytes())
+        scores = memoryview(columns.score.astype(_SCORE, copy=False).tobytes())
+        starts = columns.group_start.tolist()
+        ends = np.concatenate(([0], np.cumsum(columns.length, dtype=np.int64)))[columns.group_start].tolist()
+        for group, topic in enumerate(block.topics):
+            first, last = starts[group], starts[group + 1]
+            record = (
+                _HEAD.pack(len(topic), last - first),
+                topic,
+                lengths[first * _LENGTH.itemsize : last * _LENGTH.itemsize],
+                scores[first * _SCORE.itemsize : last * _SCORE.itemsize],
+                letters[ends[group] : ends[group + 1]],
+            )
+            size = sum(map(len, record))
+            number = len(self._blocks) + len(self._pending)
+            self._index[topic.decode()] = (number, len(self._waiting), size)
+            for part in record:
+                self._waiting += part
+            if len(self._waiting) >= BLOCK_BYTES:
+                self._close()
+
+    def packed(self) -> PackedRun:
+        """The run, once all of it was added."""
+        if self._waiting:
+            self._close()
+        self._take(0)
+        self._beside.shutdown()
+        return PackedRun(self._blocks, _compressed(_INDEX, json.dumps(self._index).encode()))
+
+    def _close(self) -> None:
+        self._pending.append(self._beside.submit(self._compressor.compress, bytes(self._waiting)))
+        self._waiting.clear()
+        self._take(PENDING)
+
+    def _take(self, left: int) -> None:
+        """Take compressed blocks in their order until so many are left."""
+        while len(self._pending) > left:
+            self._blocks.append(_RANKINGS + self._pending.popleft().result())
+
+
+def read_index(index: bytes) -> dict[str, tuple[int, int, int]]:
+    """Topic -> number of its block, offset and length in the plain block, in order of arrival."""
+    return {
+        topic: (place[0], place[1], place[2]) for topic, place in json.loads(_plain(_INDEX, index)).items()
+    }
+
+
+def unpack_block(block: bytes) -> Block:
+    """The rankings of one block, in order."""
+    body = _plain(_RANKINGS, block) + bytes(kernel.SLACK)
+    topics, starts, lengths, ats, scores = [], [0], [], [], []
+    offset = 0
+    while offset < len(body) - kernel.SLACK:
+        topic, length, score, letters = _record_at(body, offset)
+        offset = letters + int(length.sum())
+        topics.append(topic)
+        starts.append(starts[-1] + len(length))
+        lengths.append(length)
+        scores.append(score)
+        ats.append(letters + np.cumsum(length, dtype=np.int32) - length)
+    widths: Int32 = np.concatenate(lengths).astype(np.int32)
+    at: Int32 = np.concatenate(ats).astype(np.int32)
+    columns = Columns(
+        at=at,
+        length=widths,
+        hash=kernel.hashes(body, at, widths),
+        score=np.concatenate(scores).astype(np.float64),
+        group_start=np.array(starts, np.int32),
+        group_at=np.zeros(len(topics), np.int32),
+        group_length=np.zeros(len(topics), np.int32),
+        group_line=np.zeros(len(topics), np.int64),
+    )
+    return Block(body, columns, topics, [0] * len(topics))
+
+
+def unpack_topic(block: bytes, offset: int, length: int) -> Ranking:
+    """The one ranking that the index says lies there."""
+    body = _plain(_RANKINGS, block)[offset : offset + length]
+    topic, lengths, scores, letters = _record_at(body, 0)
+    return Ranking(topic.decode(), _split(body, lengths, letters), scores.astype(np.float64))
+
+
+def pack_judgments(judgments: Mapping[str, Mapping[bytes, int]]) -> bytes:
+    """A revision's judgments (topic -> docno -> grade) as one compressed string, all in byte order."""
+    topics = sorted(judgments, key=str.encode)
+    pairs = [pair for topic in topics for pair in sorted(judgments[topic].items())]
+    head = json.dumps([[topic, len(judgments[topic])] for topic in topics]).encode()
+    plain = b"".join(
+        (
+            _HEAD.pack(len(head), len(pairs)),
+            head,
+            np.array([len(docno) for docno, _ in pairs], _LENGTH).tobytes(),
+            np.array([grade for _, grade in pairs], _GRADE).tobytes(),
+            *(docno for docno, _ in pairs),
+        )
+    )
+    return _compressed(_JUDGMENTS, plain)
+
+
+def unpack_judgments(packed: bytes) -> dict[str, dict[bytes, int]]:
+    """Topic -> docno -> grade, all in byte order."""
+    head, plain, lengths, grades, offset = _judgments_in(packed)
+    pairs = zip(_split(plain, lengths, offset).tolist(), grades.tolist(), strict=True)
+    return {topic: dict(next(pairs) for _ in range(size)) for topic, size in head}
+
+
+def unpack_compiled(packed: bytes) -> CompiledJudgments:
+    """The same judgments ready to be aligned with runs, without a Python object for each."""
+    head, plain, lengths, grades, offset = _judgments_in(packed)
+    head = [(topic, size) for topic, size in head if size]
+    counts = np.array([size for _, size in head], np.int64)
+    return compiled([topic for topic, _ in head], counts, plain[offset:], lengths.astype(np.int32), grades)
+
+
+def _judgments_in(packed: bytes) -> tuple[list[tuple[str, int]], bytes, Lengths, NDArray[np.int32], int]:
+    """Topics with their numbers of documents, the plain bytes, lengths, grades, and where docnos begin."""
+    plain = _plain(_JUDGMENTS, packed)
+    head_bytes, count = _HEAD.unpack_from(plain)
+    offset = _HEAD.size + head_bytes
+    head = json.loads(plain[_HEAD.size : offset])
+    lengths = np.frombuffer(plain, _LENGTH, count, offset)
+    grades = np.frombuffer(plain, _GRADE, count, offset + lengths.nbytes)
+    return head, plain, lengths, grades, offset + lengths.nbytes + grades.nbytes
+
+
+def _record_at(plain: bytes, offset: int) -> tuple[bytes, Lengths, NDArray[np.float64], int]:
+    """Topic, lengths, scores of the record at offset, and where its docnos begin."""
+    topic_bytes, count = _HEAD.unpack_from(plain, offset)
+    offset += _HEAD.size
+    topic = plain[offset : offset + topic_bytes]
+    lengths = np.frombuffer(plain, _LENGTH, count, offset + topic_bytes)
+    offset += topic_bytes + lengths.nbytes
+    scores = np.frombuffer(plain, _SCORE, count, offset)
+    return topic, lengths, scores, offset + scores.nbytes
+
+
+def _split(plain: bytes, lengths: Lengths, offset: int) -> Docnos:
+    """The docnos of these lengths that lie joined from offset on, as an array of equally wide bytes."""
+    width = int(lengths.max(initial=1))
+    table = np.zeros((len(lengths), width), np.uint8)
+    used = np.arange(width) < lengths[:, None]
+    table[used] = np.frombuffer(plain, np.uint8, int(lengths.sum()), offset)
+    return table.view(f"S{width}").reshape(-1)
+
+
+def _compressed(magic: bytes, plain: bytes) -> bytes:
+    return magic + zstandard.ZstdCompressor(level=_LEVEL).compress(plain)
+
+
+def _plain(magic: bytes, packed: bytes) -> bytes:
+    if packed[:4] != magic:
+        raise LeaderboardError(
+            f"Stored data of the form {packed[:4]!r} was found where {magic!r} is read. "
+            "It was written by another version; run that one, or upload again."
+        )
+    return zstandard.ZstdDecompressor().decompress(packed[4:])

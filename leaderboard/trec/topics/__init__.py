@@ -1,0 +1,1 @@
+"""Topic files and topic ids."""

@@ -1,0 +1,49 @@
+"""Topic ids that differ only by padding, prefix or case: which one was meant."""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection
+
+from leaderboard.trec.read.lines import shown
+
+EXAMPLES = 3
+
+_NUMBER_AT_END = re.compile(r"(\d+)\D*$", re.ASCII)
+
+
+class TopicNames:
+    """The topic ids of a task, with a guess at which of them another id stands for."""
+
+    def __init__(self, topics: Collection[str]) -> None:
+        self._topics = dict.fromkeys(topics)
+        self._alike: defaultdict[str, list[str]] = defaultdict(list)
+        for topic in self._topics:
+            for key in _keys(topic):
+                self._alike[key].append(topic)
+
+    def __contains__(self, topic: object) -> bool:
+        return topic in self._topics
+
+    def meant(self, topic: str) -> str:
+        """The one known id that differs by padding, prefix or case alone; '' without one.
+
+        >>> TopicNames(["MB051", "MB052"]).meant("51")
+        'MB051'
+        """
+        for key in _keys(topic):
+            if len(alike := self._alike.get(key, [])) == 1:
+                return alike[0]
+        return ""
+
+    def examples(self) -> str:
+        """The first few ids, for a message."""
+        return ", ".join(shown(topic) for topic in list(self._topics)[:EXAMPLES])
+
+
+def _keys(topic: str) -> list[str]:
+    """What stays of an id without case and signs, then its last number without zeros; most telling first."""
+    letters = re.sub(r"[\W_]+", "", topic.casefold())
+    number = _NUMBER_AT_END.search(topic)
+    without_zeros = re.sub(r"(?<!\d)0+(?=\d)", "", letters)
+    keys = ["=" + letters, "0" + without_zeros]
+    return [*keys, "#" + number[1].lstrip("0")] if number else keys

@@ -1,0 +1,1 @@
+"""Addresses of accounts and teams."""

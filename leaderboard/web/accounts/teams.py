@@ -1,0 +1,111 @@
+"""The viewer's teams: making them, inviting, joining, leaving."""
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import LeaderboardError
+from leaderboard.services.accounts import teams
+from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web.rules import SIGNED_IN, rule
+from leaderboard.web.security import local_path
+from leaderboard.web.session import reading, viewer, writing
+
+blueprint = Blueprint("teams", __name__)
+
+
+@blueprint.get("/teams")
+@rule(SIGNED_IN)
+def index() -> ResponseReturnValue:
+    """The viewer's teams and the form that makes one."""
+    return _index_page()
+
+
+def _index_page(error: LeaderboardError | None = None, name: str = "") -> str:
+    rows = teams.mine(reading(), viewer())
+    target = local_path(request.values.get("next", ""), "")
+    return render_template("accounts/teams.html", rows=rows, error=error, name=name, next=target)
+
+
+@blueprint.post("/teams")
+@rule(SIGNED_IN)
+def create() -> ResponseReturnValue:
+    """Make a team whose captain is the viewer."""
+    asker, name = viewer(), request.form.get("name", "")
+    try:
+        with writing() as session:
+            team_id = teams.create(session, asker, name)
+    except LeaderboardError as error:
+        if wants_json():
+            raise
+        return _index_page(error, name), status_of(error)
+    return redirect(local_path(request.form.get("next", ""), url_for("teams.show", team_id=team_id)), 303)
+
+
+@blueprint.get("/teams/<int:team_id>")
+@rule(SIGNED_IN)
+def show(team_id: int) -> ResponseReturnValue:
+    """One of the viewer's teams with its members."""
+    return _team_page(team_id)
+
+
+def _team_page(team_id: int, invitation: str = "") -> str:
+    page = teams.page(reading(), viewer(), team_id)
+    return render_template("accounts/team.html", page=page, invitation=invitation, days=teams.INVITATION_DAYS)
+
+
+@blueprint.post("/teams/<int:team_id>/invitations")
+@rule(SIGNED_IN)
+def invite(team_id: int) -> ResponseReturnValue:
+    """Make an invitation and show its link, this once."""
+    asker = viewer()
+    with writing() as session:
+        token = teams.invite(session, asker, team_id)
+    return _team_page(team_id, url_for("teams.invitation", token=token, _external=True)), 201
+
+
+@blueprint.post("/teams/<int:team_id>/invitations/revoke")
+@rule(SIGNED_IN)
+def revoke_invitations(team_id: int) -> ResponseReturnValue:
+    """End the team's unused invitations."""
+    asker = viewer()
+    with writing() as session:
+        teams.revoke_invitations(session, asker, team_id)
+    return redirect(url_for("teams.show", team_id=team_id), 303)
+
+
+@blueprint.post("/teams/<int:team_id>/leave")
+@rule(SIGNED_IN)
+def leave(team_id: int) -> ResponseReturnValue:
+    """Take the viewer out of the team."""
+    asker = viewer()
+    with writing() as session:
+        teams.leave(session, asker, team_id)
+    return redirect(url_for("teams.index"), 303)
+
+
+@blueprint.post("/teams/<int:team_id>/members/<int:account_id>/remove")
+@rule(SIGNED_IN)
+def remove(team_id: int, account_id: int) -> ResponseReturnValue:
+    """Take another member out of the team."""
+    asker = viewer()
+    with writing() as session:
+        teams.remove(session, asker, team_id, account_id)
+    return redirect(url_for("teams.show", team_id=team_id), 303)
+
+
+@blueprint.get("/join/<token>")
+@rule(SIGNED_IN)
+def invitation(token: str) -> ResponseReturnValue:
+    """What an invitation leads to; only the page's button uses it up."""
+    found = teams.invitation(reading(), viewer(), token)
+    return render_template("accounts/join.html", invitation=found, token=token)
+
+
+@blueprint.post("/join/<token>")
+@rule(SIGNED_IN)
+def join(token: str) -> ResponseReturnValue:
+    """Join the team of an invitation."""
+    asker = viewer()
+    with writing() as session:
+        team_id = teams.join(session, asker, token)
+    return redirect(url_for("teams.show", team_id=team_id), 303)

@@ -1,0 +1,1 @@
+"""Addresses of assessing, for organisers and for assessors."""

@@ -1,0 +1,136 @@
+"""Documents that assessors disagree on: the list, one after the other, and the adjudicator's decisions."""
+
+import secrets
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import Invalid, LeaderboardError, Problem
+from leaderboard.services.assessors import adjudication, files
+from leaderboard.services.assessors.adjudication import AdjudicationPage, Case, Decision, Wish
+from leaderboard.services.assessors.judged_pools import WHOSE
+from leaderboard.web import responses
+from leaderboard.web.addresses import kept
+from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web.rankings import highlighted
+from leaderboard.web.rules import SIGNED_IN, rule
+from leaderboard.web.session import reading, viewer, writing
+
+blueprint = Blueprint("adjudication", __name__)
+
+ROWS_AT_FIRST = 100
+STATE = ("shown", "order", "of", "whose", "all")
+
+
+@blueprint.get("/tasks/<slug>/pools/<int:number>/adjudication")
+@rule(SIGNED_IN)
+def show(slug: str, number: int) -> ResponseReturnValue:
+    """The documents of a pool that assessors disagree on."""
+    page = _page(slug, number)
+    html = render_template(
+        "assessors/adjudication.html",
+        page=page,
+        rows=page.rows if "all" in request.args else page.rows[:ROWS_AT_FIRST],
+        kinds=adjudication.SHOWN,
+        orders=adjudication.ORDERS,
+        whose=WHOSE,
+        args=kept(STATE),
+    )
+    return responses.page(html)
+
+
+@blueprint.get("/tasks/<slug>/pools/<int:number>/adjudication.json")
+@rule(SIGNED_IN)
+def show_json(slug: str, number: int) -> ResponseReturnValue:
+    """The list as JSON."""
+    return responses.as_json(files.disagreements_facts(_page(slug, number)))
+
+
+@blueprint.get("/tasks/<slug>/pools/<int:number>/adjudication.csv")
+@rule(SIGNED_IN)
+def show_csv(slug: str, number: int) -> ResponseReturnValue:
+    """The list as CSV, a row for each label."""
+    found = files.disagreements_table(_page(slug, number))
+    return responses.as_csv(found, f"{slug}-pool-{number}-adjudication")
+
+
+@blueprint.get("/tasks/<slug>/pools/<int:number>/adjudication/document")
+@rule(SIGNED_IN)
+def case(slug: str, number: int) -> ResponseReturnValue:
+    """One document to decide on, by ?topic= and ?docno=."""
+    return _case_page(_case(slug, number))
+
+
+@blueprint.post("/tasks/<slug>/pools/<int:number>/adjudication/document")
+@rule(SIGNED_IN)
+def decide(slug: str, number: int) -> ResponseReturnValue:
+    """Store a decision and go on to the next document."""
+    asker, following = viewer(), _case(slug, number).next
+    try:
+        with writing() as session:
+            adjudication.decide(session, asker, slug, number, _decision())
+    except Invalid as error:
+        if wants_json():
+            raise
+        return _case_page(_case(slug, number), error), status_of(error)
+    if following is None:
+        return redirect(url_for("adjudication.show", slug=slug, number=number, **kept(STATE)), 303)
+    return redirect(_address(slug, number, *following), 303)
+
+
+@blueprint.post("/tasks/<slug>/pools/<int:number>/adjudication/undo")
+@rule(SIGNED_IN)
+def undo(slug: str, number: int) -> ResponseReturnValue:
+    """Take back the last decision and show its document again."""
+    asker = viewer()
+    with writing() as session:
+        topic_id, docno = adjudication.undo(session, asker, slug, number)
+    return redirect(_address(slug, number, topic_id, docno), 303)
+
+
+def _case_page(found: Case, error: LeaderboardError | None = None) -> str:
+    return render_template(
+        "assessors/disagreement.html",
+        case=found,
+        error=error,
+        sent=request.form,
+        key=secrets.token_urlsafe(16),
+        highlighted=highlighted,
+        args=kept(STATE),
+    )
+
+
+def _page(slug: str, number: int) -> AdjudicationPage:
+    return adjudication.adjudication_page(reading(), viewer(), slug, number, _wish())
+
+
+def _case(slug: str, number: int) -> Case:
+    topic_id, docno = request.args.get("topic", ""), request.args.get("docno", "")
+    return adjudication.case(reading(), viewer(), slug, number, _wish(), topic_id, docno)
+
+
+def _wish() -> Wish:
+    given = request.args
+    return Wish(
+        given.get("shown") or "open",
+        given.get("order") or "topic",
+        given.get("of", ""),
+        given.get("whose") or "human",
+    )
+
+
+def _decision() -> Decision:
+    """What the form says of the document in the address; raises Invalid for a grade that is no number."""
+    place, sent = request.args, request.form
+    try:
+        grade = int(sent.get("grade", ""))
+    except ValueError:
+        problem = Problem("must be a whole number.", field="grade", value=sent.get("grade", "")[:20])
+        raise Invalid("This decision cannot be stored.", [problem]) from None
+    return Decision(
+        place.get("topic", ""), place.get("docno", ""), grade, sent.get("note", ""), sent.get("key", "")
+    )
+
+
+def _address(slug: str, number: int, topic_id: str, docno: str) -> str:
+    return url_for("adjudication.case", slug=slug, number=number, topic=topic_id, docno=docno, **kept(STATE))

@@ -1,0 +1,260 @@
+"""An organiser's pages of a pool's assessors: links, assignments, guidelines, imported labels."""
+
+from collections.abc import Callable
+from typing import Any
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import Invalid, LeaderboardError, Problem
+from leaderboard.pages.assessors import assessors as assessor_pages
+from leaderboard.pages.assessors.assessors import AssessorsPage
+from leaderboard.services.assessors import assignments, labels
+from leaderboard.services.assessors import links as assessors
+from leaderboard.services.assessors.assignments import Plan
+from leaderboard.services.assessors.labels import Imported
+from leaderboard.services.assessors.links import PersonalLink
+from leaderboard.services.assessors.shares import ORDERS
+from leaderboard.services.tasks import grade_scales
+from leaderboard.web import responses
+from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web.files import number as form_number
+from leaderboard.web.files import received
+from leaderboard.web.rules import SIGNED_IN, Body, rule
+from leaderboard.web.session import finish_reading, reading, viewer, writing
+
+blueprint = Blueprint("assessors", __name__)
+
+MOST_PERCENT = 100
+TABLES = {"assessors": assessor_pages.assessor_table, "topics": assessor_pages.topic_table}
+"""Name of a table -> what makes it."""
+
+
+@blueprint.get("/tasks/<slug>/pools/<int:number>/assessors")
+@rule(SIGNED_IN)
+def show(slug: str, number: int) -> ResponseReturnValue:
+    """Who judges the pool, how far they are, and the forms that add and assign."""
+    return _page(slug, number)
+
+
+@blueprint.get("/tasks/<slug>/pools/<int:number>/assessors.json")
+@rule(SIGNED_IN)
+def show_json(slug: str, number: int) -> ResponseReturnValue:
+    """The same as JSON."""
+    return responses.as_json(assessor_pages.as_json(_found(slug, number)))
+
+
+@blueprint.get("/tasks/<slug>/pools/<int:number>/assessors.csv")
+@rule(SIGNED_IN)
+def show_csv(slug: str, number: int) -> ResponseReturnValue:
+    """Assessors as CSV; with ?table=topics the topics."""
+    name, table = _table()
+    return responses.as_csv(table(_found(slug, number)), f"{slug}-pool-{number}-{name}")
+
+
+@blueprint.get("/tasks/<slug>/pools/<int:number>/assessors.tex")
+@rule(SIGNED_IN)
+def show_tex(slug: str, number: int) -> ResponseReturnValue:
+    """The same table as LaTeX."""
+    name, table = _table()
+    page = _found(slug, number)
+    caption = f"{name.capitalize()} of pool {number} of {page.task}, {page.documents:,} documents to judge"
+    return responses.as_latex_table(table(page), f"{slug}-pool-{number}-{name}", caption=caption)
+
+
+@blueprint.post("/tasks/<slug>/pools/<int:number>/assessors")
+@rule(SIGNED_IN)
+def add(slug: str, number: int) -> ResponseReturnValue:
+    """Add assessors by name, one a line, and show their links, this once."""
+    asker, form = viewer(), request.form
+
+    def act() -> ResponseReturnValue:
+        names = form.get("names", "").splitlines()
+        with writing() as session:
+            assessors.own_pool(session, asker, slug, number)
+            links = assessors.add(session, asker, slug, names, form.get("role", assessors.ASSESSOR))
+        return _page(slug, number, links=links), 201
+
+    return _or_page(slug, number, act)
+
+
+@blueprint.post("/tasks/<slug>/pools/<int:number>/assessors/<int:assessor_id>/link")
+@rule(SIGNED_IN)
+def renew(slug: str, number: int, assessor_id: int) -> ResponseReturnValue:
+    """A new link in place of the old one, shown this once."""
+    asker = viewer()
+
+    def act() -> ResponseReturnValue:
+        with writing() as session:
+            assessors.own_pool(session, asker, slug, number)
+            link = assessors.renew(session, asker, slug, assessor_id)
+        return _page(slug, number, links=(link,)), 201
+
+    return _or_page(slug, number, act)
+
+
+@blueprint.post("/tasks/<slug>/pools/<int:number>/assessors/<int:assessor_id>/revoke")
+@rule(SIGNED_IN)
+def revoke(slug: str, number: int, assessor_id: int) -> ResponseReturnValue:
+    """End an assessor's link; the judgments stay."""
+    asker = viewer()
+    with writing() as session:
+        assessors.own_pool(session, asker, slug, number)
+        assessors.revoke(session, asker, slug, assessor_id)
+    return redirect(url_for("assessors.show", slug=slug, number=number), 303)
+
+
+@blueprint.post("/tasks/<slug>/pools/<int:number>/assignments")
+@rule(SIGNED_IN)
+def assign(slug: str, number: int) -> ResponseReturnValue:
+    """Give out the pool's documents."""
+    asker = viewer()
+
+    def act() -> ResponseReturnValue:
+        with writing() as session:
+            assignments.assign(session, asker, slug, number, _plan())
+        return redirect(url_for("assessors.show", slug=slug, number=number), 303)
+
+    return _or_page(slug, number, act)
+
+
+@blueprint.post("/tasks/<slug>/pools/<int:number>/labels")
+@rule(SIGNED_IN, Body.FILES)
+def add_labels(slug: str, number: int) -> ResponseReturnValue:
+    """Add the labels of one assessor, or of a machine, from a file."""
+    asker, form = viewer(), request.form
+    assessors.own_pool(reading(), asker, slug, number)
+    finish_reading()
+
+    def act() -> ResponseReturnValue:
+        file = received("labels")
+        if file is None:
+            raise Invalid("Choose a file of labels.")
+        prepared = labels.prepare(file.path)
+        with writing() as session:
+            done = labels.add(
+                session,
+                asker,
+                slug,
+                number,
+                prepared,
+                name=form.get("name", ""),
+                origin=form.get("origin", ""),
+                origin_name=form.get("origin_name", ""),
+            )
+        return _page(slug, number, imported=done), 201
+
+    return _or_page(slug, number, act)
+
+
+@blueprint.get("/tasks/<slug>/pools/<int:number>/guidelines")
+@rule(SIGNED_IN)
+def guidelines(slug: str, number: int) -> ResponseReturnValue:
+    """The guidelines of a pool, its solved examples and the names of grades, to be edited."""
+    return _guidelines(slug, number)
+
+
+@blueprint.post("/tasks/<slug>/pools/<int:number>/guidelines")
+@rule(SIGNED_IN)
+def set_guidelines(slug: str, number: int) -> ResponseReturnValue:
+    """Change the guidelines, the names of grades or the examples: one form each."""
+    asker, form = viewer(), request.form
+    try:
+        with writing() as session:
+            if "text" in form:
+                assessor_pages.set_guidelines(session, asker, slug, number, form["text"])
+            elif "names" in form:
+                assessors.own_pool(session, asker, slug, number)
+                grade_scales.rename(session, asker, slug, _grades(form["names"]))
+            elif "remove" in form:
+                place = form_number("remove", 0) or 0
+                assessor_pages.remove_example(session, asker, slug, number, place)
+            else:
+                assessor_pages.add_example(session, asker, slug, number, _example())
+    except Invalid as error:
+        if wants_json():
+            raise
+        return _guidelines(slug, number, error), status_of(error)
+    return redirect(url_for("assessors.guidelines", slug=slug, number=number), 303)
+
+
+def _plan() -> Plan:
+    form = request.form
+    chosen = [each for each in form.getlist("assessor") if each.isascii() and each.isdigit()]
+    percent = form_number("overlap", round(100 * assignments.DEFAULT_OVERLAP)) or 0
+    return Plan(
+        assessor_ids=[int(each) for each in chosen if len(each) <= 18],
+        way=form.get("way", next(iter(assignments.WAYS))),
+        overlap=percent / MOST_PERCENT,
+        order=form.get("order", next(iter(ORDERS))),
+        seed=form_number("seed", 0) or 0,
+        topics=form.get("topics", "").split(),
+    )
+
+
+def _grades(text: str) -> dict[int, str]:
+    """Grade and name of every line: `1 partly relevant`."""
+    found: dict[int, str] = {}
+    for line in (each.strip() for each in text.splitlines() if each.strip()):
+        grade, _, name = line.partition(" ")
+        if not (grade.lstrip("-").isascii() and grade.lstrip("-").isdigit() and len(grade) <= 3):
+            problem = Problem(
+                "begins with a whole number.", "Like: 1 relevant", field="line", value=line[:60]
+            )
+            raise Invalid("The grades cannot be read.", [problem])
+        found[int(grade)] = name
+    return found
+
+
+def _example() -> dict[str, Any]:
+    form = request.form
+    grade = form.get("grade", "")
+    is_number = grade.lstrip("-").isascii() and grade.lstrip("-").isdigit() and len(grade) <= 3
+    texts = {name: form.get(name, "").replace("\r\n", "\n") for name in ("topic", "docno", "text_of", "why")}
+    return {**texts, "text": texts["text_of"], "grade": int(grade) if is_number else None}
+
+
+def _table() -> tuple[str, Callable[[AssessorsPage], Any]]:
+    name = request.args.get("table", "")
+    name = name if name in TABLES else next(iter(TABLES))
+    return name, TABLES[name]
+
+
+def _found(slug: str, number: int) -> AssessorsPage:
+    return assessor_pages.assessors_page(reading(), viewer(), slug, number)
+
+
+def _page(
+    slug: str,
+    number: int,
+    *,
+    links: tuple[PersonalLink, ...] = (),
+    imported: Imported | None = None,
+    error: LeaderboardError | None = None,
+) -> str:
+    return render_template(
+        "assessors/show.html",
+        page=_found(slug, number),
+        links=[(each.name, url_for("judging.desk", token=each.token, _external=True)) for each in links],
+        imported=imported,
+        error=error,
+        sent=request.form,
+        ways=assignments.WAYS,
+        orders=ORDERS,
+        overlap=round(100 * assignments.DEFAULT_OVERLAP),
+    )
+
+
+def _guidelines(slug: str, number: int, error: LeaderboardError | None = None) -> str:
+    form = assessor_pages.guidelines_form(reading(), viewer(), slug, number)
+    return render_template("assessors/guidelines.html", page=form, error=error, sent=request.form)
+
+
+def _or_page(slug: str, number: int, act: Callable[[], ResponseReturnValue]) -> ResponseReturnValue:
+    """What the act answers, or the page with what is wrong."""
+    try:
+        return act()
+    except LeaderboardError as error:
+        if wants_json() or status_of(error) in (401, 403, 404):
+            raise
+        return _page(slug, number, error=error), status_of(error)

@@ -1,0 +1,183 @@
+"""Pages of assessors, who come by a personal link: their topics, the guidelines, one document at a time."""
+
+import secrets
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from flask import Blueprint, Response, jsonify, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import Invalid, Problem
+from leaderboard.pages.assessors import judging
+from leaderboard.services.assessors import log
+from leaderboard.services.assessors.log import Sent
+from leaderboard.services.side_by_side import questions
+from leaderboard.web.rankings import highlighted
+from leaderboard.web.rules import PUBLIC, rule
+from leaderboard.web.security import is_storable
+from leaderboard.web.session import finish_reading, reading, writing
+
+blueprint = Blueprint("judging", __name__)
+
+SKIP = "skip"
+LONGEST_MOMENT = 40
+
+
+@blueprint.get("/judge/<token>")
+@rule(PUBLIC)
+def desk(token: str) -> ResponseReturnValue:
+    """The assessor's topics."""
+    found = judging.desk(reading(), token)
+    compared = questions.desk(reading(), token)
+    return _private(
+        "assessors/judging/desk.html", token, found.assessor_id, found.task, desk=found, compared=compared
+    )
+
+
+@blueprint.get("/judge/<token>/<int:number>")
+@rule(PUBLIC)
+def guidelines(token: str, number: int) -> ResponseReturnValue:
+    """The guidelines of a pool with solved examples; the way to the first topic."""
+    page = judging.guidelines_page(reading(), token, number)
+    wanted = request.args.get("topic", "")
+    known = [each.topic_id for each in page.topics]
+    left = [each.topic_id for each in page.topics if each.left]
+    begin = wanted if wanted in known else next(iter(left), None)
+    return _private(
+        "assessors/judging/guidelines.html", token, page.assessor_id, page.task, page=page, begin=begin
+    )
+
+
+@blueprint.get("/judge/<token>/<int:number>/<topic_id>")
+@rule(PUBLIC)
+def topic(token: str, number: int, topic_id: str) -> ResponseReturnValue:
+    """The topic's next document, or the one that is asked for; before the first one the guidelines."""
+    page = judging.judging_page(
+        reading(),
+        token,
+        number,
+        topic_id,
+        docno=request.args.get("docno"),
+        with_labels="all" in request.args,
+    )
+    if page.must_read and "read" not in request.args:
+        return redirect(url_for("judging.guidelines", token=token, number=number, topic=topic_id), 303)
+    return _private(
+        "assessors/judging/topic.html",
+        token,
+        page.assessor_id,
+        page.task,
+        page=page,
+        key=secrets.token_urlsafe(12),
+        names={each.value: each.name for each in page.grades},
+        highlighted=highlighted,
+    )
+
+
+@blueprint.get("/judge/<token>/<int:number>/<topic_id>/documents")
+@rule(PUBLIC)
+def documents(token: str, number: int, topic_id: str) -> ResponseReturnValue:
+    """What comes after the document ?after=, as pieces of a page."""
+    found = judging.ahead(reading(), token, number, topic_id, request.args.get("after", ""))
+    html = render_template("assessors/judging/documents.html", documents=found, highlighted=highlighted)
+    return _unkept(Response(html, mimetype="text/html"))
+
+
+@blueprint.post("/judge/<token>/<int:number>/<topic_id>/assessments")
+@rule(PUBLIC)
+def save(token: str, number: int, topic_id: str) -> ResponseReturnValue:
+    """Store a judgment sent as JSON; sent again under its key it is stored once."""
+    is_new = _save(token, number, topic_id, _sent(request.get_json(silent=True)))
+    return jsonify({"stored": True, "new": is_new}), 201 if is_new else 200
+
+
+@blueprint.post("/judge/<token>/<int:number>/<topic_id>")
+@rule(PUBLIC)
+def judge(token: str, number: int, topic_id: str) -> ResponseReturnValue:
+    """Store the judgment of the form, then show the next document."""
+    form, at, given = request.form, datetime.now(UTC), request.form.get("grade", "")
+    # A button pressed twice is one judgment, another button of the same page is another.
+    sent = Sent(
+        key=f"{form.get('key', '')}:{given}" if form.get("key") else "",
+        docno=form.get("docno", ""),
+        grade=None if given == SKIP else _grade(given),
+        note=form.get("note", "").replace("\r\n", "\n"),
+        shown_at=_moment("shown_at", form.get("shown_at")),
+        saved_at=at,
+        sent_at=at,
+    )
+    _save(token, number, topic_id, sent)
+    return redirect(url_for("judging.topic", token=token, number=number, topic_id=topic_id), 303)
+
+
+@blueprint.post("/judge/<token>/<int:number>/<topic_id>/undo")
+@rule(PUBLIC)
+def undo(token: str, number: int, topic_id: str) -> ResponseReturnValue:
+    """Take back the assessor's last judgment of the topic and show its document again."""
+    with writing() as session:
+        docno = log.undo_last(session, token, number, topic_id)
+    address = url_for("judging.topic", token=token, number=number, topic_id=topic_id, docno=docno, read="")
+    return redirect(address, 303)
+
+
+def _save(token: str, number: int, topic_id: str, sent: Sent) -> bool:
+    checked = log.check(reading(), token, number, topic_id, sent)
+    finish_reading()
+    with writing() as session:
+        return log.save(session, checked)
+
+
+def _sent(facts: Any) -> Sent:
+    """The judgment of a JSON object; raises Invalid where it is none."""
+    if not isinstance(facts, Mapping):
+        problem = Problem("must be a JSON object.", "Send key, docno, grade, note, shown_at and saved_at.")
+        raise Invalid("This judgment cannot be read.", [problem])
+    texts = {name: facts.get(name) or "" for name in ("key", "docno", "note")}
+    for name, text in texts.items():
+        if not isinstance(text, str) or not is_storable(text):
+            raise _unreadable(name, "must be text without control characters.")
+    grade, undone = facts.get("grade"), facts.get("undone", False)
+    if "grade" not in facts or (grade is not None and type(grade) is not int):
+        raise _unreadable("grade", "must be a whole number, or null to skip.")
+    if not isinstance(undone, bool):
+        raise _unreadable("undone", "must be true or false.")
+    shown_at, saved_at, sent_at = (
+        _moment(name, facts.get(name)) for name in ("shown_at", "saved_at", "sent_at")
+    )
+    return Sent(texts["key"], texts["docno"], grade, texts["note"], shown_at, saved_at, sent_at, undone)
+
+
+def _grade(text: str) -> int:
+    sign, digits = ("-", text[1:]) if text.startswith("-") else ("", text)
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 2):
+        raise _unreadable("grade", "must be one of the buttons.")
+    return int(sign + digits)
+
+
+def _moment(name: str, text: Any) -> datetime | None:
+    """A moment as browsers write it; raises Invalid for another text."""
+    if text is None or text == "":
+        return None
+    try:
+        if not isinstance(text, str) or len(text) > LONGEST_MOMENT:
+            raise ValueError
+        found = datetime.fromisoformat(text)
+        return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise _unreadable(name, "must be a moment like 2026-05-31T23:59:00Z.") from None
+
+
+def _unreadable(field: str, rule: str) -> Invalid:
+    return Invalid(f"This judgment cannot be read: {field} {rule}", [Problem(rule, field=field)])
+
+
+def _private(template: str, token: str, assessor_id: int, task: str, **facts: Any) -> Response:
+    """A page that only the assessor sees, and no cache keeps."""
+    html = render_template(template, token=token, assessor_id=assessor_id, task=task, **facts)
+    return _unkept(Response(html, mimetype="text/html"))
+
+
+def _unkept(response: Response) -> Response:
+    response.headers["Cache-Control"] = "no-store"
+    return response

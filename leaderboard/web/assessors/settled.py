@@ -1,0 +1,98 @@
+"""From the labels of a pool to judgments: how to settle, what that comes to, a draft of a new revision."""
+
+from flask import Blueprint, Response, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import Conflict, Invalid, LeaderboardError
+from leaderboard.services.assessors import files, settle
+from leaderboard.services.assessors.settle import BLANKS, MODES, OPEN, Choice, SettledPool
+from leaderboard.stats.assessors.settling import RULES
+from leaderboard.web import responses
+from leaderboard.web.addresses import kept
+from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web.rules import SIGNED_IN, rule
+from leaderboard.web.session import reading, viewer, writing
+
+blueprint = Blueprint("settled", __name__)
+
+STATE = ("rule", "whose", "open", "skipped", "unjudged", "reused", "mode")
+
+
+@blueprint.get("/tasks/<slug>/pools/<int:number>/publish")
+@rule(SIGNED_IN)
+def show(slug: str, number: int) -> ResponseReturnValue:
+    """How labels are settled, and what that comes to."""
+    return responses.page(_publish_page(slug, number))
+
+
+def _publish_page(slug: str, number: int, error: LeaderboardError | None = None) -> str:
+    return render_template(
+        "assessors/publish.html",
+        found=_settled(slug, number),
+        rules={key: f"{each.title}: {each.question}" for key, each in RULES.items()},
+        opens=OPEN,
+        blanks=BLANKS,
+        modes=MODES,
+        error=error,
+        sent=request.form,
+        args=kept(STATE),
+    )
+
+
+@blueprint.get("/tasks/<slug>/pools/<int:number>/publish.json")
+@rule(SIGNED_IN)
+def show_json(slug: str, number: int) -> ResponseReturnValue:
+    """The same as JSON."""
+    return responses.as_json(settle.as_json(_settled(slug, number)))
+
+
+@blueprint.get("/tasks/<slug>/pools/<int:number>/publish.csv")
+@rule(SIGNED_IN)
+def show_csv(slug: str, number: int) -> ResponseReturnValue:
+    """The settled judgments as CSV."""
+    found = settle.grades_table(_settled(slug, number))
+    return responses.as_csv(found, f"{slug}-pool-{number}-judgments")
+
+
+@blueprint.get("/tasks/<slug>/pools/<int:number>/settled.qrels")
+@rule(SIGNED_IN)
+def qrels(slug: str, number: int) -> ResponseReturnValue:
+    """The settled judgments as a TREC qrels file; ?columns=both adds stratum and probability."""
+    found = _settled(slug, number)
+    text = "".join(files.qrels_lines(found, request.args.get("columns", "")))
+    response = Response(text, mimetype="text/plain")
+    response.headers["Content-Disposition"] = f'attachment; filename="{slug}-pool-{number}.qrels"'
+    return response
+
+
+@blueprint.post("/tasks/<slug>/pools/<int:number>/publish")
+@rule(SIGNED_IN)
+def publish(slug: str, number: int) -> ResponseReturnValue:
+    """Keep the judgments as a draft of a revision, and show what it would change."""
+    asker, note = viewer(), request.form.get("note", "")
+    try:
+        with writing() as session:
+            token = settle.keep(session, asker, slug, number, _choice(), note)
+    except (Invalid, Conflict) as error:
+        if wants_json():
+            raise
+        return _publish_page(slug, number, error), status_of(error)
+    return redirect(url_for("revisions.draft", slug=slug, token=token), 303)
+
+
+def _settled(slug: str, number: int) -> SettledPool:
+    return settle.settled_pool(reading(), viewer(), slug, number, _choice())
+
+
+def _choice() -> Choice:
+    """What the address says of how to settle."""
+    given, usual = request.args, Choice()
+    return Choice(
+        rule=given.get("rule") or usual.rule,
+        whose=given.get("whose") or usual.whose,
+        open=given.get("open") or usual.open,
+        skipped=given.get("skipped") or usual.skipped,
+        unjudged=given.get("unjudged") or usual.unjudged,
+        reused=given.get("reused") != "no",
+        mode=given.get("mode") or usual.mode,
+    )

@@ -1,0 +1,1 @@
+"""Addresses of boards: the board, its intervals, costs, history and snapshots."""

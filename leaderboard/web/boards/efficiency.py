@@ -1,0 +1,80 @@
+"""Effectiveness against cost as page, JSON, CSV and LaTeX."""
+
+from typing import Literal
+
+from flask import Blueprint, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.pages.boards import efficiency
+from leaderboard.pages.boards.efficiency import CostedRun, EfficiencyPage
+from leaderboard.web import responses
+from leaderboard.web.addresses import kept
+from leaderboard.web.charts import Costed, ParetoChart, pareto_chart
+from leaderboard.web.rules import PUBLIC, rule
+from leaderboard.web.session import reading, viewer
+
+blueprint = Blueprint("efficiency", __name__)
+
+STATE = ("cost", "measure", "sort", "all")
+ROWS_AT_FIRST = 200
+LEAST_DRAWN = 2
+"""A front needs runs to choose between."""
+
+
+@blueprint.get("/tasks/<slug>/efficiency")
+@rule(PUBLIC)
+def show(slug: str) -> ResponseReturnValue:
+    """The runs that report a cost, the front, and how many report none."""
+    page = _page(slug)
+    rows = page.rows if "all" in request.args else page.rows[:ROWS_AT_FIRST]
+    html = render_template(
+        "boards/efficiency.html", page=page, rows=rows, args=kept(STATE), chart=_chart(page)
+    )
+    return responses.page(html)
+
+
+@blueprint.get("/tasks/<slug>/efficiency.json")
+@rule(PUBLIC)
+def show_json(slug: str) -> ResponseReturnValue:
+    """Scores and costs as JSON."""
+    return responses.as_json(efficiency.as_json(_page(slug)))
+
+
+@blueprint.get("/tasks/<slug>/efficiency.csv")
+@rule(PUBLIC)
+def show_csv(slug: str) -> ResponseReturnValue:
+    """Scores and costs as CSV."""
+    return responses.as_csv(efficiency.table(_page(slug)), f"{slug}-efficiency")
+
+
+@blueprint.get("/tasks/<slug>/efficiency.tex")
+@rule(PUBLIC)
+def show_tex(slug: str) -> ResponseReturnValue:
+    """Scores and costs as a LaTeX table."""
+    header, rows, digits, caption = efficiency.latex_columns(_page(slug))
+    return responses.as_latex_table((header, rows), f"{slug}-efficiency", caption=caption, digits=digits)
+
+
+def _page(slug: str) -> EfficiencyPage:
+    return efficiency.efficiency_page(
+        reading(),
+        viewer(),
+        slug,
+        request.args.get("measure") or None,
+        request.args.get("cost") or None,
+        request.args.get("sort"),
+    )
+
+
+def _chart(page: EfficiencyPage) -> ParetoChart | None:
+    """The runs that report the cost, in the unit it is shown in."""
+    if len(page.drawn) < LEAST_DRAWN:
+        return None
+    runs = [_point(page, row) for row in page.drawn]
+    direction: Literal["higher", "lower"] = "lower" if page.measure.direction == "lower" else "higher"
+    return pareto_chart(runs, direction=direction, digits=page.measure.digits)
+
+
+def _point(page: EfficiencyPage, row: CostedRun) -> Costed:
+    cost = row.costs[page.cost.field.key] / page.cost.unit.factor
+    return Costed(row.run, cost, row.score, url_for("runs.show", run_id=row.run_id))

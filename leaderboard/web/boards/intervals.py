@@ -1,0 +1,88 @@
+"""The intervals of means and ranks on a board, as page, JSON and CSV."""
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.pages import prints
+from leaderboard.pages.boards import intervals
+from leaderboard.pages.boards.intervals import IntervalsPage
+from leaderboard.web import responses
+from leaderboard.web.addresses import kept
+from leaderboard.web.charts import Interval, IntervalChart, interval_chart
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
+from leaderboard.web.session import reading, viewer, wake, writing
+
+blueprint = Blueprint("intervals", __name__)
+
+STATE = ("measure", "one", "all")
+ROWS_AT_FIRST = 200
+
+
+@blueprint.get("/tasks/<slug>/intervals")
+@rule(PUBLIC)
+def show(slug: str) -> ResponseReturnValue:
+    """What is known of each run's mean and rank."""
+    page = _page(slug)
+    html = render_template(
+        "boards/intervals.html",
+        page=page,
+        args=kept(STATE),
+        rows=page.rows if "all" in request.args else page.rows[:ROWS_AT_FIRST],
+        chart=_chart(page),
+    )
+    return responses.page(html)
+
+
+@blueprint.get("/tasks/<slug>/intervals.json")
+@rule(PUBLIC)
+def show_json(slug: str) -> ResponseReturnValue:
+    """The intervals as JSON."""
+    return responses.as_json(intervals.as_json(_page(slug)))
+
+
+@blueprint.get("/tasks/<slug>/intervals.csv")
+@rule(PUBLIC)
+def show_csv(slug: str) -> ResponseReturnValue:
+    """The intervals as CSV."""
+    return responses.as_csv(intervals.table(_page(slug)), f"{slug}-intervals")
+
+
+@blueprint.get("/tasks/<slug>/intervals.tex")
+@rule(PUBLIC)
+def show_tex(slug: str) -> ResponseReturnValue:
+    """The intervals as LaTeX."""
+    return responses.as_printed(prints.of_intervals(_page(slug)), f"{slug}-intervals")
+
+
+@blueprint.post("/tasks/<slug>/intervals")
+@rule(SIGNED_IN)
+def ask(slug: str) -> ResponseReturnValue:
+    """Have everything computed that the page at this address waits for."""
+    page = _page(slug)
+    if page.waiting:
+        with writing() as session:
+            intervals.ask(session, page)
+        wake()
+    return redirect(url_for("intervals.show", slug=slug, **kept(STATE)), 303)
+
+
+def _page(slug: str) -> IntervalsPage:
+    return intervals.page(
+        reading(),
+        viewer(),
+        slug,
+        request.args.get("measure"),
+        one_per_team=request.args.get("one") == "team",
+    )
+
+
+def _chart(page: IntervalsPage) -> IntervalChart | None:
+    """Every run's mean with the interval of its own."""
+    found = [
+        Interval(
+            row.run, row.value, row.mean_low, row.mean_high, href=url_for("runs.show", run_id=row.run_id)
+        )
+        for row in page.rows
+        if row.mean_low is not None and row.mean_high is not None
+    ]
+    return interval_chart(found, differences=False, digits=page.measure.digits) if found else None

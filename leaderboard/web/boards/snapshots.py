@@ -1,0 +1,130 @@
+"""A board's history and its snapshots: pages, the same as JSON, CSV and LaTeX, and BibTeX."""
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.pages.boards import citations, snapshot
+from leaderboard.pages.boards import history as board_history
+from leaderboard.pages.boards.snapshot import SnapshotPage
+from leaderboard.services import snapshots
+from leaderboard.web import responses
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
+from leaderboard.web.security import own_origin
+from leaderboard.web.session import reading, viewer, writing
+
+blueprint = Blueprint("snapshots", __name__)
+
+ROWS_AT_FIRST = 200
+DAYS_AT_FIRST = 60
+NAMES_AT_FIRST = 8
+
+
+@blueprint.get("/tasks/<slug>/history")
+@rule(PUBLIC)
+def history(slug: str) -> ResponseReturnValue:
+    """The editions of a board, its snapshots, and the days on which runs came or went."""
+    found = board_history.history(reading(), viewer(), slug)
+    whole = "all" in request.args
+    html = render_template(
+        "boards/history.html",
+        page=found,
+        days=found.days if whole else found.days[:DAYS_AT_FIRST],
+        names_at_first=NAMES_AT_FIRST,
+    )
+    return responses.page(html)
+
+
+@blueprint.get("/tasks/<slug>/history.json")
+@rule(PUBLIC)
+def history_json(slug: str) -> ResponseReturnValue:
+    """The history as JSON."""
+    return responses.as_json(board_history.as_json(board_history.history(reading(), viewer(), slug)))
+
+
+@blueprint.get("/tasks/<slug>/history.csv")
+@rule(PUBLIC)
+def history_csv(slug: str) -> ResponseReturnValue:
+    """The editions as CSV."""
+    found = board_history.history(reading(), viewer(), slug)
+    return responses.as_csv(board_history.table(found), f"{slug}-history")
+
+
+@blueprint.get("/tasks/<slug>/history.tex")
+@rule(PUBLIC)
+def history_tex(slug: str) -> ResponseReturnValue:
+    """The editions as LaTeX."""
+    found = board_history.history(reading(), viewer(), slug)
+    caption = f"Editions of the board of {found.task}, each with the runs and the leader of its end."
+    return responses.as_latex_table(board_history.short_table(found), f"{slug}-history", caption=caption)
+
+
+@blueprint.post("/tasks/<slug>/snapshots")
+@rule(SIGNED_IN)
+def keep(slug: str) -> ResponseReturnValue:
+    """Freeze the board as the public sees it now, and go to what was frozen."""
+    asker = viewer()
+    frozen = snapshots.freeze(reading(), asker, slug)
+    with writing() as session:
+        address = snapshots.keep(session, asker, frozen)
+    return redirect(url_for("snapshots.show", address=address), 303)
+
+
+@blueprint.get("/snapshots/<address>")
+@rule(PUBLIC)
+def show(address: str) -> ResponseReturnValue:
+    """A frozen board."""
+    page = snapshot.page(reading(), viewer(), address)
+    if page.address != address:
+        return redirect(url_for("snapshots.show", address=page.address))
+    html = render_template(
+        "boards/snapshot.html",
+        page=page,
+        rows=page.rows if "all" in request.args else page.rows[:ROWS_AT_FIRST],
+        citation=citations.of_snapshot(page, _url(page)),
+        origin=own_origin(),
+    )
+    return responses.page(html)
+
+
+@blueprint.get("/snapshots/<address>.json")
+@rule(PUBLIC)
+def show_json(address: str) -> ResponseReturnValue:
+    """The very bytes whose digest is the address."""
+    return responses.as_stored(snapshots.opened(reading(), viewer(), address).body, "application/json")
+
+
+@blueprint.get("/snapshots/<address>.csv")
+@rule(PUBLIC)
+def show_csv(address: str) -> ResponseReturnValue:
+    """The frozen board as CSV."""
+    page = _frozen(address)
+    return responses.as_csv(snapshot.table(page), f"{page.slug}-{page.address}")
+
+
+@blueprint.get("/snapshots/<address>.tex")
+@rule(PUBLIC)
+def show_tex(address: str) -> ResponseReturnValue:
+    """The frozen board as LaTeX."""
+    page = _frozen(address)
+    return responses.as_latex_table(
+        snapshot.short_table(page),
+        f"{page.slug}-{page.address}",
+        caption=snapshot.caption(page),
+        digits={each.key: page.decimals or each.digits for each in page.measures},
+    )
+
+
+@blueprint.get("/snapshots/<address>.bib")
+@rule(PUBLIC)
+def show_bib(address: str) -> ResponseReturnValue:
+    """How to cite the frozen board."""
+    page = _frozen(address)
+    return responses.as_bibtex(citations.of_snapshot(page, _url(page)), f"{page.slug}-{page.address}")
+
+
+def _frozen(address: str) -> SnapshotPage:
+    return snapshot.page(reading(), viewer(), address, compared=False)
+
+
+def _url(page: SnapshotPage) -> str:
+    return own_origin() + url_for("snapshots.show", address=page.address)

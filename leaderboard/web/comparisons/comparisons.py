@@ -1,0 +1,203 @@
+"""Comparisons at one address: two runs (`a`, `b`), several (`run`, again and again), or a choice of them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Blueprint, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import Invalid, NotFound, Problem
+from leaderboard.pages import prints
+from leaderboard.pages.comparisons import pair
+from leaderboard.pages.comparisons.pair import PairPage
+from leaderboard.pages.comparisons.paired_rankings import RECALLS, PairedDocument
+from leaderboard.stats.orders.rbo import weight_of_top
+from leaderboard.stats.pairs.methods import TESTS
+from leaderboard.stats.pairs.two_runs import RECOMMENDED, ROPE
+from leaderboard.web import responses
+from leaderboard.web.addresses import kept
+from leaderboard.web.charts import (
+    BarChart,
+    Curve,
+    Difference,
+    LineChart,
+    Pair,
+    Ranked,
+    RankingsChart,
+    ScatterChart,
+    line_chart,
+    rankings_chart,
+    scatter_chart,
+    signed_bars,
+)
+from leaderboard.web.comparisons import many
+from leaderboard.web.rules import PUBLIC, rule
+from leaderboard.web.session import reading, viewer
+
+blueprint = Blueprint("comparisons", __name__)
+
+DEFAULT_P = 0.9
+PERSISTENCES = (0.8, 0.9, 0.95, 0.98)
+"""Of rank-biased overlap, as offered on the page."""
+TOP = 10
+ROWS_AT_FIRST = 200
+MOST_LINKED = 600
+"""With more topics no mark of a drawing stands for one alone, and their list is too long to choose from."""
+STATE = ("a", "b", "measure", "p", "topic", "all")
+
+
+@blueprint.get("/tasks/<slug>/compare")
+@rule(PUBLIC)
+def compare(slug: str) -> ResponseReturnValue:
+    """Two runs side by side, several under one correction, or the form to choose them by."""
+    if _several():
+        return many.show(slug)
+    if not _chosen():
+        choice = pair.choose_page(reading(), viewer(), slug)
+        return responses.page(render_template("comparisons/choose.html", page=choice, sent=request.args))
+    return responses.page(_pair_html(_pair(slug)))
+
+
+def _pair_html(page: PairPage) -> str:
+    links = _links(page)
+    return render_template(
+        "comparisons/pair.html",
+        page=page,
+        args=kept(STATE),
+        rows=page.topics if "all" in request.args else page.topics[:ROWS_AT_FIRST],
+        tests=TESTS,
+        recommended=RECOMMENDED,
+        rope=ROPE,
+        short_p=many.short_p,
+        bars=_bars(page, links),
+        scatter_chart=_scatter(page, links),
+        most_listed=MOST_LINKED,
+        curves=_curves(page),
+        overlap=_overlap(page),
+        side_by_side=_side_by_side(page),
+        persistences=sorted({*PERSISTENCES, page.p}),
+        recalls=RECALLS,
+        weight=weight_of_top(TOP, page.p),
+    )
+
+
+@blueprint.get("/tasks/<slug>/compare.json")
+@rule(PUBLIC)
+def compare_json(slug: str) -> ResponseReturnValue:
+    """The comparison as JSON."""
+    if _several():
+        return many.show_json(slug)
+    return responses.as_json(pair.as_json(_pair(slug)))
+
+
+@blueprint.get("/tasks/<slug>/compare.csv")
+@rule(PUBLIC)
+def compare_csv(slug: str) -> ResponseReturnValue:
+    """The comparison by topic, or of all pairs, as CSV."""
+    if _several():
+        return many.show_csv(slug)
+    page = _pair(slug)
+    return responses.as_csv(pair.table(page), f"{page.first.name}-{page.second.name}")
+
+
+@blueprint.get("/tasks/<slug>/compare.tex")
+@rule(PUBLIC)
+def compare_tex(slug: str) -> ResponseReturnValue:
+    """Two runs by topic, or the means of several with marks for what is significant, as LaTeX."""
+    if _several() or not _chosen():
+        return many.show_latex(slug)
+    page = _pair(slug)
+    return responses.as_printed(prints.of_pair(page), f"{page.first.name}-{page.second.name}")
+
+
+def _several() -> bool:
+    return len(request.args.getlist("run")) > 1
+
+
+def _chosen() -> bool:
+    return bool(request.args.get("a") and request.args.get("b"))
+
+
+def _pair(slug: str) -> PairPage:
+    if not _chosen():
+        raise NotFound("Say which runs: ?a= and ?b=, or ?run= at least twice.")
+    return pair.pair_page(
+        reading(),
+        viewer(),
+        slug,
+        _run("a"),
+        _run("b"),
+        request.args.get("measure") or None,
+        topic=request.args.get("topic") or None,
+        p=_persistence(),
+    )
+
+
+def _run(name: str) -> int:
+    text = request.args[name]
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise NotFound(f"There is no run {text[:20]!r} here.")
+    return int(text)
+
+
+def _persistence() -> float:
+    text = request.args.get("p", str(DEFAULT_P))
+    try:
+        p = float(text)
+    except ValueError:
+        p = 0.0
+    if not 0.05 <= p <= 0.999:
+        problem = Problem("is a number from 0.05 to 0.999.", "Try 0.9.", field="p", value=text[:20])
+        raise Invalid("The persistence of rank-biased overlap cannot be that.", [problem])
+    return p
+
+
+def _bars(page: PairPage, links: Mapping[str, str]) -> BarChart:
+    differences = [
+        Difference(each.topic_id, each.difference, links.get(each.topic_id)) for each in page.topics
+    ]
+    return signed_bars(differences, digits=page.measure.digits)
+
+
+def _scatter(page: PairPage, links: Mapping[str, str]) -> ScatterChart:
+    pairs = [Pair(each.topic_id, each.first, each.second, links.get(each.topic_id)) for each in page.topics]
+    return scatter_chart(pairs, digits=page.measure.digits)
+
+
+def _curves(page: PairPage) -> LineChart:
+    runs = zip((page.first, page.second), page.rankings.precision, strict=True)
+    return line_chart(
+        [Curve(run.name, list(zip(RECALLS, points.tolist(), strict=True))) for run, points in runs]
+    )
+
+
+def _overlap(page: PairPage) -> LineChart | None:
+    alike = page.rankings.comparison
+    if alike is None:
+        return None
+    points = [(float(depth), value) for depth, value in enumerate(alike.overlap_by_depth.tolist(), start=1)]
+    return line_chart([Curve("overlap", points)])
+
+
+def _side_by_side(page: PairPage) -> RankingsChart | None:
+    both = page.side_by_side
+    if both is None:
+        return None
+    sides = ([_ranked(page, each) for each in side] for side in (both.first, both.second))
+    return rankings_chart(*sides, level=page.level)
+
+
+def _ranked(page: PairPage, document: PairedDocument) -> Ranked:
+    link = url_for("rankings.document", slug=page.slug, docno=document.docno)
+    return Ranked(document.docno, document.grade, link, document.elsewhere)
+
+
+def _links(page: PairPage) -> dict[str, str]:
+    """Topic -> the address of both rankings side by side; empty where there are too many to point at one."""
+    if len(page.topics) > MOST_LINKED:
+        return {}
+    chosen: dict[str, Any] = {**kept(STATE), "measure": page.measure.key, "_anchor": "topic"}
+    return {
+        each.topic_id: url_for("comparisons.compare", slug=page.slug, **{**chosen, "topic": each.topic_id})
+        for each in page.topics
+    }

@@ -1,0 +1,135 @@
+"""Curves of up to eight runs on common axes, as page, JSON, CSV and LaTeX."""
+
+from typing import Any
+
+from flask import Blueprint, render_template, request
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import NotFound
+from leaderboard.measures.drawn_curves import DEPTH, DEPTHS, KINDS
+from leaderboard.pages.comparisons import curves
+from leaderboard.pages.comparisons.curves import MOST_RUNS, CurvesPage, Wanted
+from leaderboard.services.boards.rows import Row
+from leaderboard.web import responses
+from leaderboard.web.charts import MOST_CURVES, Curve, LineChart, line_chart
+from leaderboard.web.rules import PUBLIC, rule
+from leaderboard.web.session import reading, viewer
+
+blueprint = Blueprint("curves", __name__)
+
+STATE = ("kind", "topic", "depth", "whole")
+DRAWN_RANKS = 100
+"""Points that are all drawn; of those behind, which only curves by rank have, one in ten is."""
+CHOICES_AT_FIRST = 12
+MOST_LISTED = 600
+"""Topics that fit a list to choose from."""
+
+
+@blueprint.get("/tasks/<slug>/curves")
+@rule(PUBLIC)
+def show(slug: str) -> ResponseReturnValue:
+    """The curves, what they are of, and the form to choose others."""
+    page = _page(slug)
+    html = render_template(
+        "comparisons/curves.html",
+        page=page,
+        args=_state(page),
+        chart=_chart(page),
+        has_ideal=_has_ideal(page),
+        telling=curves.telling(page),
+        kinds=KINDS,
+        depths=DEPTHS,
+        whole="whole" in request.args,
+        usual=not any(request.args.getlist("run")),
+        most=MOST_RUNS,
+        offered=_offered(page),
+        most_listed=MOST_LISTED,
+    )
+    return responses.page(html)
+
+
+@blueprint.get("/tasks/<slug>/curves.json")
+@rule(PUBLIC)
+def show_json(slug: str) -> ResponseReturnValue:
+    """The curves as JSON."""
+    return responses.as_json(curves.as_json(_page(slug)))
+
+
+@blueprint.get("/tasks/<slug>/curves.csv")
+@rule(PUBLIC)
+def show_csv(slug: str) -> ResponseReturnValue:
+    """The curves as CSV, a row for each point."""
+    page = _page(slug)
+    return responses.as_csv(curves.table(page), f"{slug}-{page.kind.key}")
+
+
+@blueprint.get("/tasks/<slug>/curves.tex")
+@rule(PUBLIC)
+def show_tex(slug: str) -> ResponseReturnValue:
+    """The curves as a LaTeX table, at the points the page's own has."""
+    page = _page(slug)
+    return responses.as_latex(curves.as_latex(page), f"{slug}-{page.kind.key}")
+
+
+def _page(slug: str) -> CurvesPage:
+    depth = request.args.get("depth", "")
+    wanted = Wanted(
+        runs=tuple(_run(text) for text in request.args.getlist("run") if text),
+        kind=request.args.get("kind") or "rp",
+        topic=request.args.get("topic") or None,
+        depth=int(depth) if depth.isascii() and depth.isdigit() and len(depth) < 6 else DEPTH,
+        whole="whole" in request.args,
+    )
+    return curves.curves_page(reading(), viewer(), slug, wanted)
+
+
+def _run(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise NotFound(f"There is no run {text[:20]!r} here.")
+    return int(text)
+
+
+def _state(page: CurvesPage) -> dict[str, Any]:
+    """The parts of the address that choose what is shown, to be kept in links."""
+    kept: dict[str, Any] = {key: request.args[key] for key in STATE if request.args.get(key) is not None}
+    if "run" in request.args:
+        kept["run"] = list(page.chosen)
+    return kept
+
+
+def _offered(page: CurvesPage) -> tuple[list[Row], list[Row]]:
+    """The runs to choose from at once, those drawn and the first of the board, and the others."""
+    near = {*page.chosen, *(row.run_id for row in page.choices[:CHOICES_AT_FIRST])}
+    first = [row for row in page.choices if row.run_id in near]
+    return first, [row for row in page.choices if row.run_id not in near]
+
+
+def _has_ideal(page: CurvesPage) -> bool:
+    """Whether there is a curve left to draw the ideal with."""
+    return page.ideal is not None and len(page.runs) < MOST_CURVES
+
+
+def _chart(page: CurvesPage) -> LineChart | None:
+    """The runs' curves, each with its number by the first of the page's measures."""
+    if not page.runs:
+        return None
+    drawn = [place for place in range(len(page.points)) if place <= DRAWN_RANKS or place % 10 == 9]
+    found = [
+        Curve(_name(page, place), _points(page, run.values, drawn)) for place, run in enumerate(page.runs)
+    ]
+    if page.ideal is not None and _has_ideal(page):
+        found.append(Curve("ideal", _points(page, page.ideal, drawn)))
+    return line_chart(
+        found, x=(page.points[0], page.points[-1]), y=None if page.kind.key == "gain" else (0.0, 1.0)
+    )
+
+
+def _name(page: CurvesPage, place: int) -> str:
+    run = page.runs[place]
+    if not page.measures:
+        return run.name
+    return f"{run.numbers[0]:.{page.measures[0].digits}f} {run.name}"
+
+
+def _points(page: CurvesPage, values: tuple[float, ...], places: list[int]) -> list[tuple[float, float]]:
+    return [(page.points[place], values[place]) for place in places]

@@ -1,0 +1,1 @@
+"""Addresses of pools, for organisers."""

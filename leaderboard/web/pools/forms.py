@@ -1,0 +1,137 @@
+"""The form of a new pool: fields of the chosen method, and the plan that its fields say."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from werkzeug.datastructures import MultiDict
+
+from leaderboard.errors import Invalid, Problem
+from leaderboard.pooling.methods import DEFAULT, METHODS, Method
+from leaderboard.pooling.parameters import LARGEST, Parameter
+from leaderboard.services.pools.plans import OFFICIAL, SECONDS, Plan
+
+STAGED = "staged"
+THEN = "then"
+Values = MultiDict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One parameter of a method in the form; its name in the address is `method.parameter`."""
+
+    name: str
+    label: str
+    hint: str
+    value: str
+    choices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MethodForm:
+    """The chosen method, for a staged one that of the second stage too, and their fields."""
+
+    method: Method
+    then: Method | None
+    fields: tuple[Field, ...]
+    then_fields: tuple[Field, ...]
+    seconds: tuple[Method, ...]
+    """What may follow a first stage."""
+
+
+def method_form(values: Values) -> MethodForm:
+    """The fields of the method that the values choose, the default one where they choose none."""
+    chosen = METHODS.get(values.get("method", ""), METHODS[str(DEFAULT["name"])])
+    after = tuple(each for each in METHODS.values() if each.name not in (STAGED, "depth", "priority"))
+    if not chosen.staged:
+        return MethodForm(chosen, None, _fields(chosen, values, ()), (), after)
+    then = next((each for each in after if each.name == values.get(THEN)), METHODS["rrf"])
+    return MethodForm(chosen, then, _fields(chosen, values, ()), _fields(then, values, ("budget",)), after)
+
+
+def plan(values: Values) -> Plan:
+    """The plan that the values say; raises Invalid naming the field that cannot be read."""
+    return Plan(
+        spec=_spec(values),
+        runs=values.get("runs", OFFICIAL),
+        chosen=tuple(_whole("run", text) for text in values.getlist("run") if text),
+        primary_first=values.get("primary") == "first",
+        cap=_whole("cap", values["cap"]) if values.get("cap") else None,
+        reuse=values.get("reuse", "yes") != "no",
+        seed=_whole("seed", values.get("seed") or "1"),
+        seconds=_whole("seconds", values.get("seconds") or str(SECONDS)),
+        overlap=_share(values.get("overlap") or "0"),
+    )
+
+
+def state(values: Values) -> dict[str, list[str]]:
+    """The values that say a plan, to be kept in links and hidden fields."""
+    wanted = {"method", THEN, "runs", "run", "primary", "cap", "reuse", "seed", "seconds", "overlap"}
+    form = method_form(values)
+    wanted |= {each.name for each in (*form.fields, *form.then_fields)}
+    return {name: [each for each in values.getlist(name) if each] for name in values if name in wanted}
+
+
+def _spec(values: Values) -> dict[str, Any]:
+    if "method" not in values:
+        return dict(DEFAULT)
+    if values["method"] not in METHODS:
+        problem = Problem("is no pooling method.", field="method", value=values["method"][:40])
+        raise Invalid(f"Choose one of {', '.join(METHODS)}.", [problem])
+    form = method_form(values)
+    spec: dict[str, Any] = {"name": form.method.name, **_given(form.method, form.fields)}
+    if form.then is not None:
+        spec[THEN] = {"name": form.then.name, **_given(form.then, form.then_fields)}
+    return spec
+
+
+def _given(method: Method, fields: Sequence[Field]) -> Mapping[str, str]:
+    return {each.name.removeprefix(f"{method.name}."): each.value for each in fields if each.value}
+
+
+def _fields(method: Method, values: Values, without: Sequence[str]) -> tuple[Field, ...]:
+    return tuple(
+        Field(
+            name=f"{method.name}.{each.name}",
+            label=each.title.capitalize(),
+            hint=f"{each.text.capitalize()}: {_rule(each)}.",
+            value=values.get(f"{method.name}.{each.name}", _default(method, each)),
+            choices=each.choices,
+        )
+        for each in method.parameters
+        if each.name not in without
+    )
+
+
+def _rule(parameter: Parameter) -> str:
+    """What a field may hold; an upper end that nobody reaches is not told."""
+    if parameter.kind in ("integer", "number") and parameter.high >= LARGEST:
+        return f"a {'whole ' if parameter.kind == 'integer' else ''}number from {parameter.low:g} up"
+    return parameter.rule
+
+
+def _default(method: Method, parameter: Parameter) -> str:
+    """What a field holds at first: a budget, though methods do without, as judging is what costs."""
+    if method.name == DEFAULT["name"] or parameter.name == "budget":
+        return str(DEFAULT.get(parameter.name, ""))
+    value = parameter.default
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return ",".join(":".join(f"{part:g}" for part in pair) for pair in value if isinstance(pair, tuple))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _whole(name: str, text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 10):
+        problem = Problem("must be a whole number.", "Write digits only.", field=name, value=text[:40])
+        raise Invalid(f"{name.capitalize()} must be a whole number.", [problem])
+    return int(text)
+
+
+def _share(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        problem = Problem("must be a number from 0 to 1.", field="overlap", value=text[:40])
+        raise Invalid("The overlap must be a number from 0 to 1.", [problem]) from None

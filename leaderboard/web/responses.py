@@ -1,0 +1,106 @@
+"""The one way to give a table as JSON, CSV or LaTeX, and to let a browser keep a page it has."""
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flask import Response, request
+
+from leaderboard.pages.prints import Printed
+from leaderboard.tables.latex import latex_table
+from leaderboard.web import figures
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""A text cell that starts like this would be run by a spreadsheet."""
+
+
+def as_json(facts: dict[str, Any]) -> Response:
+    """The facts as JSON at full double precision."""
+    body = json.dumps(facts, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _kept(Response(body + "\n", mimetype="application/json"))
+
+
+def as_csv(table: tuple[Sequence[str], Sequence[Sequence[Any]]], name: str) -> Response:
+    """Header and rows as CSV, numbers at full double precision, offered as a file of that name."""
+    header, rows = table
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow([_cell(cell) for cell in header])
+    writer.writerows([_cell(cell) for cell in row] for row in rows)
+    return as_file(text.getvalue(), "text/csv", f"{name}.csv")
+
+
+def as_latex_table(
+    table: tuple[Sequence[str], Sequence[Sequence[Any]]],
+    name: str,
+    *,
+    caption: str,
+    digits: Mapping[str, int] | None = None,
+) -> Response:
+    """Header and rows as a LaTeX table that is labelled by its name, offered as a file of that name."""
+    header, rows = table
+    return as_latex(latex_table(header, rows, caption=caption, label=f"tab:{name}", digits=digits), name)
+
+
+def as_latex(text: str, name: str) -> Response:
+    """A LaTeX table, offered as a file of that name."""
+    return as_file(text, "application/x-tex", f"{name}.tex")
+
+
+def as_stored(body: bytes, mimetype: str) -> Response:
+    """Bytes as they are stored, to be checked against a digest."""
+    return _kept(Response(body, mimetype=mimetype))
+
+
+def as_printed(printed: Printed, name: str) -> Response:
+    """A table as it is printed, as LaTeX, offered as a file of that name."""
+    return as_latex_table(
+        (printed.header, printed.rows), name, caption=printed.caption, digits=printed.digits
+    )
+
+
+def as_bibtex(text: str, name: str) -> Response:
+    """BibTeX entries, offered as a file of that name."""
+    return as_file(text, "application/x-bibtex", f"{name}.bib")
+
+
+def as_text(text: str, name: str) -> Response:
+    """Plain text, offered as a file of that name."""
+    return as_file(text, "text/plain", f"{name}.txt")
+
+
+def page(html: str) -> Response:
+    """A page the browser may keep while its content is the same; or the figure of it that is asked for."""
+    wanted = request.args.get(figures.PARAMETER)
+    if wanted is not None:
+        name = "-".join([*request.path.strip("/").split("/"), wanted])
+        return as_file(figures.drawing(html, wanted), "image/svg+xml", f"{name}.svg")
+    return _kept(Response(html, mimetype="text/html"))
+
+
+def as_file(text: str, mimetype: str, name: str) -> Response:
+    """Text of a kind, offered as a file of that name."""
+    response = Response(text, mimetype=mimetype)
+    safe = "".join(
+        letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "-" for letter in name
+    )
+    response.headers["Content-Disposition"] = f'attachment; filename="{safe}"'
+    return _kept(response)
+
+
+def _kept(response: Response) -> Response:
+    """The response with a tag of its own bytes: it says nothing that the bytes do not."""
+    response.set_etag(hashlib.sha256(response.get_data()).hexdigest()[:32])
+    response.cache_control.no_cache = True
+    return response.make_conditional(request)  # type: ignore[return-value]
+
+
+def _cell(value: Any) -> Any:
+    if value is None:
+        return ""
+    if isinstance(value, str) and value.startswith(FORMULA):
+        return f"'{value}"
+    return value

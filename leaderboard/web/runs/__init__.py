@@ -1,0 +1,1 @@
+"""Addresses of runs: uploads, pages, files and facts."""

@@ -1,0 +1,51 @@
+"""The form that corrects what is said about a run."""
+
+from flask import Blueprint, jsonify, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import Invalid
+from leaderboard.services.runs import describe as run_descriptions
+from leaderboard.trec.facts.fields import FIELDS
+from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web.rules import SIGNED_IN, rule
+from leaderboard.web.session import reading, viewer, writing
+
+blueprint = Blueprint("run_facts", __name__)
+
+
+@blueprint.get("/runs/<int:run_id>/facts")
+@rule(SIGNED_IN)
+def form(run_id: int) -> ResponseReturnValue:
+    """What is said about the run, for its team and the task's organisers to correct."""
+    return _page(run_id)
+
+
+@blueprint.post("/runs/<int:run_id>/facts")
+@rule(SIGNED_IN)
+def describe(run_id: int) -> ResponseReturnValue:
+    """Set the facts the form brings, by key; a program may send some of them only."""
+    asker = viewer()
+    given = facts_given()
+    try:
+        with writing() as session:
+            changed = run_descriptions.describe(
+                session, asker, run_id, given, request.form.get("description")
+            )
+    except Invalid as error:
+        if wants_json():
+            raise
+        return _page(run_id, error), status_of(error)
+    if wants_json():
+        return jsonify({"run": run_id, "changed": list(changed)})
+    return redirect(url_for("runs.show", run_id=run_id), 303)
+
+
+def facts_given() -> dict[str, str]:
+    """The fields of facts that a form brought, as typed."""
+    return {each.key: request.form[each.key] for each in FIELDS if each.key in request.form}
+
+
+def _page(run_id: int, error: Invalid | None = None) -> str:
+    page = run_descriptions.description_page(reading(), viewer(), run_id)
+    typed = request.form if error else {**page.said, "description": page.description}
+    return render_template("runs/facts.html", page=page, error=error, values=typed)

@@ -1,0 +1,186 @@
+"""Sending a run: the form, the upload, and the report on it."""
+
+import secrets
+from typing import Any
+
+from flask import Blueprint, jsonify, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import Invalid, LeaderboardError
+from leaderboard.pages.runs.upload_form import upload_form
+from leaderboard.services.runs import admission, describe, prepare, primary_runs, uploads
+from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.uploads import Submission, UploadPage
+from leaderboard.trec.facts import fields
+from leaderboard.trec.read.lines import Limits
+from leaderboard.web.errors import problem_facts, status_of, wants_json
+from leaderboard.web.files import Received, number, received
+from leaderboard.web.rules import SIGNED_IN, Body, rule
+from leaderboard.web.runs.facts import facts_given
+from leaderboard.web.session import finish_reading, reading, settings, viewer, wake, writing
+
+blueprint = Blueprint("uploads", __name__)
+
+KEY_CHARACTERS = 100
+
+
+@blueprint.get("/tasks/<slug>/submit")
+@rule(SIGNED_IN)
+def form(slug: str) -> ResponseReturnValue:
+    """The form that takes a run, with the task's rules; ?as=RUN says again what was said of an own run."""
+    return _form_page(slug)
+
+
+def _form_page(slug: str, error: LeaderboardError | None = None) -> str:
+    page = upload_form(reading(), viewer(), slug)
+    like = next((each for each in page.earlier if str(each.run_id) == request.args.get("as")), None)
+    sent = request.form if request.method == "POST" or like is None else like.said
+    return render_template(
+        "runs/upload.html",
+        page=page,
+        error=error,
+        like=like,
+        sent=sent,
+        says_more=any(sent.get(each.key) for each in page.fields),
+        key=secrets.token_urlsafe(16),
+        largest=settings().upload_bytes,
+    )
+
+
+@blueprint.post("/tasks/<slug>/submit")
+@rule(SIGNED_IN, Body.UPLOAD)
+def send(slug: str) -> ResponseReturnValue:
+    """Take a run file: check it now if it is small, else keep it for the evaluator."""
+    try:
+        submission = _submit(slug)
+    except LeaderboardError as error:
+        if wants_json():
+            raise
+        return _form_page(slug, error), status_of(error)
+    wake()
+    if wants_json():
+        return jsonify(_facts(submission)), 422 if submission.state == "rejected" else 201
+    if submission.run_id is not None and submission.report is not None and not submission.report.warnings:
+        return redirect(url_for("runs.show", run_id=submission.run_id), 303)
+    return redirect(url_for("uploads.show", upload_id=submission.upload_id), 303)
+
+
+def _submit(slug: str) -> Submission:
+    upload_form(reading(), viewer(), slug)
+    file = received("file")
+    if file is None:
+        raise Invalid("Choose a run file.")
+    team_id = number("team", None)
+    if team_id is None:
+        raise Invalid("Choose the team that sends the run.")
+    wishes = Wishes(
+        request.form.get("name", "").strip() or prepare.suggested_name(file.name),
+        request.form.get("kind", "official"),
+        describe.require_short(request.form.get("description", "")),
+        fields.read(facts_given()),
+    )
+    key = _key()
+    if file.path.stat().st_size > settings().inline_bytes:
+        return _receive(slug, team_id, file, wishes, key)
+    return _check_now(slug, team_id, file, wishes, key)
+
+
+def _key() -> str | None:
+    """The form's key, made the sender's own: nobody meets another account's upload by guessing it."""
+    given = request.form.get("key", "")[:KEY_CHARACTERS]
+    return f"{viewer().account_id}:{given}" if given else None
+
+
+def _check_now(slug: str, team_id: int, file: Received, wishes: Wishes, key: str | None) -> Submission:
+    asker = viewer()
+    rules = admission.rules_for(reading(), asker, slug, team_id)
+    finish_reading()
+    prepared = prepare.prepare(file.path, file.name, rules, Limits(plain_bytes=settings().plain_bytes))
+    with writing() as session:
+        return uploads.submit(
+            session,
+            asker,
+            slug,
+            team_id,
+            prepared,
+            wishes,
+            idempotency_key=key,
+            limit_s=settings().job_limit_s,
+        )
+
+
+def _receive(slug: str, team_id: int, file: Received, wishes: Wishes, key: str | None) -> Submission:
+    asker = viewer()
+    stored = prepare.unchecked(file.path, file.name)
+    with writing() as session:
+        return uploads.receive(
+            session,
+            asker,
+            slug,
+            team_id,
+            stored,
+            wishes,
+            idempotency_key=key,
+            limit_s=settings().job_limit_s,
+        )
+
+
+@blueprint.get("/uploads/<int:upload_id>")
+@rule(SIGNED_IN)
+def show(upload_id: int) -> ResponseReturnValue:
+    """The report on an upload; the page reloads itself while the file waits for its check."""
+    page = uploads.upload_page(reading(), viewer(), upload_id)
+    return render_template("runs/uploaded.html", page=page)
+
+
+@blueprint.get("/uploads/<int:upload_id>.json")
+@rule(SIGNED_IN)
+def show_json(upload_id: int) -> ResponseReturnValue:
+    """The report on an upload as JSON."""
+    page = uploads.upload_page(reading(), viewer(), upload_id)
+    facts = _facts(Submission(page.id, page.run_id, page.state, page.report))
+    return jsonify({**facts, **_progress(page)})
+
+
+def _facts(submission: Submission) -> dict[str, Any]:
+    report = submission.report
+    return {
+        "upload": submission.upload_id,
+        "run": submission.run_id,
+        "state": submission.state,
+        "problems": problem_facts(report.problems) if report else [],
+        "warnings": problem_facts(report.warnings) if report else [],
+    }
+
+
+def _progress(page: UploadPage) -> dict[str, Any]:
+    return {
+        "task": page.task_slug,
+        "name": page.name,
+        "file": page.file_name,
+        "sha256": page.sha256,
+        "check": page.progress.state,
+        "position": page.progress.position,
+        "message": page.progress.message,
+    }
+
+
+@blueprint.post("/runs/<int:run_id>/withdraw")
+@rule(SIGNED_IN)
+def withdraw(run_id: int) -> ResponseReturnValue:
+    """Take a run off the board, for its team and the task's organisers."""
+    asker, why = viewer(), request.form.get("why", "")
+    with writing() as session:
+        uploads.withdraw(session, asker, run_id, why)
+    wake()
+    return redirect(url_for("runs.show", run_id=run_id), 303)
+
+
+@blueprint.post("/runs/<int:run_id>/primary")
+@rule(SIGNED_IN)
+def declare_primary(run_id: int) -> ResponseReturnValue:
+    """Make a run its team's primary one, for its members."""
+    asker = viewer()
+    with writing() as session:
+        primary_runs.declare(session, asker, run_id)
+    return redirect(url_for("runs.show", run_id=run_id), 303)

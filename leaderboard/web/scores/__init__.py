@@ -1,0 +1,1 @@
+"""Addresses of all scores of a task: heat map, orders by measures."""

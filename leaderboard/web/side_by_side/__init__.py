@@ -1,0 +1,1 @@
+"""Addresses of side-by-side comparisons, for organisers and for assessors."""

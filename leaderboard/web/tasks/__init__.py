@@ -1,0 +1,1 @@
+"""Addresses of tasks, for readers and for organisers."""

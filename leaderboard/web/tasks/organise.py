@@ -1,0 +1,221 @@
+"""An organiser's pages: a new task, its draft, and what goes on in it once it is published."""
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import Conflict, Invalid, LeaderboardError, Problem
+from leaderboard.pages.tasks import organise
+from leaderboard.services import collections
+from leaderboard.services.statistics import methods
+from leaderboard.services.tasks import board_measures
+from leaderboard.services.tasks import create as tasks
+from leaderboard.services.tasks.create import TaskDraft
+from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web.files import Received, number, received
+from leaderboard.web.rules import ORGANISER, SIGNED_IN, Body, rule
+from leaderboard.web.session import finish_reading, reading, settings, viewer, wake, writing
+
+blueprint = Blueprint("organise", __name__)
+
+DESCRIPTION_CHARACTERS = 100_000
+
+
+@blueprint.get("/tasks/new")
+@rule(ORGANISER)
+def new() -> ResponseReturnValue:
+    """The form of a new task."""
+    return _new_page()
+
+
+def _new_page(error: LeaderboardError | None = None) -> str:
+    return render_template(
+        "tasks/new.html",
+        error=error,
+        sent=request.form,
+        collections=collections.choices(reading(), viewer()),
+    )
+
+
+@blueprint.post("/tasks/new")
+@rule(ORGANISER, Body.FILES)
+def create() -> ResponseReturnValue:
+    """Make a draft from the form and its files, and show it for a last look."""
+    asker = viewer()
+    finish_reading()
+    try:
+        prepared = tasks.prepare(_draft())
+        with writing() as session:
+            made = tasks.create(session, asker, prepared)
+    except LeaderboardError as error:
+        if wants_json():
+            raise
+        return _new_page(error), status_of(error)
+    return redirect(url_for("organise.show", slug=made.slug), 303)
+
+
+def _draft() -> TaskDraft:
+    form, topics, judged, documents = (
+        request.form,
+        received("topics"),
+        received("qrels"),
+        received("documents"),
+    )
+    if topics is None:
+        raise Invalid("Choose a topics file.")
+    name, description = form.get("name", "").strip(), form.get("description", "")
+    if len(description) > DESCRIPTION_CHARACTERS:
+        raise Invalid(f"The description may have at most {DESCRIPTION_CHARACTERS:,} characters.")
+    draft = TaskDraft(
+        slug=form.get("slug", "").strip() or suggested_slug(name),
+        name=name,
+        topics=topics.path,
+        topics_name=topics.name,
+        description=description,
+        collection=form.get("collection") or None,
+        documents=_path(documents),
+        depth=number("depth", 1000) or 0,
+        level=number("level", 1) or 0,
+        dialect=number("dialect", 10) or 0,
+        visibility=form.get("visibility", "open"),
+        measures=tuple(re.split(r"[\s;]+", form.get("measures", "").strip())) if form.get("measures") else (),
+        primary=form.get("primary", "").strip() or None,
+        origin=form.get("origin", "human"),
+        origin_name=form.get("origin_name", "").strip(),
+    )
+    return draft if judged is None else replace(draft, qrels=judged.path, qrels_name=judged.name)
+
+
+def _path(file: Received | None) -> Path | None:
+    return file.path if file else None
+
+
+def suggested_slug(name: str) -> str:
+    """A slug made of a task's name.
+
+    >>> suggested_slug("TREC Robust (2004)")
+    'trec-robust-2004'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:63].strip("-")
+
+
+@blueprint.get("/tasks/<slug>/organise")
+@rule(SIGNED_IN)
+def show(slug: str) -> ResponseReturnValue:
+    """A task as its organisers see it: draft or published."""
+    return _desk_page(slug)
+
+
+def _desk_page(slug: str, error: LeaderboardError | None = None) -> str:
+    desk = organise.desk(reading(), viewer(), slug)
+    return render_template(
+        "tasks/organise.html",
+        desk=desk,
+        task=desk.overview,
+        error=error,
+        sent=request.form,
+        methods=methods.choices(),
+    )
+
+
+@blueprint.post("/tasks/<slug>/organise/publish")
+@rule(SIGNED_IN)
+def publish(slug: str) -> ResponseReturnValue:
+    """Show a draft to everybody."""
+    asker = viewer()
+    with writing() as session:
+        tasks.publish(session, asker, slug, limit_s=settings().job_limit_s)
+    wake()
+    return redirect(url_for("organise.show", slug=slug), 303)
+
+
+@blueprint.post("/tasks/<slug>/organise/discard")
+@rule(SIGNED_IN)
+def discard(slug: str) -> ResponseReturnValue:
+    """Delete a draft."""
+    asker = viewer()
+    with writing() as session:
+        tasks.discard(session, asker, slug)
+    return redirect(url_for("tasks.index"), 303)
+
+
+@blueprint.post("/tasks/<slug>/organise/dates")
+@rule(SIGNED_IN)
+def dates(slug: str) -> ResponseReturnValue:
+    """Set when the task takes runs, in UTC; an empty field is no limit."""
+    asker = viewer()
+    try:
+        opens, closes = _moment("opens"), _moment("closes")
+        with writing() as session:
+            tasks.set_dates(session, asker, slug, opens, closes)
+    except Invalid as error:
+        if wants_json():
+            raise
+        return _desk_page(slug, error), status_of(error)
+    return redirect(url_for("organise.show", slug=slug), 303)
+
+
+def _moment(field: str) -> datetime | None:
+    text = request.form.get(field, "").strip()
+    if not text:
+        return None
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+    except ValueError:
+        problem = Problem(
+            "must be a date and time.", "Write it like 2026-05-31T23:59.", field=field, value=text[:40]
+        )
+        raise Invalid("The dates cannot be read.", [problem]) from None
+
+
+@blueprint.post("/tasks/<slug>/organise/comparison")
+@rule(SIGNED_IN)
+def comparison(slug: str) -> ResponseReturnValue:
+    """Choose the test and correction that the board compares runs by."""
+    asker, key = viewer(), request.form.get("comparison", "")
+    with writing() as session:
+        methods.choose(session, asker, slug, key)
+    wake()
+    return redirect(url_for("organise.show", slug=slug), 303)
+
+
+@blueprint.post("/tasks/<slug>/organise/exclusions")
+@rule(SIGNED_IN)
+def exclude(slug: str) -> ResponseReturnValue:
+    """Leave a draft's topic out of the means, with a reason; without one take it back in."""
+    asker, topic, reason = viewer(), request.form.get("topic", ""), request.form.get("reason", "")
+    with writing() as session:
+        tasks.exclude_topic(session, asker, slug, topic, reason)
+    return redirect(url_for("organise.show", slug=slug), 303)
+
+
+@blueprint.post("/tasks/<slug>/organise/measures")
+@rule(SIGNED_IN)
+def measures(slug: str) -> ResponseReturnValue:
+    """Give the board other measures, or another one to be ranked by."""
+    asker, form = viewer(), request.form
+    names, primary = form.get("measures", "").split(), form.get("primary", "").strip()
+    try:
+        with writing() as session:
+            board_measures.choose(session, asker, slug, names, primary, limit_s=settings().job_limit_s)
+    except (Invalid, Conflict) as error:
+        if wants_json():
+            raise
+        return _desk_page(slug, error), status_of(error)
+    wake()
+    return redirect(url_for("organise.show", slug=slug), 303)
+
+
+@blueprint.post("/tasks/<slug>/organise/jobs/<int:job_id>")
+@rule(SIGNED_IN)
+def evaluate_again(slug: str, job_id: int) -> ResponseReturnValue:
+    """Queue a failed job anew."""
+    asker = viewer()
+    with writing() as session:
+        organise.evaluate_again(session, asker, slug, job_id)
+    wake()
+    return redirect(url_for("organise.show", slug=slug), 303)

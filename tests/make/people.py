@@ -1,0 +1,42 @@
+"""Plain builders of accounts, teams and viewers for tests."""
+
+from leaderboard.db.engine import Database
+from leaderboard.services.accounts import accounts, teams
+from leaderboard.services.accounts.passwords import PasswordHash
+from leaderboard.services.policy import Viewer, viewer_of
+
+PASSWORD = "correct-lantern-melts-42"
+HASH = PasswordHash(
+    "$argon2id$v=19$m=19456,t=2,p=1$8dt1ho6olRuRTO0Mr/99Mg$HT82uOk6JrQZmUBhQhLQCU+vy9c+IB7oTN/jdV3CZg8"
+)
+"""Hash of PASSWORD, so that tests need not spend time on making it."""
+
+
+def account(database: Database, name: str, *, is_organiser: bool = False) -> int:
+    """The id of a new account whose password is PASSWORD."""
+    with database.write() as session:
+        return accounts.create(session, name, HASH, is_organiser)
+
+
+def viewer(database: Database, account_id: int, ip: str = "192.0.2.1") -> Viewer:
+    """The viewer an account is at this moment."""
+    with database.read() as session:
+        page = accounts.page(session, Viewer(account_id), "")
+        return viewer_of(session, account_id, page.name, page.is_organiser, ip)
+
+
+def team(database: Database, name: str, captain: int) -> int:
+    """The id of a new team led by an account."""
+    asker = viewer(database, captain)
+    with database.write() as session:
+        return teams.create(session, asker, name)
+
+
+def join(database: Database, team_id: int, member: int, newcomer: int) -> None:
+    """Take an account into a team by another member's invitation."""
+    inviting = viewer(database, member)
+    with database.write() as session:
+        token = teams.invite(session, inviting, team_id)
+    joining = viewer(database, newcomer)
+    with database.write() as session:
+        teams.join(session, joining, token)

@@ -1,0 +1,181 @@
+"""Two sites with the same clock and ids that differ only in what is held back from readers."""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import select, update
+
+from leaderboard.db.base import UtcDateTime
+from leaderboard.db.engine import Database
+from leaderboard.db.tables import Snapshot, Task, TopicSet, WebSession, metadata
+from leaderboard.services import policy, snapshots
+from leaderboard.services.assessors import links
+from leaderboard.services.pools import pools, previews
+from leaderboard.services.pools.plans import Plan
+from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.side_by_side import answers, pairs, questions
+from leaderboard.settings import Settings
+from leaderboard.web import create_app
+from tests.make import build as builders
+from tests.make import judged, people
+from tests.web.conftest import browser, enter
+
+TOPICS = tuple(str(number) for number in range(1, 11))
+DEEP = tuple(f"d{number:02}" for number in range(14))
+MEASURES = ("RR", "AP", "NumRel", "Judged@10")
+SNAPSHOTS = {
+    ("blind", "blind"): "a" * 16,
+    ("open", "open"): "b" * 16,
+    ("blind", "open"): "c" * 16,
+    ("sealed", "open"): "d" * 16,
+}
+"""Task and what it was when its board was frozen -> address."""
+
+
+@dataclass(frozen=True)
+class World:
+    """One of the two sites."""
+
+    app: Flask
+    database: Database
+    moment: datetime
+
+    def browser(self, name: str | None) -> FlaskClient:
+        """A browser, signed in as the account of that name at the same moment in both worlds."""
+        client = browser(self.app)
+        if name is not None:
+            enter(self.database, client, name)
+            with self.database.write() as session:
+                session.execute(update(WebSession).values(created_at=self.moment, seen_at=self.moment))
+        return client
+
+
+def _judged(secret: str, public: Sequence[str], offset: int) -> dict[str, dict[str, int]]:
+    """Public topics alike in both worlds; the others otherwise, one of them judged in world a alone."""
+    alike = {topic: {"d01": 1, DEEP[offset]: 2, "d07": 0} for topic in public}
+    held_back = [topic for topic in TOPICS if topic not in public]
+    if secret == "a":
+        return {**alike, **{topic: {"d00": 1, "only-a": offset} for topic in held_back}}
+    other = {topic: {"d02": 2, "d03": 0, "only-b": offset} for topic in held_back[1:]}
+    return {**alike, **other, "77": {"d00": 1}}
+
+
+def _other_run(folder: Path, secret: str, public: Sequence[str]) -> Path:
+    """Another team's run: public topics alike; the others turned in world b, by tiny steps of score."""
+    lines = []
+    for topic in TOPICS:
+        turned = secret == "b" and topic not in public
+        step = 1e-12 if turned else 1.0
+        docnos = (*DEEP[7:], *DEEP[:7]) if turned else DEEP
+        lines += [f"{topic} Q0 {docno} 1 {1.0 - rank * step!r} tag\n" for rank, docno in enumerate(docnos)]
+    path = folder / "other.txt"
+    path.write_text("".join(lines))
+    return path
+
+
+def _fill(database: Database, folder: Path, secret: str) -> None:
+    """Three tasks with runs of two teams under two revisions, and what only one world has at the end."""
+    accounts = {name: people.account(database, name) for name in ("Ann", "Bob", "Stranger", "Zed")}
+    olga = people.account(database, "Olga", is_organiser=True)
+    people.team(database, "Owls", accounts["Ann"])
+    people.team(database, "Bears", accounts["Bob"])
+    for slug in ("blind", "sealed"):
+        _held_back_task(database, folder, slug, secret)
+    builders.task(database, folder, "open", measures=("RR",), viewer=people.viewer(database, olga))
+    builders.run(database, folder, {"1": ["a"]}, "shown", slug="open", team_name="Owls")
+    if secret == "b":
+        path = _other_run(folder, "a", ())
+        builders.submit(database, path, "sealed", team_name="Bears", wishes=Wishes("extra"))
+        builders.submit(
+            database, builders.run_file(folder, {"99": ["a"]}, "bad"), "sealed", team_name="Bears"
+        )
+        people.team(database, "Wolves", accounts["Zed"])
+        builders.task(database, folder, "draft")
+        with database.write() as session:
+            session.execute(update(Task).where(Task.slug == "draft").values(published_at=None))
+    builders.drain(database)
+    for slug, was in SNAPSHOTS:
+        _freeze(database, slug, was)
+    if secret == "a":
+        for slug in ("blind", "sealed"):
+            _compare_by_eye(database, slug)
+            _pool(database, slug)
+
+
+def _pool(database: Database, slug: str) -> None:
+    """A pool of all that the runs of a task have is open to assessors."""
+    with database.read() as session:
+        made = previews.preview(session, policy.OPERATOR, slug, Plan({"name": "take"}, reuse=False))
+    with database.write() as session:
+        number = pools.add(session, policy.OPERATOR, made)
+        pools.change(session, policy.OPERATOR, slug, number, pools.OPEN)
+    for name, grades in (("Fay", {"d01": 1, "d02": 0}), ("Gus", {"d01": 0, "d02": None})):
+        judged.judge(database, judged.assessor(database, name, slug), "1", grades, note=name)
+
+
+def _compare_by_eye(database: Database, slug: str) -> None:
+    """Somebody has compared both runs of a task side by side, and nothing is outstanding."""
+    with database.write() as session:
+        (link,) = links.add(session, policy.OPERATOR, slug, ["Eve"])
+        task_id = session.scalars(select(Task.id).where(Task.slug == slug)).one()
+        first, *others = pairs.comparable_runs(session, task_id)
+        wanted = pairs.Wanted(first, tuple(others), (link.assessor_id,), ("1",))
+        pairs.ask(session, policy.OPERATOR, slug, wanted)
+    with database.write() as session:
+        for asked in questions.of_link(session, link.token).asked:
+            sent = answers.Sent(f"{asked.item}-0", "left", 4, 1)
+            answers.save(session, link.token, asked.item, sent)
+
+
+def _freeze(database: Database, slug: str, was: str) -> None:
+    """A snapshot made while the task was otherwise, under the same address in both worlds."""
+    shown = update(Task).where(Task.slug == slug)
+    with database.write() as session:
+        session.execute(shown.values(visibility=was))
+        frozen = snapshots.freeze(session, policy.OPERATOR, slug)
+        snapshots.keep(session, policy.OPERATOR, frozen)
+        digest = update(Snapshot).where(Snapshot.sha256 == frozen.sha256)
+        session.execute(digest.values(sha256=SNAPSHOTS[slug, was] * 4))
+        session.execute(shown.values(visibility=slug))
+
+
+def _held_back_task(database: Database, folder: Path, slug: str, secret: str) -> None:
+    builders.task(
+        database, folder, slug, judgments=None, topics=TOPICS, measures=MEASURES, visibility=slug, name=slug
+    )
+    with database.read() as session:
+        public = list(session.scalar(select(TopicSet.topics).where(TopicSet.name == "public")) or ())
+    public = public if slug == "blind" else []
+    builders.revise(database, folder, _judged(secret, public, 4), slug)
+    own = {topic: list(DEEP[1:]) for topic in TOPICS[1:]}
+    builders.run(database, folder, own, "own", slug=slug, team_name="Owls")
+    name = "other" if slug == "blind" else f"other-{secret}"
+    path = _other_run(folder, secret, public)
+    facts = {"type": "manual" if secret == "a" else "feedback", "latency_ms": 5.0 if secret == "a" else 7.0}
+    builders.submit(database, path, slug, team_name="Bears", wishes=Wishes(name, facts=facts))
+    builders.drain(database)
+    builders.revise(database, folder, _judged(secret, public, 5), slug)
+    builders.drain(database)
+
+
+def _stop_the_clock(database: Database, moment: datetime) -> None:
+    with database.write() as session:
+        for table in metadata.sorted_tables:
+            for column in table.columns:
+                if isinstance(column.type, UtcDateTime) and not column.primary_key:
+                    session.execute(update(table).where(column.is_not(None)).values({column.name: moment}))
+
+
+def build(template: Path, folder: Path, secret: str, moment: datetime) -> World:
+    """World `a` or `b`, as if all of it had happened at one moment."""
+    path = shutil.copyfile(template, folder / "world.sqlite3")
+    database = Database(f"sqlite:///{path}")
+    _fill(database, folder, secret)
+    _stop_the_clock(database, moment)
+    settings = Settings(data=folder, database_url=f"sqlite:///{path}")
+    return World(create_app(settings, database), database, moment)

@@ -1,0 +1,193 @@
+"""Teams: who gets in, who leads, who is out."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select, update
+
+from leaderboard.db.engine import Database, now
+from leaderboard.db.tables import Audit, Member, Token
+from leaderboard.errors import Conflict, Forbidden, NotFound, OverQuota, SignInNeeded
+from leaderboard.services.accounts import teams
+from leaderboard.services.policy import ANONYMOUS, OPERATOR
+from tests.make.people import account, join, team, viewer
+
+
+@pytest.fixture
+def anna(database: Database) -> int:
+    """An account."""
+    return account(database, "Anna")
+
+
+@pytest.fixture
+def bert(database: Database) -> int:
+    """Another account."""
+    return account(database, "Bert")
+
+
+@pytest.fixture
+def owls(database: Database, anna: int) -> int:
+    """A team led by Anna."""
+    return team(database, "Owls", anna)
+
+
+def _invitation(database: Database, team_id: int, member: int) -> str:
+    asker = viewer(database, member)
+    with database.write() as session:
+        return teams.invite(session, asker, team_id)
+
+
+def _roles(database: Database, team_id: int) -> dict[int, str]:
+    with database.read() as session:
+        rows = session.execute(select(Member.account_id, Member.role).where(Member.team_id == team_id))
+        return {account_id: role for account_id, role in rows}
+
+
+def test_the_maker_is_captain(database: Database, anna: int, owls: int) -> None:
+    """A new team has its maker as captain, in their list and on the team's page."""
+    asker = viewer(database, anna)
+    with database.read() as session:
+        assert [(row.name, row.role, row.members, row.runs) for row in teams.mine(session, asker)] == [
+            ("Owls", "captain", 1, 0)
+        ]
+        assert teams.page(session, asker, owls).is_captain
+
+
+def test_visitors_make_no_team(database: Database) -> None:
+    """Making a team needs an account."""
+    with pytest.raises(SignInNeeded), database.write() as session:
+        teams.create(session, ANONYMOUS, "Owls")
+
+
+def test_look_alike_team_names_are_taken(database: Database, owls: int, bert: int) -> None:
+    """A team name that differs in case or spacing only is taken."""
+    with pytest.raises(Conflict, match="already"):
+        team(database, " OWLS", bert)
+
+
+def test_teams_a_day_are_limited(database: Database, anna: int) -> None:
+    """The 21st team an account makes within a day is refused."""
+    for number in range(20):
+        team(database, f"Team {number}", anna)
+    with pytest.raises(OverQuota):
+        team(database, "One more", anna)
+
+
+def test_an_invitation_lets_one_in(database: Database, anna: int, bert: int, owls: int) -> None:
+    """Looking at an invitation uses nothing up; joining does, for everybody else."""
+    token, joining = _invitation(database, owls, anna), viewer(database, bert)
+    with database.read() as session:
+        assert teams.invitation(session, joining, token).team_name == "Owls"
+    with database.write() as session:
+        assert teams.join(session, joining, token) == owls
+    assert _roles(database, owls) == {anna: "captain", bert: "member"}
+    late = viewer(database, account(database, "Carla"))
+    with pytest.raises(NotFound, match="invitation"), database.write() as session:
+        teams.join(session, late, token)
+
+
+def test_a_member_does_not_use_up_an_invitation(database: Database, anna: int, owls: int) -> None:
+    """Whoever is in the team already is told so, and the invitation stays."""
+    token, asker = _invitation(database, owls, anna), viewer(database, anna)
+    with pytest.raises(Conflict, match="already"), database.write() as session:
+        teams.join(session, asker, token)
+    with database.read() as session:
+        assert teams.invitation(session, asker, token).team_id == owls
+
+
+def test_dead_invitations_lead_nowhere(database: Database, anna: int, bert: int, owls: int) -> None:
+    """An invitation that ran out or was withdrawn, and a token of another kind, let nobody in."""
+    old, joining = _invitation(database, owls, anna), viewer(database, bert)
+    with database.write() as session:
+        session.execute(update(Token).values(expires_at=now(session) - timedelta(seconds=1)))
+    withdrawn = _invitation(database, owls, anna)
+    asker = viewer(database, anna)
+    with database.write() as session:
+        teams.revoke_invitations(session, asker, owls)
+    wrong_kind = _invitation(database, owls, anna)
+    with database.write() as session:
+        session.execute(update(Token).where(Token.revoked_at.is_(None)).values(kind="sign_in"))
+    for token in (old, withdrawn, wrong_kind, "", "nonsense"):
+        with pytest.raises(NotFound), database.write() as session:
+            teams.join(session, joining, token)
+
+
+def test_strangers_see_and_do_nothing(database: Database, owls: int, anna: int, bert: int) -> None:
+    """For whoever is not in a team, it does not exist: neither page nor act, organiser or not."""
+    stranger = viewer(database, account(database, "Olga", is_organiser=True))
+    with pytest.raises(NotFound), database.read() as session:
+        teams.page(session, stranger, owls)
+    with database.write() as session:
+        for act in (teams.invite, teams.revoke_invitations, teams.leave):
+            with pytest.raises(NotFound):
+                act(session, stranger, owls)
+        with pytest.raises(NotFound):
+            teams.remove(session, stranger, owls, anna)
+
+
+def test_only_the_captain_removes(database: Database, anna: int, bert: int, owls: int) -> None:
+    """A member may not remove the captain; the captain removes a member, but not itself or strangers."""
+    join(database, owls, anna, bert)
+    member, captain = viewer(database, bert), viewer(database, anna)
+    with pytest.raises(Forbidden, match="captain"), database.write() as session:
+        teams.remove(session, member, owls, anna)
+    for nobody in (anna, 2**40):
+        with pytest.raises(NotFound), database.write() as session:
+            teams.remove(session, captain, owls, nobody)
+    with database.write() as session:
+        teams.remove(session, captain, owls, bert)
+    assert _roles(database, owls) == {anna: "captain"}
+
+
+def test_who_leaves_takes_their_invitations_along(
+    database: Database, anna: int, bert: int, owls: int
+) -> None:
+    """Invitations made by someone who is out no longer work: they would be a way back in."""
+    join(database, owls, anna, bert)
+    token = _invitation(database, owls, bert)
+    captain = viewer(database, anna)
+    with database.write() as session:
+        teams.remove(session, captain, owls, bert)
+    out = viewer(database, bert)
+    with pytest.raises(NotFound), database.write() as session:
+        teams.join(session, out, token)
+
+
+def test_a_leaving_captain_is_followed(database: Database, anna: int, bert: int, owls: int) -> None:
+    """Where the captain leaves, the longest-standing member leads."""
+    join(database, owls, anna, bert)
+    join(database, owls, bert, account(database, "Carla"))
+    leaving = viewer(database, anna)
+    with database.write() as session:
+        teams.leave(session, leaving, owls)
+    roles = _roles(database, owls)
+    assert anna not in roles
+    assert roles[bert] == "captain"
+
+
+def test_the_last_member_stays(database: Database, anna: int, owls: int) -> None:
+    """A team keeps at least one member."""
+    asker = viewer(database, anna)
+    with pytest.raises(Conflict, match="last member"), database.write() as session:
+        teams.leave(session, asker, owls)
+
+
+def test_the_operator_finds_or_makes_a_team(database: Database, anna: int, owls: int) -> None:
+    """The command line gets a team by any spelling, made where there is none; nobody else does."""
+    with database.write() as session:
+        assert teams.ensure(session, OPERATOR, " OWLS ") == owls
+        made = teams.ensure(session, OPERATOR, "Baselines")
+        assert teams.ensure(session, OPERATOR, "baselines") == made != owls
+    asker = viewer(database, anna)
+    with pytest.raises(Forbidden), database.write() as session:
+        teams.ensure(session, asker, "Owls")
+
+
+def test_acts_on_teams_are_on_record(database: Database, anna: int, bert: int, owls: int) -> None:
+    """Making, inviting and joining each leave an audit row."""
+    join(database, owls, anna, bert)
+    with database.read() as session:
+        acts = session.scalars(
+            select(Audit.action).where(Audit.subject == f"team:{owls}").order_by(Audit.id)
+        ).all()
+    assert acts == ["team.create", "team.invite", "team.join"]

@@ -1,0 +1,203 @@
+"""The job table: nothing lost, nothing done twice."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import func, select
+
+from leaderboard.db.engine import Database, now
+from leaderboard.db.tables import Job
+from leaderboard.errors import NotFound
+from leaderboard.services.jobs import queue
+from leaderboard.services.jobs.queue import Claim, LeaseLost
+
+LEASE_S = 60
+
+
+def _queue(database: Database, *subjects: int, priority: int = queue.FRESH) -> None:
+    with database.write() as session:
+        for subject in subjects:
+            queue.enqueue(session, queue.EVALUATE, subject, limit_s=60, priority=priority)
+
+
+def _claim(database: Database, owner: str = "here:1") -> Claim:
+    with database.write() as session:
+        held = queue.claim(session, owner, LEASE_S)
+    assert held is not None
+    return held
+
+
+def _expire_leases(database: Database) -> int:
+    with database.write() as session:
+        for job in session.scalars(select(Job).where(Job.state == "leased")):
+            job.lease_until = now(session) - timedelta(seconds=1)
+        session.flush()
+        return queue.sweep(session)
+
+
+def _states(database: Database) -> list[str]:
+    with database.read() as session:
+        return list(session.scalars(select(Job.state).order_by(Job.id)))
+
+
+def test_the_most_urgent_job_comes_first_then_the_oldest(database: Database) -> None:
+    """A fresh upload overtakes the re-scoring that was queued before it."""
+    _queue(database, 1, 2, priority=queue.AGAIN)
+    _queue(database, 3, priority=queue.FRESH)
+    assert [_claim(database).subject_id for _ in range(3)] == [3, 1, 2]
+
+
+def test_queueing_what_is_queued_or_running_adds_nothing(database: Database) -> None:
+    """The same job asked for twice is one job."""
+    _queue(database, 7, 7)
+    _claim(database)
+    _queue(database, 7)
+    assert _states(database) == ["leased"]
+
+
+def test_a_finished_job_is_done_and_never_claimed_again(database: Database) -> None:
+    """After finish nothing is left to claim."""
+    _queue(database, 1)
+    held = _claim(database)
+    with database.write() as session:
+        queue.finish(session, held)
+    with database.write() as session:
+        assert queue.claim(session, "here:1", LEASE_S) is None
+    assert _states(database) == ["done"]
+
+
+def test_a_worker_whose_lease_was_taken_over_stores_nothing(database: Database) -> None:
+    """Of two workers on one job only the one with the newest token may finish it."""
+    _queue(database, 1)
+    slow = _claim(database, "here:1")
+    assert _expire_leases(database) == 1
+    quick = _claim(database, "here:2")
+    with pytest.raises(LeaseLost, match="taken over"), database.write() as session:
+        queue.finish(session, slow)
+    with database.write() as session:
+        assert not queue.heartbeat(session, slow, LEASE_S)
+        assert queue.heartbeat(session, quick, LEASE_S)
+        queue.finish(session, quick)
+    assert _states(database) == ["done"]
+
+
+def test_a_heartbeat_keeps_the_lease(database: Database) -> None:
+    """A lease that was pushed on is not swept."""
+    _queue(database, 1)
+    held = _claim(database)
+    with database.write() as session:
+        assert queue.heartbeat(session, held, LEASE_S)
+        assert queue.sweep(session) == 0
+
+
+def test_a_job_that_loses_three_workers_fails_with_a_message(database: Database) -> None:
+    """A poisonous job ends as failed after its last attempt instead of blocking the queue."""
+    _queue(database, 1)
+    for _ in range(3):
+        _claim(database)
+        _expire_leases(database)
+    with database.read() as session:
+        job = session.scalars(select(Job)).one()
+    assert (job.state, job.attempts) == ("failed", 3)
+    assert job.error == "The evaluator stopped before it was done (attempt 3 of 3)."
+
+
+def test_a_failed_job_can_be_queued_anew_with_all_attempts(database: Database) -> None:
+    """Evaluate again gives a failed job three new attempts; a job that has not failed is not found."""
+    _queue(database, 1)
+    held = _claim(database)
+    with database.write() as session:
+        queue.fail(session, held, "It broke.", again=False)
+    with database.write() as session:
+        queue.retry(session, held.job_id)
+    again = _claim(database)
+    assert (again.job_id, again.token) == (held.job_id, held.token + 1)
+    with pytest.raises(NotFound, match="no failed job"), database.write() as session:
+        queue.retry(session, held.job_id)
+
+
+def test_an_unexpected_failure_is_tried_again_later(database: Database) -> None:
+    """A job that failed for reasons of its own time waits before its next attempt."""
+    _queue(database, 1)
+    held = _claim(database)
+    with database.write() as session:
+        queue.fail(session, held, "It broke.", again=True)
+    with database.write() as session:
+        assert queue.claim(session, "here:1", LEASE_S) is None
+        job = session.scalars(select(Job)).one()
+        assert (job.state, job.error) == ("queued", "It broke.")
+        assert job.run_after > now(session)
+
+
+def test_jobs_of_a_dead_owner_are_given_back_at_once(database: Database) -> None:
+    """What a crashed process held is queued again without waiting for its lease."""
+    _queue(database, 1, 2)
+    _claim(database, "here:1")
+    _claim(database, "here:2")
+    with database.write() as session:
+        assert sorted(queue.held_on(session, "here")) == ["here:1", "here:2"]
+        assert queue.held_on(session, "her") == []
+        assert queue.free(session, "here:1") == 1
+    assert _states(database) == ["queued", "leased"]
+
+
+def test_eight_workers_at_once_claim_each_job_exactly_once(database: Database) -> None:
+    """Concurrent claims never hand out a job twice, and none is left over."""
+    _queue(database, *range(60))
+
+    def work(number: int) -> list[int]:
+        mine = []
+        while True:
+            with database.write() as session:
+                held = queue.claim(session, f"here:{number}", LEASE_S)
+                if held is None:
+                    return mine
+                queue.finish(session, held)
+                mine.append(held.subject_id)
+
+    with ThreadPoolExecutor(8) as pool:
+        done = [subject for mine in pool.map(work, range(8)) for subject in mine]
+    assert sorted(done) == list(range(60))
+
+
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(steps=st.lists(st.sampled_from(["queue", "claim", "finish", "stale", "fail", "expire"]), max_size=30))
+def test_any_history_keeps_every_job_in_one_place(database: Database, steps: list[str]) -> None:
+    """Whatever happens in whatever order, a job is finished by its newest token only, and none vanishes."""
+    with database.write() as session:
+        session.query(Job).delete()
+    held: list[Claim] = []
+    finished: list[int] = []
+    queued = 0
+    for number, step in enumerate(steps):
+        if step == "queue":
+            _queue(database, 1000 + number)
+            queued += 1
+        elif step == "claim":
+            with database.write() as session:
+                got = queue.claim(session, "here:1", LEASE_S)
+            held += [got] if got else []
+        elif step == "expire":
+            _expire_leases(database)
+        elif held and step == "fail":
+            with database.write() as session:
+                queue.fail(session, held[-1], "broke", again=True)
+        elif held:
+            one = held[0] if step == "stale" else held[-1]
+            try:
+                with database.write() as session:
+                    queue.finish(session, one)
+                finished.append(one.job_id)
+            except LeaseLost:
+                continue
+    with database.read() as session:
+        assert session.scalar(select(func.count()).select_from(Job)) == queued
+        done = session.scalars(select(Job.id).where(Job.state == "done")).all()
+    assert sorted(finished) == sorted(done)

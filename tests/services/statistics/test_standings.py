@@ -1,0 +1,378 @@
+"""What a board says of its order: who may be the best, who beats whom, in words and in numbers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_rel
+from sqlalchemy import select
+
+from leaderboard.db.engine import Database
+from leaderboard.db.tables import Job, Run, Statistic
+from leaderboard.errors import Conflict, Forbidden, Invalid
+from leaderboard.pages.boards import files
+from leaderboard.pages.runs import run
+from leaderboard.services.boards import board as boards
+from leaderboard.services.boards.board import Board
+from leaderboard.services.jobs import queue
+from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
+from leaderboard.services.runs import primary_runs, uploads
+from leaderboard.services.statistics import methods, requests
+from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.statistics.procedures import (
+    pool_reusability,
+    pool_simulations,
+    ranking_overlaps,
+    revision_scores,
+)
+from leaderboard.services.statistics.requests import Waiting
+from leaderboard.services.statistics.standings import Place, Standing
+from leaderboard.stats.pairs.methods import CORRECTIONS, TESTS
+from leaderboard.stats.procedures import PROCEDURES
+from tests.make import build
+
+TOPICS = tuple(str(number) for number in range(1, 11))
+JUDGMENTS = {topic: {f"r{topic}": 1, f"n{topic}": 0} for topic in TOPICS}
+RANKS = {
+    "strong": (1, 1, 1, 2, 1, 1, 1, 1, 1, 1),
+    "alike": (1, 1, 2, 1, 1, 1, 1, 1, 1, 2),
+    "middle": (2, 2, 3, 2, 2, 1, 2, 3, 2, 2),
+    "weak": (9, 8, 9, 7, 9, 9, 8, 9, 9, 9),
+}
+"""Run -> the rank of each topic's one relevant document."""
+TAIL = tuple(f"y{place}" for place in range(9))
+"""A blind task wants rankings of ten documents."""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No result of another test is found."""
+    monkeypatch.setattr(requests, "kept", KeptResults(2**20))
+
+
+def rankings(ranks: Sequence[int]) -> dict[str, list[str]]:
+    """Rankings that have each topic's relevant document at a rank."""
+    return {
+        topic: [*(f"x{place}" for place in range(1, rank)), f"r{topic}", *TAIL]
+        for topic, rank in zip(TOPICS, ranks, strict=True)
+    }
+
+
+@pytest.fixture
+def filled(database: Database, tmp_path: Path) -> dict[str, int]:
+    """A scored board of four runs ranked by RR; run -> id."""
+    return fill(database, tmp_path)
+
+
+def fill(
+    database: Database, folder: Path, ranks: Mapping[str, Sequence[int]] = RANKS, **options: object
+) -> dict[str, int]:
+    """A scored board of runs with these ranks of their relevant documents."""
+    options = {"measures": ("RR", "NumRelRet", "GMAP"), "primary": "RR", **options}
+    build.task(database, folder, judgments=JUDGMENTS, topics=TOPICS, **options)  # type: ignore[arg-type]
+    ids = {name: build.run(database, folder, rankings(each), name) for name, each in ranks.items()}
+    build.drain(database)
+    return ids
+
+
+def board(database: Database, viewer: Viewer = ANONYMOUS, **options: object) -> Board:
+    """The board as a viewer sees it."""
+    with database.read() as session:
+        return boards.board(session, viewer, "t", **options)  # type: ignore[arg-type]
+
+
+def standing(database: Database, **options: object) -> Standing:
+    """The standing of the board, which is there at once."""
+    found = board(database, **options).standing
+    assert isinstance(found, Standing)
+    return found
+
+
+def decided(ranks: Mapping[str, Sequence[int]], topics: int = 10) -> dict[tuple[str, str], bool]:
+    """Which pairs Holm's correction of SciPy's paired t test tells apart."""
+    scores = {name: 1 / np.array(each[:topics]) for name, each in ranks.items()}
+    pairs = {
+        (one, two): float(ttest_rel(scores[one], scores[two]).pvalue) for one, two in combinations(ranks, 2)
+    }
+    apart, stopped = {}, False
+    for place, (pair, p) in enumerate(sorted(pairs.items(), key=lambda item: item[1])):
+        stopped = stopped or p * (len(pairs) - place) >= 0.05
+        apart[pair] = not stopped
+    return apart
+
+
+@pytest.mark.usefixtures("filled")
+def test_the_sentences_say_what_scipy_finds(database: Database) -> None:
+    """The leader, the pairs told apart and the neighbours told apart, counted with SciPy."""
+    apart = decided(RANKS)
+    neighbours = [apart[pair] for pair in (("strong", "alike"), ("alike", "middle"), ("middle", "weak"))]
+    first, second, third = board(database).sentences
+    assert first == (
+        "Highest mean RR: strong (0.9500). 2 of 4 runs may be the best on topics like these 10 (95% set)."
+    )
+    found = sum(apart.values())
+    assert second == f"Of 6 pairs {found} ({found / 6:.0%}) can be told apart (paired t, Holm, 5%)."
+    assert third.startswith(f"{sum(neighbours)} of 3 neighbouring pairs can be told apart")
+
+
+def test_each_run_knows_whom_it_beats(database: Database, filled: dict[str, int]) -> None:
+    """Beats, beaten by, undecided, rank range and the set of the best, as SciPy has them."""
+    apart = decided(RANKS)
+    found = standing(database)
+    for place, name in enumerate(RANKS):
+        above = sum(apart[(other, name)] for other in list(RANKS)[:place])
+        below = sum(apart[(name, other)] for other in list(RANKS)[place + 1 :])
+        assert found.places[filled[name]] == Place(
+            below, above, 3 - below - above, 1 + above, 4 - below, name in ("strong", "alike")
+        )
+
+
+def test_a_pair_reads_the_same_from_both_sides(database: Database, filled: dict[str, int]) -> None:
+    """The difference and its interval change sign with the order of the two, the p does not."""
+    found = standing(database)
+    one, two = found.pair(filled["strong"], filled["weak"]), found.pair(filled["weak"], filled["strong"])
+    assert (one.difference, one.low, one.high, one.p) == (-two.difference, -two.high, -two.low, two.p)
+    expected = ttest_rel(*(1 / np.array(RANKS[name]) for name in ("strong", "weak")))
+    interval = expected.confidence_interval()
+    assert one.low == pytest.approx(interval.low, abs=1e-12)
+    assert one.high == pytest.approx(interval.high, abs=1e-12)
+    assert found.undecided_with(filled["strong"]) == {filled["alike"]}
+
+
+@pytest.mark.usefixtures("filled")
+def test_json_and_csv_have_the_place_of_each_run(database: Database) -> None:
+    """Six facts a row in JSON, the same as columns of the CSV."""
+    shown = board(database)
+    rows = files.as_json(shown)["rows"]
+    names = ("beats", "beaten_by", "undecided", "rank_low", "rank_high", "best_set")
+    assert [rows[0][name] for name in names] == [2, 0, 1, 1, 2, True]
+    header, table = files.table(shown)
+    assert tuple(header[-6:]) == names
+    assert table[0][-6:] == [2, 0, 1, 1, 2, True]
+
+
+def test_lower_values_may_be_better(database: Database, tmp_path: Path) -> None:
+    """The run with the shortest search leads, and differences keep the sign the measure prints."""
+    ids = fill(database, tmp_path, measures=("SearchLength",), primary="SearchLength")
+    shown = board(database)
+    assert shown.sentences[0].startswith("Lowest mean SearchLength: strong (")
+    found = standing(database)
+    assert found.places[ids["strong"]].best_set
+    assert found.places[ids["weak"]].beaten_by == 3
+    assert found.pair(ids["weak"], ids["strong"]).difference > 0
+
+
+@pytest.mark.usefixtures("filled")
+def test_a_measure_that_is_no_mean_says_so(database: Database) -> None:
+    """A geometric mean has no differences by topic that explain it."""
+    shown = board(database, measure="GMAP")
+    assert shown.standing is None
+    assert "no mean of its topics' scores" in shown.sentences[0]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "said"),
+    [
+        ({"only": RANKS["weak"]}, "It is the only ranked run, so there is nothing to compare it with."),
+        (
+            {"a": RANKS["weak"], "b": RANKS["weak"]},
+            "The two cannot be told apart (paired t, Holm, 5%).",
+        ),
+        ({"a": (1,) * 10, "b": (2,) * 10}, "The two can be told apart (paired t, Holm, 5%)."),
+    ],
+)
+def test_the_smallest_boards_have_sentences_too(
+    database: Database, tmp_path: Path, ranks: dict[str, Sequence[int]], said: str
+) -> None:
+    """One run, two equal ones, a difference that is the same on every topic."""
+    fill(database, tmp_path, ranks)
+    assert said in " ".join(board(database).sentences)
+
+
+def test_one_topic_tells_nothing_apart(database: Database, tmp_path: Path) -> None:
+    """With one judged topic there is a leader and no test."""
+    build.task(database, tmp_path, judgments={"1": {"r1": 1}}, topics=("1",), measures=("RR",))
+    for name, ranking in (("a", ["r1"]), ("b", ["x", "r1"]), ("c", ["x", "y", "r1"])):
+        build.run(database, tmp_path, {"1": ranking}, name)
+    build.drain(database)
+    assert board(database).sentences == (
+        "Highest mean RR: a (1.0000). With one topic no test can tell runs apart.",
+    )
+
+
+def test_a_test_that_cannot_reach_significance_says_so(database: Database, tmp_path: Path) -> None:
+    """Four topics are too few for any sign test."""
+    judgments = {topic: JUDGMENTS[topic] for topic in TOPICS[:4]}
+    build.task(database, tmp_path, judgments=judgments, topics=TOPICS[:4], measures=("RR",))
+    for name in ("strong", "weak"):
+        chosen = {topic: each for topic, each in rankings(RANKS[name]).items() if topic in judgments}
+        build.run(database, tmp_path, chosen, name)
+    build.drain(database)
+    choose(database, "sign+holm")
+    assert "cannot tell any pair apart here, whatever the scores" in " ".join(board(database).sentences)
+
+
+def choose(database: Database, key: str, viewer: Viewer = OPERATOR) -> None:
+    """Compare the task's runs by another method."""
+    with database.write() as session:
+        methods.choose(session, viewer, "t", key)
+
+
+@pytest.mark.usefixtures("filled")
+def test_organisers_choose_the_method(database: Database) -> None:
+    """Every method of the list works, its name is in the sentence; others and other people are refused."""
+    for each in methods.choices():
+        if each.random:
+            continue
+        choose(database, each.key)
+        assert each.title in board(database).sentences[1]
+    with pytest.raises(Invalid, match="choose one of t\\+holm"):
+        choose(database, "t+luck")
+    with pytest.raises(Forbidden):
+        choose(database, "t+bh", Viewer(account_id=1))
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every comparison counts as one a page should not compute."""
+    monkeypatch.setattr(requests, "AT_ONCE_S", 0.0)
+
+
+@pytest.mark.usefixtures("slow")
+def test_long_comparisons_are_done_by_a_job(database: Database, tmp_path: Path) -> None:
+    """Scoring the last run queues them for every measure; they say the same as those done at once."""
+    fill(database, tmp_path)
+    found = standing(database)
+    with database.read() as session:
+        stored = [row.request for row in session.scalars(select(Statistic))]
+    assert {(each["procedure"], each["measure"]) for each in stored} == {
+        (procedure, measure) for procedure in ("pairs", "reliability") for measure in ("RR", "NumRelRet")
+    }, "GMAP cannot be compared by"
+    assert found.told_apart == sum(decided(RANKS).values())
+    with pytest.MonkeyPatch.context() as quick:
+        quick.setattr(requests, "AT_ONCE_S", 9.0)
+        quick.setattr(requests, "kept", KeptResults(2**20))
+        again = standing(database)
+    for name in ("difference", "low", "high", "p", "adjusted"):
+        np.testing.assert_array_equal(getattr(found.table, name), getattr(again.table, name))
+
+
+@pytest.mark.usefixtures("slow")
+def test_what_nobody_asked_for_waits_until_somebody_does(database: Database, tmp_path: Path) -> None:
+    """One run a team is no default view: it is absent, then queued once, then there."""
+    fill(database, tmp_path)
+    waiting = board(database, one_per_team=True).standing
+    assert waiting is None or isinstance(waiting, Standing | Waiting)
+    choose(database, "t+bh")
+    waiting = board(database).standing
+    assert isinstance(waiting, Waiting)
+    assert waiting.state == "queued"
+    with database.write() as session:
+        requests.ask(session, waiting.request)
+    with database.read() as session:
+        queued = select(Job).where(Job.kind == queue.COMPARE, Job.state == "queued")
+        assert len(session.scalars(queued).all()) == 2, "one a measure"
+    build.drain(database)
+    assert standing(database).method.key == "t+bh"
+
+
+@pytest.mark.usefixtures("slow")
+def test_a_failed_comparison_says_why(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The board keeps its ranks and shows the message."""
+    monkeypatch.setattr("leaderboard.stats.process.MODULE", "leaderboard.stats.nothing")
+    fill(database, tmp_path)
+    shown = board(database)
+    assert isinstance(shown.standing, Waiting)
+    assert shown.standing.state in ("failed", "queued")
+    assert shown.standing.message
+    assert [row.rank for row in shown.rows] == [1, 2, 3, 4]
+
+
+@pytest.mark.usefixtures("slow")
+def test_withdrawing_a_run_asks_anew(database: Database, tmp_path: Path) -> None:
+    """Without the run there is another board, with another comparison."""
+    ids = fill(database, tmp_path)
+    with database.write() as session:
+        uploads.withdraw(session, OPERATOR, ids["middle"], "a mistake")
+    build.drain(database)
+    assert len(standing(database).run_ids) == 3
+
+
+def test_seeds_come_from_what_is_compared(database: Database, filled: dict[str, int]) -> None:
+    """The same runs have the same seed, other runs, measures or methods another one."""
+    request = requests.Request(
+        "pairs", "t+holm", _source(database), "RR", 1, tuple(filled.values()), tuple("abcd")
+    )
+    others = [
+        replace(request, method="t+bh"),
+        replace(request, measure="AP"),
+        replace(request, measure_version=2),
+        replace(request, rankings=tuple("abce")),
+        replace(request, source=replace(request.source, revision_sha256="x")),
+    ]
+    digests = [each.digest for each in (request, *others)]
+    assert len(set(digests)) == len(digests)
+    assert replace(request, run_ids=(7, 8, 9, 10)).options == request.options
+
+
+def _source(database: Database) -> requests.Source:
+    source = board(database).source
+    assert source is not None
+    return source
+
+
+def test_a_team_may_declare_its_primary_run(database: Database, filled: dict[str, int]) -> None:
+    """One run a team is its primary one, else its best, and all counts are among these."""
+    shown = board(database, one_per_team=True)
+    assert [row.run for row in shown.rows] == ["strong"]
+    with database.write() as session:
+        primary_runs.declare(session, OPERATOR, filled["middle"])
+    shown = board(database, one_per_team=True)
+    assert [(row.rank, row.run) for row in shown.rows] == [(1, "middle")]
+    assert "the only ranked run" in shown.sentences[0]
+    with database.read() as session:
+        assert run.run_page(session, OPERATOR, filled["middle"]).is_primary
+    with database.write() as session:
+        uploads.withdraw(session, OPERATOR, filled["middle"], "a mistake")
+    assert [row.run for row in board(database, one_per_team=True).rows] == ["strong"]
+    with database.write() as session, pytest.raises(Conflict, match="has no rank"):
+        primary_runs.declare(session, OPERATOR, filled["middle"])
+    with database.write() as session, pytest.raises(Forbidden):
+        primary_runs.declare(session, Viewer(account_id=1), filled["weak"])
+
+
+@pytest.mark.parametrize("visibility", ["blind", "sealed"])
+def test_what_is_held_back_is_not_told_by_tests(database: Database, tmp_path: Path, visibility: str) -> None:
+    """A blind or sealed board has no standing for the public and one for its organisers."""
+    fill(database, tmp_path, visibility=visibility)
+    shown = board(database)
+    assert (shown.standing, shown.sentences, shown.places, shown.source) == (None, (), {}, None)
+    assert isinstance(board(database, OPERATOR).standing, Standing)
+
+
+def test_differences_may_be_taken_from_a_baseline(database: Database, filled: dict[str, int]) -> None:
+    """A run without a rank can be the reference; a ranked one gives the table's own differences."""
+    with database.write() as session:
+        row = session.get(Run, filled["middle"])
+        assert row is not None
+        row.kind = "baseline"
+    with database.read() as session:
+        shown = boards.board(session, ANONYMOUS, "t")
+        found = boards.differences(session, shown, filled["middle"])
+    assert set(found) == {filled[name] for name in ("strong", "alike", "weak")}
+    expected = ttest_rel(*(1 / np.array(RANKS[name]) for name in ("weak", "middle")))
+    assert found[filled["weak"]].p == pytest.approx(expected.pvalue, abs=1e-12)
+    assert found[filled["weak"]].low == pytest.approx(expected.confidence_interval().low, abs=1e-12)
+
+
+def test_versions_of_methods_reach_the_digest() -> None:
+    """Whoever changes a test or correction also makes what is kept of all pairs unused."""
+    changes = sum(each.version - 1 for each in (*TESTS.values(), *CORRECTIONS.values()))
+    assert requests.VERSIONS["pairs"] > changes
+    on_rankings = (ranking_overlaps, pool_reusability, pool_simulations, revision_scores)
+    assert set(requests.VERSIONS) == {*PROCEDURES, *(each.PROCEDURE for each in on_rankings)}

@@ -1,0 +1,202 @@
+"""Methods: their names, what they need, and tables of pairs by every one of them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from leaderboard.stats.pairs.corrections import holm
+from leaderboard.stats.pairs.methods import (
+    CORRECTIONS,
+    METHODS,
+    RESAMPLES,
+    TESTS,
+    all_pairs,
+    method,
+    resamples_needed,
+)
+from leaderboard.stats.pairs.paired_t import paired_t
+from leaderboard.stats.pairs.randomisation import randomisation
+from leaderboard.stats.pairs.randomised_tukey import randomised_tukey
+from leaderboard.stats.pairs.tukey import tukey_hsd
+from tests.stats.worked import TABLES, WORKED, generated
+
+KEYS = [each.key for each in METHODS]
+
+
+def test_every_method_is_found_by_its_key() -> None:
+    """Five tests by four corrections, and two that are both in one."""
+    assert len(set(KEYS)) == len(METHODS) == 22
+    assert all(method(each.key) == each for each in METHODS)
+    assert method(("wilcoxon", "bh")).key == "wilcoxon+bh"
+
+
+def test_the_test_is_ignored_where_the_correction_is_one() -> None:
+    """Tukey's need none."""
+    for name in ("t+tukey", "tukey", ("wilcoxon", "tukey"), ("", "tukey")):
+        assert method(name).key == "tukey"
+
+
+@pytest.mark.parametrize("name", ["", "t", "holm", "t+", "+holm", "t+holm+bh", "T+Holm", ("t", "sidak")])
+def test_what_is_no_method_is_refused_with_the_choices(name: str | tuple[str, str]) -> None:
+    """In a sentence that names them all."""
+    with pytest.raises(ValueError, match="there is no method") as refused:
+        method(name)
+    assert all(each in str(refused.value) for each in (*TESTS, *CORRECTIONS))
+
+
+def test_procedures_say_what_they_are() -> None:
+    """A title, a question or promise, and a source for every procedure that has one."""
+    for procedure in (*TESTS.values(), *CORRECTIONS.values()):
+        assert procedure.title
+        assert procedure.question.endswith((".", "?"))
+        assert procedure.citation or procedure.name == "none"
+    assert [each.key for each in METHODS if each.random] == [
+        *(
+            f"{test}+{each}"
+            for test in ("randomisation", "bootstrap")
+            for each in ("holm", "bonferroni", "bh", "none")
+        ),
+        "randomised_tukey",
+    ]
+
+
+def test_resamples_grow_with_the_pairs_only_where_the_correction_needs_it() -> None:
+    """20 times pairs over alpha for Holm and Bonferroni."""
+    assert resamples_needed(method("randomisation+bonferroni"), 3) == RESAMPLES
+    assert resamples_needed(method("bootstrap+holm"), 8256) == 3_302_400
+    assert resamples_needed(method("randomisation+holm"), 8256, 0.01) == 16_512_000
+    assert resamples_needed(method("randomisation+bh"), 8256) == RESAMPLES
+    assert resamples_needed(method("randomised_tukey"), 8256) == RESAMPLES
+    assert resamples_needed(method("sign+holm"), 8256) is None
+
+
+def test_the_table_of_t_and_holm() -> None:
+    """Differences and intervals of the paired t, its p, and those corrected."""
+    scores = generated(9, 40)
+    t, found = paired_t(scores), all_pairs(scores, method("t+holm"), seed=1)
+    for ours, theirs in (
+        (found.difference, t.difference),
+        (found.low, t.low),
+        (found.high, t.high),
+        (found.p, t.p),
+        (found.adjusted, holm(t.p)),
+    ):
+        assert (ours == theirs).all()
+    assert (found.runs, found.resamples, found.reachable) == (9, None, True)
+
+
+def test_tukeys_p_is_adjusted_already() -> None:
+    """Of both kinds, and as their modules give it."""
+    scores = generated(5, 20)
+    found = all_pairs(scores, method("tukey"), seed=1)
+    assert (found.p == tukey_hsd(scores).p).all()
+    assert (found.adjusted == found.p).all()
+    drawn = all_pairs(scores, method("randomised_tukey"), seed=3, resamples=500)
+    assert (drawn.adjusted == randomised_tukey(scores, seed=3, resamples=500).p).all()
+    assert drawn.resamples == 500
+
+
+def test_two_runs_are_a_table_too() -> None:
+    """Of one pair."""
+    scores = generated(2, 30)
+    for each in METHODS:
+        found = all_pairs(scores, each, seed=5, resamples=2_000)
+        assert found.p.shape == found.adjusted.shape == (1,)
+        assert found.adjusted.item() == pytest.approx(found.p.item())
+    drawn = all_pairs(scores, method("randomisation+none"), seed=5, resamples=2_000)
+    assert drawn.p == randomisation(scores, seed=5, resamples=2_000).p
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_one_run_has_no_pair(key: str) -> None:
+    """Nothing is out of reach, as there is nothing to reach for."""
+    found = all_pairs(WORKED[:1], method(key), seed=1, resamples=50)
+    assert found.p.shape == (0,)
+    assert found.reachable
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_one_topic_tells_nothing_apart(key: str) -> None:
+    """No p is small, nor could be; it is 1 but for the normal approximation of Wilcoxon's."""
+    found = all_pairs(np.array([[0.9], [0.5], [0.1]]), method(key), seed=1, resamples=50)
+    assert (found.adjusted >= (0.3 if "wilcoxon" in key else 1)).all()
+    assert not found.reachable
+
+
+@pytest.mark.parametrize(
+    ("key", "runs", "topics", "reachable"),
+    [
+        ("sign+none", 2, 5, False),
+        ("sign+none", 2, 6, True),
+        ("sign+holm", 9, 10, False),
+        ("sign+holm", 9, 11, True),
+        ("sign+bh", 9, 6, True),
+        ("randomisation+none", 2, 5, False),
+        ("randomisation+none", 2, 6, True),
+        ("wilcoxon+none", 2, 4, False),
+        ("wilcoxon+none", 2, 6, True),
+        ("wilcoxon+bonferroni", 40, 12, False),
+        ("t+holm", 40, 2, True),
+        ("tukey", 40, 2, True),
+        ("randomised_tukey", 2, 5, False),
+        ("randomised_tukey", 5, 3, True),
+    ],
+)
+def test_too_few_topics_put_a_finding_out_of_reach(key: str, runs: int, topics: int, reachable: bool) -> None:
+    """Even for a run that wins them all."""
+    assert all_pairs(generated(runs, topics), method(key), seed=1).reachable == reachable
+
+
+def test_too_few_resamples_put_a_finding_out_of_reach() -> None:
+    """36 pairs under Holm need 36 / 0.05 resamples; what is drawn unless told otherwise suffices."""
+    scores = generated(9, 30)
+    for key in ("randomisation+holm", "bootstrap+bonferroni"):
+        assert not all_pairs(scores, method(key), seed=1, resamples=719).reachable
+        assert all_pairs(scores, method(key), seed=1, resamples=720).reachable
+        assert all_pairs(scores, method(key), seed=1).reachable
+    assert all_pairs(scores, method("randomisation+bh"), seed=1, resamples=20).reachable
+    assert not all_pairs(scores, method("randomisation+none"), seed=1, resamples=19).reachable
+
+
+def test_progress_ends_at_one() -> None:
+    """From block to block where it takes long, at once where it does not."""
+    told: list[float] = []
+    all_pairs(generated(3, 20), method("randomisation+none"), seed=1, resamples=20_000, progress=told.append)
+    assert told == sorted(told)
+    assert len(told) > 2
+    assert told[-1] == 1.0
+    told.clear()
+    all_pairs(WORKED, method("t+holm"), seed=1, progress=told.append)
+    assert told == [1.0]
+
+
+def test_scores_that_are_missing_are_refused() -> None:
+    """No p comes of them."""
+    for scores in (np.array([[0.1, np.nan], [0.2, 0.3]]), np.array([[0.1, np.inf], [0.2, 0.3]]), np.ones(3)):
+        with pytest.raises(ValueError, match="none of which is missing"):
+            all_pairs(scores, method("t+holm"), seed=1)
+    with pytest.raises(ValueError, match="without a topic"):
+        all_pairs(np.empty((3, 0)), method("t+holm"), seed=1)
+
+
+def test_no_resamples_are_refused() -> None:
+    """None at all is not as many as it takes."""
+    for key in ("randomisation+holm", "bootstrap+bh", "randomised_tukey"):
+        with pytest.raises(ValueError, match="says nothing"):
+            all_pairs(WORKED, method(key), seed=1, resamples=0)
+
+
+@settings(max_examples=40)
+@given(TABLES, st.sampled_from(METHODS))
+def test_any_scores_by_any_method(scores: NDArray[np.float64], by: object) -> None:
+    """Numbers throughout, p from 0 to 1, above 0 where drawn, and none below the unadjusted one."""
+    found = all_pairs(scores, by, seed=1, resamples=100)  # type: ignore[arg-type]
+    for each in (found.difference, found.low, found.high, found.p, found.adjusted):
+        assert not np.isnan(each).any()
+    assert ((found.adjusted >= found.p) & (found.adjusted <= 1) & (found.p >= 0)).all()
+    if found.resamples:
+        assert (found.p >= 1 / (found.resamples + 1)).all()
+    if not found.reachable:
+        assert (found.adjusted >= 0.05).all()

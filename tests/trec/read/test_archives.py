@@ -1,0 +1,132 @@
+"""Decompression: what is read, what is refused, and in which words."""
+
+import bz2
+import gzip
+import io
+import lzma
+import tarfile
+import zipfile
+from collections.abc import Callable
+
+import pytest
+import zstandard
+
+from leaderboard.errors import Invalid, TooLarge
+from leaderboard.trec.read.archives import Limits, plain_blocks
+from tests.trec.conftest import Written
+
+PLAIN = b"".join(b"1 Q0 d%d %d %d.5 tag\n" % (n, n, 50000 - n) for n in range(50000))
+CODECS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "zstd": zstandard.ZstdCompressor(write_checksum=True).compress,
+}
+
+
+@pytest.fixture(params=CODECS)
+def codec(request: pytest.FixtureRequest) -> str:
+    """The name of one of the four compressions."""
+    return str(request.param)
+
+
+def test_plain_file_is_read_as_it_is(written: Written) -> None:
+    """A file without a known magic number comes back unchanged."""
+    assert b"".join(plain_blocks(written(PLAIN))) == PLAIN
+
+
+def test_compressed_file_is_read(codec: str, written: Written) -> None:
+    """Each compression gives the plain bytes back."""
+    assert b"".join(plain_blocks(written(CODECS[codec](PLAIN)))) == PLAIN
+
+
+def test_concatenated_members_are_one_file(codec: str, written: Written) -> None:
+    """Members one after the other are read as if the plain files were concatenated."""
+    pack = CODECS[codec]
+    assert b"".join(plain_blocks(written(pack(PLAIN) + pack(b"end\n")))) == PLAIN + b"end\n"
+
+
+def test_padding_after_a_member_is_passed_over(written: Written) -> None:
+    """NUL bytes after a gzip member, as tape and block devices leave them, do no harm."""
+    assert b"".join(plain_blocks(written(gzip.compress(b"a\n") + bytes(70000)))) == b"a\n"
+
+
+@pytest.mark.parametrize("part", [0.3, 0.9, 0.9999])
+def test_truncated_archive_is_refused(codec: str, part: float, written: Written) -> None:
+    """A compressed file that was cut off is said to be cut off."""
+    packed = CODECS[codec](PLAIN)
+    with pytest.raises(Invalid, match=f"The {codec} file ends in the middle: it was cut off"):
+        list(plain_blocks(written(packed[: int(len(packed) * part)])))
+
+
+def test_bytes_after_the_archive_are_refused(codec: str, written: Written) -> None:
+    """What follows the last member must be a member too."""
+    with pytest.raises(Invalid, match=f"The {codec} file has bytes after its end that are no {codec} data"):
+        list(plain_blocks(written(CODECS[codec](PLAIN) + b"more")))
+
+
+def test_damaged_archive_is_refused(codec: str, written: Written) -> None:
+    """Flipped bytes inside are noticed by the checksum or the decoder, never read as text."""
+    packed = bytearray(CODECS[codec](PLAIN))
+    middle = len(packed) // 2
+    packed[middle : middle + 40] = bytes(255 - byte for byte in packed[middle : middle + 40])
+    with pytest.raises(Invalid, match=f"The {codec} file (is damaged|ends in the middle|has bytes after)"):
+        list(plain_blocks(written(bytes(packed))))
+
+
+def test_bomb_is_refused_before_it_has_expanded(codec: str, written: Written) -> None:
+    """A file of 64 MB zeros packed small is refused after a small part of it was decompressed."""
+    bomb = CODECS[codec](bytes(64 * 2**20))
+    taken = 0
+    with pytest.raises(TooLarge, match="expands more than 200 times"):
+        for block in plain_blocks(written(bomb)):
+            taken += len(block)
+    assert taken < 40 * 2**20
+
+
+def test_small_file_may_compress_well(written: Written) -> None:
+    """Below a megabyte the ratio says nothing: a short file of equal lines is read."""
+    assert b"".join(plain_blocks(written(gzip.compress(b"1\n" * 400_000, 9)))) == b"1\n" * 400_000
+
+
+def test_plain_size_is_limited(codec: str, written: Written) -> None:
+    """The limit on plain bytes holds for compressed files, and names itself."""
+    with pytest.raises(TooLarge, match="larger than 1 MiB when decompressed"):
+        list(plain_blocks(written(CODECS[codec](PLAIN)), Limits(plain_bytes=2**20)))
+
+
+def test_plain_size_of_plain_files_is_limited(written: Written) -> None:
+    """The limit on plain bytes holds for files that are not compressed."""
+    with pytest.raises(TooLarge, match="larger than 1 MiB"):
+        list(plain_blocks(written(PLAIN), Limits(plain_bytes=2**20)))
+
+
+def test_many_tiny_members_are_refused(written: Written) -> None:
+    """An archive of very many empty members costs time for nothing and is refused."""
+    with pytest.raises(Invalid, match="more than 100,000 parts"):
+        list(plain_blocks(written(gzip.compress(b"") * 100_001)))
+
+
+def test_zip_is_refused_with_the_remedy(written: Written) -> None:
+    """A zip archive is named as such and the reader told what to send."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.writestr("run.txt", "1 Q0 d 1 1 t\n")
+    with pytest.raises(Invalid, match="This is a zip archive. Send the file itself, plain or as .gz"):
+        list(plain_blocks(written(archive.getvalue())))
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["tar", "tar.gz"])
+def test_tar_is_refused(pack: Callable[[bytes], bytes], written: Written) -> None:
+    """A tar archive is refused, also when it is compressed."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as packed:
+        packed.addfile(tarfile.TarInfo("run.txt"), io.BytesIO())
+    with pytest.raises(Invalid, match="This is a tar archive. Send the file inside it"):
+        list(plain_blocks(written(pack(archive.getvalue()))))
+
+
+def test_double_compression_is_refused(written: Written) -> None:
+    """A gzip file inside a gzip file is refused rather than read as text."""
+    with pytest.raises(Invalid, match="The file is compressed twice"):
+        list(plain_blocks(written(gzip.compress(gzip.compress(b"1 Q0 d 1 1 t\n")))))

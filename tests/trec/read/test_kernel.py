@@ -1,0 +1,232 @@
+"""The two kernels: every number correctly rounded, every order and match right, and the same from both."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from leaderboard.trec.read import kernel
+from leaderboard.trec.read.kernel import SLACK, Columns, Parsed
+from leaderboard.trec.runs.runs import Ranking, block_of
+
+BUILT = kernel.native
+needs_c = pytest.mark.skipif(BUILT is None, reason="the C kernel was not built")
+
+ids = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=20)
+numbers = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-999, max_value=999).map(str),
+    st.from_regex(r"[+-]?(\d{1,25}\.?\d{0,25}|\.\d{1,25})([eE][+-]?\d{1,2})?", fullmatch=True).map(
+        lambda text: "".join(character if character.isascii() else "7" for character in text)
+    ),
+)
+
+
+@contextmanager
+def without_c() -> Iterator[None]:
+    """Numpy alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel, "native", None)
+        yield
+
+
+def columns_of(
+    text: bytes, *, final: bool = True, fields: int = 6, strict: bool = True
+) -> tuple[Parsed, Columns]:
+    """What the kernel in use makes of whole lines."""
+    room = Columns.with_room(len(text), len(text))
+    body = bytearray(text + bytes(SLACK))
+    parsed = kernel.columns(
+        body, len(text), final=final, fields=fields, strict=strict, id_bytes=255, room=room
+    )
+    return parsed, room.cut(parsed.entries, parsed.groups)
+
+
+@needs_c
+@given(numbers)
+@example("16777217")
+@example("0.1234567890123456789")
+@example("9007199254740993")
+@example("12.345678901234567")
+@example("1e-400")
+@example("-0.0")
+def test_scores_are_correctly_rounded(text: str) -> None:
+    """Both kernels read a number as Python does, whose reading is the nearest double."""
+    line = f"1 Q0 d 1 {text} t\n".encode()
+    expected = np.float64(text).tobytes()
+    parsed, found = columns_of(line)
+    assert bool(parsed.ok) == bool(np.isfinite(float(text)))
+    if parsed.ok:
+        assert found.score.tobytes() == expected
+        with without_c():
+            assert columns_of(line)[1].score.tobytes() == expected
+
+
+@needs_c
+@given(st.integers(0, 2**64 - 1), st.integers(1, 19))
+def test_digits_beyond_a_doubles_precision_round_to_even(mantissa: int, places: int) -> None:
+    """Up to 19 digits are divided exactly: half-way cases go to the even neighbour."""
+    digits = str(mantissa)[:19].rjust(places + 1, "0")
+    text = f"{digits[:-places]}.{digits[-places:]}"
+    line = f"1 Q0 d 1 {text} t\n".encode()
+    score = columns_of(line)[1].score[0]
+    error = abs(Fraction(text) - Fraction(float(score)))
+    for other in (np.nextafter(score, np.inf), np.nextafter(score, -np.inf)):
+        assert error <= abs(Fraction(text) - Fraction(float(other)))
+    with without_c():
+        assert columns_of(line)[1].score[0] == score == float(text)
+
+
+@st.composite
+def entries(draw: st.DrawFn) -> bytes:
+    """A few topics' lines as most systems write them."""
+    lines = []
+    for topic in draw(st.lists(ids.filter(lambda name: name[0] != "#"), min_size=1, max_size=4, unique=True)):
+        for rank, docno in enumerate(draw(st.lists(ids, min_size=1, max_size=30)), 1):
+            score = draw(st.sampled_from(["1.0", "0.5", "-2", "3.25", "1e-3", "7"]))
+            lines.append(f"{topic} Q0 {docno} {rank} {score} tag\n")
+    return "".join(lines).encode()
+
+
+def seen(text: bytes, parsed: Parsed, found: Columns) -> tuple[object, ...]:
+    """All that a kernel says of a block, its hashes included; of the last tag the text, not its place."""
+    tag = text[parsed.tag_at : parsed.tag_at + parsed.tag_length]
+    return (
+        *parsed._replace(tag_at=0),
+        tag,
+        *(getattr(found, name).tolist() for name in Columns.__dataclass_fields__),
+    )
+
+
+@needs_c
+@given(entries(), st.booleans(), st.booleans())
+def test_both_kernels_see_the_same_entries(text: bytes, final: bool, strict: bool) -> None:
+    """Places, hashes, scores, groups, flags and what is left for the next block are equal."""
+    native = seen(text, *columns_of(text, final=final, strict=strict))
+    with without_c():
+        assert seen(text, *columns_of(text, final=final, strict=strict)) == native
+
+
+@st.composite
+def rankings(draw: st.DrawFn) -> list[Ranking]:
+    """Some rankings with ties, in any order of scores."""
+    found = []
+    for topic in range(draw(st.integers(1, 4))):
+        docnos = draw(st.lists(ids, min_size=1, max_size=40, unique=True))
+        score = st.sampled_from([0.0, -0.0, 1.0, 16777216.0, 16777217.0, -3.5, 1e300, 2e300, 5e-324])
+        scores = draw(st.lists(score, min_size=len(docnos), max_size=len(docnos)))
+        if draw(st.booleans()):
+            scores.sort(reverse=True)
+        found.append(Ranking(str(topic), np.array(docnos, "S"), np.array(scores)))
+    return found
+
+
+@pytest.mark.parametrize("dialect", [9, 10])
+@given(found=rankings())
+def test_both_kernels_order_as_the_definition_says(dialect: int, found: list[Ranking]) -> None:
+    """Score descending in the dialect's precision, then docno descending by bytes."""
+    block = block_of(found)
+    expected, ties = [], []
+    start = 0
+    for ranking in found:
+        with np.errstate(over="ignore"):
+            scores = ranking.scores.astype(np.float32 if dialect == 9 else np.float64).tolist()
+        docnos = ranking.docnos.tolist()
+        order = sorted(range(len(docnos)), key=lambda place: docnos[place], reverse=True)
+        order = sorted(order, key=lambda place: -scores[place])
+        expected += [start + place for place in order]
+        ranked = [scores[place] for place in order]
+        ties.append(sum(one == two for one, two in pairwise(ranked)))
+        start += len(docnos)
+    for native in (BUILT, None):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(kernel, "native", native)
+            best, equal = kernel.order(block.body, block.columns, dialect)
+            assert (best.tolist(), equal.tolist()) == (expected, ties)
+
+
+def pool_of(ranking: Ranking) -> st.SearchStrategy[list[str]]:
+    """Judged docnos in byte order: some of the ranking, some not."""
+    docnos = st.one_of(ids, st.sampled_from(ranking.docnos.tolist()).map(bytes.decode))
+    return st.sets(docnos, max_size=9).map(sorted)
+
+
+@given(rankings(), st.data())
+def test_both_kernels_find_the_judged_documents(found: list[Ranking], data: st.DataObject) -> None:
+    """Every judged document of a ranking is hit at its rank, up to the depth, and no other."""
+    pools = [data.draw(pool_of(each)) for each in found]
+    docnos = [docno.encode() for pool in pools for docno in pool]
+    length = np.array(list(map(len, docnos)), np.int32)
+    starts = np.cumsum([0, *map(len, pools)])
+    block, depth = block_of(found), data.draw(st.sampled_from([None, 1, 7]))
+    place = np.array([topic if data.draw(st.booleans()) else -1 for topic in range(len(found))], np.int32)
+    for native in (BUILT, None):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(kernel, "native", native)
+            index = kernel.index(b"".join(docnos), np.cumsum(length, dtype=np.int32) - length, length, starts)
+            hits = kernel.match(block.body, block.columns, block.best(10), place, index, depth)
+            expected = [
+                (topic, rank, starts[topic] + pools[topic].index(docno.decode()))
+                for topic, each in enumerate(found)
+                if place[topic] >= 0
+                for rank, docno in enumerate(each.docnos[order_of(each)].tolist()[:depth], 1)
+                if docno.decode() in pools[topic]
+            ]
+            assert list(zip(*(part.tolist() for part in hits), strict=True)) == expected
+
+
+def order_of(ranking: Ranking) -> list[int]:
+    """The places of a ranking's documents, best first."""
+    return block_of([ranking]).best(10).tolist()
+
+
+@given(rankings(), st.data())
+def test_both_kernels_find_a_document_that_comes_twice(found: list[Ranking], data: st.DataObject) -> None:
+    """The first topic that has a docno twice is named; the same docno in two topics is no fault."""
+    group = data.draw(st.integers(-1, len(found) - 1))
+    if group >= 0:
+        one = found[group]
+        found[group] = Ranking(one.topic, np.append(one.docnos, one.docnos[:1]), np.append(one.scores, 1.0))
+    block = block_of(found)
+    for native in (BUILT, None):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(kernel, "native", native)
+            assert kernel.doubled(block.body, block.columns) == group
+
+
+@given(rankings(), st.sampled_from([b"", b"\t"]))
+def test_both_kernels_join_docnos(found: list[Ranking], separator: bytes) -> None:
+    """The docnos come in the order asked for, each with the separator behind it."""
+    block = block_of(found)
+    which = block.best(10)
+    docnos = [block.docno(entry) for entry in which.tolist()]
+    for native in (BUILT, None):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(kernel, "native", native)
+            joined = kernel.joined(block.body, block.columns.at, block.columns.length, which, separator)
+            assert joined == b"".join(docno + separator for docno in docnos)
+
+
+@needs_c
+def test_arrays_too_small_are_refused() -> None:
+    """The C kernel never writes or reads beyond the arrays it is given."""
+    line = b"1 Q0 d 1 1 t\n"
+    small = Columns.with_room(0, 0)
+    with pytest.raises(ValueError, match="too small"):
+        kernel.columns(bytearray(line), len(line), final=True, fields=6, strict=True, id_bytes=9, room=small)
+    parsed = kernel.columns(
+        bytearray(line + bytes(SLACK)), len(line), final=True, fields=6, strict=True, id_bytes=9, room=small
+    )
+    assert not parsed.ok
+
+
+def test_an_unknown_dialect_is_refused() -> None:
+    """There are two dialects."""
+    block = block_of([Ranking("1", np.array([b"a"]), np.array([1.0]))])
+    with pytest.raises(ValueError, match="no dialect 8"):
+        block.best(8)

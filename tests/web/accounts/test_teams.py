@@ -1,0 +1,102 @@
+"""Teams in a browser: made, joined by an invitation, left."""
+
+from urllib.parse import urlsplit
+
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.make import pages
+from tests.web.conftest import SignIn, browser
+
+
+def _make_team(client: FlaskClient, name: str = "Owls") -> str:
+    fields = {**pages.form(client.get("/teams"), "/teams"), "name": name}
+    made = client.post("/teams", data=fields)
+    assert made.status_code == 303
+    return made.headers["Location"]
+
+
+def test_a_team_is_made_and_joined(app: Flask, client: FlaskClient, sign_in: SignIn) -> None:
+    """A captain's invitation link, shown once, lets one other account in."""
+    sign_in(client, "Anna")
+    address = _make_team(client)
+    shown = client.post(f"{address}/invitations")
+    link = pages.parsed(shown).find(id="invitation")
+    assert link is not None
+    path = urlsplit(str(link["value"])).path
+    assert path not in client.get(address).text
+    joining = browser(app)
+    sign_in(joining, "Bert")
+    assert joining.get(address).status_code == 404
+    assert "Join team Owls" in pages.main(joining.get(path))
+    assert joining.post(path).headers["Location"] == address
+    assert [row[:2] for row in pages.table(joining.get(address), "Members")] == [
+        ["Anna", "captain"],
+        ["Bert", "member"],
+    ]
+    assert joining.get(path).status_code == 404
+
+
+def test_a_visitor_with_an_invitation_signs_in_first(
+    app: Flask, client: FlaskClient, sign_in: SignIn
+) -> None:
+    """An invitation opened by a visitor leads to the sign-in page, and from there back to it."""
+    sign_in(client, "Anna")
+    _make_team(client)
+    assert browser(app).get("/join/abc").headers["Location"] == "/sign-in?next=/join/abc"
+
+
+def test_the_way_back_from_making_a_team(client: FlaskClient, sign_in: SignIn) -> None:
+    """Whoever came from an upload form to make a team is sent back to the form, and nowhere else."""
+    sign_in(client, "Anna")
+    fields = pages.form(client.get("/teams?next=/tasks/robots/submit"), "/teams")
+    made = client.post("/teams", data={**fields, "name": "Owls"})
+    assert made.headers["Location"] == "/tasks/robots/submit"
+    evil = client.post("/teams", data={"name": "Bears", "next": "//evil.example"})
+    assert evil.headers["Location"].startswith("/teams/")
+
+
+def test_a_taken_team_name_is_said(client: FlaskClient, sign_in: SignIn) -> None:
+    """A second team of the same name is refused on the form, with the name kept."""
+    sign_in(client, "Anna")
+    _make_team(client)
+    refused = client.post("/teams", data={"name": "OWLS"})
+    assert refused.status_code == 409
+    assert pages.form(refused, "/teams")["name"] == "OWLS"
+    assert "already" in pages.main(refused)
+
+
+def test_the_captain_removes_a_member(app: Flask, client: FlaskClient, sign_in: SignIn) -> None:
+    """The captain's page has a button for each other member, and it puts that member out."""
+    sign_in(client, "Anna")
+    address = _make_team(client)
+    link = pages.parsed(client.post(f"{address}/invitations")).find(id="invitation")
+    assert link is not None
+    other = browser(app)
+    bert = sign_in(other, "Bert")
+    other.post(urlsplit(str(link["value"])).path)
+    assert "Remove" not in pages.main(other.get(address))
+    action = f"{address}/members/{bert}/remove"
+    pages.form(client.get(address), action)
+    assert client.post(action).status_code == 303
+    assert other.get(address).status_code == 404
+
+
+def test_the_last_member_cannot_leave(client: FlaskClient, sign_in: SignIn) -> None:
+    """Leaving a team as its last member is refused in a sentence."""
+    sign_in(client, "Anna")
+    address = _make_team(client)
+    refused = client.post(f"{address}/leave")
+    assert refused.status_code == 409
+    assert "last member" in pages.main(refused)
+
+
+def test_open_invitations_can_be_withdrawn(client: FlaskClient, sign_in: SignIn) -> None:
+    """The page counts unused invitations and its button ends them all."""
+    sign_in(client, "Anna")
+    address = _make_team(client)
+    for _ in range(2):
+        client.post(f"{address}/invitations")
+    assert "2 unused invitations" in pages.main(client.get(address))
+    client.post(f"{address}/invitations/revoke")
+    assert "unused" not in pages.main(client.get(address))

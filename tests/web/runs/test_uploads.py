@@ -1,0 +1,216 @@
+"""Sending a run in a browser, and the report on it."""
+
+import gzip
+import io
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from sqlalchemy import func, select
+from werkzeug.test import TestResponse
+
+from leaderboard.db.tables import Job, RankingBlock, Run, Upload, UploadChunk
+from leaderboard.settings import Settings
+from leaderboard.web import create_app
+from tests.make import pages
+from tests.make.worlds import BAD_RUN, RUN
+from tests.web.conftest import Site, browser, enter
+
+SUBMIT = "/tasks/robots/submit"
+OTHER_RUN = RUN.replace("d2 2 2.0", "d5 2 2.0")
+JSON = {"Accept": "application/json"}
+
+
+def _fields(
+    client: FlaskClient, text: str | bytes = OTHER_RUN, file: str = "mine.run", **more: str
+) -> dict[str, Any]:
+    body = text if isinstance(text, bytes) else text.encode()
+    return {**pages.form(client.get(SUBMIT), SUBMIT), "file": (io.BytesIO(body), file), **more}
+
+
+def _send(client: FlaskClient, *args: Any, **more: str) -> TestResponse:
+    return client.post(SUBMIT, data=_fields(client, *args, **more))
+
+
+def _count(site: Site, table: type[Any]) -> int:
+    with site.database.read() as session:
+        return session.scalar(select(func.count()).select_from(table)) or 0
+
+
+def test_a_good_run_is_accepted_and_queued(site: Site) -> None:
+    """A good file becomes a run named after it, its evaluation is queued and evaluators are woken."""
+    woken: list[bool] = []
+    app = create_app(site.settings, site.database, lambda: woken.append(True))
+    client = browser(app)
+    enter(site.database, client, "Berta")
+    response = _send(client)
+    assert response.status_code == 303
+    with site.database.read() as session:
+        run = session.scalars(select(Run).order_by(Run.id.desc())).first()
+        assert run is not None
+        jobs = session.scalars(
+            select(Job.state).where(Job.subject_id == run.id, Job.kind == "evaluate")
+        ).all()
+    assert (run.name, run.kind, run.team_id, run.entries) == ("mine", "official", site.world.owls, 4)
+    assert (list(jobs), woken) == (["queued"], [True])
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bytes])
+def test_compressed_files_are_taken(site: Site, pack: Any) -> None:
+    """A compressed file is accepted like a plain one."""
+    sent = _as_program(site, pack(OTHER_RUN.encode()), "packed.run.gz")
+    assert (sent.status_code, sent.json["state"] if sent.json else "") == (201, "accepted")
+
+
+def _as_program(site: Site, body: bytes, file: str, **more: str) -> TestResponse:
+    """The answer to a file sent by a program."""
+    client = site.browser("Berta")
+    return client.post(SUBMIT, data=_fields(client, body, file, **more), headers=JSON)
+
+
+def test_a_bad_run_is_reported_and_not_kept(site: Site) -> None:
+    """A rejected file leaves its upload with the report, and neither run, ranking, chunk nor job."""
+    before = [_count(site, table) for table in (Run, RankingBlock, UploadChunk, Job)]
+    uploads = _count(site, Upload)
+    client = site.browser("Berta")
+    response = _send(client, BAD_RUN)
+    assert response.status_code == 303
+    page = client.get(response.headers["Location"])
+    assert page.status_code == 200
+    assert "Rejected" in pages.main(page)
+    rows = pages.table(page, "Problems")
+    assert rows[0][0] == "2"
+    assert all(row[3] for row in rows)
+    assert [_count(site, table) for table in (Run, RankingBlock, UploadChunk, Job)] == before
+    assert _count(site, Upload) == uploads + 1
+
+
+def test_a_program_gets_the_report_as_json(site: Site) -> None:
+    """With Accept: application/json a rejected file is 422 and an accepted one 201, with the problems."""
+    rejected = _as_program(site, BAD_RUN.encode(), "bad.run")
+    assert rejected.status_code == 422
+    assert rejected.json is not None
+    assert (rejected.json["state"], rejected.json["run"]) == ("rejected", None)
+    problem = rejected.json["problems"][0]
+    assert problem["line"] == 2
+    assert problem["rule"]
+    again = site.browser("Berta").get(f"/uploads/{rejected.json['upload']}.json").json
+    assert again is not None
+    assert again["problems"] == rejected.json["problems"]
+
+
+def test_at_most_25_problems_are_shown(site: Site) -> None:
+    """A file wrong in every line is reported with 25 problems, not with all."""
+    rejected = _as_program(site, b"only three columns\n" * 3 + b"1 2\n" * 500, "bad.run")
+    assert rejected.json is not None
+    assert len(rejected.json["problems"]) == 25
+
+
+def test_a_form_sent_twice_makes_one_run(site: Site) -> None:
+    """A double click sends the form's key twice and gives the same run; another file under it is refused."""
+    client = site.browser("Berta")
+    fields = _fields(client)
+    runs = _count(site, Run)
+    first = client.post(SUBMIT, data=fields, headers=JSON).json
+    again = client.post(
+        SUBMIT, data={**fields, "file": (io.BytesIO(OTHER_RUN.encode()), "mine.run")}, headers=JSON
+    ).json
+    assert first is not None
+    assert again is not None
+    assert first["run"] == again["run"]
+    assert _count(site, Run) == runs + 1
+    other = client.post(SUBMIT, data={**fields, "file": (io.BytesIO(RUN.encode()), "mine.run")}, headers=JSON)
+    assert other.status_code == 409
+
+
+def test_two_forms_have_two_keys(site: Site) -> None:
+    """Each time the form is opened it gets a key of its own."""
+    client = site.browser("Berta")
+    keys = {pages.form(client.get(SUBMIT), SUBMIT)["key"] for _ in range(3)}
+    assert len(keys) == 3
+
+
+def test_a_large_file_is_received_first(site: Site) -> None:
+    """A file over inline_bytes is stored, its check queued, and the report page asks again."""
+    small = {name: getattr(site.settings, name) for name in site.settings.__dataclass_fields__}
+    app = create_app(Settings(**{**small, "inline_bytes": 10}), site.database)
+    client = browser(app)
+    enter(site.database, client, "Berta")
+    response = _send(client)
+    page = client.get(response.headers["Location"])
+    assert "Received" in pages.main(page)
+    polled = pages.parsed(page).find(id="report")
+    assert polled is not None
+    assert polled["hx-get"] == response.headers["Location"]
+    facts = client.get(f"{response.headers['Location']}.json").json
+    assert facts is not None
+    assert (facts["state"], facts["check"], facts["run"]) == ("received", "queued", None)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"file": (io.BytesIO(b""), "")}, "Choose a run file"),
+        ({"team": ""}, "Choose the team"),
+        ({"team": "one"}, "whole number"),
+        ({"kind": "baseline"}, "Only organisers"),
+        ({"kind": "super"}, "A run is one of"),
+    ],
+)
+def test_the_form_comes_back_with_a_sentence(site: Site, change: dict[str, Any], sentence: str) -> None:
+    """What the form lacks is said on the form, and what was typed is kept."""
+    client = site.browser("Berta")
+    fields = {**_fields(client, description="My description"), **change}
+    response = client.post(SUBMIT, data=fields)
+    assert response.status_code == 422
+    assert sentence in pages.main(response)
+    assert pages.form(response, SUBMIT)["description"] == "My description"
+
+
+def test_nobody_sends_for_another_team(site: Site) -> None:
+    """A team one is not in cannot be sent for: neither a known one nor one that does not exist."""
+    client = site.browser("Berta")
+    statuses = [
+        client.post(SUBMIT, data=_fields(client, team=str(team)), headers=JSON).status_code
+        for team in (site.world.bears, 999_999)
+    ]
+    assert statuses == [403, 404]
+
+
+def test_without_a_team_the_form_leads_to_one(site: Site) -> None:
+    """Whoever is in no team gets a link that makes one and leads back."""
+    page = pages.parsed(site.browser("Nina").get(SUBMIT))
+    assert page.find("input", type="file") is None
+    assert page.find("a", href=f"/teams?next={SUBMIT}") is not None
+
+
+def test_organisers_may_send_baselines(site: Site) -> None:
+    """The kinds of run on offer are more for an organiser of the task."""
+
+    def kinds(name: str) -> list[str]:
+        choice = pages.parsed(site.browser(name).get(SUBMIT)).find("select", id="kind")
+        return [option.get_text() for option in choice.find_all("option")] if choice else []
+
+    assert kinds("Berta") == ["official", "unofficial"]
+    site_client = site.browser("Olga")
+    site_client.post("/teams", data={"name": "Baselines"})
+    assert kinds("Olga") == ["official", "baseline", "late", "unofficial"]
+
+
+def test_nothing_is_left_on_disk(site: Site) -> None:
+    """After an upload, good or bad, no temporary file remains."""
+    client = site.browser("Berta")
+    _send(client)
+    _send(client, BAD_RUN)
+    assert list((site.settings.data / "tmp").iterdir()) == []
+
+
+def test_a_team_withdraws_its_run(site: Site) -> None:
+    """A member withdraws the team's run with a reason; without one it stays."""
+    client, address = site.browser("Berta"), f"/runs/{site.world.run}/withdraw"
+    assert client.post(address, data={"why": " "}).status_code == 422
+    assert client.post(address, data={"why": "Wrong index."}).status_code == 303
+    with site.database.read() as session:
+        run = session.get_one(Run, site.world.run)
+    assert (run.withdrawn_why, run.withdrawn_by) == ("Wrong index.", site.world.berta)
+    assert client.post(address, data={"why": "Again."}).status_code == 409

@@ -1,0 +1,216 @@
+"""An organiser's road: a draft, a look at it, published, revised."""
+
+import io
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from leaderboard.db.tables import Job, Task
+from tests.make import pages
+from tests.make.worlds import QRELS, TOPICS
+from tests.web.conftest import Site
+
+NEW = "/tasks/new"
+
+
+def _draft(site: Site, **more: Any) -> dict[str, Any]:
+    fields = pages.form(site.browser("Olga").get(NEW), NEW)
+    files = {"topics": _file(TOPICS, "topics.tsv"), "qrels": _file(QRELS, "qrels.txt")}
+    return {**fields, **files, "name": "New Robots (2026)", "description": "**Bold** <b>no</b>", **more}
+
+
+def _file(text: str, name: str) -> tuple[io.BytesIO, str]:
+    return io.BytesIO(text.encode()), name
+
+
+def test_a_draft_shows_what_was_found(site: Site) -> None:
+    """The draft's page shows counts, grades, mismatched topics, the proposed measures and the description."""
+    client = site.browser("Olga")
+    made = client.post(NEW, data=_draft(site))
+    assert made.headers["Location"] == "/tasks/new-robots-2026/organise"
+    page = client.get(made.headers["Location"])
+    text = pages.main(page)
+    assert "Draft of New Robots (2026)" in text
+    assert "5 in revision 1, judged by people" in text
+    assert "nDCG@10, AP, RR@10, R@1000, Judged@10; ranked by nDCG@10" in text
+    assert pages.table(page, "Judgments by grade") == [
+        ["0", "2", "40.0%"],
+        ["1", "2", "40.0%"],
+        ["2", "1", "20.0%"],
+    ]
+    assert "Judged, but not among the topics: 1" in text
+    assert "Topics without any relevant document: 1" in text
+    assert "<strong>Bold</strong> &lt;b&gt;no&lt;/b&gt;" in page.text
+
+
+def test_a_draft_is_unknown_until_it_is_published(site: Site) -> None:
+    """Nobody else finds a draft; its button publishes it for everybody."""
+    organiser, other = site.browser("Olga"), site.browser("Berta")
+    address = organiser.post(NEW, data=_draft(site)).headers["Location"]
+    submit = address.replace("organise", "submit")
+    assert other.get(submit).status_code == 404
+    pages.form(organiser.get(address), f"{address}/publish")
+    assert organiser.post(f"{address}/publish").status_code == 303
+    assert other.get(submit).status_code == 200
+    assert "Published" in pages.main(organiser.get(address))
+
+
+def test_a_discarded_draft_is_gone(site: Site) -> None:
+    """Discarding deletes the draft; a published task is not discarded."""
+    client = site.browser("Olga")
+    address = client.post(NEW, data=_draft(site)).headers["Location"]
+    assert client.post(f"{address}/discard").status_code == 303
+    assert client.get(address).status_code == 404
+    assert client.post("/tasks/robots/organise/discard").status_code == 409
+
+
+def test_judgments_may_come_later(site: Site) -> None:
+    """A task without qrels is made with the binary proposal and says that runs will wait."""
+    client = site.browser("Olga")
+    made = client.post(NEW, data=_draft(site, qrels=(io.BytesIO(b""), "")))
+    text = pages.main(client.get(made.headers["Location"]))
+    assert "none yet: runs will wait" in text
+    assert "ranked by AP" in text
+
+
+def test_documents_make_a_collection(site: Site) -> None:
+    """A documents file makes a collection with its text, which the next task can choose."""
+    client = site.browser("Olga")
+    documents = (
+        '{"_id": "d1", "title": "One", "text": "first"}\n{"_id": "d2", "title": "", "text": "second"}\n'
+    )
+    made = client.post(NEW, data=_draft(site, documents=_file(documents, "corpus.jsonl")))
+    assert "2 documents, 2 with their text" in pages.main(client.get(made.headers["Location"]))
+    choices = pages.parsed(client.get(NEW)).select("#collection option")
+    assert "new-robots-2026" in [option["value"] for option in choices]
+
+
+def test_chosen_measures_are_taken(site: Site) -> None:
+    """Measures typed in, with parameters, become the task's, ranked by the primary one."""
+    client = site.browser("Olga")
+    chosen = {"measures": "AP P@5  SetF(beta=2.0)", "primary": "P@5"}
+    made = client.post(NEW, data=_draft(site, **chosen))
+    assert made.status_code == 303
+    with site.database.read() as session:
+        task = session.scalars(select(Task).where(Task.slug == "new-robots-2026")).one()
+    assert task.primary_measure == "P@5"
+    assert task.measures[:2] == ["AP", "P@5"]
+    assert len(task.measures) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "sentence"),
+    [
+        ({"topics": (io.BytesIO(b""), "")}, 422, "Choose a topics file"),
+        ({"name": ""}, 422, "name"),
+        ({"slug": "Not a slug"}, 422, "slug"),
+        ({"slug": "robots"}, 409, "already"),
+        ({"depth": "0"}, 422, "depth"),
+        ({"depth": "many"}, 422, "whole number"),
+        ({"measures": "nDGC@10"}, 422, "nDGC"),
+        ({"primary": "Judged@10"}, 422, "primary"),
+        ({"visibility": "hidden"}, 422, "visibility"),
+        ({"collection": "unheard of"}, 404, "collection"),
+        ({"qrels": (io.BytesIO(b"1 0 d1\n"), "q.txt")}, 422, "qrels"),
+        ({"description": "x" * 100_001}, 422, "at most"),
+    ],
+)
+def test_the_form_comes_back_with_what_is_wrong(
+    site: Site, change: dict[str, Any], status: int, sentence: str
+) -> None:
+    """A refused form makes no task, says why, and keeps what was typed."""
+    client = site.browser("Olga")
+    response = client.post(NEW, data=_draft(site, **{"origin_name": "kept", **change}))
+    assert response.status_code == status
+    assert sentence in pages.main(response)
+    assert pages.form(response, NEW)["origin_name"] == "kept"
+    with site.database.read() as session:
+        assert session.scalar(select(func.count()).select_from(Task)) == 3
+
+
+def test_a_wrong_line_of_qrels_is_named(site: Site) -> None:
+    """A qrels file with a bad line is refused with the line's number in the table of problems."""
+    bad = QRELS + "1 0 d7 high\n"
+    response = site.browser("Olga").post(NEW, data=_draft(site, qrels=_file(bad, "qrels.txt")))
+    assert response.status_code == 422
+    assert pages.table(response, "What to mend")[0][0] == "6"
+
+
+def test_the_measures_of_a_board_are_changed(site: Site) -> None:
+    """The form holds the measures there are; others make a new edition, what cannot be is said."""
+    client, address = site.browser("Olga"), "/tasks/robots/organise"
+    fields = pages.form(client.get(address), f"{address}/measures")
+    assert fields["measures"].split()[0] == fields["primary"]
+    same = client.post(f"{address}/measures", data=fields)
+    assert same.status_code == 409
+    assert "measures already" in pages.main(same)
+    refused = client.post(f"{address}/measures", data={"measures": "alpha_nDCG@5", "primary": ""})
+    assert refused.status_code == 422
+    assert "add judgments of subtopics first" in pages.main(refused)
+    assert client.post(f"{address}/measures", data={"measures": "AP RR", "primary": "RR"}).status_code == 303
+    with site.database.read() as session:
+        task = session.scalars(select(Task).where(Task.slug == "robots")).one()
+        assert (task.measures, task.primary_measure) == (["AP", "RR"], "RR")
+        assert session.scalars(select(Job.state).order_by(Job.id.desc())).first() == "queued"
+
+
+def test_uploads_and_runs_are_listed(site: Site) -> None:
+    """The organiser sees every upload, rejected ones with their number of problems, and every run."""
+    page = site.browser("Olga").get("/tasks/robots/organise")
+    uploads = pages.table(page, "Uploads")
+    assert [(row[1], row[2], row[4]) for row in uploads] == [
+        ("second", "Owls", "rejected"),
+        ("first", "Owls", "accepted"),
+    ]
+    assert int(uploads[0][5]) > 0
+    [run] = pages.table(page, "Runs")
+    assert run[:3] == ["first", "Owls", "official"]
+    assert run[3].startswith("failed: It broke.")
+
+
+def test_failed_work_is_started_again(site: Site) -> None:
+    """A failed job is shown with its message, and its button queues it anew."""
+    client = site.browser("Olga")
+    address = "/tasks/robots/organise"
+    [row] = pages.table(client.get(address), "Work that failed")
+    assert (row[1], row[3]) == ("first", "It broke.")
+    again = f"{address}/jobs/{site.world.job}"
+    pages.form(client.get(address), again)
+    assert client.post(again).status_code == 303
+    with site.database.read() as session:
+        assert session.get_one(Job, site.world.job).state == "queued"
+    assert client.post(again).status_code == 404
+
+
+def test_another_tasks_job_is_not_ours(site: Site) -> None:
+    """An organiser cannot start the failed work of another organiser's task."""
+    assert site.browser("Otto").post(f"/tasks/other/organise/jobs/{site.world.job}").status_code == 404
+
+
+def test_a_topic_is_left_out_with_a_reason(site: Site) -> None:
+    """In a draft a topic without relevant documents is left out of the means, and taken back."""
+    client = site.browser("Olga")
+    address = client.post(NEW, data=_draft(site)).headers["Location"]
+    fields = pages.form(client.get(address), f"{address}/exclusions")
+    assert fields["topic"] == "3"
+    client.post(f"{address}/exclusions", data=fields)
+    assert "Left out of the means 3 No relevant document is known." in pages.main(client.get(address))
+    client.post(f"{address}/exclusions", data={"topic": "3", "reason": ""})
+    assert "Left out" not in pages.main(client.get(address))
+
+
+def test_a_task_closes_at_its_date(site: Site) -> None:
+    """Dates set on the organise page are shown, hold for the teams, and bad ones are refused in words."""
+    organiser = site.browser("Olga")
+    address = "/tasks/robots/organise"
+    assert organiser.post(f"{address}/dates", data={"closes": "soon"}).status_code == 422
+    assert (
+        organiser.post(f"{address}/dates", data={"opens": "", "closes": "2020-01-31T12:00"}).status_code
+        == 303
+    )
+    assert 'value="2020-01-31T12:00"' in organiser.get(address).get_data(as_text=True)
+    assert "closed at 2020-01-31 12:00 UTC" in site.browser("Berta").get("/tasks/robots/submit").get_data(
+        as_text=True
+    )
+    assert "until" in site.browser().get("/tasks/robots/about").get_data(as_text=True)

@@ -1,0 +1,90 @@
+"""The front page's table in its other forms."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+from sqlalchemy import update
+
+from leaderboard.db.engine import Database
+from leaderboard.db.tables import Edition
+from tests.make import build
+from tests.make.pages import parsed, table
+
+HALF = {"1": ["x", "a"], "2": ["x", "d"], "3": ["x", "e"]}
+BEST = {"1": ["a"], "2": ["d"], "3": ["e"]}
+
+
+@pytest.fixture
+def scored(database: Database, tmp_path: Path) -> None:
+    """An open task with two scored runs."""
+    build.task(database, tmp_path, measures=("RR",))
+    build.run(database, tmp_path, HALF, "half")
+    build.run(database, tmp_path, BEST, "best")
+    build.drain(database)
+
+
+@pytest.mark.usefixtures("scored")
+def test_the_tasks_are_also_json_and_csv(client: FlaskClient) -> None:
+    """The front page links to both, which name the leader with its full score."""
+    found = client.get("/tasks.json").get_json()["tasks"]
+    assert found == [
+        {
+            "task": "t",
+            "name": "Task t",
+            "visibility": "open",
+            "topics": 3,
+            "runs": 2,
+            "revision": 1,
+            "leader": "best",
+            "measure": "RR",
+            "score": 1.0,
+            "tied": 1,
+        }
+    ]
+    rows = list(csv.DictReader(io.StringIO(client.get("/tasks.csv").get_data(as_text=True))))
+    assert [(row["task"], row["leader"], float(row["score"])) for row in rows] == [("t", "best", 1.0)]
+    links = {str(link["href"]) for link in parsed(client.get("/")).find_all("a", href=True)}
+    assert {"/tasks.json", "/tasks.csv"} <= links
+
+
+@pytest.mark.usefixtures("scored")
+def test_scores_of_another_version_of_the_measure_make_no_leader(
+    database: Database, client: FlaskClient
+) -> None:
+    """The leader is found among the scores the shown edition is made of, not among all there are."""
+    with database.write() as session:
+        session.execute(update(Edition).values(measures=[{"key": "RR", "version": 99}]))
+    assert client.get("/tasks.json").get_json()["tasks"][0]["leader"] is None
+
+
+def test_how_many_runs_a_sealed_task_has_is_held_back(
+    database: Database, client: FlaskClient, tmp_path: Path
+) -> None:
+    """Neither page nor JSON nor CSV counts the runs of a sealed task."""
+    build.task(database, tmp_path, visibility="sealed")
+    build.run(database, tmp_path, BEST)
+    build.drain(database)
+    (row,) = client.get("/tasks.json").get_json()["tasks"]
+    assert (row["runs"], row["revision"], row["leader"]) == (None, None, None)
+    assert "t,Task t,sealed,3,,,,,," in client.get("/tasks.csv").get_data(as_text=True)
+    assert table(client.get("/"), "Tasks")[0][1:] == ["3", "–", "–", "–", "–", "sealed"]
+
+
+@pytest.mark.usefixtures("scored")
+def test_a_task_says_how_its_measures_are_computed(client: FlaskClient) -> None:
+    """Name, formula, source and version of every measure stand where the board's caption leads."""
+    caption = parsed(client.get("/tasks/t")).find("caption")
+    assert caption is not None
+    link = caption.find("a")
+    assert link is not None
+    path, _, anchor = str(link["href"]).partition("#")
+    about = client.get(path)
+    assert parsed(about).find(id=anchor) is not None
+    (row,) = table(about, "How each measure")
+    assert row[0] == "RR"
+    assert "Kantor and Voorhees" in row[1]
+    assert "first relevant document" in row[2]
+    assert row[3] == "1"
