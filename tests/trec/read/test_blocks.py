@@ -158,7 +158,7 @@ def test_qrels_are_read_alike_in_bulk_and_line_by_line(written: Written) -> None
 PEAK = """
 import sys
 from pathlib import Path
-from leaderboard.trec import kernel
+from leaderboard.trec.read import kernel
 from leaderboard.trec.qrels.align import Aligner
 from leaderboard.trec.read.blocks import scan_run
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
