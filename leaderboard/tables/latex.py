@@ -6,6 +6,8 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from leaderboard.tables.record import Column, Place, Table
+
 DIGITS = 4
 """Decimals of a number whose column says nothing else."""
 ABSENT = "--"
@@ -63,6 +65,49 @@ def booktabs(
     return "\n".join(lines) + "\n"
 
 
+def latex_text(table: Table[Any]) -> str:
+    """A table as a booktabs table, with every letter of heads, cells and caption as it is.
+
+    Numbers have the decimals of their column, four where it says nothing; whole numbers have none. Columns of
+    numbers are set right. None, and what is no finite number, is a dash.
+
+    >>> from leaderboard.tables.record import Column, Table
+    >>> run = Column(key="run", value=lambda row: row[0])
+    >>> score = Column(key="AP", value=lambda row: row[1], digits=4)
+    >>> rows = [("a_1", 0.25), ("b", None)]
+    >>> print(latex_text(Table(name="t", caption="Two.", columns=[run, score], rows=rows)))
+    % Needs \\usepackage{booktabs}.
+    \\begin{table}
+      \\centering
+      \\caption{Two.}
+      \\label{tab:t}
+      \\begin{tabular}{lr}
+        \\toprule
+        run & AP \\\\
+        \\midrule
+        a\\_1 & 0.2500 \\\\
+        b & -- \\\\
+        \\bottomrule
+      \\end{tabular}
+    \\end{table}
+    <BLANKLINE>
+    """
+    columns = table.shown(Place.PRINT)
+    values = [[column.printed(row) for row in table.rows] for column in columns]
+    cells = [
+        [_marked(column, row, value) for row, value in zip(table.rows, shown, strict=True)]
+        for column, shown in zip(columns, values, strict=True)
+    ]
+    caption = escaped(table.caption) + (f" {table.legend}" if table.legend else "")
+    return booktabs(
+        [_head(column) for column in columns],
+        [list(row) for row in zip(*cells, strict=True)],
+        "".join(_alignment(column, shown) for column, shown in zip(columns, values, strict=True)),
+        caption,
+        label(table.name),
+    )
+
+
 def latex_table(
     header: Sequence[str],
     rows: Sequence[Sequence[Any]],
@@ -104,6 +149,28 @@ def latex_table(
         escaped(caption),
         re.sub(r"[^A-Za-z0-9:.-]+", "-", label),
     )
+
+
+def label(name: str) -> str:
+    r"""A name as a LaTeX label: letters, digits and `:-.` only, which is all that \ref takes."""
+    return re.sub(r"[^A-Za-z0-9:.-]+", "-", f"tab:{name}")
+
+
+def _alignment(column: Column[Any], values: Sequence[Any]) -> str:
+    return "r" if column.is_number or _is_number(values) else "l"
+
+
+def _head(column: Column[Any]) -> str:
+    return escaped(column.heading) + (r" ($\downarrow$)" if column.lower_is_better else "")
+
+
+def _marked(column: Column[Any], row: Any, value: Any) -> str:
+    text = _cell(value, DIGITS if column.digits is None else column.digits)
+    if text == ABSENT:
+        return text
+    if column.bold is not None and column.bold(row):
+        text = rf"\textbf{{{text}}}"
+    return text if column.mark is None else text + column.mark(row)
 
 
 def _is_seen(letter: str) -> bool:

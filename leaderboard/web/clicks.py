@@ -76,7 +76,7 @@ def add(slug: str) -> ResponseReturnValue:
     return redirect(url_for("clicks.show", slug=slug), 303)
 
 
-@blueprint.post("/tasks/<slug>/clicks/<int:number>/delete")
+@blueprint.post("/tasks/<slug>/clicks/<id:number>/delete")
 @rule(SIGNED_IN)
 def remove(slug: str, number: int) -> ResponseReturnValue:
     """Delete a log."""

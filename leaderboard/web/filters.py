@@ -1,14 +1,18 @@
 """Jinja filters and what every template may use."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 from flask import Flask
 from markupsafe import Markup, escape
 
 from leaderboard import __version__
+from leaderboard.tables.record import Place
 from leaderboard.web.charts.scales import signed
 
 HTMX = "htmx-2.0.11.min.js"
+DIGITS = 4
+"""Decimals of a number of which nothing else is said."""
 
 
 def register(app: Flask) -> None:
@@ -16,6 +20,7 @@ def register(app: Flask) -> None:
     app.jinja_env.filters.update(
         utc=utc,
         score=score,
+        cell=cell,
         thousands=thousands,
         size=size,
         duration=duration,
@@ -23,7 +28,7 @@ def register(app: Flask) -> None:
         without=without,
         signed=signed,
     )
-    app.jinja_env.globals.update(htmx=HTMX, version=__version__)
+    app.jinja_env.globals.update(htmx=HTMX, version=__version__, on_page=Place.PAGE)
 
 
 def utc(moment: datetime | None) -> Markup:
@@ -36,13 +41,28 @@ def utc(moment: datetime | None) -> Markup:
     )
 
 
-def score(value: float | None, digits: int = 4) -> str:
+def score(value: float | None, digits: int = DIGITS) -> str:
     """A score with its measure's digits; a dash for none.
 
     >>> score(0.25), score(12.0, 0), score(None)
     ('0.2500', '12', '–')
     """
     return "–" if value is None else f"{value:.{digits}f}"
+
+
+def cell(value: Any, digits: int | None = None) -> str:
+    """A plain value of a table: numbers with their decimals, whole ones with separators; a dash for none.
+
+    >>> cell(0.25, 4), cell(1234, 0), cell(None), cell(True), cell("")
+    ('0.2500', '1,234', '–', 'yes', '–')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return thousands(value)
+    if isinstance(value, float):
+        return score(value, DIGITS if digits is None else digits)
+    return "–" if value is None or value == "" else str(value)
 
 
 def thousands(value: int | None) -> str:

@@ -29,7 +29,7 @@ RUNNING = (("P", "P@10"), ("R", "R@10"), ("AP", "AP"), ("nDCG", "nDCG"))
 RankAddress = Callable[[int, str, int], str]
 
 
-@blueprint.get("/runs/<int:run_id>/topics/<topic_id>")
+@blueprint.get("/runs/<id:run_id>/topics/<topic_id>")
 @rule(PUBLIC)
 def show(run_id: int, topic_id: str) -> ResponseReturnValue:
     """What the run ranked for one topic, with grades."""
@@ -48,7 +48,7 @@ def show(run_id: int, topic_id: str) -> ResponseReturnValue:
     )
 
 
-@blueprint.get("/runs/<int:run_id>/topics/<topic_id>.json")
+@blueprint.get("/runs/<id:run_id>/topics/<topic_id>.json")
 @rule(PUBLIC)
 def show_json(run_id: int, topic_id: str) -> ResponseReturnValue:
     """The ranking as JSON."""
@@ -56,7 +56,7 @@ def show_json(run_id: int, topic_id: str) -> ResponseReturnValue:
     return responses.as_json(files.as_json(page))
 
 
-@blueprint.get("/runs/<int:run_id>/topics/<topic_id>.csv")
+@blueprint.get("/runs/<id:run_id>/topics/<topic_id>.csv")
 @rule(PUBLIC)
 def show_csv(run_id: int, topic_id: str) -> ResponseReturnValue:
     """The ranking as CSV."""
@@ -64,7 +64,7 @@ def show_csv(run_id: int, topic_id: str) -> ResponseReturnValue:
     return responses.as_csv(files.table(page), f"{page.run}-{topic_id}")
 
 
-@blueprint.get("/runs/<int:run_id>/topics/<topic_id>.tex")
+@blueprint.get("/runs/<id:run_id>/topics/<topic_id>.tex")
 @rule(PUBLIC)
 def show_tex(run_id: int, topic_id: str) -> ResponseReturnValue:
     """The first documents of the ranking (all with ?all) as LaTeX."""

@@ -1,36 +1,37 @@
 """The one way to give a table as JSON, CSV or LaTeX, and to let a browser keep a page it has."""
 
-import csv
 import hashlib
-import io
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flask import Response, request
 
 from leaderboard.pages.prints import Printed
-from leaderboard.tables.latex import latex_table
+from leaderboard.tables.latex import latex_table, latex_text
+from leaderboard.tables.record import Files, Page
+from leaderboard.tables.text import csv_lines, csv_text, json_text
 from leaderboard.web import figures
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""A text cell that starts like this would be run by a spreadsheet."""
+
+def export(form: str, files: Files[Page], page: Page) -> Response:
+    """A page as a file: its facts as JSON, or one table (the usual one, or ?table=) as CSV or LaTeX."""
+    if form == "json":
+        return as_json(files.facts(page))
+    table = files.table(page, request.args.get("table"))
+    if form == "csv":
+        return as_file(csv_text(table), "text/csv", f"{table.name}.csv")
+    return as_latex(latex_text(table), table.name)
 
 
-def as_json(facts: dict[str, Any]) -> Response:
+def as_json(facts: Mapping[str, Any]) -> Response:
     """The facts as JSON at full double precision."""
-    body = json.dumps(facts, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return _kept(Response(body + "\n", mimetype="application/json"))
+    return _kept(Response(json_text(facts), mimetype="application/json"))
 
 
 def as_csv(table: tuple[Sequence[str], Sequence[Sequence[Any]]], name: str) -> Response:
     """Header and rows as CSV, numbers at full double precision, offered as a file of that name."""
     header, rows = table
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow([_cell(cell) for cell in header])
-    writer.writerows([_cell(cell) for cell in row] for row in rows)
-    return as_file(text.getvalue(), "text/csv", f"{name}.csv")
+    return as_file(csv_lines(header, rows), "text/csv", f"{name}.csv")
 
 
 def as_latex_table(
@@ -96,11 +97,3 @@ def _kept(response: Response) -> Response:
     response.set_etag(hashlib.sha256(response.get_data()).hexdigest()[:32])
     response.cache_control.no_cache = True
     return response.make_conditional(request)  # type: ignore[return-value]
-
-
-def _cell(value: Any) -> Any:
-    if value is None:
-        return ""
-    if isinstance(value, str) and value.startswith(FORMULA):
-        return f"'{value}"
-    return value

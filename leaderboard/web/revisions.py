@@ -68,7 +68,7 @@ def _list(slug: str) -> lists.RevisionList:
     return lists.revision_list(reading(), viewer(), slug)
 
 
-@blueprint.get("/tasks/<slug>/revisions/<int:number>")
+@blueprint.get("/tasks/<slug>/revisions/<id:number>")
 @rule(PUBLIC)
 def show(slug: str, number: int) -> ResponseReturnValue:
     """One revision: what it changed, and the rank of every run before and after."""
@@ -85,14 +85,14 @@ def show(slug: str, number: int) -> ResponseReturnValue:
     return responses.page(html)
 
 
-@blueprint.get("/tasks/<slug>/revisions/<int:number>.json")
+@blueprint.get("/tasks/<slug>/revisions/<id:number>.json")
 @rule(PUBLIC)
 def show_json(slug: str, number: int) -> ResponseReturnValue:
     """The revision as JSON."""
     return responses.as_json(revision.as_json(_page(slug, number)))
 
 
-@blueprint.get("/tasks/<slug>/revisions/<int:number>.csv")
+@blueprint.get("/tasks/<slug>/revisions/<id:number>.csv")
 @rule(PUBLIC)
 def show_csv(slug: str, number: int) -> ResponseReturnValue:
     """The runs before and after as CSV, or the topics with `of=topics`."""
@@ -103,7 +103,7 @@ def show_csv(slug: str, number: int) -> ResponseReturnValue:
     return responses.as_csv(rank_changes.table(page.ranks) if page.ranks else ([], []), name)
 
 
-@blueprint.get("/tasks/<slug>/revisions/<int:number>.tex")
+@blueprint.get("/tasks/<slug>/revisions/<id:number>.tex")
 @rule(PUBLIC)
 def show_tex(slug: str, number: int) -> ResponseReturnValue:
     """The runs before and after as LaTeX."""
@@ -138,7 +138,7 @@ def _slopes(ranks: RankChanges) -> SlopeChart | None:
     )
 
 
-@blueprint.get("/tasks/<slug>/revisions/<int:number>/<part>.txt")
+@blueprint.get("/tasks/<slug>/revisions/<id:number>/<part>.txt")
 @rule(PUBLIC)
 def part(slug: str, number: int, part: str) -> ResponseReturnValue:
     """The qrels of a revision, or what stands beside them, in the form they are read in."""
@@ -146,7 +146,7 @@ def part(slug: str, number: int, part: str) -> ResponseReturnValue:
     return responses.as_text(text, f"{slug}-{number}-{part}")
 
 
-@blueprint.get("/tasks/<slug>/revisions/lines/<int:line_id>/<int:number>.txt")
+@blueprint.get("/tasks/<slug>/revisions/lines/<id:line_id>/<id:number>.txt")
 @rule(PUBLIC)
 def line(slug: str, line_id: int, number: int) -> ResponseReturnValue:
     """A revision of another line of judgments."""

@@ -12,14 +12,13 @@ from urllib.parse import urlsplit
 from flask import Flask, Request, Response, current_app, g, request
 from werkzeug.exceptions import BadRequest
 from werkzeug.middleware.proxy_fix import ProxyFix
-from werkzeug.routing import IntegerConverter, Map, ValidationError
 
 from leaderboard.errors import Forbidden
 from leaderboard.settings import Settings
+from leaderboard.web import addresses
 from leaderboard.web.rules import rule_of
 from leaderboard.web.session import cookie_name, is_https, settings
 
-MAX_ID = 2**63 - 1
 MAX_FORM_MEMORY = 500_000
 MAX_FORM_PARTS = 50
 SUFFIX = re.compile(r"(\.[a-z0-9]{1,8}){1,2}$")
@@ -36,20 +35,6 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
-
-
-class IdConverter(IntegerConverter):
-    """A database id in a URL: 1 to 2**63 - 1; anything else is no such address."""
-
-    def __init__(self, map: Map) -> None:
-        super().__init__(map, min=1, max=MAX_ID)
-
-    def to_python(self, value: str) -> int:
-        """The id; refuses before converting what has more digits than any id."""
-        if len(value) > len(str(MAX_ID)):
-            raise ValidationError
-        number: int = super().to_python(value)
-        return number
 
 
 class SiteRequest(Request):
@@ -71,7 +56,7 @@ class SiteRequest(Request):
 def register(app: Flask, settings: Settings) -> None:
     """Set limits, hosts and checks on an application; its rules are enforced between the checks."""
     app.request_class = SiteRequest
-    app.url_map.converters["int"] = IdConverter
+    addresses.register(app)
     app.config["MAX_FORM_MEMORY_SIZE"] = MAX_FORM_MEMORY
     app.config["MAX_FORM_PARTS"] = MAX_FORM_PARTS
     app.config["TRUSTED_HOSTS"] = trusted_hosts(settings)

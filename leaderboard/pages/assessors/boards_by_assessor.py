@@ -20,7 +20,8 @@ from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import FloatArray, IntArray, Judged, Judgments
 from leaderboard.services.assessors import judged_pools
 from leaderboard.services.assessors.judged_pools import WHOSE, GivenLabel, Judge, JudgedPool
-from leaderboard.services.boards import board
+from leaderboard.services.boards.rows import RANKED_KIND
+from leaderboard.services.evaluations.columns import column
 from leaderboard.services.policy import Viewer
 from leaderboard.services.pools import documents as pool_documents
 from leaderboard.services.statistics import requests
@@ -85,9 +86,7 @@ def boards_by_assessor(
     measure = parse(task.primary_measure)
     runs = _runs(session, task)
     settled = _settled(session, task, pool, labels)
-    empty = BoardsByAssessor(
-        task.primary_measure, board.column(measure).digits, len(runs), len(settled), "", ()
-    )
+    empty = BoardsByAssessor(task.primary_measure, column(measure).digits, len(runs), len(settled), "", ())
     own = _own(labels)
     if why := _why_not(runs, settled, own):
         return replace(empty, why=why)
@@ -109,7 +108,7 @@ def _runs(session: Session, task: Task) -> dict[int, str]:
     """Id -> name of the ranked runs, by name."""
     rows = session.execute(
         select(Run.id, Run.name)
-        .where(Run.task_id == task.id, Run.withdrawn_at.is_(None), Run.kind == board.RANKED_KIND)
+        .where(Run.task_id == task.id, Run.withdrawn_at.is_(None), Run.kind == RANKED_KIND)
         .order_by(Run.name)
     )
     return {run_id: name for run_id, name in rows}

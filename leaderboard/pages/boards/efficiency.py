@@ -11,12 +11,16 @@ from sqlalchemy.orm import Session
 from leaderboard.errors import Invalid, NotFound, UnknownMeasure
 from leaderboard.measures.grammar import parse
 from leaderboard.services import policy
-from leaderboard.services.boards.rows import MeasureColumn, Row, column, rank, ranked_by, read_rows
-from leaderboard.services.evaluations.shown import Basis, shown_edition
-from leaderboard.services.policy import Sight, Viewer
-from leaderboard.services.runs import facts
+from leaderboard.services.boards.rows import Row, rank, read_rows
+from leaderboard.services.evaluations.columns import MeasureColumn, column, ranked_by
+from leaderboard.services.evaluations.shown import shown_edition
+from leaderboard.services.policy import Viewer
+from leaderboard.services.runs import facts as run_facts
 from leaderboard.services.runs.facts import COST_OF, COSTS
+from leaderboard.services.runs.names import RunName
+from leaderboard.services.tasks.head import TaskHead
 from leaderboard.stats.pareto import front
+from leaderboard.tables.record import Column, Files, Place, Table
 from leaderboard.trec.facts.fields import FactField
 from leaderboard.trec.facts.quantities import Unit
 
@@ -38,29 +42,21 @@ class Cost:
         return " ".join(filter(None, (self.field.title, self.field.per)))
 
 
-@dataclass(frozen=True, slots=True)
-class CostedRun:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostedRun(RunName):
     """A scored run that reports some cost; costs are in the units they are kept in."""
 
-    run_id: int
-    run: str
-    team: str
-    kind: str
     rank: int | None
     score: float
     costs: dict[str, float]
     hardware: str
     on_front: bool
-    is_own: bool
 
 
-@dataclass(frozen=True, slots=True)
-class EfficiencyPage:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EfficiencyPage(TaskHead):
     """What the page shows by the chosen measure and cost; silent: the scored runs that report no cost."""
 
-    task: str
-    slug: str
-    basis: Basis | None
     measures: tuple[MeasureColumn, ...]
     measure: MeasureColumn
     ranked_by: str
@@ -69,7 +65,6 @@ class EfficiencyPage:
     order: Order
     rows: tuple[CostedRun, ...]
     silent: int
-    sight: Sight
 
     @property
     def drawn(self) -> tuple[CostedRun, ...]:
@@ -133,7 +128,7 @@ def efficiency_page(
     )
 
 
-def as_json(page: EfficiencyPage) -> dict[str, Any]:
+def facts(page: EfficiencyPage) -> dict[str, Any]:
     """The page as plain values at full precision, costs in the units of `units`."""
     basis = page.basis
     return {
@@ -142,23 +137,23 @@ def as_json(page: EfficiencyPage) -> dict[str, Any]:
         "measure_version": page.measure.version,
         "direction": page.measure.direction,
         "cost": page.cost.field.key,
-        "units": {each.field.key: _kept_unit(each) for each in page.costs},
+        "units": {cost.field.key: _kept_unit(cost) for cost in page.costs},
         "note": SELF_REPORTED,
         "edition": basis.edition if basis else None,
         "revision": basis.revision if basis else None,
         "topics": basis.topics if basis else None,
         "dialect": basis.dialect if basis else None,
-        "reported": {each.field.key: each.reported for each in page.costs},
+        "reported": {cost.field.key: cost.reported for cost in page.costs},
         "silent": page.silent,
         "rows": [
             {
-                "run": row.run,
+                "run": row.name,
                 "run_id": row.run_id,
                 "team": row.team,
                 "kind": row.kind,
                 "rank": row.rank,
                 "score": row.score,
-                "costs": {each.field.key: row.costs.get(each.field.key) for each in page.costs},
+                "costs": {cost.field.key: row.costs.get(cost.field.key) for cost in page.costs},
                 "hardware": row.hardware or None,
                 "on_front": row.on_front,
             }
@@ -167,43 +162,72 @@ def as_json(page: EfficiencyPage) -> dict[str, Any]:
     }
 
 
-def table(page: EfficiencyPage) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows, costs in the units they are kept in, which their heads name."""
-    keys = [each.field.key for each in page.costs]
-    header = ["run", "team", "kind", "rank", page.measure.key, *keys, "hardware", "on_front"]
-    return header, [
-        [
-            *(row.run, row.team, row.kind, row.rank, row.score),
-            *(row.costs.get(key) for key in keys),
-            *(row.hardware, "yes" if row.on_front else "no"),
-        ]
-        for row in page.rows
+def table(page: EfficiencyPage) -> Table[CostedRun]:
+    """The runs and their costs, in kept units as data and in shown units for people."""
+    measure = page.measure
+    columns = [
+        Column(key="run", head="Run", value=lambda row: row.name),
+        Column(key="team", head="Team", value=lambda row: row.team),
+        Column(key="kind", value=lambda row: row.kind, shown=Place.DATA),
+        Column(key="rank", value=lambda row: row.rank, shown=Place.DATA),
+        Column(key=measure.key, value=lambda row: row.score, digits=measure.digits, group="measure"),
+        *(_cost_as_data(cost) for cost in page.costs),
+        *(_cost_as_printed(cost) for cost in page.shown_costs),
+        *(_cost_in_words(cost) for cost in page.shown_costs),
+        Column(
+            key="hardware", head="Hardware", value=lambda row: row.hardware, shown=Place.DATA | Place.PAGE
+        ),
+        Column(key="on_front", head="Front", value=lambda row: _yes(row.on_front), shown=~Place.PAGE),
     ]
+    return Table(name=f"{page.slug}-efficiency", caption=_caption(page), columns=columns, rows=page.rows)
 
 
-def latex_columns(page: EfficiencyPage) -> tuple[list[str], list[list[Any]], dict[str, int], str]:
-    """Header, rows, decimals by head and caption for a paper, costs in the units they are shown in."""
-    heads = {each.field.key: f"{each.title} ({each.unit.name})" for each in page.shown_costs}
-    rows = [
-        [
-            row.run,
-            row.team,
-            row.score,
-            *(_scaled(row, each) for each in page.shown_costs),
-            "yes" if row.on_front else "no",
-        ]
-        for row in page.rows
-    ]
-    lower = "; lower is better" if page.measure.direction == "lower" else ""
+FILES = Files(facts=facts, tables={"runs": table})
+
+
+def _cost_as_data(cost: Cost) -> Column[CostedRun]:
+    key = cost.field.key
+    return Column(key=key, value=lambda row: row.costs.get(key), shown=Place.DATA)
+
+
+def _cost_as_printed(cost: Cost) -> Column[CostedRun]:
+    return Column(
+        key=cost.field.key,
+        head=cost.title,
+        unit=cost.unit.name,
+        value=lambda row: _scaled(row, cost),
+        digits=3,
+        shown=Place.PRINT,
+    )
+
+
+def _cost_in_words(cost: Cost) -> Column[CostedRun]:
+    key, dimension = cost.field.key, cost.field.dimension
+    assert dimension is not None, "a cost is a quantity"
+    return Column(
+        key=key,
+        head=cost.title,
+        value=lambda row: row.costs.get(key),
+        words=lambda row: dimension.words(row.costs[key]) if key in row.costs else None,
+        digits=3,
+        shown=Place.PAGE,
+        group="cost",
+    )
+
+
+def _caption(page: EfficiencyPage) -> str:
+    lower = "; lower is better" if page.measure.lower_is_better else ""
     basis = page.basis
     on = f"{basis.topics} topics, qrels revision {basis.revision}" if basis else "no judgments"
-    caption = (
-        f"Effectiveness ({page.ranked_by}{lower}; {on}) and cost of {len(rows)} runs. {SELF_REPORTED} "
+    return (
+        f"Effectiveness ({page.ranked_by}{lower}; {on}) and cost of {len(page.rows)} runs. {SELF_REPORTED} "
         f"Front: no other run is at most as costly in {page.cost.field.title.lower()} and at least as good, "
         "and better in one."
     )
-    digits = {page.measure.key: page.measure.digits, **dict.fromkeys(heads.values(), 3)}
-    return ["run", "team", page.measure.key, *heads.values(), "front"], rows, digits, caption
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
 
 
 def _column(key: str) -> MeasureColumn:
@@ -224,7 +248,7 @@ def _costed(viewer: Viewer, row: Row, by: MeasureColumn) -> CostedRun:
     assert score is not None, "only scored runs have a place here"
     return CostedRun(
         run_id=row.run_id,
-        run=row.run,
+        name=row.run,
         team=row.team,
         kind=row.kind,
         rank=row.rank,
@@ -240,8 +264,8 @@ def _costed(viewer: Viewer, row: Row, by: MeasureColumn) -> CostedRun:
 def _reported(details: str) -> tuple[tuple[tuple[str, float], ...], str]:
     """The costs and the hardware that stored metadata says; of the text alone, so it never changes."""
     read = json.loads(details) if details else {}
-    found = [(each.key, facts.cost(read, each.key)) for each in COSTS]
-    hardware = facts.fact(read, "hardware")
+    found = [(each.key, run_facts.cost(read, each.key)) for each in COSTS]
+    hardware = run_facts.fact(read, "hardware")
     costs = tuple((key, value) for key, value in found if value is not None)
     return costs, hardware.text if hardware else ""
 
@@ -256,16 +280,15 @@ def _wanted(costs: tuple[Cost, ...], key: str | None) -> Cost:
     if key is None:
         return max(costs, key=lambda each: each.reported)
     if key not in COST_OF:
-        raise Invalid(f"{key[:40]!r} is no cost that runs report; choose among {', '.join(COST_OF)}.")
+        raise Invalid(f"{key[:40]!r} is not a cost that runs report; choose among {', '.join(COST_OF)}.")
     return next(each for each in costs if each.field.key == key)
 
 
 def _with_front(scored: list[CostedRun], key: str, by: MeasureColumn) -> list[CostedRun]:
     """The runs that report some cost, those on the front by the chosen one marked."""
     said = [row for row in scored if row.costs]
-    sign = -1.0 if by.direction == "lower" else 1.0
     costs = np.array([row.costs.get(key, np.nan) for row in said])
-    marked = front(costs, sign * np.array([row.score for row in said]))
+    marked = front(costs, by.sign * np.array([row.score for row in said]))
     return [replace(row, on_front=bool(on)) for row, on in zip(said, marked, strict=True)]
 
 

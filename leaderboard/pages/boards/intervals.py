@@ -10,7 +10,9 @@ from leaderboard.pages.boards import procedures, reliability
 from leaderboard.pages.boards.reliability import Reliability
 from leaderboard.pages.scores.table import require_details
 from leaderboard.services.boards import board
-from leaderboard.services.boards.board import Board, MeasureColumn, Row
+from leaderboard.services.boards.board import Board
+from leaderboard.services.boards.rows import Row
+from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import Basis, scores_of
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.statistics import requests

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from leaderboard.pages.boards.view import View
 from leaderboard.pages.comparisons.latex import ALPHA, BETTER
 from leaderboard.services.boards.board import Board
-from leaderboard.services.boards.rows import MeasureColumn, Row
+from leaderboard.services.boards.rows import Row
+from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.statistics.standings import Standing
 from leaderboard.tables.latex import ABSENT, booktabs, escaped
 

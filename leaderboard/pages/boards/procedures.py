@@ -2,7 +2,8 @@
 
 from sqlalchemy.orm import Session
 
-from leaderboard.services.boards.board import Board, MeasureColumn
+from leaderboard.services.boards.board import Board
+from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.statistics import requests, standings
 from leaderboard.services.statistics.requests import Request, Waiting
 from leaderboard.stats.arrays import Arrays

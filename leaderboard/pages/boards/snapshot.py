@@ -10,7 +10,8 @@ from sqlalchemy.orm import Session
 from leaderboard.services import snapshots
 from leaderboard.services.boards import board
 from leaderboard.services.boards.board import Board
-from leaderboard.services.boards.rows import PLACE_FACTS, MeasureColumn, place_facts
+from leaderboard.services.boards.rows import PLACE_FACTS, place_facts
+from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import rests_on
 from leaderboard.services.policy import ANONYMOUS, Viewer
 from leaderboard.services.snapshots import Opened

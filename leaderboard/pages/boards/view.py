@@ -14,7 +14,8 @@ from leaderboard.pages.boards.coverage import Bounds, Coverage, CoveredRun
 from leaderboard.pages.boards.facts import FactColumn, FieldChoice, choices_of, columns_of, matches
 from leaderboard.services import policy
 from leaderboard.services.boards.board import Board
-from leaderboard.services.boards.rows import MeasureColumn, Row
+from leaderboard.services.boards.rows import Row
+from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.policy import Viewer
 
 BASELINE = "baseline"

@@ -17,8 +17,9 @@ from leaderboard.measures.judged import Judged
 from leaderboard.pages.scores.table import require_details
 from leaderboard.services import policy
 from leaderboard.services.boards import rows as board_rows
-from leaderboard.services.boards.rows import RANKED_KIND, MeasureColumn, Row
+from leaderboard.services.boards.rows import RANKED_KIND, Row
 from leaderboard.services.evaluations.alignments import alignments
+from leaderboard.services.evaluations.columns import MeasureColumn, column
 from leaderboard.services.evaluations.shown import Basis, Shown, Source, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.tables.latex import latex_table
@@ -220,7 +221,7 @@ def _choices(
     """The scored runs in the order of the board."""
     if edition is None:
         return ()
-    primary = board_rows.column(parse(edition.primary_measure))
+    primary = column(parse(edition.primary_measure))
     rows = board_rows.read_rows(session, viewer, task, sight, edition, (primary,))
     return tuple(row for row in board_rows.rank(rows, primary) if row.scores.get(primary.key) is not None)
 
@@ -262,7 +263,7 @@ def _drawn(
 
 def _measures(drawn: Drawn | None, level: int) -> tuple[MeasureColumn, ...]:
     keys = drawn.measures if drawn else ()
-    return tuple(board_rows.column(with_level(parse(key), level)) for key in keys)
+    return tuple(column(with_level(parse(key), level)) for key in keys)
 
 
 def _runs(

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from leaderboard.errors import Conflict
 from leaderboard.pages.comparisons.latex import MeasureOfRuns, latex_table
 from leaderboard.pages.comparisons.many import Choice, Compared, Comparison, ManyComparison, Pair, compare
-from leaderboard.services.boards.board import place_facts
+from leaderboard.services.boards.rows import place_facts
 from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics.requests import Waiting
 from leaderboard.services.statistics.standings import ALPHA

@@ -15,7 +15,7 @@ from leaderboard.errors import Invalid
 from leaderboard.measures.grammar import parse
 from leaderboard.pages.comparisons import words
 from leaderboard.pages.scores.table import ComparedRun, ScoreTable, comparable, request, score_table
-from leaderboard.services.boards.board import MeasureColumn, column
+from leaderboard.services.evaluations.columns import MeasureColumn, column
 from leaderboard.services.evaluations.shown import Basis, FloatArray
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.statistics import methods, requests, standings

@@ -28,7 +28,8 @@ from leaderboard.pages.side_by_side import results
 from leaderboard.pages.side_by_side.results import Results
 from leaderboard.services import policy
 from leaderboard.services.boards import board
-from leaderboard.services.boards.board import MeasureColumn
+from leaderboard.services.boards.rows import Row
+from leaderboard.services.evaluations.columns import MeasureColumn, column
 from leaderboard.services.evaluations.shown import Basis, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.stats.pairs.two_runs import ROPE, TwoRuns, compare_scores, facts
@@ -104,7 +105,7 @@ class ChoosePage:
     task: str
     slug: str
     basis: Basis | None
-    rows: tuple[board.Row, ...]
+    rows: tuple[Row, ...]
     measures: tuple[MeasureColumn, ...]
     primary: str
     sight: Sight
@@ -155,7 +156,7 @@ def pair_page(
         slug=table.slug,
         basis=table.basis,
         measure=table.measure,
-        measures=comparable([board.column(parse(each["key"])) for each in shown.edition.measures]),
+        measures=comparable([column(parse(each["key"])) for each in shown.edition.measures]),
         first=table.runs[rows[first]],
         second=table.runs[rows[second]],
         scores=scores,

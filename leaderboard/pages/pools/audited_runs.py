@@ -16,8 +16,8 @@ from leaderboard.measures.judged import Judged
 from leaderboard.pages.scores import fields, table
 from leaderboard.pages.scores.table import ComparedRun, comparable
 from leaderboard.services import policy
-from leaderboard.services.boards.board import MeasureColumn
 from leaderboard.services.evaluations import alignments
+from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import Basis, FloatArray, Source, scores_of, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.statistics import requests

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from leaderboard.pages.scores.fields import Field
-from leaderboard.services.boards.board import MeasureColumn
+from leaderboard.services.evaluations.columns import MeasureColumn
 
 
 @dataclass(frozen=True, slots=True)

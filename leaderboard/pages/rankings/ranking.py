@@ -17,7 +17,7 @@ from leaderboard.pages.runs.run import topic_scores
 from leaderboard.pages.scores import fields
 from leaderboard.pages.topics.judgments import Finders, JudgedTopic, judged_topic
 from leaderboard.services import collections, policy
-from leaderboard.services.boards.board import MeasureColumn
+from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import Basis, Shown, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.rankings.stored import Ordered, ordered

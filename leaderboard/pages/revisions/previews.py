@@ -13,7 +13,7 @@ from leaderboard.pages.revisions import judgment_changes, rank_changes
 from leaderboard.pages.revisions.judgment_changes import Changes
 from leaderboard.pages.revisions.rank_changes import RankChanges, ScoredRun
 from leaderboard.services import policy
-from leaderboard.services.boards.rows import MeasureColumn, column
+from leaderboard.services.evaluations.columns import MeasureColumn, column
 from leaderboard.services.evaluations.shown import Source, means, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.qrels import lines

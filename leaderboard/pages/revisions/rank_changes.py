@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from leaderboard.services.boards.rows import RANKED_KIND, MeasureColumn
+from leaderboard.services.boards.rows import RANKED_KIND
+from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.stats.orders.rank_correlation import tau_ap, tau_b
 
 

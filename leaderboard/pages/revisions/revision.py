@@ -17,7 +17,7 @@ from leaderboard.pages.revisions.previews import scored_runs
 from leaderboard.pages.revisions.rank_changes import RankChanges
 from leaderboard.pages.scores import fields
 from leaderboard.services import policy
-from leaderboard.services.boards.rows import MeasureColumn
+from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import means, scores_of, source_of
 from leaderboard.services.policy import ALL_TOPICS, Sight, Viewer
 from leaderboard.services.qrels import judged_inputs, lines

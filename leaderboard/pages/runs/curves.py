@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from leaderboard.measures.by_rank import ideal_gain, mean_gain, mean_precision
 from leaderboard.measures.interpolated import ELEVEN, interpolated_precision
 from leaderboard.measures.judged import FloatArray, IntArray, Judged
-from leaderboard.services.boards.board import Row
+from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.alignments import alignments, compiled_judgments
 from leaderboard.services.evaluations.digests import ranking_key, run_digest
 from leaderboard.services.evaluations.shown import Source

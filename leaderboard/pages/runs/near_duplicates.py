@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Run
-from leaderboard.services.boards.board import Row
+from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.shown import FloatArray, Source
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.procedures import ranking_overlaps

@@ -13,7 +13,8 @@ from leaderboard.pages.runs.near_duplicates import NearDuplicate, near_duplicate
 from leaderboard.pages.runs.scores import LooseValue, every_measure
 from leaderboard.pages.runs.ties import RunTies, run_ties
 from leaderboard.pages.runs.topics import Looked, Order, TopicField, TopicScores
-from leaderboard.services.boards.board import Board, Row
+from leaderboard.services.boards.board import Board
+from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations import score
 from leaderboard.services.evaluations.alignments import alignment
 from leaderboard.services.evaluations.digests import ranking_key

@@ -16,8 +16,8 @@ from leaderboard.pages.runs.scores import MeasureValue, among_ranked
 from leaderboard.pages.runs.topics import TopicScores
 from leaderboard.services import policy
 from leaderboard.services.boards import board as boards
-from leaderboard.services.boards.board import MeasureColumn
 from leaderboard.services.evaluations import score
+from leaderboard.services.evaluations.columns import MeasureColumn, column
 from leaderboard.services.evaluations.shown import Basis, shown_edition
 from leaderboard.services.jobs import queue
 from leaderboard.services.jobs.queue import RunState
@@ -160,4 +160,4 @@ def topic_scores(
 
 def measure_columns(keys: list[str]) -> tuple[MeasureColumn, ...]:
     """Column heads of the measures."""
-    return tuple(boards.column(parse(key)) for key in keys)
+    return tuple(column(parse(key)) for key in keys)

@@ -9,8 +9,9 @@ from leaderboard.measures.grammar import with_level
 from leaderboard.measures.judged import FloatArray, Judged
 from leaderboard.measures.record import Need
 from leaderboard.measures.selection import select
-from leaderboard.services.boards import board as boards
-from leaderboard.services.boards.board import Board, MeasureColumn
+from leaderboard.services.boards.board import Board
+from leaderboard.services.boards.rows import rank
+from leaderboard.services.evaluations.columns import MeasureColumn, column
 from leaderboard.services.evaluations.digests import run_digest
 from leaderboard.services.evaluations.shown import Source
 from leaderboard.services.statistics import requests
@@ -66,7 +67,7 @@ def among_ranked(board: Board, run_id: int) -> tuple[MeasureValue, ...]:
 
 
 def _value(board: Board, column: MeasureColumn, run_id: int) -> MeasureValue:
-    ordered = boards.rank(board.rows, column) if column.direction != "none" else ()
+    ordered = rank(board.rows, column) if column.direction != "none" else ()
     ranked = [row for row in ordered if row.rank is not None]
     values = [value for row in ranked if (value := row.scores[column.key]) is not None]
     mine = next((row.scores[column.key] for row in board.rows if row.run_id == run_id), None)
@@ -96,7 +97,7 @@ def every_measure(source: Source, judged: Judged, level: int, ranking: str) -> t
         values = np.array([_aggregate(each, judged, source) for each in measures])
         found = requests.kept.put(digest, {"values": values})
     return tuple(
-        LooseValue(boards.column(measure), value if np.isfinite(value) else None)
+        LooseValue(column(measure), value if np.isfinite(value) else None)
         for measure, value in zip(measures, found["values"].tolist(), strict=True)
     )
 

@@ -8,7 +8,7 @@ from leaderboard.errors import NotFound
 from leaderboard.pages.runs.curves import CurveLines, Curves
 from leaderboard.pages.runs.profiles import Profile
 from leaderboard.pages.runs.run import RunPage
-from leaderboard.services.boards import board
+from leaderboard.services.boards.rows import place_facts
 
 Table = tuple[list[str], list[list[Any]]]
 LINES = ("mine", "leader", "median", "highest", "ideal")
@@ -33,7 +33,7 @@ def as_json(page: RunPage) -> dict[str, Any]:
         "topics": basis.topics if basis else None,
         "measure_versions": {each.column.key: each.column.version for each in page.measures},
         "scores": {each.column.key: each.value for each in page.measures},
-        **board.place_facts(page.place),
+        **place_facts(page.place),
         "ranks": {each.column.key: each.rank for each in page.measures},
         "field": {each.column.key: asdict(each.spread) for each in page.measures if each.spread},
         "per_topic": {each.topic_id: dict(zip(keys, each.scores, strict=True)) for each in page.topics},

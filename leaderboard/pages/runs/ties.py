@@ -12,7 +12,7 @@ from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import IntArray, Judged
 from leaderboard.measures.ties.effects import UNORDERED, Tied, TieGroups, counts, effect, tie_groups, tied
 from leaderboard.measures.ties.expectations import EXPECTED
-from leaderboard.services.boards.board import MeasureColumn
+from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.digests import run_digest
 from leaderboard.services.evaluations.shown import Source
 from leaderboard.services.statistics import requests

@@ -10,7 +10,9 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Topic
 from leaderboard.errors import UnknownMeasure
 from leaderboard.measures.grammar import parse
-from leaderboard.services.boards.board import Board, MeasureColumn, Row
+from leaderboard.services.boards.board import Board
+from leaderboard.services.boards.rows import Row
+from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import FloatArray, Source, scores_of
 
 Order = Literal["difference", "topic", "score", "rank"]

@@ -13,8 +13,8 @@ from leaderboard.errors import UnknownMeasure
 from leaderboard.measures.grammar import parse
 from leaderboard.pages.scores.table import ComparedRun
 from leaderboard.services import policy
-from leaderboard.services.boards import board
-from leaderboard.services.boards.board import MeasureColumn
+from leaderboard.services.boards.rows import RANKED_KIND
+from leaderboard.services.evaluations.columns import MeasureColumn, column
 from leaderboard.services.evaluations.shown import Basis, FloatArray, Shown, Source, scores_of
 from leaderboard.services.policy import Sight, Viewer
 
@@ -47,7 +47,7 @@ class Field:
     @cached_property
     def ranked(self) -> BoolArray:
         """Which runs have a rank, (runs,)."""
-        return np.array([run.kind == board.RANKED_KIND for run in self.runs], dtype=np.bool_)
+        return np.array([run.kind == RANKED_KIND for run in self.runs], dtype=np.bool_)
 
     @cached_property
     def compared(self) -> BoolArray:
@@ -90,7 +90,7 @@ def field(
 
 def columns_of(edition: Edition) -> tuple[MeasureColumn, ...]:
     """The measures of an edition, in the board's order."""
-    return tuple(board.column(parse(each["key"])) for each in edition.measures)
+    return tuple(column(parse(each["key"])) for each in edition.measures)
 
 
 def chosen(measures: tuple[MeasureColumn, ...], primary: str, measure: str | None) -> MeasureColumn:
@@ -106,7 +106,7 @@ def chosen(measures: tuple[MeasureColumn, ...], primary: str, measure: str | Non
 
 def promised(task: Task) -> MeasureColumn:
     """The task's primary measure, where no edition shows scores by topic."""
-    return board.column(parse(task.primary_measure))
+    return column(parse(task.primary_measure))
 
 
 def runs_of(session: Session, viewer: Viewer, task: Task) -> tuple[ComparedRun, ...]:

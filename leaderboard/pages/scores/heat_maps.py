@@ -15,7 +15,7 @@ from leaderboard.pages.scores import fields
 from leaderboard.pages.scores.fields import Field
 from leaderboard.pages.scores.table import ComparedRun, require_details
 from leaderboard.services import policy
-from leaderboard.services.boards.board import MeasureColumn
+from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import Basis, FloatArray, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.statistics import requests

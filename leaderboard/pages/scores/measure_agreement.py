@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leaderboard.services.boards.board import MeasureColumn
+from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import FloatArray
 from leaderboard.stats.orders.rank_correlation import (
     largest_moves,

@@ -12,7 +12,9 @@ from leaderboard.measures.grammar import parse
 from leaderboard.pages.scores.measure_agreement import COEFFICIENTS, Coefficient, PairOfOrders, pair_of_orders
 from leaderboard.pages.scores.table import require_details
 from leaderboard.services.boards import board
-from leaderboard.services.boards.board import Board, MeasureColumn, Row
+from leaderboard.services.boards.board import Board
+from leaderboard.services.boards.rows import Row
+from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import Basis, FloatArray, scores_of
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.statistics import standings

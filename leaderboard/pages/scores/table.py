@@ -12,8 +12,7 @@ from leaderboard.db.tables import Edition, Run, Task
 from leaderboard.errors import Invalid, NotFound, UnknownMeasure
 from leaderboard.measures.grammar import parse
 from leaderboard.services import policy
-from leaderboard.services.boards import board
-from leaderboard.services.boards.board import MeasureColumn
+from leaderboard.services.evaluations.columns import MeasureColumn, column
 from leaderboard.services.evaluations.shown import Basis, FloatArray, Source, scores_of, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.statistics.requests import Request, refusal
@@ -135,7 +134,7 @@ def _column(edition: Edition, measure: str | None) -> MeasureColumn:
         raise UnknownMeasure(f"{key} is not on this board; its measures are {', '.join(keys)}.")
     if said := refusal(parse(key).measure):
         raise UnknownMeasure(said)
-    return board.column(parse(key))
+    return column(parse(key))
 
 
 def _runs(

@@ -12,7 +12,7 @@ from leaderboard.measures.grammar import parse
 from leaderboard.pages.tasks import overviews
 from leaderboard.pages.tasks.overviews import TaskRow
 from leaderboard.services import collections, policy
-from leaderboard.services.boards.board import RANKED_KIND
+from leaderboard.services.boards.rows import RANKED_KIND
 from leaderboard.services.policy import ALL_TOPICS, Viewer
 from leaderboard.services.runs import admission
 

@@ -14,8 +14,8 @@ from leaderboard.measures.judged import UNJUDGED, Judgments
 from leaderboard.pages.scores import fields
 from leaderboard.pages.scores.fields import Field
 from leaderboard.services import policy
-from leaderboard.services.boards.board import MeasureColumn
 from leaderboard.services.evaluations import alignments
+from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import Basis, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.tasks.topics import grade_names

@@ -15,9 +15,9 @@ from leaderboard.pages.topics import found_documents
 from leaderboard.pages.topics.documents import Documents, documents
 from leaderboard.pages.topics.found_documents import Found
 from leaderboard.services import policy
-from leaderboard.services.boards import board
-from leaderboard.services.boards.board import MeasureColumn
+from leaderboard.services.boards.rows import RANKED_KIND
 from leaderboard.services.evaluations import alignments
+from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import Basis, FloatArray, Source, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.tasks import topics
@@ -188,7 +188,7 @@ def _rows(
         run = scored.runs[at]
         mine = scored.arrays[run.run_id]
         rank = None
-        if run.kind == board.RANKED_KIND:
+        if run.kind == RANKED_KIND:
             ranked += 1
             shared = shared if mine[by.key][place] == last else ranked
             rank, last = shared, mine[by.key][place]
@@ -210,7 +210,7 @@ def _rows(
 
 def _contrasts(scored: _Scored, source: Source, by: MeasureColumn, place: int) -> tuple[Contrast, ...]:
     """The best and the worst run here, and the two that go most against their order over all topics."""
-    runs = [run for run in scored.runs if run.kind == board.RANKED_KIND]
+    runs = [run for run in scored.runs if run.kind == RANKED_KIND]
     if len(runs) < 2:
         return ()
     scores = np.array([scored.arrays[run.run_id][by.key] for run in runs])

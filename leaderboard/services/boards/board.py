@@ -12,16 +12,8 @@ from leaderboard.errors import Invalid, UnknownMeasure
 from leaderboard.measures.grammar import parse
 from leaderboard.services import policy
 from leaderboard.services.boards import rows as board_rows
-from leaderboard.services.boards.rows import (
-    RANKED_KIND,
-    MeasureColumn,
-    Row,
-    column,
-    place_facts,
-    rank,
-    ranked_by,
-    read_rows,
-)
+from leaderboard.services.boards.rows import Row, rank, read_rows
+from leaderboard.services.evaluations.columns import MeasureColumn, column, ranked_by
 from leaderboard.services.evaluations.shown import Basis, Shown, Source, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs import primary_runs
@@ -31,19 +23,6 @@ from leaderboard.services.statistics.sentences import sentences
 from leaderboard.services.statistics.standings import PairOfRuns, Place, Ranked, Standing
 from leaderboard.services.tasks import board_measures
 from leaderboard.stats.pairs.methods import method
-
-__all__ = [
-    "RANKED_KIND",
-    "Board",
-    "MeasureColumn",
-    "Rescoring",
-    "Row",
-    "board",
-    "column",
-    "differences",
-    "place_facts",
-    "rank",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from sqlalchemy import ColumnElement, Text, cast, literal, or_, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Run, Task
-from leaderboard.measures.grammar import BoundMeasure
 from leaderboard.services import policy
+from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import means
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import Sight, Viewer
@@ -19,19 +19,6 @@ from leaderboard.services.statistics.standings import Place
 
 RANKED_KIND = "official"
 PLACE_FACTS = tuple(each.name for each in fields(Place))
-
-
-@dataclass(frozen=True, slots=True)
-class MeasureColumn:
-    """A measure as a column's head: its canonical key, a longer title, and how its values are shown."""
-
-    key: str
-    title: str
-    direction: str
-    digits: int
-    version: int
-    aggregate: str
-    """mean or sum: what a run's value is of its topics' scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +45,6 @@ class Row:
 
 
 _BESIDES_RANK = attrgetter(*(each.name for each in fields(Row) if each.name != "rank"))
-
-
-def column(bound: BoundMeasure) -> MeasureColumn:
-    """A measure as a column's head."""
-    measure = bound.measure
-    return MeasureColumn(
-        bound.key, measure.title, measure.direction, measure.digits, measure.version, measure.aggregate
-    )
-
-
-def ranked_by(by: MeasureColumn) -> str:
-    """A run's value by the measure in words, such as `mean AP`."""
-    words = {"mean": f"mean {by.key}", "sum": f"{by.key}, summed over topics"}
-    words["geometric"] = f"{by.key}, the geometric mean over topics"
-    words["micro"] = f"{by.key}, all topics pooled"
-    return words.get(by.aggregate, by.key)
 
 
 def rank(rows: Iterable[Row], by: MeasureColumn) -> tuple[Row, ...]:

@@ -182,7 +182,7 @@ def change_password() -> ResponseReturnValue:
     return _welcome(token, url_for("accounts.account", changed="password"))
 
 
-@blueprint.post("/account/sessions/<int:session_id>")
+@blueprint.post("/account/sessions/<id:session_id>")
 @rule(SIGNED_IN)
 def revoke(session_id: int) -> ResponseReturnValue:
     """End one of the viewer's sessions."""

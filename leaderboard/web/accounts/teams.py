@@ -41,7 +41,7 @@ def create() -> ResponseReturnValue:
     return redirect(local_path(request.form.get("next", ""), url_for("teams.show", team_id=team_id)), 303)
 
 
-@blueprint.get("/teams/<int:team_id>")
+@blueprint.get("/teams/<id:team_id>")
 @rule(SIGNED_IN)
 def show(team_id: int) -> ResponseReturnValue:
     """One of the viewer's teams with its members."""
@@ -53,7 +53,7 @@ def _team_page(team_id: int, invitation: str = "") -> str:
     return render_template("accounts/team.html", page=page, invitation=invitation, days=teams.INVITATION_DAYS)
 
 
-@blueprint.post("/teams/<int:team_id>/invitations")
+@blueprint.post("/teams/<id:team_id>/invitations")
 @rule(SIGNED_IN)
 def invite(team_id: int) -> ResponseReturnValue:
     """Make an invitation and show its link, this once."""
@@ -63,7 +63,7 @@ def invite(team_id: int) -> ResponseReturnValue:
     return _team_page(team_id, url_for("teams.invitation", token=token, _external=True)), 201
 
 
-@blueprint.post("/teams/<int:team_id>/invitations/revoke")
+@blueprint.post("/teams/<id:team_id>/invitations/revoke")
 @rule(SIGNED_IN)
 def revoke_invitations(team_id: int) -> ResponseReturnValue:
     """End the team's unused invitations."""
@@ -73,7 +73,7 @@ def revoke_invitations(team_id: int) -> ResponseReturnValue:
     return redirect(url_for("teams.show", team_id=team_id), 303)
 
 
-@blueprint.post("/teams/<int:team_id>/leave")
+@blueprint.post("/teams/<id:team_id>/leave")
 @rule(SIGNED_IN)
 def leave(team_id: int) -> ResponseReturnValue:
     """Take the viewer out of the team."""
@@ -83,7 +83,7 @@ def leave(team_id: int) -> ResponseReturnValue:
     return redirect(url_for("teams.index"), 303)
 
 
-@blueprint.post("/teams/<int:team_id>/members/<int:account_id>/remove")
+@blueprint.post("/teams/<id:team_id>/members/<id:account_id>/remove")
 @rule(SIGNED_IN)
 def remove(team_id: int, account_id: int) -> ResponseReturnValue:
     """Take another member out of the team."""

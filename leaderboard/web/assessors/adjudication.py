@@ -1,6 +1,7 @@
 """Documents that assessors disagree on: the list, one after the other, and the adjudicator's decisions."""
 
 import secrets
+from typing import Any
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -19,10 +20,10 @@ from leaderboard.web.session import reading, viewer, writing
 blueprint = Blueprint("adjudication", __name__)
 
 ROWS_AT_FIRST = 100
-STATE = ("shown", "order", "of", "whose", "all")
+STATE = ("shown", "order", "of", "whose")
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>/adjudication")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/adjudication")
 @rule(SIGNED_IN)
 def show(slug: str, number: int) -> ResponseReturnValue:
     """The documents of a pool that assessors disagree on."""
@@ -34,19 +35,19 @@ def show(slug: str, number: int) -> ResponseReturnValue:
         kinds=adjudication.SHOWN,
         orders=adjudication.ORDERS,
         whose=WHOSE,
-        args=kept(STATE),
+        args=_state(),
     )
     return responses.page(html)
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>/adjudication.json")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/adjudication.json")
 @rule(SIGNED_IN)
 def show_json(slug: str, number: int) -> ResponseReturnValue:
     """The list as JSON."""
     return responses.as_json(files.disagreements_facts(_page(slug, number)))
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>/adjudication.csv")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/adjudication.csv")
 @rule(SIGNED_IN)
 def show_csv(slug: str, number: int) -> ResponseReturnValue:
     """The list as CSV, a row for each label."""
@@ -54,14 +55,14 @@ def show_csv(slug: str, number: int) -> ResponseReturnValue:
     return responses.as_csv(found, f"{slug}-pool-{number}-adjudication")
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>/adjudication/document")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/adjudication/document")
 @rule(SIGNED_IN)
 def case(slug: str, number: int) -> ResponseReturnValue:
     """One document to decide on, by ?topic= and ?docno=."""
     return _case_page(_case(slug, number))
 
 
-@blueprint.post("/tasks/<slug>/pools/<int:number>/adjudication/document")
+@blueprint.post("/tasks/<slug>/pools/<id:number>/adjudication/document")
 @rule(SIGNED_IN)
 def decide(slug: str, number: int) -> ResponseReturnValue:
     """Store a decision and go on to the next document."""
@@ -74,11 +75,11 @@ def decide(slug: str, number: int) -> ResponseReturnValue:
             raise
         return _case_page(_case(slug, number), error), status_of(error)
     if following is None:
-        return redirect(url_for("adjudication.show", slug=slug, number=number, **kept(STATE)), 303)
+        return redirect(url_for("adjudication.show", slug=slug, number=number, **_state()), 303)
     return redirect(_address(slug, number, *following), 303)
 
 
-@blueprint.post("/tasks/<slug>/pools/<int:number>/adjudication/undo")
+@blueprint.post("/tasks/<slug>/pools/<id:number>/adjudication/undo")
 @rule(SIGNED_IN)
 def undo(slug: str, number: int) -> ResponseReturnValue:
     """Take back the last decision and show its document again."""
@@ -96,7 +97,7 @@ def _case_page(found: Case, error: LeaderboardError | None = None) -> str:
         sent=request.form,
         key=secrets.token_urlsafe(16),
         highlighted=highlighted,
-        args=kept(STATE),
+        args=_state(),
     )
 
 
@@ -133,4 +134,15 @@ def _decision() -> Decision:
 
 
 def _address(slug: str, number: int, topic_id: str, docno: str) -> str:
-    return url_for("adjudication.case", slug=slug, number=number, topic=topic_id, docno=docno, **kept(STATE))
+    return url_for(
+        "adjudication.case",
+        slug=slug,
+        number=number,
+        topic=topic_id,
+        docno=docno,
+        **_state(),
+    )
+
+
+def _state() -> dict[str, Any]:
+    return kept(STATE, flags=["all"])

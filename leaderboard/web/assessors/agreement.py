@@ -25,7 +25,7 @@ PAIRS_AT_FIRST = 30
 REMARKS_AT_FIRST = 20
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>/agreement")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/agreement")
 @rule(SIGNED_IN)
 def show(slug: str, number: int) -> ResponseReturnValue:
     """The agreement of a pool's assessors as it is now."""
@@ -47,7 +47,7 @@ def show(slug: str, number: int) -> ResponseReturnValue:
     return responses.page(html)
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>/agreement.json")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/agreement.json")
 @rule(SIGNED_IN)
 def show_json(slug: str, number: int) -> ResponseReturnValue:
     """The agreement as JSON; with ?boards also the order of the runs under each assessor."""
@@ -57,7 +57,7 @@ def show_json(slug: str, number: int) -> ResponseReturnValue:
     return responses.as_json(facts)
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>/agreement.csv")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/agreement.csv")
 @rule(SIGNED_IN)
 def show_csv(slug: str, number: int) -> ResponseReturnValue:
     """One of the page's tables, chosen by ?table=, as CSV."""
@@ -65,7 +65,7 @@ def show_csv(slug: str, number: int) -> ResponseReturnValue:
     return responses.as_csv(table, f"{slug}-pool-{number}-{name}")
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>/agreement.tex")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/agreement.tex")
 @rule(SIGNED_IN)
 def show_tex(slug: str, number: int) -> ResponseReturnValue:
     """One of the page's tables as LaTeX."""
@@ -79,7 +79,7 @@ def show_tex(slug: str, number: int) -> ResponseReturnValue:
     return responses.as_latex_table(table, f"{slug}-pool-{number}-{name}", caption=caption, digits=digits)
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>/assessments.<form>")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/assessments.<form>")
 @rule(SIGNED_IN)
 def events(slug: str, number: int, form: str) -> ResponseReturnValue:
     """Every event of the pool's assessors, as CSV or JSON lines."""

@@ -30,21 +30,21 @@ TABLES = {"assessors": assessor_pages.assessor_table, "topics": assessor_pages.t
 """Name of a table -> what makes it."""
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>/assessors")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/assessors")
 @rule(SIGNED_IN)
 def show(slug: str, number: int) -> ResponseReturnValue:
     """Who judges the pool, how far they are, and the forms that add and assign."""
     return _page(slug, number)
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>/assessors.json")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/assessors.json")
 @rule(SIGNED_IN)
 def show_json(slug: str, number: int) -> ResponseReturnValue:
     """The same as JSON."""
     return responses.as_json(assessor_pages.as_json(_found(slug, number)))
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>/assessors.csv")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/assessors.csv")
 @rule(SIGNED_IN)
 def show_csv(slug: str, number: int) -> ResponseReturnValue:
     """Assessors as CSV; with ?table=topics the topics."""
@@ -52,7 +52,7 @@ def show_csv(slug: str, number: int) -> ResponseReturnValue:
     return responses.as_csv(table(_found(slug, number)), f"{slug}-pool-{number}-{name}")
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>/assessors.tex")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/assessors.tex")
 @rule(SIGNED_IN)
 def show_tex(slug: str, number: int) -> ResponseReturnValue:
     """The same table as LaTeX."""
@@ -62,7 +62,7 @@ def show_tex(slug: str, number: int) -> ResponseReturnValue:
     return responses.as_latex_table(table(page), f"{slug}-pool-{number}-{name}", caption=caption)
 
 
-@blueprint.post("/tasks/<slug>/pools/<int:number>/assessors")
+@blueprint.post("/tasks/<slug>/pools/<id:number>/assessors")
 @rule(SIGNED_IN)
 def add(slug: str, number: int) -> ResponseReturnValue:
     """Add assessors by name, one a line, and show their links, this once."""
@@ -78,7 +78,7 @@ def add(slug: str, number: int) -> ResponseReturnValue:
     return _or_page(slug, number, act)
 
 
-@blueprint.post("/tasks/<slug>/pools/<int:number>/assessors/<int:assessor_id>/link")
+@blueprint.post("/tasks/<slug>/pools/<id:number>/assessors/<id:assessor_id>/link")
 @rule(SIGNED_IN)
 def renew(slug: str, number: int, assessor_id: int) -> ResponseReturnValue:
     """A new link in place of the old one, shown this once."""
@@ -93,7 +93,7 @@ def renew(slug: str, number: int, assessor_id: int) -> ResponseReturnValue:
     return _or_page(slug, number, act)
 
 
-@blueprint.post("/tasks/<slug>/pools/<int:number>/assessors/<int:assessor_id>/revoke")
+@blueprint.post("/tasks/<slug>/pools/<id:number>/assessors/<id:assessor_id>/revoke")
 @rule(SIGNED_IN)
 def revoke(slug: str, number: int, assessor_id: int) -> ResponseReturnValue:
     """End an assessor's link; the judgments stay."""
@@ -104,7 +104,7 @@ def revoke(slug: str, number: int, assessor_id: int) -> ResponseReturnValue:
     return redirect(url_for("assessors.show", slug=slug, number=number), 303)
 
 
-@blueprint.post("/tasks/<slug>/pools/<int:number>/assignments")
+@blueprint.post("/tasks/<slug>/pools/<id:number>/assignments")
 @rule(SIGNED_IN)
 def assign(slug: str, number: int) -> ResponseReturnValue:
     """Give out the pool's documents."""
@@ -118,7 +118,7 @@ def assign(slug: str, number: int) -> ResponseReturnValue:
     return _or_page(slug, number, act)
 
 
-@blueprint.post("/tasks/<slug>/pools/<int:number>/labels")
+@blueprint.post("/tasks/<slug>/pools/<id:number>/labels")
 @rule(SIGNED_IN, Body.FILES)
 def add_labels(slug: str, number: int) -> ResponseReturnValue:
     """Add the labels of one assessor, or of a machine, from a file."""
@@ -147,14 +147,14 @@ def add_labels(slug: str, number: int) -> ResponseReturnValue:
     return _or_page(slug, number, act)
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>/guidelines")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/guidelines")
 @rule(SIGNED_IN)
 def guidelines(slug: str, number: int) -> ResponseReturnValue:
     """The guidelines of a pool, its solved examples and the names of grades, to be edited."""
     return _guidelines(slug, number)
 
 
-@blueprint.post("/tasks/<slug>/pools/<int:number>/guidelines")
+@blueprint.post("/tasks/<slug>/pools/<id:number>/guidelines")
 @rule(SIGNED_IN)
 def set_guidelines(slug: str, number: int) -> ResponseReturnValue:
     """Change the guidelines, the names of grades or the examples: one form each."""

@@ -18,7 +18,7 @@ blueprint = Blueprint("settled", __name__)
 STATE = ("rule", "whose", "open", "skipped", "unjudged", "reused", "mode")
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>/publish")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/publish")
 @rule(SIGNED_IN)
 def show(slug: str, number: int) -> ResponseReturnValue:
     """How labels are settled, and what that comes to."""
@@ -39,14 +39,14 @@ def _publish_page(slug: str, number: int, error: LeaderboardError | None = None)
     )
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>/publish.json")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/publish.json")
 @rule(SIGNED_IN)
 def show_json(slug: str, number: int) -> ResponseReturnValue:
     """The same as JSON."""
     return responses.as_json(settle.as_json(_settled(slug, number)))
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>/publish.csv")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/publish.csv")
 @rule(SIGNED_IN)
 def show_csv(slug: str, number: int) -> ResponseReturnValue:
     """The settled judgments as CSV."""
@@ -54,7 +54,7 @@ def show_csv(slug: str, number: int) -> ResponseReturnValue:
     return responses.as_csv(found, f"{slug}-pool-{number}-judgments")
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>/settled.qrels")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/settled.qrels")
 @rule(SIGNED_IN)
 def qrels(slug: str, number: int) -> ResponseReturnValue:
     """The settled judgments as a TREC qrels file; ?columns=both adds stratum and probability."""
@@ -65,7 +65,7 @@ def qrels(slug: str, number: int) -> ResponseReturnValue:
     return response
 
 
-@blueprint.post("/tasks/<slug>/pools/<int:number>/publish")
+@blueprint.post("/tasks/<slug>/pools/<id:number>/publish")
 @rule(SIGNED_IN)
 def publish(slug: str, number: int) -> ResponseReturnValue:
     """Keep the judgments as a draft of a revision, and show what it would change."""

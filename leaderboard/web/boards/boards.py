@@ -10,7 +10,8 @@ from leaderboard.pages.boards import citations, files, latex, reliability
 from leaderboard.pages.boards import view as board_views
 from leaderboard.pages.boards.view import View, Wish
 from leaderboard.services.boards import board as boards
-from leaderboard.services.boards.board import Board, Row
+from leaderboard.services.boards.board import Board
+from leaderboard.services.boards.rows import Row
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.requests import Waiting
 from leaderboard.services.statistics.standings import PairOfRuns, Standing

@@ -15,7 +15,7 @@ from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("efficiency", __name__)
 
-STATE = ("cost", "measure", "sort", "all")
+STATE = ("cost", "measure", "sort")
 ROWS_AT_FIRST = 200
 LEAST_DRAWN = 2
 """A front needs runs to choose between."""
@@ -28,31 +28,21 @@ def show(slug: str) -> ResponseReturnValue:
     page = _page(slug)
     rows = page.rows if "all" in request.args else page.rows[:ROWS_AT_FIRST]
     html = render_template(
-        "boards/efficiency.html", page=page, rows=rows, args=kept(STATE), chart=_chart(page)
+        "boards/efficiency.html",
+        page=page,
+        table=efficiency.table(page),
+        rows=rows,
+        args=kept(STATE, flags=["all"]),
+        chart=_chart(page),
     )
     return responses.page(html)
 
 
-@blueprint.get("/tasks/<slug>/efficiency.json")
+@blueprint.get("/tasks/<slug>/efficiency.<form:form>")
 @rule(PUBLIC)
-def show_json(slug: str) -> ResponseReturnValue:
-    """Scores and costs as JSON."""
-    return responses.as_json(efficiency.as_json(_page(slug)))
-
-
-@blueprint.get("/tasks/<slug>/efficiency.csv")
-@rule(PUBLIC)
-def show_csv(slug: str) -> ResponseReturnValue:
-    """Scores and costs as CSV."""
-    return responses.as_csv(efficiency.table(_page(slug)), f"{slug}-efficiency")
-
-
-@blueprint.get("/tasks/<slug>/efficiency.tex")
-@rule(PUBLIC)
-def show_tex(slug: str) -> ResponseReturnValue:
-    """Scores and costs as a LaTeX table."""
-    header, rows, digits, caption = efficiency.latex_columns(_page(slug))
-    return responses.as_latex_table((header, rows), f"{slug}-efficiency", caption=caption, digits=digits)
+def export(slug: str, form: str) -> ResponseReturnValue:
+    """Scores and costs as a file."""
+    return responses.export(form, efficiency.FILES, _page(slug))
 
 
 def _page(slug: str) -> EfficiencyPage:
@@ -71,10 +61,10 @@ def _chart(page: EfficiencyPage) -> ParetoChart | None:
     if len(page.drawn) < LEAST_DRAWN:
         return None
     runs = [_point(page, row) for row in page.drawn]
-    direction: Literal["higher", "lower"] = "lower" if page.measure.direction == "lower" else "higher"
+    direction: Literal["higher", "lower"] = "lower" if page.measure.lower_is_better else "higher"
     return pareto_chart(runs, direction=direction, digits=page.measure.digits)
 
 
 def _point(page: EfficiencyPage, row: CostedRun) -> Costed:
     cost = row.costs[page.cost.field.key] / page.cost.unit.factor
-    return Costed(row.run, cost, row.score, url_for("runs.show", run_id=row.run_id))
+    return Costed(row.name, cost, row.score, url_for("runs.show", run_id=row.run_id))

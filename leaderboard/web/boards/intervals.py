@@ -14,7 +14,7 @@ from leaderboard.web.session import reading, viewer, wake, writing
 
 blueprint = Blueprint("intervals", __name__)
 
-STATE = ("measure", "one", "all")
+STATE = ("measure",)
 ROWS_AT_FIRST = 200
 
 
@@ -26,7 +26,7 @@ def show(slug: str) -> ResponseReturnValue:
     html = render_template(
         "boards/intervals.html",
         page=page,
-        args=kept(STATE),
+        args=kept(STATE, flags=["one", "all"]),
         rows=page.rows if "all" in request.args else page.rows[:ROWS_AT_FIRST],
         chart=_chart(page),
     )
@@ -63,7 +63,7 @@ def ask(slug: str) -> ResponseReturnValue:
         with writing() as session:
             intervals.ask(session, page)
         wake()
-    return redirect(url_for("intervals.show", slug=slug, **kept(STATE)), 303)
+    return redirect(url_for("intervals.show", slug=slug, **kept(STATE, flags=["one", "all"])), 303)
 
 
 def _page(slug: str) -> IntervalsPage:

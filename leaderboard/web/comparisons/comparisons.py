@@ -43,7 +43,7 @@ TOP = 10
 ROWS_AT_FIRST = 200
 MOST_LINKED = 600
 """With more topics no mark of a drawing stands for one alone, and their list is too long to choose from."""
-STATE = ("a", "b", "measure", "p", "topic", "all")
+STATE = ("a", "b", "measure", "p", "topic")
 
 
 @blueprint.get("/tasks/<slug>/compare")
@@ -63,7 +63,7 @@ def _pair_html(page: PairPage) -> str:
     return render_template(
         "comparisons/pair.html",
         page=page,
-        args=kept(STATE),
+        args=kept(STATE, flags=["all"]),
         rows=page.topics if "all" in request.args else page.topics[:ROWS_AT_FIRST],
         tests=TESTS,
         recommended=RECOMMENDED,
@@ -196,7 +196,7 @@ def _links(page: PairPage) -> dict[str, str]:
     """Topic -> the address of both rankings side by side; empty where there are too many to point at one."""
     if len(page.topics) > MOST_LINKED:
         return {}
-    chosen: dict[str, Any] = {**kept(STATE), "measure": page.measure.key, "_anchor": "topic"}
+    chosen: dict[str, Any] = {**kept(STATE, flags=["all"]), "measure": page.measure.key, "_anchor": "topic"}
     return {
         each.topic_id: url_for("comparisons.compare", slug=page.slug, **{**chosen, "topic": each.topic_id})
         for each in page.topics

@@ -178,7 +178,7 @@ def _bring_in(slug: str) -> int:
         return files.bring_in(session, asker, slug, found, file.name, note=note, seconds=seconds)
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>")
+@blueprint.get("/tasks/<slug>/pools/<id:number>")
 @rule(SIGNED_IN)
 def show(slug: str, number: int) -> ResponseReturnValue:
     """One pool, topic by topic."""
@@ -192,14 +192,14 @@ def show(slug: str, number: int) -> ResponseReturnValue:
     return responses.page(html)
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>.json")
+@blueprint.get("/tasks/<slug>/pools/<id:number>.json")
 @rule(SIGNED_IN)
 def show_json(slug: str, number: int) -> ResponseReturnValue:
     """One pool as JSON."""
     return responses.as_json(files.page_facts(pools.page(reading(), viewer(), slug, number)))
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>.csv")
+@blueprint.get("/tasks/<slug>/pools/<id:number>.csv")
 @rule(SIGNED_IN)
 def show_csv(slug: str, number: int) -> ResponseReturnValue:
     """A pool's topics as CSV."""
@@ -207,7 +207,7 @@ def show_csv(slug: str, number: int) -> ResponseReturnValue:
     return responses.as_csv(files.page_table(found), f"{slug}-pool-{number}")
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>.tex")
+@blueprint.get("/tasks/<slug>/pools/<id:number>.tex")
 @rule(SIGNED_IN)
 def show_tex(slug: str, number: int) -> ResponseReturnValue:
     """A pool's topics as LaTeX."""
@@ -216,7 +216,7 @@ def show_tex(slug: str, number: int) -> ResponseReturnValue:
     return responses.as_latex_table(files.page_table(found), f"{slug}-pool-{number}", caption=caption)
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>/documents.<any(txt, csv, jsonl):suffix>")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/documents.<any(txt, csv, jsonl):suffix>")
 @rule(SIGNED_IN)
 def documents(slug: str, number: int, suffix: str) -> ResponseReturnValue:
     """All documents of a pool as a file: NIST's form, CSV or JSON lines."""
@@ -225,7 +225,7 @@ def documents(slug: str, number: int, suffix: str) -> ResponseReturnValue:
     return responses.as_file(text, MIMETYPES[form], f"{slug}-pool-{number}.{suffix}")
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>/topics/<topic_id>")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/topics/<topic_id>")
 @rule(SIGNED_IN)
 def topic(slug: str, number: int, topic_id: str) -> ResponseReturnValue:
     """A topic's documents in a pool, in judging order."""
@@ -234,14 +234,14 @@ def topic(slug: str, number: int, topic_id: str) -> ResponseReturnValue:
     return responses.page(render_template("pools/topic.html", page=found, documents=shown))
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>/topics/<topic_id>.json")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/topics/<topic_id>.json")
 @rule(SIGNED_IN)
 def topic_json(slug: str, number: int, topic_id: str) -> ResponseReturnValue:
     """A topic's documents in a pool as JSON."""
     return responses.as_json(files.topic_facts(pools.topic_page(reading(), viewer(), slug, number, topic_id)))
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>/topics/<topic_id>.csv")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/topics/<topic_id>.csv")
 @rule(SIGNED_IN)
 def topic_csv(slug: str, number: int, topic_id: str) -> ResponseReturnValue:
     """A topic's documents in a pool as CSV."""
@@ -249,7 +249,7 @@ def topic_csv(slug: str, number: int, topic_id: str) -> ResponseReturnValue:
     return responses.as_csv(files.topic_table(found), f"{slug}-pool-{number}-{topic_id}")
 
 
-@blueprint.get("/tasks/<slug>/pools/<int:number>/topics/<topic_id>.tex")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/topics/<topic_id>.tex")
 @rule(SIGNED_IN)
 def topic_tex(slug: str, number: int, topic_id: str) -> ResponseReturnValue:
     """A topic's documents in a pool as LaTeX."""
@@ -259,7 +259,7 @@ def topic_tex(slug: str, number: int, topic_id: str) -> ResponseReturnValue:
     return responses.as_latex_table(files.topic_table(found), name, caption=caption)
 
 
-@blueprint.post("/tasks/<slug>/pools/<int:number>/state")
+@blueprint.post("/tasks/<slug>/pools/<id:number>/state")
 @rule(SIGNED_IN)
 def change(slug: str, number: int) -> ResponseReturnValue:
     """Open a pool to assessors, or close it."""
@@ -269,7 +269,7 @@ def change(slug: str, number: int) -> ResponseReturnValue:
     return redirect(url_for("pools.show", slug=slug, number=number), 303)
 
 
-@blueprint.post("/tasks/<slug>/pools/<int:number>/discard")
+@blueprint.post("/tasks/<slug>/pools/<id:number>/discard")
 @rule(SIGNED_IN)
 def discard(slug: str, number: int) -> ResponseReturnValue:
     """Delete a draft."""

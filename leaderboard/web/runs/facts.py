@@ -13,14 +13,14 @@ from leaderboard.web.session import reading, viewer, writing
 blueprint = Blueprint("run_facts", __name__)
 
 
-@blueprint.get("/runs/<int:run_id>/facts")
+@blueprint.get("/runs/<id:run_id>/facts")
 @rule(SIGNED_IN)
 def form(run_id: int) -> ResponseReturnValue:
     """What is said about the run, for its team and the task's organisers to correct."""
     return _page(run_id)
 
 
-@blueprint.post("/runs/<int:run_id>/facts")
+@blueprint.post("/runs/<id:run_id>/facts")
 @rule(SIGNED_IN)
 def describe(run_id: int) -> ResponseReturnValue:
     """Set the facts the form brings, by key; a program may send some of them only."""

@@ -15,7 +15,7 @@ from leaderboard.web.session import database, reading, viewer
 blueprint = Blueprint("run_files", __name__)
 
 
-@blueprint.get("/runs/<int:run_id>/file")
+@blueprint.get("/runs/<id:run_id>/file")
 @rule(PUBLIC)
 def file(run_id: int) -> ResponseReturnValue:
     """The file as it was sent, for whom it is open."""
@@ -28,7 +28,7 @@ def file(run_id: int) -> ResponseReturnValue:
     return response.make_conditional(request)
 
 
-@blueprint.get("/runs/<int:run_id>.trec_eval")
+@blueprint.get("/runs/<id:run_id>.trec_eval")
 @rule(PUBLIC)
 def trec_eval(run_id: int) -> ResponseReturnValue:
     """Scores by topic and over all, as trec_eval prints them: the board's measures, or all of its own."""

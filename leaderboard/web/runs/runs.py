@@ -19,7 +19,7 @@ blueprint = Blueprint("runs", __name__)
 STATE = ("measure", "sort")
 
 
-@blueprint.get("/runs/<int:run_id>")
+@blueprint.get("/runs/<id:run_id>")
 @rule(PUBLIC)
 def show(run_id: int) -> ResponseReturnValue:
     """The run: state, scores among the others, topics, curves, ties, where the numbers come from."""
@@ -35,14 +35,14 @@ def show(run_id: int) -> ResponseReturnValue:
     return responses.page(html)
 
 
-@blueprint.get("/runs/<int:run_id>.json")
+@blueprint.get("/runs/<id:run_id>.json")
 @rule(PUBLIC)
 def show_json(run_id: int) -> ResponseReturnValue:
     """The run with all its numbers as JSON."""
     return responses.as_json(run_tables.as_json(_page(run_id)))
 
 
-@blueprint.get("/runs/<int:run_id>.csv")
+@blueprint.get("/runs/<id:run_id>.csv")
 @rule(PUBLIC)
 def show_csv(run_id: int) -> ResponseReturnValue:
     """One of the run's tables as CSV: its scores by topic, unless ?table= names another."""
@@ -50,7 +50,7 @@ def show_csv(run_id: int) -> ResponseReturnValue:
     return responses.as_csv(run_tables.table(page, name), _file_name(page, name))
 
 
-@blueprint.get("/runs/<int:run_id>.tex")
+@blueprint.get("/runs/<id:run_id>.tex")
 @rule(PUBLIC)
 def show_tex(run_id: int) -> ResponseReturnValue:
     """The same table as LaTeX."""

@@ -125,7 +125,7 @@ def _receive(slug: str, team_id: int, file: Received, wishes: Wishes, key: str |
         )
 
 
-@blueprint.get("/uploads/<int:upload_id>")
+@blueprint.get("/uploads/<id:upload_id>")
 @rule(SIGNED_IN)
 def show(upload_id: int) -> ResponseReturnValue:
     """The report on an upload; the page reloads itself while the file waits for its check."""
@@ -133,7 +133,7 @@ def show(upload_id: int) -> ResponseReturnValue:
     return render_template("runs/uploaded.html", page=page)
 
 
-@blueprint.get("/uploads/<int:upload_id>.json")
+@blueprint.get("/uploads/<id:upload_id>.json")
 @rule(SIGNED_IN)
 def show_json(upload_id: int) -> ResponseReturnValue:
     """The report on an upload as JSON."""
@@ -165,7 +165,7 @@ def _progress(page: UploadPage) -> dict[str, Any]:
     }
 
 
-@blueprint.post("/runs/<int:run_id>/withdraw")
+@blueprint.post("/runs/<id:run_id>/withdraw")
 @rule(SIGNED_IN)
 def withdraw(run_id: int) -> ResponseReturnValue:
     """Take a run off the board, for its team and the task's organisers."""
@@ -176,7 +176,7 @@ def withdraw(run_id: int) -> ResponseReturnValue:
     return redirect(url_for("runs.show", run_id=run_id), 303)
 
 
-@blueprint.post("/runs/<int:run_id>/primary")
+@blueprint.post("/runs/<id:run_id>/primary")
 @rule(SIGNED_IN)
 def declare_primary(run_id: int) -> ResponseReturnValue:
     """Make a run its team's primary one, for its members."""

@@ -16,7 +16,7 @@ from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("measure_orders", __name__)
 
-STATE = ("x", "y", "coefficient", "standardised", "all")
+STATE = ("x", "y", "coefficient", "standardised")
 MOVES_AT_FIRST = 10
 RUNS_AT_FIRST = 50
 
@@ -29,7 +29,7 @@ def show(slug: str) -> ResponseReturnValue:
     html = render_template(
         "scores/measure_orders.html",
         page=page,
-        args=kept(STATE),
+        args=kept(STATE, flags=["all"]),
         whole="all" in request.args,
         coefficients=COEFFICIENTS,
         forms=FORMS,

@@ -57,7 +57,7 @@ def answer(token: str, item: str) -> ResponseReturnValue:
     return redirect(url_for("side_by_side_judging.question", token=token, item=later), 303)
 
 
-@blueprint.get("/judge/<token>/side-by-side/<item>/<side>/<int:place>")
+@blueprint.get("/judge/<token>/side-by-side/<item>/<side>/<id:place>")
 @rule(PUBLIC)
 def text(token: str, item: str, side: str, place: int) -> ResponseReturnValue:
     """The whole text of a document."""

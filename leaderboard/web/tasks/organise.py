@@ -210,7 +210,7 @@ def measures(slug: str) -> ResponseReturnValue:
     return redirect(url_for("organise.show", slug=slug), 303)
 
 
-@blueprint.post("/tasks/<slug>/organise/jobs/<int:job_id>")
+@blueprint.post("/tasks/<slug>/organise/jobs/<id:job_id>")
 @rule(SIGNED_IN)
 def evaluate_again(slug: str, job_id: int) -> ResponseReturnValue:
     """Queue a failed job anew."""

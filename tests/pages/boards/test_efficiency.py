@@ -11,6 +11,7 @@ from leaderboard.pages.boards import efficiency
 from leaderboard.pages.boards.efficiency import EfficiencyPage
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.runs.admission import Wishes
+from leaderboard.tables.latex import latex_text
 from leaderboard.web.charts import pareto_front
 from tests.make import build
 
@@ -46,7 +47,7 @@ def test_the_front_is_of_runs_that_nobody_beats(filled: Database) -> None:
     """Mean RR 1/2, 2/3 and 1 at 1, 5 and 100 ms: all three are on the front, 1/2 at 50 ms is not."""
     page = _page(filled)
     assert (page.cost.field.key, page.cost.reported, page.silent) == ("latency_ms", 4, 1)
-    found = [(row.run, row.costs.get("latency_ms"), row.on_front) for row in page.rows]
+    found = [(row.name, row.costs.get("latency_ms"), row.on_front) for row in page.rows]
     assert found == [
         ("quick", 1.0, True),
         ("base", 5.0, True),
@@ -62,14 +63,14 @@ def test_chart_and_table_agree_on_the_front(filled: Database) -> None:
     """The line that is drawn joins the runs that are marked."""
     drawn = _page(filled).drawn
     on_line = pareto_front([(row.costs["latency_ms"], row.score) for row in drawn])
-    assert [drawn[place].run for place in on_line] == [row.run for row in drawn if row.on_front]
+    assert [drawn[place].name for place in on_line] == [row.name for row in drawn if row.on_front]
 
 
 def test_another_cost_and_order_can_be_chosen(filled: Database) -> None:
     """By index size the equal score with the smaller index wins; sorted by score the best come first."""
     page = _page(filled, cost="index_bytes", order="score")
-    assert [row.run for row in page.rows] == ["slow", "base", "sized", "quick", "waste"]
-    assert [row.run for row in page.rows if row.on_front] == ["sized"]
+    assert [row.name for row in page.rows] == ["slow", "base", "sized", "quick", "waste"]
+    assert [row.name for row in page.rows if row.on_front] == ["sized"]
     assert page.cost.unit.name == "MB"
     assert [(each.field.key, each.reported) for each in page.costs] == [
         ("latency_ms", 4),
@@ -83,8 +84,8 @@ def test_where_lower_is_better_the_front_is_of_the_lowest(filled: Database) -> N
     """By search length, of which less is better, the same runs are on the front."""
     page = _page(filled, measure="SearchLength(rel=1)")
     assert page.measure.direction == "lower"
-    assert [row.run for row in page.rows if row.on_front] == ["quick", "base", "slow"]
-    assert "lower is better" in efficiency.latex_columns(page)[3]
+    assert [row.name for row in page.rows if row.on_front] == ["quick", "base", "slow"]
+    assert "lower is better" in efficiency.table(page).caption
 
 
 def test_hardware_is_counted(filled: Database) -> None:
@@ -125,16 +126,18 @@ def test_what_runs_cost_is_held_back(database: Database, tmp_path: Path, visibil
 def test_files_say_the_same_at_full_precision(filled: Database) -> None:
     """JSON and CSV have every cost in the unit it is kept in; LaTeX in the one it is shown in."""
     page = _page(filled)
-    facts = efficiency.as_json(page)
-    assert facts["rows"][0]["costs"] == {
-        **{"latency_ms": 1.0, "index_bytes": None, "energy_wh": None, "runtime_ms": None}
+    assert efficiency.facts(page)["rows"][0]["costs"] == {
+        "latency_ms": 1.0,
+        "index_bytes": None,
+        "energy_wh": None,
+        "runtime_ms": None,
     }
-    header, rows = efficiency.table(page)
+    table = efficiency.table(page)
+    header, rows = table.data()
     assert rows[1] == ["base", "Team", "baseline", None, 2 / 3, 5.0, 2e6, None, None, "", "yes"]
     assert header[4:6] == ["RR", "latency_ms"]
-    heads, cells, digits, caption = efficiency.latex_columns(page)
-    assert heads == ["run", "team", "RR", "Latency a topic (ms)", "Index size (MB)", "front"]
-    assert cells[1] == ["base", "Team", 2 / 3, 5.0, 2.0, "yes"]
-    assert digits["RR"] == 4
-    assert "nobody checked them" in caption
-    assert "3 topics, qrels revision 1" in caption
+    printed = latex_text(table)
+    assert "Run & Team & RR & Latency a topic (ms) & Index size (MB) & Front" in printed
+    assert "base & Team & 0.6667 & 5.000 & 2.000 & yes" in printed
+    assert "nobody checked them" in printed
+    assert "3 topics, qrels revision 1" in printed

@@ -16,6 +16,7 @@ from leaderboard.pages.scores import measure_orders
 from leaderboard.pages.scores.measure_agreement import COEFFICIENTS, PairOfOrders, pair_of_orders
 from leaderboard.pages.scores.measure_orders import Choice, OrdersPage
 from leaderboard.services.boards import board
+from leaderboard.services.evaluations.columns import MeasureColumn, column
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.cache import KeptResults
@@ -126,9 +127,9 @@ def _tau_ap(estimate: list[float], truth: list[float]) -> float:
     return 2 / (len(truth) - 1) * sum(shares) - 1
 
 
-def columns() -> tuple[board.MeasureColumn, board.MeasureColumn]:
+def columns() -> tuple[MeasureColumn, MeasureColumn]:
     """Two measures."""
-    return board.column(parse("AP")), board.column(parse("RR"))
+    return column(parse("AP")), column(parse("RR"))
 
 
 def readings(found: PairOfOrders) -> dict[tuple[str, str], float | None]:
@@ -218,9 +219,9 @@ def test_a_choice_there_is_not_is_refused_in_words(
 def test_each_measure_says_how_many_pairs_it_tells_apart(database: Database) -> None:
     """The share of the board ranked by it; why not, where a measure is no mean of its topics' scores."""
     found = page(database)
-    for column, apart in zip(found.columns[:3], found.told_apart, strict=False):
+    for measure, apart in zip(found.columns[:3], found.told_apart, strict=False):
         with database.read() as session:
-            standing = board.board(session, ANONYMOUS, "t", column.key).standing
+            standing = board.board(session, ANONYMOUS, "t", measure.key).standing
         assert apart.told_apart == standing.told_apart  # type: ignore[union-attr]
         assert apart.share == pytest.approx(standing.told_apart / 6)  # type: ignore[union-attr]
     assert found.told_apart[0].told_apart

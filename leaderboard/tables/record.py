@@ -1,0 +1,126 @@
+"""The record that every table of the site is: columns that say how a row is shown and written."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Flag, auto
+from typing import Any, Generic, TypeVar
+
+from leaderboard.errors import NotFound
+
+Row = TypeVar("Row")
+Page = TypeVar("Page")
+
+
+class Place(Flag):
+    """Where a column is shown."""
+
+    PAGE = auto()
+    """In HTML."""
+    DATA = auto()
+    """In JSON and CSV, at full precision."""
+    PRINT = auto()
+    """In LaTeX."""
+    EVERYWHERE = PAGE | DATA | PRINT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column(Generic[Row]):
+    """One column of a table.
+
+    value gives the plain value of a row at full precision: text, a number, True, False or None. Where people
+    read the table, numbers have `digits` decimals (0 for whole numbers, None for text), or the cell is what
+    `words` makes of the row.
+    """
+
+    key: str
+    """Its name in files."""
+    value: Callable[[Row], Any]
+    head: str = ""
+    """Its name for readers; the key where this is empty."""
+    digits: int | None = None
+    unit: str = ""
+    words: Callable[[Row], str | None] | None = None
+    title: str = ""
+    """One more sentence on the head of the column."""
+    lower_is_better: bool = False
+    bold: Callable[[Row], bool] | None = None
+    """Whether a row's cell is set in bold in print."""
+    mark: Callable[[Row], str] | None = None
+    """LaTeX behind a row's cell in print, such as a dagger."""
+    shown: Place = Place.EVERYWHERE
+    group: str = ""
+    """What columns of one kind are, such as `measure`: templates write their cells and heads alike."""
+
+    @property
+    def written_as(self) -> str:
+        """By what name a template gives its cells and its head."""
+        return self.group or self.key
+
+    @property
+    def heading(self) -> str:
+        """What readers see above the column.
+
+        >>> Column(key="latency_ms", value=len, head="Latency", unit="ms").heading
+        'Latency (ms)'
+        """
+        name = self.head or self.key
+        return f"{name} ({self.unit})" if self.unit else name
+
+    @property
+    def is_number(self) -> bool:
+        """Whether its cells are numbers, which are set to the right."""
+        return self.digits is not None
+
+    def printed(self, row: Row) -> Any:
+        """What print shows of a row: its words, else its value."""
+        return self.value(row) if self.words is None else self.words(row)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table(Generic[Row]):
+    """A table: its rows, what their columns are, and one line that says what it shows.
+
+    >>> ages = Table(name="ages", caption="Ages.", rows=["a", "bb"], columns=[Column(key="age", value=len)])
+    >>> ages.facts()
+    [{'age': 1}, {'age': 2}]
+    """
+
+    name: str
+    """The name of its files without their ending, and its label in LaTeX."""
+    caption: str
+    columns: Sequence[Column[Row]]
+    rows: Sequence[Row]
+    legend: str = ""
+    """LaTeX behind the caption, which says what the marks mean."""
+
+    def shown(self, place: Place) -> list[Column[Row]]:
+        """The columns that are shown in a place, in order."""
+        return [column for column in self.columns if place in column.shown]
+
+    def data(self) -> tuple[list[str], list[list[Any]]]:
+        """Keys and plain values of all rows, as CSV has them."""
+        columns = self.shown(Place.DATA)
+        return [column.key for column in columns], [
+            [column.value(row) for column in columns] for row in self.rows
+        ]
+
+    def facts(self) -> list[dict[str, Any]]:
+        """Every row as keys and plain values, for JSON."""
+        keys, rows = self.data()
+        return [dict(zip(keys, row, strict=True)) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Files(Generic[Page]):
+    """What a page is as files: its facts as JSON, and its tables by name, the usual one first."""
+
+    facts: Callable[[Page], Mapping[str, Any]]
+    tables: Mapping[str, Callable[[Page], Table[Any]]]
+
+    def table(self, page: Page, name: str | None) -> Table[Any]:
+        """The table of that name, the usual one for None; raises NotFound for an unknown name."""
+        chosen = next(iter(self.tables)) if name is None else name
+        if chosen not in self.tables:
+            names = ", ".join(self.tables)
+            raise NotFound(f"This page has no table {chosen[:40]!r}; it has {names}.")
+        return self.tables[chosen](page)
