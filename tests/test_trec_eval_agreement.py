@@ -16,11 +16,11 @@ from leaderboard.measures.binding import LEAST_SCORE, BoundMeasure, with_level
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged
 from leaderboard.measures.selection import select
-from leaderboard.measures.trec_eval.names import from_trec_name, trec_name
+from leaderboard.measures.trec_names import from_trec_name, trec_name
 from leaderboard.trec.qrels.align import CompiledJudgments, align, compile_judgments
 from leaderboard.trec.qrels.qrels import read_qrels
-from leaderboard.trec.runs.report import RunScores, trec
 from leaderboard.trec.runs.runs import Ranking, Run, read_run
+from leaderboard.trec.scores.report import RunScores, trec
 
 EXPECTED_FILE = re.compile(r"(?P<run>.+)\.l(?P<level>[12])(?P<complete>c?)\.v(?P<dialect>9|10)\.txt\.gz")
 WEB_QRELS = {"wt11": "101-150", "wt12": "151-200", "wt13": "201-250", "wt14": "251-300"}

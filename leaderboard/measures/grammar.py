@@ -12,8 +12,8 @@ from leaderboard.errors import UnknownMeasure
 from leaderboard.measures.binding import BoundMeasure, bind, out_of_range, parameter_of, with_level
 from leaderboard.measures.record import Measure, Value
 from leaderboard.measures.registry import MEASURES, NAMES
-from leaderboard.measures.trec_eval.families import FAMILIES
-from leaderboard.measures.trec_eval.names import from_trec_name
+from leaderboard.measures.trec_families import FAMILIES
+from leaderboard.measures.trec_names import from_trec_name
 
 __all__ = ["BoundMeasure", "parse", "with_level"]
 

@@ -11,8 +11,8 @@ from leaderboard.measures.binding import BoundMeasure, bind
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.record import Measure, Need
 from leaderboard.measures.registry import MEASURES
-from leaderboard.measures.trec_eval.families import BY_NAME, FAMILIES, Family
-from leaderboard.measures.trec_eval.names import from_trec_name
+from leaderboard.measures.trec_families import BY_NAME, FAMILIES, Family
+from leaderboard.measures.trec_names import from_trec_name
 
 GROUPS = ("all_trec", "official", "set", "all")
 """Names for many measures at once: trec_eval's, and `all` for every measure there is."""

@@ -11,7 +11,7 @@ from leaderboard.measures.binding import BoundMeasure, bind, with_level
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.record import Measure, Parameter, Value
 from leaderboard.measures.registry import MEASURES
-from leaderboard.measures.trec_eval.names import trec_name
+from leaderboard.measures.trec_names import trec_name
 
 
 @pytest.mark.parametrize(

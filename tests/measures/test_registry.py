@@ -10,8 +10,8 @@ from leaderboard.measures.binding import bind
 from leaderboard.measures.example import judged
 from leaderboard.measures.record import JUDGED_ONLY, Measure, Parameter, Value
 from leaderboard.measures.registry import MEASURES, NAMES
-from leaderboard.measures.trec_eval.families import FAMILIES, family_of
-from leaderboard.measures.trec_eval.names import from_trec_name, trec_name
+from leaderboard.measures.trec_families import FAMILIES, family_of
+from leaderboard.measures.trec_names import from_trec_name, trec_name
 
 
 def some_value(parameter: Parameter) -> Value:

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import betaincinv, ndtr
 
+from leaderboard.stats.pairs.anova import anova
 from leaderboard.stats.pairs.condensed import pairs
 from leaderboard.stats.pairs.methods import PairTable, all_pairs, method
 from leaderboard.stats.pairs.tukey import studentized_range_sf
-from leaderboard.stats.reliability.anova import anova
 from leaderboard.stats.standing.rank_intervals import first_places, rank_intervals
 from leaderboard.stats.standing.standing import best_set, standing
 

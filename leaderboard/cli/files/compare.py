@@ -73,7 +73,7 @@ def compare(
     """
     from leaderboard.cli.files.comparisons import score_files
     from leaderboard.stats.pairs.methods import method
-    from leaderboard.trec.runs.scoring import Inputs, Options
+    from leaderboard.trec.scores.scoring import Inputs, Options
 
     if len(runs) < 2:
         raise Invalid("A comparison takes at least two runs.")

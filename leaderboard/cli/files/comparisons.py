@@ -27,7 +27,7 @@ from leaderboard.stats.standing.standing import decided
 from leaderboard.trec.read.blocks import Block, scan_run
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
 from leaderboard.trec.runs.fingerprints import RankingDigest
-from leaderboard.trec.runs.scoring import Inputs, Options, score_runs
+from leaderboard.trec.scores.scoring import Inputs, Options, score_runs
 
 ALPHA = 0.05
 Progress = Callable[[float], None]

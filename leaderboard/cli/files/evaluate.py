@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from leaderboard.trec.runs.scoring import Inputs, Options
+    from leaderboard.trec.scores.scoring import Inputs, Options
 
 DEFAULT_MEASURES = (
     *("num_ret", "num_rel", "num_rel_ret", "map", "Rprec", "bpref", "recip_rank"),
@@ -80,7 +80,7 @@ def evaluate(
 
     Runs are named by their tag, or by their file where an earlier one has the same.
     """
-    from leaderboard.trec.runs.scoring import Inputs, Options
+    from leaderboard.trec.scores.scoring import Inputs, Options
 
     inputs = Inputs(qrels, collection_size, preferences, documents, dissimilarities)
     options = Options(names or DEFAULT_MEASURES, level, int(dialect), depth, judged_only, complete)
@@ -97,8 +97,8 @@ def evaluate(
 def _text(
     layout: str, per_topic: bool, inputs: "Inputs", runs: tuple[Path, ...], options: "Options"
 ) -> Iterator[str]:
-    from leaderboard.trec.runs.report import as_json, trec, tsv
-    from leaderboard.trec.runs.scoring import score_runs
+    from leaderboard.trec.scores.report import as_json, trec, tsv
+    from leaderboard.trec.scores.scoring import score_runs
 
     reports = score_runs(inputs, runs, options)
     if layout == "json":

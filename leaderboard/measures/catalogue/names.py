@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from leaderboard.measures.binding import bind
 from leaderboard.measures.record import Measure, Parameter, TrecName, Value, value_text
-from leaderboard.measures.trec_eval.families import BY_NAME
-from leaderboard.measures.trec_eval.families import Family as TrecFamily
-from leaderboard.measures.trec_eval.names import from_trec_name
+from leaderboard.measures.trec_families import BY_NAME
+from leaderboard.measures.trec_families import Family as TrecFamily
+from leaderboard.measures.trec_names import from_trec_name
 
 SAMPLES: tuple[float, ...] = (0.5, 0.8, 2.0)
 """Values of a parameter that is a number; one of them is in every range."""

@@ -1,1 +1,1 @@
-"""What trec_eval alone has: its names, families and own forms of measures."""
+"""Measures that trec_eval alone has."""

@@ -19,7 +19,7 @@ from leaderboard.services.evaluations import score
 from leaderboard.services.evaluations.alignments import alignment
 from leaderboard.services.evaluations.shown import Source, shown_edition
 from leaderboard.services.policy import Sight, Viewer
-from leaderboard.trec.runs.report import RunScores, trec
+from leaderboard.trec.scores.report import RunScores, trec
 
 ALL_TREC = "all_trec"
 LONGEST_NAME = 120

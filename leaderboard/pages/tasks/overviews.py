@@ -13,7 +13,7 @@ from leaderboard.services.policy import PUBLIC_TOPICS, Viewer
 from leaderboard.services.qrels import files
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.runs import admission
-from leaderboard.trec.runs.packing import unpack_judgments
+from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from leaderboard.services.qrels.files import Change, PreparedQrels
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.revisions import drafts, publish
 from leaderboard.stats.assessors.settling import RULES, Label, RuleKey, Settled, settle
+from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 from leaderboard.trec.read.lines import bytes_of
-from leaderboard.trec.runs.packing import unpack_judgments
 
 UNJUDGED = -1
 PEOPLE = "human"

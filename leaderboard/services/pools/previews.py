@@ -26,7 +26,7 @@ from leaderboard.services.qrels import files
 from leaderboard.services.rankings import tops as pool_rankings
 from leaderboard.services.rankings.tops import TopicTops
 from leaderboard.trec.qrels.distractors import unpack_distractors
-from leaderboard.trec.runs.packing import unpack_judgments
+from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 
 BoolArray = npt.NDArray[np.bool_]
 

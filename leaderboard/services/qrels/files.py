@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session, undefer
 from leaderboard.db.tables import Qrels, QrelsRevision
 from leaderboard.errors import Invalid, Problem
 from leaderboard.services.qrels.judged_inputs import MAIN
+from leaderboard.trec.qrels.packed_judgments import pack_judgments
 from leaderboard.trec.qrels.preferences import PreferenceJudgments, read_preferences
 from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.qrels.revision_inputs import (
@@ -20,7 +21,6 @@ from leaderboard.trec.qrels.revision_inputs import (
     pack_preferences,
     pack_subtopics,
 )
-from leaderboard.trec.runs.packing import pack_judgments
 
 KINDS = {"graded": "grades", "subtopic": "grades by subtopic", "preference": "preferences"}
 """Kind of judgments -> what they are, in words."""

@@ -24,8 +24,8 @@ from leaderboard.services.qrels.files import (
 )
 from leaderboard.services.qrels.judged_inputs import COMPANIONS, MAIN
 from leaderboard.trec.qrels.distractors import pack_distractors, unpack_distractors
+from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 from leaderboard.trec.qrels.revision_inputs import pack_subtopics, unpack_preferences, unpack_subtopics
-from leaderboard.trec.runs.packing import unpack_judgments
 
 DRAFT = "draft "
 """How the names of lines begin that hold what is not published yet."""

@@ -31,9 +31,9 @@ from leaderboard.services.qrels.files import (
 )
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.qrels.lines import Origin
+from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 from leaderboard.trec.qrels.preferences import Pair, PreferenceJudgments
 from leaderboard.trec.qrels.revision_inputs import BySubtopic
-from leaderboard.trec.runs.packing import unpack_judgments
 
 
 @dataclass(frozen=True, slots=True)

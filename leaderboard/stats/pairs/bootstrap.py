@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from leaderboard.stats.pairs.condensed import differences, pairs
+from leaderboard.stats.pairs.exceedances import BLOCK, TIE, Progress, exceedances, whole_numbers
 from leaderboard.stats.seeds import numbers, stream
-from leaderboard.stats.standing.exceedances import BLOCK, TIE, Progress, exceedances, whole_numbers
 
 FloatArray = NDArray[np.float64]
 

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from leaderboard.stats.pairs.bootstrap import bootstrap
 from leaderboard.stats.pairs.corrections import benjamini_hochberg, bonferroni, holm
+from leaderboard.stats.pairs.exceedances import Progress
 from leaderboard.stats.pairs.paired_t import PairedT, paired_t
 from leaderboard.stats.pairs.randomisation import randomisation
 from leaderboard.stats.pairs.randomised_tukey import randomised_tukey
 from leaderboard.stats.pairs.sign import sign_test
 from leaderboard.stats.pairs.signed_rank import signed_rank
 from leaderboard.stats.pairs.tukey import tukey_hsd
-from leaderboard.stats.standing.exceedances import Progress
 
 FloatArray = NDArray[np.float64]
 

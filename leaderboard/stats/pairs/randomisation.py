@@ -12,8 +12,8 @@ from numpy.random import PCG64
 from numpy.typing import NDArray
 
 from leaderboard.stats.pairs.condensed import differences, pairs
+from leaderboard.stats.pairs.exceedances import BLOCK, TIE, Progress, exceedances, whole_numbers
 from leaderboard.stats.seeds import Bits, bits, stream
-from leaderboard.stats.standing.exceedances import BLOCK, TIE, Progress, exceedances, whole_numbers
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -14,8 +14,8 @@ from numpy.random import PCG64
 from numpy.typing import NDArray
 
 from leaderboard.stats.pairs.condensed import pairs
+from leaderboard.stats.pairs.exceedances import TIE, Progress
 from leaderboard.stats.seeds import numbers, orders, stream
-from leaderboard.stats.standing.exceedances import TIE, Progress
 
 FloatArray = NDArray[np.float64]
 

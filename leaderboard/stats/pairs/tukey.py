@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainccinv, gammaincinv, ndtr
 
+from leaderboard.stats.pairs.anova import anova
 from leaderboard.stats.pairs.condensed import pairs
-from leaderboard.stats.reliability.anova import anova
 
 FloatArray = NDArray[np.float64]
 

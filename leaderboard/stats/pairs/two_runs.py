@@ -12,7 +12,7 @@ from leaderboard.stats.orders.two_rankings import RankingComparison
 from leaderboard.stats.pairs.bootstrap import bootstrap_intervals
 from leaderboard.stats.pairs.effect_sizes import effect_sizes
 from leaderboard.stats.pairs.methods import RESAMPLES, TESTS, all_pairs, method
-from leaderboard.stats.posterior import posterior
+from leaderboard.stats.pairs.posterior import posterior
 
 FloatArray = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from leaderboard.stats.reliability.anova import anova
+from leaderboard.stats.pairs.anova import anova
 from leaderboard.stats.seeds import orders, stream
 
 FloatArray = NDArray[np.float64]

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from leaderboard.measures.judged import IntArray, Judged, Judgments
 from leaderboard.trec.read import kernel
 from leaderboard.trec.read.blocks import Block
-from leaderboard.trec.read.kernel import Index, Int32
+from leaderboard.trec.read.kernel import Int32
 from leaderboard.trec.read.lines import bytes_of
+from leaderboard.trec.read.numpy_words import Index
 from leaderboard.trec.runs.runs import Ranking, block_of
 
 DIALECTS = (9, 10)

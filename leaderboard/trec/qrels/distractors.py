@@ -16,8 +16,8 @@ from leaderboard.measures.judged import IntArray
 from leaderboard.trec.qrels.align import CompiledJudgments
 from leaderboard.trec.read import kernel
 from leaderboard.trec.read.entries import id_bytes, unfit_text
-from leaderboard.trec.read.kernel import Index
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, raw_lines, shown
+from leaderboard.trec.read.numpy_words import Index
 
 _MAGIC = b"LBD1"
 _LEVEL = 3

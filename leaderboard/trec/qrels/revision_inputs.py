@@ -11,9 +11,9 @@ from leaderboard.measures.judged import UNJUDGED
 from leaderboard.trec.qrels.align import CompiledJudgments
 from leaderboard.trec.qrels.compiling import compile_qrels
 from leaderboard.trec.qrels.distractors import unpack_distractors, with_distractors
+from leaderboard.trec.qrels.packed_judgments import pack_judgments, unpack_compiled, unpack_judgments
 from leaderboard.trec.qrels.preferences import PreferenceJudgments
 from leaderboard.trec.qrels.qrels import Qrels
-from leaderboard.trec.runs.packing import pack_judgments, unpack_compiled, unpack_judgments
 
 _PREFERENCES = b"LBP1"
 _LEVEL = 3

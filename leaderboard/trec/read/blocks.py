@@ -7,14 +7,13 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from leaderboard.errors import Problem
-from leaderboard.trec.read import kernel
+from leaderboard.trec.read import kernel, metadata
 from leaderboard.trec.read.buffers import Buffer, TooLong
 from leaderboard.trec.read.entries import Form, explain
 from leaderboard.trec.read.kernel import Columns, Int32
 from leaderboard.trec.read.lines import Limits, Source, text_of
 from leaderboard.trec.read.oddities import Doubtful, Entries, Oddities
 from leaderboard.trec.read.scattered import Scattered
-from leaderboard.trec.runs import metadata
 
 SHORTEST_ENTRY = 12
 """Bytes of a line with one character a field."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from leaderboard.measures.judged import FloatArray, IntArray
 from leaderboard.trec.read import numpy_kernel
+from leaderboard.trec.read.numpy_words import Index
 
 try:
     from leaderboard.trec.read import _kernel as _built  # type: ignore[attr-defined]
@@ -95,17 +96,6 @@ class Columns:
             self.group_length[:groups],
             self.group_line[:groups],
         )
-
-
-class Index(NamedTuple):
-    """Judged documents ready to be found: their bytes, and tables that differ by kernel."""
-
-    letters: bytes
-    at: Int32
-    length: Int32
-    hash: Words
-    starts: IntArray
-    tables: tuple[NDArray[Any], ...]
 
 
 def columns(

@@ -3,7 +3,7 @@
 `columns` says no to more than the C kernel does: the reader then goes line by line.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from leaderboard.trec.read.numpy_fields import NEWLINE, fields_of, numbers_of, qrels_flags, run_flags
 from leaderboard.trec.read.numpy_words import (
     Floats,
+    Index,
     Int32,
     Places,
     Words,
@@ -20,9 +21,6 @@ from leaderboard.trec.read.numpy_words import (
     same_as_before,
     words_of,
 )
-
-if TYPE_CHECKING:
-    from leaderboard.trec.read.kernel import Index
 
 FILTER_BITS = 20
 

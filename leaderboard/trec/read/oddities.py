@@ -8,12 +8,11 @@ import numpy as np
 
 from leaderboard.errors import Problem
 from leaderboard.measures.judged import FloatArray
-from leaderboard.trec.read import kernel
+from leaderboard.trec.read import kernel, metadata
 from leaderboard.trec.read.entries import CONTROL_BYTES, SCORE_BYTES, Form, form_of, is_rank
 from leaderboard.trec.read.kernel import Columns, Parsed
 from leaderboard.trec.read.lines import shown
 from leaderboard.trec.read.numpy_fields import AGAINST, BYTES, COMMENTS, RANK, SECOND, TAGS
-from leaderboard.trec.runs import metadata
 
 TAGS_KEPT = 5
 FRUITLESS = 4

@@ -1,1 +1,1 @@
-"""Run files: read, checked, packed, scored, printed."""
+"""Run files: read, checked, fingerprinted, packed."""

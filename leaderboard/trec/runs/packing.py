@@ -1,4 +1,4 @@
-"""Rankings and judgments as compressed bytes for the database, and back.
+"""Rankings as compressed bytes for the database, and back.
 
 A run is stored as blocks of whole topics, one zstd frame each, and one index: topic -> block, offset,
 length. A topic's record is: byte length of its id, number of documents (both uint32), id, byte lengths
@@ -9,7 +9,7 @@ string starts with a magic word that carries the version of this layout.
 import json
 import struct
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
@@ -20,7 +20,6 @@ import zstandard
 from numpy.typing import NDArray
 
 from leaderboard.errors import LeaderboardError
-from leaderboard.trec.qrels.align import CompiledJudgments, compiled
 from leaderboard.trec.read import kernel
 from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.kernel import Columns, Int32
@@ -33,9 +32,9 @@ PENDING = 8
 SPOOL_BYTES = 8 * 2**20
 """Compressed bytes of a run up to which they are held in memory."""
 
-_RANKINGS, _INDEX, _JUDGMENTS = b"LBR1", b"LBI1", b"LBJ1"
+_RANKINGS, _INDEX = b"LBR1", b"LBI1"
 _HEAD = struct.Struct("<II")
-_LENGTH, _SCORE, _GRADE = np.dtype("<u2"), np.dtype("<f8"), np.dtype("<i4")
+_LENGTH, _SCORE = np.dtype("<u2"), np.dtype("<f8")
 _LEVEL = 1
 
 Lengths = NDArray[np.uint16]
@@ -117,7 +116,7 @@ class RunPacker:
             self._close()
         self._take(0)
         self._beside.shutdown()
-        return PackedRun(self._blocks, _compressed(_INDEX, json.dumps(self._index).encode()))
+        return PackedRun(self._blocks, compressed(_INDEX, json.dumps(self._index).encode()))
 
     def _close(self) -> None:
         self._pending.append(self._beside.submit(self._compressor.compress, bytes(self._waiting)))
@@ -133,13 +132,14 @@ class RunPacker:
 def read_index(index: bytes) -> dict[str, tuple[int, int, int]]:
     """Topic -> number of its block, offset and length in the plain block, in order of arrival."""
     return {
-        topic: (place[0], place[1], place[2]) for topic, place in json.loads(_plain(_INDEX, index)).items()
+        topic: (place[0], place[1], place[2])
+        for topic, place in json.loads(plain_bytes(_INDEX, index)).items()
     }
 
 
 def unpack_block(block: bytes) -> Block:
     """The rankings of one block, in order."""
-    body = _plain(_RANKINGS, block) + bytes(kernel.SLACK)
+    body = plain_bytes(_RANKINGS, block) + bytes(kernel.SLACK)
     topics, starts, lengths, ats, scores = [], [0], [], [], []
     offset = 0
     while offset < len(body) - kernel.SLACK:
@@ -167,52 +167,9 @@ def unpack_block(block: bytes) -> Block:
 
 def unpack_topic(block: bytes, offset: int, length: int) -> Ranking:
     """The one ranking that the index says lies there."""
-    body = _plain(_RANKINGS, block)[offset : offset + length]
+    body = plain_bytes(_RANKINGS, block)[offset : offset + length]
     topic, lengths, scores, letters = _record_at(body, 0)
-    return Ranking(topic.decode(), _split(body, lengths, letters), scores.astype(np.float64))
-
-
-def pack_judgments(judgments: Mapping[str, Mapping[bytes, int]]) -> bytes:
-    """A revision's judgments (topic -> docno -> grade) as one compressed string, all in byte order."""
-    topics = sorted(judgments, key=str.encode)
-    pairs = [pair for topic in topics for pair in sorted(judgments[topic].items())]
-    head = json.dumps([[topic, len(judgments[topic])] for topic in topics]).encode()
-    plain = b"".join(
-        (
-            _HEAD.pack(len(head), len(pairs)),
-            head,
-            np.array([len(docno) for docno, _ in pairs], _LENGTH).tobytes(),
-            np.array([grade for _, grade in pairs], _GRADE).tobytes(),
-            *(docno for docno, _ in pairs),
-        )
-    )
-    return _compressed(_JUDGMENTS, plain)
-
-
-def unpack_judgments(packed: bytes) -> dict[str, dict[bytes, int]]:
-    """Topic -> docno -> grade, all in byte order."""
-    head, plain, lengths, grades, offset = _judgments_in(packed)
-    pairs = zip(_split(plain, lengths, offset).tolist(), grades.tolist(), strict=True)
-    return {topic: dict(next(pairs) for _ in range(size)) for topic, size in head}
-
-
-def unpack_compiled(packed: bytes) -> CompiledJudgments:
-    """The same judgments ready to be aligned with runs, without a Python object for each."""
-    head, plain, lengths, grades, offset = _judgments_in(packed)
-    head = [(topic, size) for topic, size in head if size]
-    counts = np.array([size for _, size in head], np.int64)
-    return compiled([topic for topic, _ in head], counts, plain[offset:], lengths.astype(np.int32), grades)
-
-
-def _judgments_in(packed: bytes) -> tuple[list[tuple[str, int]], bytes, Lengths, NDArray[np.int32], int]:
-    """Topics with their numbers of documents, the plain bytes, lengths, grades, and where docnos begin."""
-    plain = _plain(_JUDGMENTS, packed)
-    head_bytes, count = _HEAD.unpack_from(plain)
-    offset = _HEAD.size + head_bytes
-    head = json.loads(plain[_HEAD.size : offset])
-    lengths = np.frombuffer(plain, _LENGTH, count, offset)
-    grades = np.frombuffer(plain, _GRADE, count, offset + lengths.nbytes)
-    return head, plain, lengths, grades, offset + lengths.nbytes + grades.nbytes
+    return Ranking(topic.decode(), split(body, lengths, letters), scores.astype(np.float64))
 
 
 def _record_at(plain: bytes, offset: int) -> tuple[bytes, Lengths, NDArray[np.float64], int]:
@@ -226,7 +183,7 @@ def _record_at(plain: bytes, offset: int) -> tuple[bytes, Lengths, NDArray[np.fl
     return topic, lengths, scores, offset + scores.nbytes
 
 
-def _split(plain: bytes, lengths: Lengths, offset: int) -> Docnos:
+def split(plain: bytes, lengths: Lengths, offset: int) -> Docnos:
     """The docnos of these lengths that lie joined from offset on, as an array of equally wide bytes."""
     width = int(lengths.max(initial=1))
     table = np.zeros((len(lengths), width), np.uint8)
@@ -235,11 +192,13 @@ def _split(plain: bytes, lengths: Lengths, offset: int) -> Docnos:
     return table.view(f"S{width}").reshape(-1)
 
 
-def _compressed(magic: bytes, plain: bytes) -> bytes:
+def compressed(magic: bytes, plain: bytes) -> bytes:
+    """The bytes in one zstd frame behind a magic word that names their layout."""
     return magic + zstandard.ZstdCompressor(level=_LEVEL).compress(plain)
 
 
-def _plain(magic: bytes, packed: bytes) -> bytes:
+def plain_bytes(magic: bytes, packed: bytes) -> bytes:
+    """What `compressed` was given; raises LeaderboardError for bytes of another layout."""
     if packed[:4] != magic:
         raise LeaderboardError(
             f"Stored data of the form {packed[:4]!r} was found where {magic!r} is read. "

@@ -19,7 +19,7 @@ from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import FloatArray, Judged, Preferences, Subtopics
 from leaderboard.measures.record import CUTOFF, Measure, Parameter, TrecName
 from leaderboard.measures.registry import MEASURES, NAMES
-from leaderboard.measures.trec_eval.names import from_trec_name
+from leaderboard.measures.trec_names import from_trec_name
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e-?\d+)?")
 ROUNDING = 5e-5

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from leaderboard.services.runs import facts
 from leaderboard.services.runs.facts import COSTS, Choice
-from leaderboard.trec.runs.metadata import parse
+from leaderboard.trec.read.metadata import parse
 
 HEADER = """# ir_metadata.start
 # schema version: 0.2

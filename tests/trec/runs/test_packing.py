@@ -6,14 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaderboard.errors import LeaderboardError
+from leaderboard.trec.qrels.packed_judgments import pack_judgments, unpack_judgments
 from leaderboard.trec.runs.packing import (
     BLOCK_BYTES,
     PackedRun,
     RunPacker,
-    pack_judgments,
     read_index,
     unpack_block,
-    unpack_judgments,
     unpack_topic,
 )
 from leaderboard.trec.runs.runs import Ranking, block_of, rankings_of

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from leaderboard.measures.binding import BoundMeasure, bind
 from leaderboard.measures.record import Measure, TrecName, Value, number_text
 from leaderboard.measures.registry import MEASURES
-from leaderboard.measures.trec_eval.families import Family, family_of
+from leaderboard.measures.trec_families import Family, family_of
 
 _NUMBER = re.compile(r"-?(\d{1,9}(\.\d{0,9})?|\.\d{1,9})", re.ASCII)
 _INTEGER = re.compile(r"-?\d{1,9}", re.ASCII)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leaderboard.stats.reliability.anova import anova
+from leaderboard.stats.pairs.anova import anova
 from tests.stats.worked import WORKED, generated
 
 

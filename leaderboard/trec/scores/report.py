@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.judged import FloatArray
-from leaderboard.measures.trec_eval.families import FAMILIES
-from leaderboard.measures.trec_eval.names import printed
+from leaderboard.measures.trec_families import FAMILIES
+from leaderboard.measures.trec_names import printed
 
 _TOPICS_AT_A_TIME = 256
 """Topics whose lines make one piece of text: few enough for flat memory, enough for few writes."""

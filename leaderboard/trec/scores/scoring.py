@@ -23,7 +23,7 @@ from leaderboard.trec.qrels.preferences import read_preferences
 from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.read.blocks import scan_run
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
-from leaderboard.trec.runs.report import RunScores
+from leaderboard.trec.scores.report import RunScores
 
 Read = TypeVar("Read")
 

@@ -10,7 +10,7 @@ from leaderboard.measures.binding import bind
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import FloatArray, Judged
 from leaderboard.measures.selection import select
-from leaderboard.trec.runs.report import RunScores, as_json, trec, tsv
+from leaderboard.trec.scores.report import RunScores, as_json, trec, tsv
 from tests.measures.rankings import Topic, scored
 
 

@@ -9,8 +9,8 @@ import pytest
 from leaderboard.errors import UnknownMeasure
 from leaderboard.measures.registry import MEASURES
 from leaderboard.measures.selection import select
-from leaderboard.measures.trec_eval.families import BY_NAME, FAMILIES, Family, family_of
-from leaderboard.measures.trec_eval.names import from_trec_name, printed, trec_name
+from leaderboard.measures.trec_families import BY_NAME, FAMILIES, Family, family_of
+from leaderboard.measures.trec_names import from_trec_name, printed, trec_name
 
 
 def names_of(family: Family) -> list[str]:

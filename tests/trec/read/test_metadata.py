@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.trec.runs.metadata import parse
+from leaderboard.trec.read.metadata import parse
 
 HEADER = """# ir_metadata.start
 # schema-version: 0.1

@@ -1,0 +1,1 @@
+"""Run files scored against judgment files, and scores as text."""
