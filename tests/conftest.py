@@ -6,16 +6,45 @@ from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
+import hypothesis
 import pytest
-from sqlalchemy import create_engine, text
 
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
 from leaderboard.trec.read import kernel
 from tests.make import postgres
+from tests.make.copies import folder_of_worlds as folder_of_worlds
+from tests.make.memory import use_memory
 
+use_memory()
+# A busy machine is no fault of what is tested: no example has a deadline, nor is drawing it timed.
+hypothesis.settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("patient")
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--all-databases` runs every test of the database on PostgreSQL too."""
+    parser.addoption(
+        "--all-databases", action="store_true", help="run on PostgreSQL not only tests marked `dialect`"
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run tests of the database on SQLite, and on PostgreSQL where the databases may differ."""
+    if "database_url" in metafunc.fixturenames:
+        both = metafunc.definition.get_closest_marker("dialect") or metafunc.config.option.all_databases
+        metafunc.parametrize("database_url", ["sqlite", "postgresql"][: 2 if both else 1], indirect=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Modules with long tests come first, so that none of them is the last to be waited for."""
+    first = {item.path for item in items if item.get_closest_marker("slow")}
+    browsed = {item.path for item in items if item.get_closest_marker("browser")}
+    items.sort(key=lambda item: (item.path not in first, item.path not in browsed))
 
 
 @pytest.fixture(scope="session")
@@ -45,18 +74,8 @@ def postgres_server() -> Iterator[str]:
     if postgres.binaries() is None:
         pytest.skip("no PostgreSQL binaries (initdb, pg_ctl) on this machine")
     with postgres.server() as url:
-        _administer(url, 'CREATE DATABASE "empty"')
-        database = Database(f"{url}/empty")
-        schema.upgrade(database)
-        database.dispose()
+        postgres.make_template(url)
         yield url
-
-
-def _administer(url: str, statement: str) -> None:
-    engine = create_engine(f"{url}/postgres", isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(text(statement))
-    engine.dispose()
 
 
 def _sqlite_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
@@ -66,15 +85,14 @@ def _sqlite_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def _postgres_url(request: pytest.FixtureRequest) -> str:
-    url = request.getfixturevalue("postgres_server")
-    name = f"t{uuid4().hex}"
-    _administer(url, f'CREATE DATABASE "{name}" TEMPLATE "empty"')
-    return f"{url}/{name}"
+    url = postgres.clear(request.getfixturevalue("postgres_server"))
+    # Results are kept in memory by the engine's URL: with a name of its own no test meets another's.
+    return f"{url}?application_name={uuid4().hex}"
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of a migrated, empty database of this test's own: once SQLite, once PostgreSQL."""
+    """The URL of a migrated, empty database for this test alone, on SQLite or PostgreSQL."""
     return _sqlite_url(request, tmp_path) if request.param == "sqlite" else _postgres_url(request)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.make.loops import for_every
 
 BIN = Path(sys.executable).parent
 SOURCES = sorted((ROOT / "leaderboard").rglob("*.py"))
@@ -32,12 +33,13 @@ def _run(*command: str) -> str:
     ],
     ids=lambda command: " ".join(command),
 )
+@pytest.mark.slow
 def test_a_linter_finds_nothing(command: tuple[str, ...]) -> None:
     """Style, types, layers and templates are clean."""
     assert _run(str(BIN / command[0]), *command[1:]) == ""
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+@for_every("path", SOURCES, lambda path: str(path.relative_to(ROOT)))
 def test_files_and_functions_stay_short(path: Path) -> None:
     """No file over 400 lines, no function over 60, no import inside a function outside cli/."""
     text = path.read_text(encoding="utf-8")

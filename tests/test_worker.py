@@ -22,6 +22,8 @@ from leaderboard.worker import Evaluator, free_dead_owners
 from tests.conftest import ROOT
 from tests.make import build
 
+pytestmark = pytest.mark.dialect
+
 RANKINGS = {"1": ["a", "c"], "2": ["d"], "3": ["e"]}
 
 SLOW_WORKER = """

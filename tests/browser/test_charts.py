@@ -8,9 +8,9 @@ from playwright.sync_api import Browser, Page
 
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
-from leaderboard.web import create_app
 from tests.conftest import ROOT
 from tests.make import figures
+from tests.make.apps import application
 
 pytestmark = pytest.mark.browser
 
@@ -37,7 +37,7 @@ def markup(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A page with a figure of every kind."""
     data = tmp_path_factory.mktemp("drawing")
     database = Database(f"sqlite:///{data / 'none.sqlite3'}")
-    app = create_app(Settings(data=data, database_url=str(database.engine.url)), database)
+    app = application(Settings(data=data, database_url=str(database.engine.url)), database)
     database.dispose()
     return f'<!doctype html><html lang="en"><body><main>{figures.page(app)}</main></body></html>'
 

@@ -11,6 +11,7 @@ from leaderboard.cli import main
 from leaderboard.cli.measure_pages import prose
 from leaderboard.measures.registry import MEASURES
 from tests.conftest import ROOT
+from tests.make.loops import for_every
 
 DOCUMENT = ROOT / "docs" / "measures.md"
 
@@ -44,7 +45,7 @@ def test_a_measure_is_explained_with_its_example() -> None:
     assert max(map(len, text.splitlines())) <= 96
 
 
-@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
+@for_every("measure", MEASURES, lambda measure: measure.name)
 def test_every_measure_is_explained(measure) -> None:  # type: ignore[no-untyped-def]
     """No measure has anything that its page cannot say."""
     done = call(measure.name)

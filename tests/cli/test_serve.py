@@ -120,6 +120,7 @@ def test_an_unsafe_start_is_refused_with_the_way_out(
     assert message in result.stderr
 
 
+@pytest.mark.dialect
 def test_it_serves_and_scores_on_postgresql(postgres_server: str, tmp_path: Path) -> None:
     """With a PostgreSQL URL the same command makes the tables there, serves, and its evaluators score."""
     name = f"serve{os.getpid()}"

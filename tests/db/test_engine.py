@@ -11,6 +11,8 @@ from leaderboard.db.engine import Database, lock_row, now
 from leaderboard.db.tables import Account, Team, WebSession
 from leaderboard.errors import Invalid
 
+pytestmark = pytest.mark.dialect
+
 
 def _team(name: str = "0") -> Team:
     return Team(name=name, canonical="counter", created_at=datetime.now(UTC))

@@ -16,6 +16,8 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import metadata
 from leaderboard.errors import SchemaOutdated
 
+pytestmark = pytest.mark.dialect
+
 
 def _revisions() -> list[str]:
     scripts = ScriptDirectory.from_config(schema.config())

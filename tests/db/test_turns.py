@@ -10,6 +10,8 @@ from sqlalchemy import text
 from leaderboard.db import engine
 from leaderboard.db.engine import Database
 
+pytestmark = pytest.mark.dialect
+
 
 def _numbers(database: Database) -> list[int]:
     with database.read() as session:

@@ -18,6 +18,7 @@ from leaderboard.services.tasks.create import TaskDraft
 from leaderboard.settings import Settings
 from leaderboard.trec.read.lines import Limits
 from leaderboard.worker import Evaluator
+from tests.make.copies import built_once
 
 TOPICS = ("1", "2", "3")
 JUDGMENTS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 0, "d": 1}, "3": {"e": 3, "f": 1}}
@@ -71,6 +72,7 @@ def click_log(
     return path
 
 
+@built_once
 def task(
     database: Database,
     folder: Path,

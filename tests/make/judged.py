@@ -11,6 +11,7 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Assessment, Assessor, Pool, Task
 from leaderboard.services.pools.documents import PoolDocument
 from tests.make import build, pools
+from tests.make.copies import built_once
 
 ANNE = (2, 1, 0, 0, 2, 1, 0, 1, 0, 0)
 BERT = (2, 0, 0, 0, 1, 1, 0, 2, 0, 1)
@@ -68,6 +69,7 @@ def judge(
         )
 
 
+@built_once
 def judged_by_two(database: Database, folder: Path, **options: Any) -> tuple[int, int]:
     """A task with a pool of ten documents of topic 1, and x of topic 2; Anne and Bert judged the ten."""
     build.task(database, folder, **options)

@@ -8,9 +8,21 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
+from sqlalchemy import Connection, create_engine, text
+from sqlalchemy.pool import NullPool
+
+from leaderboard.db import schema
+from leaderboard.db.engine import Database
+from leaderboard.db.tables import metadata
+
 FOLDERS = ["/usr/lib/postgresql", "/usr/local/pgsql", "/opt/homebrew/opt"]
+TEMPLATE, TESTED = "empty", "tested"
+"""The migrated database that is never written to, and its copy that the tests of this process share."""
+FAST = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+"""Nothing in a server of tests outlives it."""
 
 
 def binaries() -> Path | None:
@@ -47,7 +59,7 @@ def server() -> Iterator[str]:
         "UTF8",
         "--no-sync",
     )
-    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={home} -c fsync=off"
+    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={home} {FAST}"
     run(
         str(folder / "pg_ctl"),
         "-D",
@@ -84,3 +96,64 @@ def _free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+def make_template(url: str) -> None:
+    """Make the migrated database on a new server, given by its URL without database name."""
+    with _connected(url, "postgres") as connection:
+        connection.execute(text(f"CREATE DATABASE {TEMPLATE}"))
+    database = Database(f"{url}/{TEMPLATE}")
+    schema.upgrade(database)
+    database.dispose()
+
+
+def clear(url: str) -> str:
+    """The URL of the server's one database of tests, emptied and at the newest schema."""
+    with _connected(url, "postgres") as connection:
+        # A killed process may have left a transaction open, for which TRUNCATE would wait.
+        connection.execute(
+            text(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{TESTED}'")
+        )
+        exists = connection.scalar(text(f"SELECT 1 FROM pg_database WHERE datname = '{TESTED}'"))
+        if not exists or _migration(url, TESTED) != _migration_of_template(url):
+            connection.execute(text(f"DROP DATABASE IF EXISTS {TESTED} WITH (FORCE)"))
+            connection.execute(text(f"CREATE DATABASE {TESTED} TEMPLATE {TEMPLATE}"))
+            return f"{url}/{TESTED}"
+    with _connected(url, TESTED) as connection:
+        _truncate(connection)
+    return f"{url}/{TESTED}"
+
+
+@contextmanager
+def _connected(url: str, name: str) -> Iterator[Connection]:
+    """A connection without transactions, closed at the end: nobody may be connected to a template."""
+    engine = create_engine(f"{url}/{name}", isolation_level="AUTOCOMMIT", poolclass=NullPool)
+    with engine.connect() as connection:
+        yield connection
+
+
+def _migration(url: str, name: str) -> str:
+    """The schema's version and the transaction that wrote it: a test that migrates leaves another one."""
+    with _connected(url, name) as connection:
+        return str(connection.scalar(text("SELECT concat(version_num, ' ', xmin) FROM alembic_version")))
+
+
+@cache
+def _migration_of_template(url: str) -> str:
+    return _migration(url, TEMPLATE)
+
+
+def _truncate(connection: Connection) -> None:
+    """Empty the tables that were written, with their sequences: all of them would take longer."""
+    rows = (f"SELECT '{table}' WHERE EXISTS (SELECT FROM {table})" for table in metadata.tables)
+    # A table whose rows were deleted or rolled back has a sequence that went on.
+    counted = """
+        SELECT table_class.relname FROM pg_sequences
+        JOIN pg_class sequence_class ON sequence_class.relname = sequencename
+        JOIN pg_depend ON pg_depend.objid = sequence_class.oid AND deptype IN ('a', 'i')
+        JOIN pg_class table_class ON table_class.oid = refobjid
+        WHERE last_value IS NOT NULL
+    """
+    written = connection.scalars(text(" UNION ".join((*rows, counted)))).all()
+    if written:
+        connection.execute(text(f"TRUNCATE {', '.join(written)} RESTART IDENTITY CASCADE"))

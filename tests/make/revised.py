@@ -6,6 +6,7 @@ from leaderboard.db.engine import Database
 from leaderboard.services.boards import board
 from leaderboard.services.policy import OPERATOR
 from tests.make import build
+from tests.make.copies import built_once
 
 FIRST = {"1": ["a", "x", "c"], "2": ["y", "d", "a"], "3": ["e", "f"]}
 SECOND = {"1": ["x", "b", "a"], "2": ["a", "y"], "3": ["x", "y", "e"]}
@@ -13,6 +14,7 @@ BETTER = {"1": {"x": 2, "a": 0}, "2": {"a": 1, "y": 2}, "3": {"e": 1, "x": 2}}
 """Judgments under which SECOND is the better run."""
 
 
+@built_once
 def task(database: Database, folder: Path, **options: object) -> None:
     """A scored board of two runs."""
     build.task(database, folder, measures=("AP", "P@2", "Bpref"), primary="AP", **options)

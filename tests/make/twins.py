@@ -20,9 +20,9 @@ from leaderboard.services.pools.plans import Plan
 from leaderboard.services.runs.admission import Wishes
 from leaderboard.services.side_by_side import answers, pairs, questions
 from leaderboard.settings import Settings
-from leaderboard.web import create_app
 from tests.make import build as builders
 from tests.make import judged, people
+from tests.make.apps import application
 from tests.web.conftest import browser, enter
 
 TOPICS = tuple(str(number) for number in range(1, 11))
@@ -178,4 +178,4 @@ def build(template: Path, folder: Path, secret: str, moment: datetime) -> World:
     _fill(database, folder, secret)
     _stop_the_clock(database, moment)
     settings = Settings(data=folder, database_url=f"sqlite:///{path}")
-    return World(create_app(settings, database), database, moment)
+    return World(application(settings, database), database, moment)

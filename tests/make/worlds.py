@@ -19,6 +19,7 @@ from leaderboard.services.runs.uploads import Submission
 from leaderboard.services.tasks import create
 from leaderboard.services.tasks.create import TaskDraft
 from leaderboard.trec.read.lines import Limits
+from tests.make.copies import built_once
 from tests.make.people import account, join, team, viewer
 
 TOPICS = "1\tfirst topic\n2\tsecond topic\n3\tthird topic\n"
@@ -113,6 +114,7 @@ def make_assessor(database: Database, organiser: int, slug: str, number: int) ->
     return link
 
 
+@built_once
 def build(database: Database, folder: Path) -> World:
     """Fill an empty site."""
     olga, otto = (account(database, name, is_organiser=True) for name in ("Olga", "Otto"))

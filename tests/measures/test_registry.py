@@ -12,6 +12,7 @@ from leaderboard.measures.record import JUDGED_ONLY, Measure, Parameter, Value
 from leaderboard.measures.registry import MEASURES, NAMES
 from leaderboard.measures.trec_families import FAMILIES, family_of
 from leaderboard.measures.trec_names import from_trec_name, trec_name
+from tests.make.loops import for_every
 
 
 def some_value(parameter: Parameter) -> Value:
@@ -30,7 +31,7 @@ def test_no_name_stands_for_two_measures() -> None:
             assert NAMES.get(name.text) in (None, measure)
 
 
-@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
+@for_every("measure", MEASURES, lambda measure: measure.name)
 class TestRecord:
     """What holds for the record of every measure."""
 

@@ -1,10 +1,10 @@
 """What holds for all measures of readers, gains and bounds: ranges, and topics that do not meet."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from leaderboard.measures.grammar import parse
+from tests.make.loops import for_every
 from tests.measures.rankings import Topic, drawn, scored
 
 NAMES = (
@@ -20,8 +20,8 @@ NAMES = (
 SIZE = 100
 
 
-@pytest.mark.parametrize("name", NAMES)
 @given(topics=st.lists(drawn(), min_size=1, max_size=5))
+@for_every("name", NAMES)
 def test_a_topic_scores_alike_alone_and_among_others(name: str, topics: list[Topic]) -> None:
     """The same double, within the measure's range, for topics of every kind, empty ones too."""
     bound = parse(name)
@@ -31,13 +31,13 @@ def test_a_topic_scores_alike_alone_and_among_others(name: str, topics: list[Top
     assert all(low <= score <= high + 1e-12 for score in together.tolist())
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_every("name", NAMES)
 def test_no_topics_have_no_scores(name: str) -> None:
     """Judgments without a topic are no error."""
     assert parse(name).compute(scored(collection_size=SIZE)).tolist() == []
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_every("name", NAMES)
 def test_names_are_canonical(name: str) -> None:
     """The names above are the keys they read back as."""
     assert parse(parse(name).key) == parse(name)

@@ -11,6 +11,7 @@ from leaderboard.measures.registry import MEASURES
 from leaderboard.measures.selection import select
 from leaderboard.measures.trec_families import BY_NAME, FAMILIES, Family, family_of
 from leaderboard.measures.trec_names import from_trec_name, printed, trec_name
+from tests.make.loops import for_every
 
 
 def names_of(family: Family) -> list[str]:
@@ -18,7 +19,7 @@ def names_of(family: Family) -> list[str]:
     return [f"{family.name}_{each}" for each in family.defaults] or [family.name]
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+@for_every("family", FAMILIES, lambda family: family.name)
 class TestFamily:
     """What holds for every family."""
 

@@ -95,6 +95,7 @@ def test_a_draw_is_no_majority(database: Database, tmp_path: Path) -> None:
     assert len(told(found(database, keep="both"))) == 2
 
 
+@pytest.mark.dialect
 def test_several_logs_are_one_or_looked_at_alone(database: Database, tmp_path: Path) -> None:
     """The same user in both counts once; a log that is not there is not found."""
     build.task(database, tmp_path)
@@ -107,6 +108,7 @@ def test_several_logs_are_one_or_looked_at_alone(database: Database, tmp_path: P
         found(database, logs="1 7")
 
 
+@pytest.mark.dialect
 def test_a_user_has_one_hash_in_a_task_and_another_in_another(database: Database, tmp_path: Path) -> None:
     """Two imports agree, two tasks do not, and neither has anything to do with the name alone."""
     hashes = {}
@@ -125,6 +127,7 @@ def test_a_user_has_one_hash_in_a_task_and_another_in_another(database: Database
     assert hashes["t"] != hashes["other"]
 
 
+@pytest.mark.dialect
 def test_nothing_of_a_user_is_kept_or_given_away(
     database: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -166,6 +169,7 @@ def test_the_rules_of_an_import_do_not_print_their_key(database: Database, tmp_p
     assert repr(rules.key) not in repr(rules)
 
 
+@pytest.mark.dialect
 def test_a_log_counts_once(database: Database, tmp_path: Path) -> None:
     """The same file again is refused; after the log is deleted it may come again, with its own number."""
     build.task(database, tmp_path)
@@ -228,6 +232,7 @@ def test_what_is_no_choice_is_said(asked: dict[str, str]) -> None:
     assert caught.value.problems[0].field in caught.value.message
 
 
+@pytest.mark.dialect
 def test_preferences_become_a_revision_marked_as_clicks(database: Database, tmp_path: Path) -> None:
     """Beside the judgments of people, never among them; a note is asked for."""
     build.task(database, tmp_path)

@@ -8,6 +8,8 @@ from leaderboard.db.tables import Audit
 from leaderboard.services import audit
 from leaderboard.services.policy import Viewer
 
+pytestmark = pytest.mark.dialect
+
 
 @pytest.fixture
 def recorded(database: Database) -> Database:

@@ -9,6 +9,8 @@ from leaderboard.services import collections
 from leaderboard.services.policy import OPERATOR
 from leaderboard.trec.documents import blocks
 
+pytestmark = pytest.mark.dialect
+
 
 def _add(database: Database, folder: Path, name: str, docnos: list[str]) -> int:
     path = folder / f"{name}.tsv"

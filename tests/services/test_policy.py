@@ -155,6 +155,7 @@ def test_a_blind_runs_json_and_csv_hold_no_topic(database: Database, tmp_path: P
         assert page.basis.revision_sha256 == ""
 
 
+@pytest.mark.dialect
 def test_the_close_opens_a_blind_task(database: Database, tmp_path: Path) -> None:
     """Afterwards anybody sees all topics, full precision, judgments, and others' rankings with grades."""
     (run_id,) = _task(database, tmp_path, "blind", 3)

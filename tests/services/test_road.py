@@ -34,6 +34,8 @@ from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
 from tests.make import build
 
+pytestmark = pytest.mark.dialect
+
 GOOD = {"1": ["a", "c", "x"], "2": ["d", "a"], "3": ["x", "e", "f"]}
 
 

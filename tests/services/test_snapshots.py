@@ -71,6 +71,7 @@ def test_the_address_is_the_digest_of_canonical_json(database: Database, tmp_pat
     assert {each["key"]: each["version"] for each in facts["measures"]} == {"RR": 1, "AP": 1, "Judged@10": 1}
 
 
+@pytest.mark.dialect
 def test_the_same_board_is_one_snapshot_and_another_board_another(database: Database, tmp_path: Path) -> None:
     """Asking again stores nothing; a new run gives a new address, and the old one stays as it was."""
     _site(database, tmp_path)
@@ -125,6 +126,7 @@ def test_what_differs_by_now_is_said_in_words(database: Database, tmp_path: Path
     )
 
 
+@pytest.mark.dialect
 def test_drafts_sealed_tasks_and_tasks_without_judgments_are_refused(
     database: Database, tmp_path: Path
 ) -> None:
@@ -144,6 +146,7 @@ def test_drafts_sealed_tasks_and_tasks_without_judgments_are_refused(
         snapshots.freeze(session, OPERATOR, "nothing")
 
 
+@pytest.mark.dialect
 def test_only_accounts_freeze_and_not_too_often(database: Database, tmp_path: Path) -> None:
     """Visitors are asked to sign in; an account may try twenty times an hour."""
     _site(database, tmp_path)
@@ -181,6 +184,7 @@ def test_of_a_blind_task_only_what_the_public_sees_is_frozen(database: Database,
     assert (row["ranking_sha256"], row["beats"]) == (None, None)
 
 
+@pytest.mark.dialect
 def test_the_policy_of_now_wins_over_what_was_frozen(database: Database, tmp_path: Path) -> None:
     """What was frozen while a task was closed is not there for the public once it is opened again."""
     _blind(database, tmp_path)

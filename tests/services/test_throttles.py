@@ -11,6 +11,8 @@ from leaderboard.db.tables import Throttle
 from leaderboard.errors import OverQuota
 from leaderboard.services import throttles
 
+pytestmark = pytest.mark.dialect
+
 WINDOW = timedelta(minutes=5)
 
 

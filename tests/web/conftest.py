@@ -14,8 +14,8 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Account
 from leaderboard.services.accounts import names, sessions
 from leaderboard.settings import Settings
-from leaderboard.web import create_app
 from tests.make import worlds
+from tests.make.apps import application
 from tests.make.people import account
 
 SignIn = Callable[..., int]
@@ -31,7 +31,7 @@ def browser(app: Flask) -> FlaskClient:
 @pytest.fixture
 def app(settings: Settings, database: Database) -> Flask:
     """The application over the test's own database."""
-    return create_app(settings, database)
+    return application(settings, database)
 
 
 @pytest.fixture
@@ -98,5 +98,5 @@ def site(world_file: tuple[Path, worlds.World], tmp_path: Path) -> Iterator[Site
     shutil.copyfile(world_file[0], path)
     settings = Settings(data=tmp_path, database_url=f"sqlite:///{path}")
     database = Database(settings.url)
-    yield Site(create_app(settings, database), database, settings, world_file[1])
+    yield Site(application(settings, database), database, settings, world_file[1])
     database.dispose()

@@ -1,5 +1,6 @@
 """Following every link as different people: nothing is broken, and every page met is well formed."""
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from urllib.parse import urldefrag, urljoin
 
@@ -13,6 +14,7 @@ from leaderboard.db.tables import Job
 from tests.make import build
 from tests.web.conftest import Site
 
+pytestmark = pytest.mark.slow
 START = "/"
 MOST_PAGES = 4000
 NARROW = 3
@@ -39,51 +41,67 @@ def _crawl(client: FlaskClient) -> Iterator[tuple[str, BeautifulSoup]]:
 def _links(page: BeautifulSoup, address: str) -> set[str]:
     """What a page links to on this site, and that anchors lead to something."""
     found = set()
+    ids = {tag["id"] for tag in page.find_all(id=True)}
     for tag in page.find_all(["a", "link"], href=True):
         target, anchor = urldefrag(urljoin(address, str(tag["href"])))
         if anchor and target == urldefrag(address)[0]:
-            assert page.find(id=anchor) is not None, (address, anchor)
+            assert anchor in ids, (address, anchor)
         if target.startswith("/"):
             found.add(target)
     return found
 
 
+def _tags(page: BeautifulSoup) -> dict[str, list[Tag]]:
+    """Name -> the page's elements of that name, found in one walk, as there are many large pages."""
+    found: dict[str, list[Tag]] = defaultdict(list)
+    for tag in page.descendants:
+        if isinstance(tag, Tag):
+            found[tag.name].append(tag)
+    return found
+
+
 def faults(page: BeautifulSoup) -> Iterator[str]:
     """What is wrong with a page for somebody who hears it or works by keyboard."""
+    named = _tags(page)
+    every = [tag for tags in named.values() for tag in tags]
     if page.html is None or page.html.get("lang") != "en":
         yield "no language"
-    if len(page.find_all("h1")) != 1 or len(page.find_all("main")) != 1:
+    if len(named["h1"]) != 1 or len(named["main"]) != 1:
         yield "not one heading and one main part"
     if page.title is None or not page.title.get_text(strip=True).removesuffix("· Leaderboard").strip():
         yield "no title"
-    ids = [str(tag["id"]) for tag in page.find_all(id=True)]
-    yield from (f"id {each} twice" for each in sorted({each for each in ids if ids.count(each) > 1}))
+    ids = Counter(str(tag["id"]) for tag in every if tag.has_attr("id"))
+    yield from (f"id {each} twice" for each in sorted(each for each, count in ids.items() if count > 1))
     for name in ("aria-labelledby", "aria-describedby", "for"):
-        for tag in page.select(f"[{name}]"):
-            yield from (f"{name} {each} leads nowhere" for each in str(tag[name]).split() if each not in ids)
-    yield from (f"{tag.name} without text" for tag in page.find_all(["a", "button"]) if not _text(tag))
+        for tag in every:
+            if tag.has_attr(name):
+                leads = str(tag[name]).split()
+                yield from (f"{name} {each} leads nowhere" for each in leads if each not in ids)
+    yield from (f"{tag.name} without text" for tag in named["a"] + named["button"] if not _text(tag))
+    labelled = {str(tag["for"]) for tag in named["label"] if tag.has_attr("for")}
     yield from (
         f"field {tag.get('name')} without label"
-        for tag in page.select("input, select, textarea")
-        if _bare(page, tag)
+        for tag in named["input"] + named["select"] + named["textarea"]
+        if _bare(tag, labelled)
     )
-    for table in page.find_all("table"):
+    for table in named["table"]:
         yield from _table_faults(table)
-    if page.find_all(["style", "iframe", "object"]) or page.find_all(style=True):
+    if any(named[name] for name in ("style", "iframe", "object")) or any(
+        tag.has_attr("style") for tag in every
+    ):
         yield "inline style or embedded content"
-    yield from ("inline script" for tag in page.find_all("script") if not tag.get("src"))
+    yield from ("inline script" for tag in named["script"] if not tag.get("src"))
 
 
 def _text(tag: Tag) -> str:
     return tag.get_text(strip=True) or str(tag.get("aria-label", ""))
 
 
-def _bare(page: BeautifulSoup, field: Tag) -> bool:
+def _bare(field: Tag, labelled: set[str]) -> bool:
+    """Whether a field that can be seen has no label, its own name or one around it."""
     if field.get("type") in ("hidden", "submit") or field.has_attr("hidden") or field.get("aria-label"):
         return False
-    return (
-        page.find("label", attrs={"for": str(field.get("id"))}) is None and field.find_parent("label") is None
-    )
+    return str(field.get("id")) not in labelled and field.find_parent("label") is None
 
 
 def _table_faults(table: Tag) -> Iterator[str]:
@@ -93,8 +111,8 @@ def _table_faults(table: Tag) -> Iterator[str]:
     yield from (
         "head without scope" for head in table.find_all("th") if head.get("scope") not in ("row", "col")
     )
-    columns = len(table.select("thead :is(th, td)"))
-    for row in table.select("tbody tr"):
+    columns = sum(len(head.find_all(["th", "td"])) for head in table.find_all("thead"))
+    for row in (row for body in table.find_all("tbody") for row in body.find_all("tr")):
         cells = sum(int(str(cell.get("colspan", "1"))) for cell in row.find_all(["td", "th"]))
         if cells != columns:
             yield f"a row of {cells} cells under {columns} heads"

@@ -11,6 +11,7 @@ from sqlalchemy import update
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Collection
 from tests.make import build, people
+from tests.make.copies import built_once
 from tests.make.pages import main, parsed, table
 from tests.web.conftest import SignIn
 
@@ -20,6 +21,7 @@ THIRD = {"3": ["e"]}
 
 
 @pytest.fixture
+@built_once
 def runs(database: Database, tmp_path: Path) -> tuple[int, int, int]:
     """Three scored runs; the third has nothing for topic 1."""
     corpus = tmp_path / "corpus.jsonl"
@@ -137,6 +139,7 @@ def test_a_blind_task_shows_own_places_only(
     assert client.get("/tasks/t/documents?docno=y&topic=1").status_code == 404
 
 
+@pytest.mark.dialect
 def test_a_collection_of_ids_alone_says_so(database: Database, client: FlaskClient, tmp_path: Path) -> None:
     """Without stored texts the page says what it has, and links to where documents are published."""
     build.task(database, tmp_path)

@@ -1,11 +1,13 @@
 """Errors: the right status, a sentence to act on, and nothing of the inside."""
 
 import logging
+from dataclasses import replace
 
 import pytest
 from sqlalchemy.exc import OperationalError
 
 from leaderboard import errors
+from leaderboard.web import create_app
 from leaderboard.web.errors import STATUS, status_of
 from leaderboard.web.rules import PUBLIC, rule
 from tests.web.conftest import Site
@@ -13,13 +15,17 @@ from tests.web.conftest import Site
 SECRET = "the-secret-of-the-inside"
 
 
-def _break(site: Site, error: Exception) -> None:
+def _broken(site: Site, error: Exception) -> Site:
+    """The site with two addresses that fail, in an application of its own."""
+
     @rule(PUBLIC)
     def broken() -> str:
         raise error
 
-    site.app.add_url_rule("/broken", view_func=broken)
-    site.app.add_url_rule("/broken.json", endpoint="broken_json", view_func=broken)
+    app = create_app(site.settings, site.database)
+    app.add_url_rule("/broken", view_func=broken)
+    app.add_url_rule("/broken.json", endpoint="broken_json", view_func=broken)
+    return replace(site, app=app)
 
 
 @pytest.mark.parametrize("path", ["/broken", "/broken.json"])
@@ -27,7 +33,7 @@ def test_the_unexpected_shows_a_number_and_no_text(
     site: Site, path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A 500 shows a request id that is in the log with the traceback, and nothing of the exception."""
-    _break(site, ZeroDivisionError(SECRET))
+    site = _broken(site, ZeroDivisionError(SECRET))
     with caplog.at_level(logging.ERROR):
         response = site.browser().get(path)
     assert response.status_code == 500
@@ -44,7 +50,7 @@ def test_the_unexpected_shows_a_number_and_no_text(
 )
 def test_a_database_in_trouble_is_said(site: Site, text: str, status: int) -> None:
     """A database that is away is 503, a full disk 507, and neither shows the statement."""
-    _break(site, OperationalError(f"SELECT {SECRET}", {}, Exception(text)))
+    site = _broken(site, OperationalError(f"SELECT {SECRET}", {}, Exception(text)))
     response = site.browser().get("/broken.json")
     assert response.status_code == status
     assert SECRET not in response.text
@@ -76,7 +82,7 @@ def test_health_counts_the_queue(site: Site) -> None:
 @pytest.mark.parametrize(("kind", "status"), STATUS.items())
 def test_each_error_has_its_status(site: Site, kind: type[errors.LeaderboardError], status: int) -> None:
     """Every class of error has one status, and its message is the answer."""
-    _break(site, kind("A sentence to act on."))
+    site = _broken(site, kind("A sentence to act on."))
     response = site.browser().get("/broken.json")
     assert response.status_code == status
     assert response.json == {"error": "A sentence to act on.", "status": status, "problems": []}
@@ -98,7 +104,7 @@ def test_every_error_class_has_a_status() -> None:
 def test_problems_are_listed(site: Site) -> None:
     """A refusal with problems lists line, field, value, rule and remedy, on the page and as JSON."""
     problem = errors.Problem("must be a number.", "Write 1.", 7, "score", "x<y")
-    _break(site, errors.Invalid("Two things.", [problem]))
+    site = _broken(site, errors.Invalid("Two things.", [problem]))
     page = site.browser().get("/broken").text
     for text in ("7", "score", "x&lt;y", "must be a number.", "Write 1."):
         assert text in page
@@ -111,7 +117,7 @@ def test_problems_are_listed(site: Site) -> None:
 
 def test_waiting_times_are_said(site: Site) -> None:
     """A refusal for being too often carries Retry-After."""
-    _break(site, errors.OverQuota("Too often.", retry_after_s=17))
+    site = _broken(site, errors.OverQuota("Too often.", retry_after_s=17))
     assert site.browser().get("/broken.json").headers["Retry-After"] == "17"
 
 

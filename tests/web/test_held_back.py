@@ -14,6 +14,7 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Account, Phase, Run
 from leaderboard.services.boards.rows import PLACE_FACTS
 from tests.make import build, people
+from tests.make.copies import built_once
 from tests.make.pages import main, parsed, table
 from tests.web.conftest import SignIn
 
@@ -30,6 +31,7 @@ class Held:
     other: int
 
 
+@built_once
 def _fill(database: Database, folder: Path, visibility: str) -> Held:
     for name in ("Ann", "Bob"):
         people.team(database, f"Team {name}", people.account(database, name))
@@ -146,6 +148,7 @@ def test_a_blind_run_and_its_topics_show_no_score_by_topic(
     assert {(row["judged"], row["relevant"], row["median"], row["best"]) for row in listed} == {(None,) * 4}
 
 
+@pytest.mark.dialect
 def test_the_close_opens_every_form_of_a_blind_task(
     database: Database, client: FlaskClient, blind: Held
 ) -> None:

@@ -14,6 +14,7 @@ from leaderboard.db.tables import Job
 from leaderboard.measures.catalogue import entries
 from leaderboard.measures.registry import MEASURES
 from tests.make import build, pages
+from tests.make.loops import for_every
 from tests.web.conftest import Site
 
 
@@ -81,7 +82,7 @@ def test_a_query_is_text_and_no_markup(client: FlaskClient) -> None:
     assert len(str(field["value"])) == 100
 
 
-@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
+@for_every("measure", MEASURES, lambda measure: measure.name)
 def test_every_measure_has_a_page(site: Site, measure) -> None:  # type: ignore[no-untyped-def]
     """Title, formula, source, and the example's ranking with its score."""
     client = site.browser()

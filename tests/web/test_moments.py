@@ -8,6 +8,8 @@ from leaderboard.db.engine import Database, now
 from leaderboard.errors import Invalid
 from leaderboard.web import moments
 
+pytestmark = pytest.mark.dialect
+
 
 @pytest.mark.parametrize(
     ("text", "expected"),

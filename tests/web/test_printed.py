@@ -7,6 +7,7 @@ from flask.testing import FlaskClient
 
 from leaderboard.db.engine import Database
 from tests.make import build
+from tests.make.copies import built_once
 from tests.make.pages import parsed
 
 BEST = {"1": ["a", "c"], "2": ["d"], "3": ["e", "f"]}
@@ -16,6 +17,7 @@ UNDER = r"under qrels revision 1, 3 topics, as trec\_eval 10 computes them"
 
 
 @pytest.fixture
+@built_once
 def site(database: Database, tmp_path: Path) -> None:
     """Two scored runs."""
     build.task(database, tmp_path, measures=("RR", "AP"))

@@ -13,6 +13,7 @@ from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import uploads
 from leaderboard.services.runs.admission import Wishes
 from tests.make import build
+from tests.make.copies import built_once
 from tests.make.pages import main, parsed, table
 
 BEST = {"1": ["a", "c"], "2": ["d"], "3": ["e", "f"]}
@@ -24,6 +25,7 @@ CORPUS = (
 
 
 @pytest.fixture
+@built_once
 def mine(database: Database, tmp_path: Path) -> int:
     """A run that misses a topic, among a better one and a baseline, with two stored documents."""
     corpus = tmp_path / "corpus.jsonl"

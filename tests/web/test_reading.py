@@ -15,6 +15,7 @@ from leaderboard.services.policy import OPERATOR
 from leaderboard.services.tasks import create
 from tests.conftest import ROOT
 from tests.make import build
+from tests.make.copies import built_once
 from tests.make.pages import parsed
 
 GOOD = {"1": ["a", "c", "x"], "2": ["d", "a"], "3": ["x", "e", "f"]}
@@ -34,6 +35,7 @@ PAGES = [
 
 
 @pytest.fixture
+@built_once
 def filled(database: Database, tmp_path: Path) -> None:
     """A scored run of an open task with stored documents, judged by a machine."""
     corpus = tmp_path / "corpus.jsonl"
@@ -149,6 +151,7 @@ def test_text_cells_cannot_start_a_formula(database: Database, client: FlaskClie
     assert "=HYPERLINK(1)" in _page(client, "/tasks/t").get_text()
 
 
+@pytest.mark.dialect
 def test_an_empty_site_says_what_to_do(client: FlaskClient) -> None:
     """Without tasks the front page is a sentence, not an empty table."""
     page = _page(client, "/")

@@ -52,6 +52,7 @@ def _send(client: FlaskClient, **change: Any) -> str:
     return response.headers["Location"]
 
 
+@pytest.mark.dialect
 def test_judgments_are_looked_at_published_and_read(organiser: FlaskClient, database: Database) -> None:
     """Preview, revision page while runs are scored, the switch, and the page of what became of the runs."""
     preview = _send(organiser)
@@ -168,6 +169,7 @@ def test_a_draft_is_discarded(organiser: FlaskClient) -> None:
     assert "for a day" in pages.main(gone)
 
 
+@pytest.mark.dialect
 def test_long_work_is_done_by_an_evaluator(
     organiser: FlaskClient, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,6 +184,7 @@ def test_long_work_is_done_by_an_evaluator(
     assert pages.table(organiser.get(preview), "Ranks by AP")[0][1] == "second"
 
 
+@pytest.mark.dialect
 def test_a_failed_job_blocks_the_switch_and_says_so(organiser: FlaskClient, database: Database) -> None:
     """The revision's page names the run and what an organiser can do; a visitor is told who can."""
     organiser.post(_send(organiser), data={"base": "1"})

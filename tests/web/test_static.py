@@ -9,6 +9,7 @@ from flask.testing import FlaskClient
 
 from leaderboard.web.filters import HTMX
 from tests.conftest import ROOT
+from tests.make.loops import for_every
 
 STATIC = ROOT / "leaderboard" / "web" / "static"
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
@@ -30,14 +31,14 @@ def test_every_page_loads_files_that_are_there(client: FlaskClient) -> None:
             assert served.headers["X-Content-Type-Options"] == "nosniff"
 
 
-@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: f"{path.parent.name}/{path.name}")
+@for_every("path", TEMPLATES, lambda path: f"{path.parent.name}/{path.name}")
 def test_no_template_has_inline_style_or_script(path: Path) -> None:
     """The content security policy would block them, so that a page would silently miss a part."""
     text = path.read_text(encoding="utf-8")
     assert not re.search(r"<style|\sstyle=|\son[a-z]+=[\"']|javascript:|<script(?![^>]*\ssrc=)|hx-on", text)
 
 
-@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: f"{path.parent.name}/{path.name}")
+@for_every("path", TEMPLATES, lambda path: f"{path.parent.name}/{path.name}")
 def test_no_template_switches_escaping_off(path: Path) -> None:
     """What users wrote is text everywhere; sanitised Markdown comes as markup from its own filter."""
     assert not re.search(r"\|\s*safe\b|autoescape\s+false|Markup\(", path.read_text(encoding="utf-8"))

@@ -11,6 +11,7 @@ from leaderboard.db.engine import Database
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.tasks import create
 from tests.make import build
+from tests.make.copies import built_once
 from tests.make.pages import main, parsed, table
 
 BEST = {"1": ["a", "c"], "2": ["d"], "3": ["e", "f"]}
@@ -19,6 +20,7 @@ NONE = {"1": ["x"], "2": ["x"]}
 
 
 @pytest.fixture
+@built_once
 def scored(database: Database, tmp_path: Path) -> None:
     """Four topics, one of which nobody judged; three runs; grades with names; relevant from grade 1."""
     build.task(

@@ -16,12 +16,14 @@ from typing import Any
 import pytest
 from flask import Flask, Response
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 from werkzeug.routing import Rule
 from werkzeug.test import TestResponse
 
 from leaderboard.db.tables import QrelsRevision
 from leaderboard.pages.tasks import landing
 from leaderboard.services import policy
+from leaderboard.services.accounts import sessions
 from leaderboard.services.boards import board
 from leaderboard.services.boards import rows as board_rows
 from leaderboard.services.evaluations import shown as shown_editions
@@ -32,6 +34,7 @@ from leaderboard.web.session import reading
 from tests.make import twins
 from tests.make.twins import World
 
+pytestmark = pytest.mark.slow
 VIEWERS = (None, "Ann", "Stranger", "Olga")
 """A visitor, a team's member with runs of her own, an account without a team, another task's organiser."""
 
@@ -108,7 +111,25 @@ def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tuple[World, World]:
     """The two worlds, where chance (the key in the upload form) is the same too."""
     monkeypatch.setattr(uploads, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
+    monkeypatch.setattr(sessions, "resume", _remembered(sessions.resume))
     return filled
+
+
+def _remembered(resume: Callable[..., Any]) -> Callable[..., Any]:
+    """Who signed in, looked up once for each site and cookie.
+
+    Nothing changes during a walk, and to look it up for each of its thousands of addresses takes as long
+    as all the answers do.
+    """
+    known: dict[tuple[str, str, str], Any] = {}
+
+    def remembered(session: Session, token: str, ip: str = "") -> Any:
+        key = str(session.get_bind().engine.url), token, ip
+        if key not in known:
+            known[key] = resume(session, token, ip)
+        return known[key]
+
+    return remembered
 
 
 def _paths(rule: Rule) -> list[str]:

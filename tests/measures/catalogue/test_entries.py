@@ -20,12 +20,11 @@ from leaderboard.measures.judged import FloatArray, Judged, Preferences, Subtopi
 from leaderboard.measures.record import CUTOFF, Measure, Parameter, TrecName
 from leaderboard.measures.registry import MEASURES, NAMES
 from leaderboard.measures.trec_names import from_trec_name
+from tests.make.loops import for_every
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e-?\d+)?")
 ROUNDING = 5e-5
 """Some docstrings round to four decimals."""
-
-every_measure = pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
 
 
 def _measure(compute: object, **rest: object) -> Measure:
@@ -51,7 +50,7 @@ def test_families_name_modules_that_are_there_and_each_once() -> None:
         assert import_module(families.PACKAGE + module)
 
 
-@every_measure
+@for_every("measure", MEASURES, lambda measure: measure.name)
 class TestPage:
     """What holds for the page of every measure."""
 

@@ -10,6 +10,7 @@ from leaderboard.errors import MissingInput
 from leaderboard.measures.example import judged
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.richer_examples import covering
+from tests.make.loops import for_every
 from tests.measures import diverse
 from tests.measures.diverse import Diverse, drawn, scored
 
@@ -164,16 +165,16 @@ def test_subtopics_that_no_document_is_relevant_to_do_not_count() -> None:
     assert parse("StRecall(rel=2)").compute(graded).tolist() == [1.0]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_every("name", NAMES)
 def test_a_topic_without_a_relevant_document_scores_0(name: str) -> None:
     """Whether its subtopics have judgments or it has no subtopic."""
     assert parse(name).compute(covering({1: {1: 0}, 2: {1: -1}})).tolist() == [0.0]
     assert parse(name).compute(covering({1: ()}, missed=[()])).tolist() == [0.0]
 
 
-@pytest.mark.parametrize("name", NAMES)
 @given(topics=st.lists(drawn(), min_size=1, max_size=4))
 @settings(max_examples=20)
+@for_every("name", NAMES)
 def test_a_topic_scores_alike_alone_and_among_others(name: str, topics: list[Diverse]) -> None:
     """The same double, within the measure's range."""
     bound = parse(name)

@@ -16,6 +16,7 @@ from leaderboard.measures.example import judged
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged, Judgments, Preferences
 from leaderboard.measures.richer_examples import preferred
+from tests.make.loops import for_every
 
 FORMS = ("any", "either", "both")
 NAMES = (
@@ -175,9 +176,9 @@ def several(*runs: Judged) -> Judged:
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
 @given(topics=st.lists(st.builds(preferred, RANKINGS, PAIRS, PAIRS), min_size=1, max_size=4))
 @settings(max_examples=20)
+@for_every("name", NAMES)
 def test_a_topic_scores_alike_alone_and_among_others(name: str, topics: list[Judged]) -> None:
     """The same double, within the measure's range."""
     bound = parse(name)
@@ -187,7 +188,7 @@ def test_a_topic_scores_alike_alone_and_among_others(name: str, topics: list[Jud
     assert all(low <= each <= high for each in together)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_every("name", NAMES)
 def test_a_topic_without_preferences_scores_0(name: str) -> None:
     """Also if there are judges who preferred nothing."""
     assert parse(name).compute(several(preferred("ab"), preferred("ab", []))).tolist() == [0.0, 0.0]

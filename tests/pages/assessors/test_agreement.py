@@ -40,6 +40,7 @@ def test_two_assessors_agree_as_far_as_worked_by_hand(database: Database, tmp_pa
     assert pair.confusion.counts.tolist() == [[4, 1, 0], [1, 1, 1], [0, 1, 1]]
 
 
+@pytest.mark.dialect
 def test_each_topic_has_numbers_of_its_own(database: Database, tmp_path: Path) -> None:
     """A topic with one document that both find relevant agrees wholly; the other is as before."""
     anne, bert = judged.judged_by_two(database, tmp_path)
@@ -65,6 +66,7 @@ def test_documents_of_three_assessors_count_every_pair_of_grades(database: Datab
     assert together.disagreements == 5
 
 
+@pytest.mark.dialect
 def test_progress_counts_what_was_asked_for_and_how_long_it_took(database: Database, tmp_path: Path) -> None:
     """Skipped documents are not judged, a pause counts no seconds, what comes takes the mean so far."""
     judged.judged_by_two(database, tmp_path)
@@ -109,6 +111,7 @@ def test_adjudicators_do_not_count_as_assessors(database: Database, tmp_path: Pa
     assert agreement_files.as_json(_page(database)) == before
 
 
+@pytest.mark.dialect
 def test_a_pool_that_nobody_judged_says_so_without_numbers(database: Database, tmp_path: Path) -> None:
     """No label: every coefficient is missing with a reason, and the JSON has no number that is none."""
     build.task(database, tmp_path)

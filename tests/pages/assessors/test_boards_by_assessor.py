@@ -17,6 +17,7 @@ def _boards(database: Database) -> BoardsByAssessor:
         return boards_by_assessor.boards_by_assessor(session, OPERATOR, "t", 1)
 
 
+@pytest.mark.dialect
 def test_each_assessor_s_labels_go_before_what_is_settled(database: Database, tmp_path: Path) -> None:
     """Anne finds d1 relevant and Bert d2: under Anne the run with d1 first leads, the majority ties low.
 

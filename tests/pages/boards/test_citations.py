@@ -4,6 +4,8 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from leaderboard.db.engine import Database
 from leaderboard.pages.boards import citations, snapshot
 from leaderboard.services import snapshots
@@ -62,6 +64,7 @@ def test_a_board_is_cited_with_edition_revision_and_topics(database: Database, t
     assert "year" not in _fields(citations.of_board(bare, "x"))
 
 
+@pytest.mark.dialect
 def test_a_snapshot_is_cited_with_its_whole_digest(database: Database, tmp_path: Path) -> None:
     """The key has its address, the note its digest and when it was made."""
     build.task(database, tmp_path, measures=("RR",))

@@ -15,6 +15,7 @@ from leaderboard.services.policy import ANONYMOUS
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.cache import KeptResults
 from tests.make import build
+from tests.make.copies import built_once
 
 HALF = {"1": ["x", "a"], "2": ["x", "d"], "3": ["x", "e"]}
 DEEP = {"1": ["a", "b", "x", "y"]}
@@ -27,6 +28,7 @@ def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+@built_once
 def runs(database: Database, tmp_path: Path) -> tuple[Source, dict[str, CoveredRun]]:
     """Where the scores of a board are, and its two runs by name."""
     build.task(database, tmp_path, measures=("AP", "RR"))

@@ -14,6 +14,7 @@ from leaderboard.services.runs.admission import Wishes
 from leaderboard.tables.latex import latex_text
 from leaderboard.web.charts import pareto_front
 from tests.make import build
+from tests.make.copies import built_once
 
 GOOD = {"1": ["a", "c"], "2": ["d"], "3": ["e"]}
 MIDDLE = {"1": ["x", "a"], "2": ["x", "d"], "3": ["e"]}
@@ -29,6 +30,7 @@ RUNS: dict[str, tuple[Mapping[str, list[str]], str, dict[str, str | float]]] = {
 
 
 @pytest.fixture
+@built_once
 def filled(database: Database, tmp_path: Path) -> Database:
     """Six scored runs, of which five report some cost."""
     build.task(database, tmp_path, measures=("RR", "NumRet", "SearchLength(rel=1)"))

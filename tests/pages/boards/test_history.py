@@ -15,6 +15,7 @@ from leaderboard.services.boards import board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.runs.admission import Wishes
 from tests.make import build
+from tests.make.copies import built_once
 
 BEST = {"1": ["a", "c"], "2": ["d"], "3": ["e", "f"]}
 HALF = {"1": ["x", "a"], "2": ["x", "d"], "3": ["x", "e"]}
@@ -25,6 +26,7 @@ def _day(day: int) -> datetime:
 
 
 @pytest.fixture
+@built_once
 def site(database: Database, tmp_path: Path) -> None:
     """Two editions, from 1 and 5 March; runs of 1, 3 and 6 March, the first withdrawn on 4 March."""
     build.task(database, tmp_path, measures=("RR", "AP"))
@@ -120,6 +122,7 @@ def test_every_day_counts_what_came_and_went(database: Database) -> None:
 
 
 @pytest.mark.usefixtures("site")
+@pytest.mark.dialect
 def test_changes_of_measures_dialect_and_topics_are_said(database: Database) -> None:
     """Each in a sentence of its own; nothing changed means that all was scored again."""
     with database.write() as session:

@@ -19,6 +19,7 @@ from leaderboard.services.runs.admission import Wishes
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.cache import KeptResults
 from tests.make import build
+from tests.make.copies import built_once
 
 TOPICS = tuple(str(number) for number in range(1, 13))
 JUDGMENTS = {topic: {"a": 1, "b": 0} for topic in TOPICS}
@@ -42,6 +43,7 @@ def filled(database: Database, tmp_path: Path) -> dict[str, int]:
     return _fill(database, tmp_path)
 
 
+@built_once
 def _fill(database: Database, folder: Path, padding: Sequence[str] = (), **options: Any) -> dict[str, int]:
     build.task(database, folder, judgments=JUDGMENTS, topics=TOPICS, measures=("AP", "P@2", "R@2"), **options)
     ids = {
@@ -238,6 +240,7 @@ def test_a_pseudonymous_team_is_found_by_its_pseudonym_only(
     assert _view(database).choices.teams == ("Owls", "Team X")
 
 
+@pytest.mark.dialect
 def test_a_masked_run_states_nothing_that_tells_whose_it_is(
     database: Database, filled: dict[str, int]
 ) -> None:

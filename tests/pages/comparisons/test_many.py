@@ -22,6 +22,7 @@ from leaderboard.services.statistics.procedures import ranking_overlaps
 from leaderboard.stats.orders.rbo import rbo
 from leaderboard.stats.pairs.corrections import holm
 from tests.make import build
+from tests.make.copies import built_once
 
 TOPICS = tuple(str(number) for number in range(1, 11))
 JUDGMENTS = {topic: {f"r{topic}": 1, f"n{topic}": 0} for topic in TOPICS}
@@ -47,6 +48,7 @@ def ranking(topic: str, rank: int) -> list[str]:
     return [*(f"x{place}" for place in range(1, rank)), f"r{topic}", *(f"y{place}" for place in range(9))]
 
 
+@built_once
 def fill(
     database: Database, folder: Path, ranks: Mapping[str, Sequence[int]] = RANKS, **options: object
 ) -> dict[str, int]:
@@ -163,6 +165,7 @@ def test_overlaps_are_the_mean_of_each_topics(database: Database, filled: dict[s
 
 
 @pytest.mark.parametrize("kept", [1, 128])
+@pytest.mark.dialect
 def test_rankings_are_read_whatever_stays_in_memory(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:
@@ -290,6 +293,7 @@ def test_held_back_scores_are_not_compared(database: Database, tmp_path: Path) -
     assert len(compared(database, list(ids.values()), OPERATOR).pairs) == 6
 
 
+@pytest.mark.dialect
 def test_what_takes_long_is_a_job(
     database: Database, filled: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,12 +15,14 @@ from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.stats.orders.rbo import rbo_with_ties
 from leaderboard.stats.orders.two_rankings import compare_rankings
 from tests.make import build
+from tests.make.copies import built_once
 
 ONE = {"1": ["a", "x", "c"], "2": ["y", "d"], "3": ["e", "f"]}
 TWO = {"1": ["x", "a", "z"], "2": ["d"], "3": []}
 
 
 @pytest.fixture
+@built_once
 def ids(database: Database, tmp_path: Path) -> tuple[int, int]:
     """Two scored runs; the second has nothing for the third topic."""
     build.task(database, tmp_path, measures=("AP", "RR", "NumRet", "SearchLength"), primary="AP")
@@ -104,6 +106,7 @@ def test_only_the_first_rankings_of_many_topics_are_compared(
     assert {each.topic_id: bool(each.alike) for each in page.topics} == {"1": True, "2": True, "3": False}
 
 
+@pytest.mark.dialect
 def test_one_topic_stands_side_by_side(database: Database, ids: tuple[int, int]) -> None:
     """Both rankings with grades, and where each document is in the other."""
     both = pair(database, *ids, topic="1").side_by_side

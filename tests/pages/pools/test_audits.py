@@ -79,6 +79,7 @@ def test_the_depth_is_read_off_the_judgments(database: Database, tmp_path: Path)
     assert (page.depth, page.guessed) == (2, 2)
 
 
+@pytest.mark.dialect
 def test_a_run_that_was_not_pooled_is_told_what_it_may_lose(database: Database, tmp_path: Path) -> None:
     """A late run brings nothing and has no other score; with both documents relevant it has three of five."""
     fill(database, tmp_path)
@@ -108,6 +109,7 @@ def test_one_team_is_audited_run_by_run(database: Database, tmp_path: Path) -> N
     assert [(team.team, team.alone_relevant) for team in page.reusability.teams] == [("B", 1), ("A", 0)]
 
 
+@pytest.mark.dialect
 def test_the_runs_of_a_judged_pool_are_the_pooled_ones(database: Database, tmp_path: Path) -> None:
     """As soon as somebody has judged a document of it."""
     ids = fill(database, tmp_path)

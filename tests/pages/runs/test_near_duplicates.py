@@ -11,6 +11,7 @@ from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.cache import KeptResults
 from tests.make import build
+from tests.make.copies import built_once
 
 TOPICS = ("1", "2", "3")
 DEEP = [f"x{place:02}" for place in range(30)]
@@ -29,6 +30,7 @@ def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+@built_once
 def ids(database: Database, tmp_path: Path) -> dict[str, int]:
     """Runs of team A, and one of team B that ranks exactly like the first."""
     build.task(database, tmp_path, judgments=JUDGMENTS, measures=("AP",))

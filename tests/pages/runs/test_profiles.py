@@ -18,6 +18,7 @@ from leaderboard.services.runs.admission import Wishes
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.cache import KeptResults
 from tests.make import build
+from tests.make.copies import built_once
 
 BEST = {"1": ["a", "c"], "2": ["d"], "3": ["e", "f"]}
 MIDDLE = {"1": ["x", "a"], "2": ["x", "d"], "3": ["x", "e"]}
@@ -31,6 +32,7 @@ def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+@built_once
 def ids(database: Database, tmp_path: Path) -> dict[str, int]:
     """Three ranked runs and a baseline that is as good as the best of them."""
     build.task(database, tmp_path, measures=("RR", "NumRet", "SearchLength"))

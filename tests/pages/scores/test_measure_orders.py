@@ -21,6 +21,7 @@ from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.cache import KeptResults
 from tests.make import build
+from tests.make.copies import built_once
 
 TOPICS = tuple(str(number) for number in range(1, 7))
 JUDGMENTS = {topic: {f"r{topic}": 1, f"s{topic}": 1, f"n{topic}": 0} for topic in TOPICS}
@@ -47,6 +48,7 @@ def ranking(topic: str, places: tuple[int, int]) -> list[str]:
     return found
 
 
+@built_once
 def fill(
     database: Database,
     folder: Path,

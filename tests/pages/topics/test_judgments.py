@@ -69,6 +69,7 @@ def test_a_document_is_found_among_the_judged_ones_of_every_topic() -> None:
     assert np.array_equal(compiled.judgments.grades[[1, 3]], [0, 2])
 
 
+@pytest.mark.dialect
 def test_grades_over_time_say_what_changed(database: Database, tmp_path: Path, runs: tuple[int, int]) -> None:
     """Revisions that were shown, in order; one that is still being scored does not count yet."""
     build.revise(database, tmp_path, {"1": {"a": 3}, "2": {"d": 1}})

@@ -10,6 +10,7 @@ from leaderboard.pages.topics.lists import TopicList, topic_list
 from leaderboard.services.policy import ANONYMOUS
 from leaderboard.services.runs.admission import Wishes
 from tests.make import build
+from tests.make.copies import built_once
 
 JUDGMENTS = {"1": {"a": 1, "b": 2}, "2": {"d": 1}, "3": {"e": 0}, "4": {"f": 1}}
 RUNS = {
@@ -20,6 +21,7 @@ RUNS = {
 
 
 @pytest.fixture
+@built_once
 def scored(database: Database, tmp_path: Path) -> Database:
     """Three ranked runs and a baseline that is better than they are."""
     build.task(

@@ -13,6 +13,8 @@ from leaderboard.services.accounts import accounts, sessions
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from tests.make.people import HASH, account, viewer
 
+pytestmark = pytest.mark.dialect
+
 
 def _start(database: Database, account_id: int, replaces: str = "") -> str:
     with database.write() as session:

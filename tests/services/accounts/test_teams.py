@@ -12,6 +12,8 @@ from leaderboard.services.accounts import teams
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
 from tests.make.people import account, join, team, viewer
 
+pytestmark = pytest.mark.dialect
+
 
 @pytest.fixture
 def anna(database: Database) -> int:

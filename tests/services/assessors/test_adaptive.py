@@ -63,6 +63,7 @@ def test_the_method_says_what_comes_next(
     assert _judged(database, token) == order
 
 
+@pytest.mark.dialect
 def test_both_ways_to_go_on_are_on_the_page(database: Database, tmp_path: Path) -> None:
     """What comes if the document shown is relevant, and what if it is not: whichever grade is given then."""
     (token,) = _pool(database, tmp_path, {"name": "mtf", "depth": 5})

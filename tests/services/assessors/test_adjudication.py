@@ -44,6 +44,7 @@ def test_documents_with_different_grades_are_listed(database: Database, tmp_path
     assert _page(database, topic_id="2").rows == ()
 
 
+@pytest.mark.dialect
 def test_a_decision_takes_a_document_off_the_list_and_is_undone(database: Database, tmp_path: Path) -> None:
     """The label is an adjudicator's, without a link; the assessors' labels stay; undoing brings it back."""
     judged.judged_by_two(database, tmp_path)
@@ -62,6 +63,7 @@ def test_a_decision_takes_a_document_off_the_list_and_is_undone(database: Databa
         adjudication.undo(session, OPERATOR, "t", 1)
 
 
+@pytest.mark.dialect
 def test_a_decision_sent_twice_is_stored_once_and_a_later_one_counts(
     database: Database, tmp_path: Path
 ) -> None:

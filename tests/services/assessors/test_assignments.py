@@ -16,11 +16,15 @@ from leaderboard.services.assessors.assignments import Plan
 from leaderboard.services.assessors.labels import Imported
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from tests.make import build, pools
+from tests.make.copies import built_once
+
+pytestmark = pytest.mark.dialect
 
 DOCUMENTS = {"1": [f"d{number:02}" for number in range(30)], "2": ["a", "b"], "3": ["a", "b", "c"]}
 
 
 @pytest.fixture
+@built_once
 def people(database: Database, tmp_path: Path) -> list[str]:
     """The links of three assessors of a pool of three topics that is not given out."""
     build.task(database, tmp_path)

@@ -16,6 +16,9 @@ from leaderboard.services.assessors import links, log
 from leaderboard.services.assessors.log import Label, Sent
 from leaderboard.services.policy import OPERATOR
 from tests.make import build, pools
+from tests.make.copies import built_once
+
+pytestmark = pytest.mark.dialect
 
 MOMENT = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -50,6 +53,7 @@ class Room:
 
 
 @pytest.fixture
+@built_once
 def room(database: Database, tmp_path: Path) -> Room:
     """See Room."""
     build.task(database, tmp_path)

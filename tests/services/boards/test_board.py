@@ -182,6 +182,7 @@ def test_a_blind_run_shows_no_topic_and_no_grade(database: Database, tmp_path: P
         assert {(row.judged, row.difficulty, row.grades) for row in listed.topics} == {(None, None, ())}
 
 
+@pytest.mark.dialect
 def test_a_sealed_task_shows_a_team_that_its_run_is_valid(database: Database, tmp_path: Path) -> None:
     """No score and no other team's run until the close; then everything."""
     _blind(database, tmp_path, "sealed")
@@ -202,6 +203,7 @@ def test_a_sealed_task_shows_a_team_that_its_run_is_valid(database: Database, tm
     assert (len(opened.rows), opened.basis.topics, opened.rows[0].rank) == (2, 10, 1)
 
 
+@pytest.mark.dialect
 def test_a_draft_is_known_to_its_organisers_only(database: Database, tmp_path: Path) -> None:
     """Everybody else is told there is no such task."""
     build.task(database, tmp_path, publish=False)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 from sqlalchemy import delete, func, select
 
 from leaderboard.db.engine import Database
@@ -32,6 +33,7 @@ def _filled(database: Database, folder: Path) -> tuple[Source, list[int]]:
     return source, runs
 
 
+@pytest.mark.dialect
 def test_every_scored_run_has_its_hits_once(database: Database, tmp_path: Path) -> None:
     """One row a run and revision."""
     _, runs = _filled(database, tmp_path)
@@ -52,6 +54,7 @@ def test_stored_scores_follow_from_the_hits(database: Database, tmp_path: Path) 
                 assert computed.tolist() == stored[run].tolist(), (key, run)
 
 
+@pytest.mark.dialect
 def test_hits_that_are_not_stored_are_found_in_the_rankings(database: Database, tmp_path: Path) -> None:
     """A run that an older version scored shows the same."""
     source, runs = _filled(database, tmp_path)

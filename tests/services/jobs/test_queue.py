@@ -14,6 +14,8 @@ from leaderboard.errors import NotFound
 from leaderboard.services.jobs import queue
 from leaderboard.services.jobs.queue import Claim, LeaseLost
 
+pytestmark = pytest.mark.dialect
+
 LEASE_S = 60
 
 

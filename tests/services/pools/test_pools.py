@@ -77,6 +77,7 @@ def test_every_method_makes_a_pool(database: Database, tmp_path: Path, name: str
     assert row.adaptive == METHODS[name].adaptive
 
 
+@pytest.mark.dialect
 def test_judgments_are_used_again_unless_they_are_not_wanted(database: Database, tmp_path: Path) -> None:
     """A pooled document that is judged keeps its grade and is not to be judged."""
     fill(database, tmp_path, judgments={"1": {"d1": 1, "d2": -1}})
@@ -127,6 +128,7 @@ def test_an_adaptive_pool_has_all_it_may_come_to_and_judges_its_budget(
     assert len(_documents(database, _add(database, made))) == 9
 
 
+@pytest.mark.dialect
 def test_distractors_are_left_out(database: Database, tmp_path: Path) -> None:
     """They are known not to be relevant to any topic."""
     fill(database, tmp_path)
@@ -138,6 +140,7 @@ def test_distractors_are_left_out(database: Database, tmp_path: Path) -> None:
     assert [each.docno for each in _documents(database, number)] == ["d1", "d2"]
 
 
+@pytest.mark.dialect
 def test_runs_are_chosen_capped_and_put_in_order(database: Database, tmp_path: Path) -> None:
     """Primary runs first, then at most so many of a team; a withdrawn run is never pooled."""
     ids = fill(database, tmp_path)
@@ -195,6 +198,7 @@ def test_without_runs_there_is_no_pool(database: Database, tmp_path: Path) -> No
         _preview(database, Plan())
 
 
+@pytest.mark.dialect
 def test_states_follow_one_another_and_only_a_draft_is_discarded(database: Database, tmp_path: Path) -> None:
     """Draft, open, closed, open again; numbers are not given twice while a later pool is there."""
     fill(database, tmp_path)
@@ -214,6 +218,7 @@ def test_states_follow_one_another_and_only_a_draft_is_discarded(database: Datab
         pools.page(session, OPERATOR, "t", 2)
 
 
+@pytest.mark.dialect
 def test_progress_counts_documents_once(database: Database, tmp_path: Path) -> None:
     """Two labels of a document count once, one that was undone not at all, a skip as skipped."""
     fill(database, tmp_path, judgments=None)
@@ -254,6 +259,7 @@ def test_only_organisers_see_pools(database: Database, tmp_path: Path) -> None:
             previews.preview(session, other, "t", Plan())
 
 
+@pytest.mark.dialect
 def test_a_pool_goes_out_and_comes_back_as_a_file(database: Database, tmp_path: Path) -> None:
     """CSV keeps order and stratum; documents judged already are part of it, those not drawn are not."""
     fill(database, tmp_path, judgments={"1": {"d1": 1}})

@@ -12,11 +12,13 @@ from leaderboard.services.rankings import stored
 from leaderboard.services.rankings.stored import Position
 from leaderboard.trec.runs.runs import Ranking
 from tests.make import build
+from tests.make.copies import built_once
 
 CLOSE = "1 Q0 m 1 0.5 t\n1 Q0 z 2 0.5 t\n1 Q0 a 3 0.500000000001 t\n1 Q0 b 4 0.1 t\n2 Q0 z 1 7 t\n"
 
 
 @pytest.fixture
+@built_once
 def run_id(database: Database, tmp_path: Path) -> int:
     """A run with scores that are equal in 32 bits only."""
     build.task(database, tmp_path)

@@ -117,6 +117,7 @@ def test_a_draft_of_nothing_new_is_refused_with_the_reason(database: Database, t
         drafts.keep(session, OPERATOR, "t", same, " ")
 
 
+@pytest.mark.dialect
 def test_drafts_last_a_day(database: Database, tmp_path: Path) -> None:
     """An older one is not found, and dropped when the next one is kept."""
     task(database, tmp_path)

@@ -104,6 +104,7 @@ def test_machine_judgments_are_kept_in_a_line_of_their_own(database: Database, t
         publish.publish_judgments(session, OPERATOR, "t", graded(BETTER), "m", origin="human", line="judge-1")
 
 
+@pytest.mark.dialect
 def test_subtopics_and_preferences_stand_beside_the_grades(database: Database, tmp_path: Path) -> None:
     """Each makes a revision of the board's line too, and measures that need them get the same as evaluate."""
     task(database, tmp_path)
@@ -193,6 +194,7 @@ def test_a_measure_without_its_judgments_has_a_dash_and_a_sentence(
         assert not any("has no subtopics" in sentence for sentence in shown.sentences)
 
 
+@pytest.mark.dialect
 def test_a_task_of_subtopic_qrels_ranks_by_a_measure_of_subtopics(database: Database, tmp_path: Path) -> None:
     """Where the board's own judgments are of subtopics, nothing stands beside them."""
     path = tmp_path / "subtopics.txt"
@@ -214,6 +216,7 @@ def test_a_task_of_subtopic_qrels_ranks_by_a_measure_of_subtopics(database: Data
         assert judged_inputs.companions(session, revision) == {}
 
 
+@pytest.mark.dialect
 def test_distractors_count_as_judged_and_are_part_of_the_digest(database: Database, tmp_path: Path) -> None:
     """Scores are those of the judgments written out; no row is made; they stay until they are dropped."""
     task(database, tmp_path)
@@ -260,6 +263,7 @@ def test_held_back_judgments_have_no_revisions_to_see(database: Database, tmp_pa
         assert revision_pages.revision_page(session, OPERATOR, "t", 1).row.number == 1
 
 
+@pytest.mark.dialect
 def test_measures_of_a_board_can_be_changed(database: Database, tmp_path: Path) -> None:
     """A new edition has the new columns; the one before keeps its own; what cannot be is refused."""
     task(database, tmp_path)

@@ -14,6 +14,7 @@ from leaderboard.services.runs import describe
 from leaderboard.services.runs import facts as run_facts
 from leaderboard.services.runs.admission import Wishes
 from tests.make import build
+from tests.make.copies import built_once
 from tests.make.people import account, team, viewer
 
 RANKINGS = {"1": ["a"], "2": ["d"], "3": ["e"]}
@@ -21,6 +22,7 @@ HEADER = "# ir_metadata.start\n# method:\n#   automatic: true\n# tag: x\n# ir_me
 
 
 @pytest.fixture
+@built_once
 def run_id(database: Database, tmp_path: Path) -> int:
     """A run of Owls with a header and facts of a form."""
     ann = account(database, "Ann")
@@ -68,6 +70,7 @@ def test_facts_change_and_rankings_do_not(database: Database, run_id: int) -> No
     assert (after.ranking_sha256, after.tag, after.name) == (before.ranking_sha256, before.tag, before.name)
 
 
+@pytest.mark.dialect
 def test_the_record_says_what_changed(database: Database, run_id: int) -> None:
     """The audit has the run, the fields, their values before and after, and its chain holds."""
     _described(database, OPERATOR, run_id, llm="a model")
@@ -87,6 +90,7 @@ def test_saving_without_a_change_changes_nothing(database: Database, run_id: int
     assert run_facts.cost(_run(database, run_id).details, "latency_ms") == 1 / 3
 
 
+@pytest.mark.dialect
 def test_the_description_can_be_mended(database: Database, run_id: int) -> None:
     """A new description replaces the old one; one too long is refused and nothing is changed."""
     with database.write() as session:

@@ -23,6 +23,7 @@ from leaderboard.services.side_by_side.answers import Sent
 from leaderboard.services.side_by_side.pairs import Wanted
 from leaderboard.services.side_by_side.questions import Asked
 from tests.make import build
+from tests.make.copies import built_once
 
 ONE = {"1": ["a", "x", "c"], "2": ["y", "d"], "3": ["e", "f"]}
 TWO = {"1": ["x", "a", "z"], "2": ["d"]}
@@ -81,6 +82,7 @@ class Desk:
 
 
 @pytest.fixture
+@built_once
 def desk(database: Database, tmp_path: Path) -> Desk:
     """A task with two runs and two assessors."""
     build.task(database, tmp_path, measures=("AP",))
@@ -167,6 +169,7 @@ def test_the_coin_is_fair_and_falls_the_same_again() -> None:
     assert other != [pairs.left_first(b"key", (1, 2), str(topic), 0) for topic in range(50)]
 
 
+@pytest.mark.dialect
 def test_left_and_right_stay_where_they_were(desk: Desk) -> None:
     """A page shows the runs as its coin fell, also when it is opened again, and the answer stores them so."""
     desk.ask()
@@ -183,6 +186,7 @@ def test_left_and_right_stay_where_they_were(desk: Desk) -> None:
     assert stored == {asked.topic.topic_id: asked.runs for asked in desk.asked()}
 
 
+@pytest.mark.dialect
 def test_an_answer_is_stored_once_and_leads_on(desk: Desk) -> None:
     """Sent twice it is one; the way goes through all questions and ends."""
     desk.ask()
@@ -243,6 +247,7 @@ def test_nobody_answers_for_others_or_too_fast(desk: Desk, monkeypatch: pytest.M
         desk.send(item, Sent(f"{item}-2", "left", 1, 1))
 
 
+@pytest.mark.dialect
 def test_a_withdrawn_run_is_not_shown_any_more(desk: Desk) -> None:
     """Its questions are gone from the assessors' lists."""
     desk.ask()
@@ -251,6 +256,7 @@ def test_a_withdrawn_run_is_not_shown_any_more(desk: Desk) -> None:
     assert desk.asked() == ()
 
 
+@pytest.mark.dialect
 def test_pages_tell_nothing_of_runs(desk: Desk) -> None:
     """No field of a page holds a run's name or id beyond what the documents are."""
     desk.ask()
@@ -313,6 +319,7 @@ def test_results_turn_with_the_runs(desk: Desk) -> None:
     assert one.by_side == two.by_side
 
 
+@pytest.mark.dialect
 def test_others_see_results_when_nothing_is_outstanding(desk: Desk) -> None:
     """Organisers see them at once; the public when all answers are there or the comparison was ended."""
     desk.ask()

@@ -33,6 +33,7 @@ from leaderboard.services.statistics.standings import Place, Standing
 from leaderboard.stats.pairs.methods import CORRECTIONS, TESTS
 from leaderboard.stats.procedures import PROCEDURES
 from tests.make import build
+from tests.make.copies import built_once
 
 TOPICS = tuple(str(number) for number in range(1, 11))
 JUDGMENTS = {topic: {f"r{topic}": 1, f"n{topic}": 0} for topic in TOPICS}
@@ -62,6 +63,7 @@ def rankings(ranks: Sequence[int]) -> dict[str, list[str]]:
 
 
 @pytest.fixture
+@built_once
 def filled(database: Database, tmp_path: Path) -> dict[str, int]:
     """A scored board of four runs ranked by RR; run -> id."""
     return fill(database, tmp_path)
@@ -242,6 +244,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("slow")
+@pytest.mark.dialect
 def test_long_comparisons_are_done_by_a_job(database: Database, tmp_path: Path) -> None:
     """Scoring the last run queues them for every measure; they say the same as those done at once."""
     fill(database, tmp_path)
@@ -261,6 +264,7 @@ def test_long_comparisons_are_done_by_a_job(database: Database, tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("slow")
+@pytest.mark.dialect
 def test_what_nobody_asked_for_waits_until_somebody_does(database: Database, tmp_path: Path) -> None:
     """One run a team is no default view: it is absent, then queued once, then there."""
     fill(database, tmp_path)
@@ -326,6 +330,7 @@ def _source(database: Database) -> requests.Source:
     return source
 
 
+@pytest.mark.dialect
 def test_a_team_may_declare_its_primary_run(database: Database, filled: dict[str, int]) -> None:
     """One run a team is its primary one, else its best, and all counts are among these."""
     shown = board(database, one_per_team=True)

@@ -123,6 +123,7 @@ def test_a_planted_cookie_gains_nothing(client: FlaskClient, database: Database)
     assert cookie.value != "planted"
 
 
+@pytest.mark.dialect
 def test_cheap_hashes_are_renewed_at_sign_in(client: FlaskClient, database: Database) -> None:
     """A hash of another cost is replaced when its password proves right, even one refused today."""
     account(database, "Anna")
@@ -211,6 +212,7 @@ def test_a_wrong_current_password_changes_nothing(client: FlaskClient, sign_in: 
     assert _is_in(client)
 
 
+@pytest.mark.dialect
 def test_sessions_are_listed_and_ended(
     app: Flask, client: FlaskClient, sign_in: SignIn, database: Database
 ) -> None:

@@ -15,6 +15,7 @@ from leaderboard.pages.assessors.assessors import add_example, set_guidelines
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.pools.documents import PoolDocument
 from tests.make import build, pages, pools
+from tests.make.copies import built_once
 
 TEXTS = {
     "a": ("Cats sleep", "Where cats sleep, and <b>why</b>."),
@@ -26,6 +27,7 @@ NAMES = {0: "no", 1: "partly", 2: "fully"}
 
 
 @pytest.fixture
+@built_once
 def token(database: Database, tmp_path: Path) -> str:
     """The link of Ada, who judges four documents of topic 1 and one of topic 2; two runs have them all."""
     path = tmp_path / "documents.jsonl"
@@ -101,6 +103,7 @@ def test_nothing_says_run_rank_or_score(client: FlaskClient, token: str) -> None
         assert not any(word in text for word in ("secretrun", "rank", "9.875", "8.5", "team"))
 
 
+@pytest.mark.dialect
 def test_judging_with_buttons_alone(client: FlaskClient, token: str, database: Database) -> None:
     """Grade, skip, undo, look again, done: without JavaScript."""
     assert _shown(_judge(client, token, "2")) == ["b"]
@@ -131,6 +134,7 @@ def test_judging_with_buttons_alone(client: FlaskClient, token: str, database: D
     assert all(0 <= row[3] < 60 for row in found)
 
 
+@pytest.mark.dialect
 def test_a_button_pressed_twice_is_one_judgment(client: FlaskClient, token: str, database: Database) -> None:
     """The same form sent again is stored once; another button of it is another judgment."""
     address = f"/judge/{token}/1/1"
@@ -141,6 +145,7 @@ def test_a_button_pressed_twice_is_one_judgment(client: FlaskClient, token: str,
         assert session.scalars(select(Assessment.grade).order_by(Assessment.id)).all() == [1, 2]
 
 
+@pytest.mark.dialect
 def test_a_judgment_as_json(client: FlaskClient, token: str, database: Database) -> None:
     """201 the first time, 200 after that; moments as browsers write them."""
     now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
@@ -203,6 +208,7 @@ def test_what_comes_after(client: FlaskClient, token: str) -> None:
     assert pages.parsed(found).find("html") is None
 
 
+@pytest.mark.dialect
 def test_guidelines_come_before_the_first_topic(client: FlaskClient, token: str, database: Database) -> None:
     """The way to the first document leads over them, once; they stay at their address."""
     with database.write() as session:

@@ -18,6 +18,7 @@ from leaderboard.services.runs import uploads
 from leaderboard.services.runs.admission import Wishes
 from leaderboard.web.boards import boards
 from tests.make import build
+from tests.make.copies import built_once
 from tests.make.pages import main, parsed, table
 
 BEST = {"1": ["a", "c"], "2": ["d"], "3": ["e", "f"]}
@@ -30,6 +31,7 @@ MOST_STATEMENTS = 6
 
 
 @pytest.fixture
+@built_once
 def rescoring(database: Database, tmp_path: Path) -> None:
     """A board of three runs while a second revision is scored."""
     build.task(database, tmp_path, measures=("RR", "AP"))
@@ -68,6 +70,7 @@ def test_a_long_board_is_cut_and_stays_whole_once_asked_for(
 
 
 @pytest.fixture
+@built_once
 def full(database: Database, tmp_path: Path) -> None:
     """A board with a tie, every kind of run, a withdrawn run and one that is not scored yet."""
     build.task(database, tmp_path, measures=("RR", "AP", "NumRet"))

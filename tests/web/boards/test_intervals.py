@@ -139,6 +139,7 @@ def test_what_takes_long_is_asked_for_once(
 
 
 @pytest.mark.usefixtures("slow")
+@pytest.mark.dialect
 def test_a_failed_procedure_says_why(
     database: Database, client: FlaskClient, tmp_path: Path, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ from leaderboard.db.tables import Edition, Run, Task
 from leaderboard.services.runs.admission import Wishes
 from leaderboard.web.boards import snapshots
 from tests.make import build
+from tests.make.copies import built_once
 from tests.make.pages import form, main, parsed, table
 from tests.web.conftest import SignIn
 
@@ -24,6 +25,7 @@ HALF = {"1": ["x", "a"], "2": ["x", "d"], "3": ["x", "e"]}
 
 
 @pytest.fixture
+@built_once
 def site(database: Database, tmp_path: Path) -> None:
     """Two ranked runs, a baseline, and one that waits for its scores."""
     build.task(database, tmp_path, measures=("RR", "AP"))
@@ -159,6 +161,7 @@ def test_the_history_lists_editions_snapshots_and_days(
 
 
 @pytest.mark.usefixtures("site")
+@pytest.mark.dialect
 def test_a_long_history_is_cut_and_says_so(
     database: Database, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,6 +178,7 @@ def test_a_long_history_is_cut_and_says_so(
     assert len(table(client.get(str(link["href"])), "Days on which runs")) == 2
 
 
+@pytest.mark.dialect
 def test_tasks_without_judgments_and_sealed_ones_have_empty_histories(
     database: Database, client: FlaskClient, sign_in: SignIn, tmp_path: Path
 ) -> None:
@@ -199,6 +203,7 @@ def test_tasks_without_judgments_and_sealed_ones_have_empty_histories(
 
 
 @pytest.mark.usefixtures("site")
+@pytest.mark.dialect
 def test_a_board_of_a_date_says_so_and_keeps_it_in_its_links(database: Database, client: FlaskClient) -> None:
     """Today's end is now; a day before the first edition, one to come and nonsense are sentences."""
     with database.write() as session:

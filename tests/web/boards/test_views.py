@@ -15,6 +15,7 @@ from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.cache import KeptResults
 from leaderboard.web.boards import boards
 from tests.make import build
+from tests.make.copies import built_once
 from tests.make.pages import main, parsed, table
 from tests.web.conftest import SignIn
 
@@ -36,6 +37,7 @@ def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+@built_once
 def filled(database: Database, tmp_path: Path) -> None:
     """A scored board of two teams; two runs state something of themselves."""
     build.task(database, tmp_path, judgments=JUDGMENTS, topics=TOPICS, measures=("AP", "P@2", "R@2"))

@@ -10,9 +10,9 @@ from flask import Flask
 
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
-from leaderboard.web import create_app
 from tests.conftest import ROOT
 from tests.make import figures
+from tests.make.apps import application
 
 SHEET = (ROOT / "leaderboard" / "web" / "static" / "app.css").read_text(encoding="utf-8")
 MARKS = """
@@ -32,7 +32,7 @@ def drawing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     """An application that only renders."""
     data = tmp_path_factory.mktemp("drawing")
     database = Database(f"sqlite:///{data / 'none.sqlite3'}")
-    yield create_app(Settings(data=data, database_url=str(database.engine.url)), database)
+    yield application(Settings(data=data, database_url=str(database.engine.url)), database)
     database.dispose()
 
 

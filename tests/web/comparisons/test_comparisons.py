@@ -9,6 +9,7 @@ from flask.testing import FlaskClient
 from leaderboard.db.engine import Database
 from leaderboard.web.comparisons import comparisons
 from tests.make import build
+from tests.make.copies import built_once
 from tests.make.pages import main, parsed
 
 ONE = {"1": ["a", "x", "c"], "2": ["y", "d"], "3": ["e", "f"]}
@@ -16,6 +17,7 @@ TWO = {"1": ["x", "a", "z"], "2": ["d"], "3": []}
 
 
 @pytest.fixture
+@built_once
 def ids(database: Database, tmp_path: Path) -> tuple[int, int]:
     """Two scored runs."""
     build.task(database, tmp_path, measures=("AP", "RR"))

@@ -18,8 +18,8 @@ from leaderboard.services import collections
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs.admission import Wishes
 from leaderboard.settings import Settings
-from leaderboard.web import create_app
 from tests.make import build
+from tests.make.apps import application
 from tests.make.pages import main, parsed, table
 from tests.web.conftest import browser
 
@@ -73,7 +73,7 @@ def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
     for number in range(10):
         build.run(database, folder, RUNS["first"], f"run{number}", slug="many")
     build.drain(database)
-    yield Filled(create_app(settings, database), ids["t"])
+    yield Filled(application(settings, database), ids["t"])
     database.dispose()
 
 

@@ -13,8 +13,8 @@ from leaderboard.pages.pools import audits, simulation
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.cache import KeptResults
 from leaderboard.settings import Settings
-from leaderboard.web import create_app
 from tests.make import build
+from tests.make.apps import application
 from tests.make.pages import main, parsed, table
 from tests.make.people import account
 from tests.make.pooled import fill
@@ -33,7 +33,7 @@ def site(sqlite_template: Path, tmp_path: Path) -> Iterator[tuple[Flask, Databas
     fill(database, tmp_path)
     build.task(database, tmp_path, "unjudged", judgments=None)
     build.task(database, tmp_path, "sealed", visibility="sealed")
-    yield create_app(settings, database), database
+    yield application(settings, database), database
     database.dispose()
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task, TaskRole
 from leaderboard.settings import Settings
-from leaderboard.web import create_app
+from tests.make.apps import application
 from tests.make.pages import main, parsed, table
 from tests.make.people import account
 from tests.make.pooled import fill
@@ -30,7 +30,7 @@ def organiser(sqlite_template: Path, tmp_path: Path) -> Iterator[FlaskClient]:
     settings = Settings(data=tmp_path, database_url=f"sqlite:///{path}")
     database = Database(settings.url)
     fill(database, tmp_path, judgments={"1": {"d1": 1}})
-    client = browser(create_app(settings, database))
+    client = browser(application(settings, database))
     organise(database, client)
     yield client
     database.dispose()

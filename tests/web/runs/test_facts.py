@@ -10,8 +10,8 @@ from sqlalchemy import select
 from leaderboard.db.tables import Run
 from leaderboard.services.runs import facts as run_facts
 from leaderboard.settings import Settings
-from leaderboard.web import create_app
 from tests.make import build, pages
+from tests.make.apps import application
 from tests.make.worlds import RUN
 from tests.web.conftest import Site, browser, enter
 
@@ -45,7 +45,7 @@ def test_facts_of_a_large_file_wait_with_it(site: Site) -> None:
     """A file that is checked later becomes a run with the facts that came with it."""
     small = {name: getattr(site.settings, name) for name in site.settings.__dataclass_fields__}
     settings = Settings(**{**small, "inline_bytes": 10})
-    client = browser(create_app(settings, site.database))
+    client = browser(application(settings, site.database))
     enter(site.database, client, "Berta")
     client.post(SUBMIT, data=_fields(client, latency_ms="0.3 s", llm="none"))
     build.drain(site.database, settings)

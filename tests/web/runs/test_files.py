@@ -93,6 +93,7 @@ def test_a_file_is_its_teams_own_while_a_task_holds_back(
     assert "run.txt" not in stranger.get(f"/runs/{run_id}").text
 
 
+@pytest.mark.dialect
 def test_a_pseudonym_keeps_the_file_and_its_names_back(
     app: Flask, database: Database, tmp_path: Path, sign_in: SignIn
 ) -> None:

@@ -15,6 +15,7 @@ from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import uploads
 from leaderboard.services.runs.admission import Wishes
 from tests.make import build
+from tests.make.copies import built_once
 from tests.make.pages import main, parsed, table
 
 HALF = {"1": ["x", "a"], "2": ["x", "d"], "3": ["x", "e"]}
@@ -23,6 +24,7 @@ PARTLY = {"1": ["b", "a", "new"], "3": ["f"]}
 
 
 @pytest.fixture
+@built_once
 def run_id(database: Database, tmp_path: Path) -> int:
     """A scored run of an open task."""
     build.task(database, tmp_path, measures=("RR", "P@5"))
@@ -69,6 +71,7 @@ def test_a_withdrawn_run_keeps_its_page_without_scores(
 
 
 @pytest.fixture
+@built_once
 def among_others(database: Database, tmp_path: Path) -> int:
     """A run that misses a topic, among a better, an equal and an unranked one."""
     build.task(database, tmp_path, measures=("RR", "NumRet"), grade_names={2: "exact"})
@@ -234,6 +237,7 @@ def test_ties_are_said_with_what_they_change(database: Database, client: FlaskCl
     assert "No two documents of a topic have the same score" in main(client.get(f"/runs/{alone}"))
 
 
+@pytest.mark.dialect
 def test_near_duplicates_are_listed(database: Database, client: FlaskClient, among_others: int) -> None:
     """A run of the same team with the same rankings is named with a way to compare; others' runs are not."""
     assert parsed(client.get(f"/runs/{among_others}")).find(id="near") is None

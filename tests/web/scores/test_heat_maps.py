@@ -11,6 +11,7 @@ from leaderboard.db.engine import Database
 from leaderboard.pages.scores import heat_maps
 from leaderboard.web.scores import heat_maps as view
 from tests.make import build
+from tests.make.copies import built_once
 from tests.make.pages import main, parsed, table
 
 RUNS = {
@@ -23,6 +24,7 @@ JUDGMENTS = {"1": {"a": 1}, "2": {"d": 1}, "10": {"e": 1}}
 
 
 @pytest.fixture
+@built_once
 def ids(database: Database, tmp_path: Path) -> dict[str, int]:
     """Three runs on three topics; the task's order of topics is none of numbers or bytes."""
     build.task(database, tmp_path, topics=("2", "10", "1"), judgments=JUDGMENTS, measures=("RR", "P@5"))

@@ -12,6 +12,7 @@ from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.cache import KeptResults
 from leaderboard.web.scores import measure_orders
 from tests.make import build
+from tests.make.copies import built_once
 from tests.make.pages import main, parsed, table
 from tests.pages.scores.test_measure_orders import PLACES, fill
 
@@ -26,6 +27,7 @@ def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+@built_once
 def filled(database: Database, tmp_path: Path) -> dict[str, int]:
     """Four runs scored by four measures with a better and a worse, and one without."""
     return fill(database, tmp_path)

@@ -12,6 +12,7 @@ from werkzeug.test import TestResponse
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Run, TaskRole
 from tests.make import build
+from tests.make.copies import built_once
 from tests.make.pages import form, main, parsed, table
 from tests.web.conftest import SignIn, browser
 
@@ -24,6 +25,7 @@ TWO = {"1": ["x", "a", "y"], "2": ["d"]}
 
 
 @pytest.fixture
+@built_once
 def runs(database: Database, tmp_path: Path) -> tuple[int, int]:
     """Two scored runs of a task whose collection has some texts."""
     documents = tmp_path / "corpus.jsonl"
@@ -74,6 +76,7 @@ def answer(assessor: FlaskClient, address: str, verdict: str = "left", **fields:
     return assessor.post(address, data=data)
 
 
+@pytest.mark.dialect
 def test_the_whole_road(organiser: FlaskClient, runs: tuple[int, int], sign_in: SignIn) -> None:
     """Assessors are made, asked and answer; the organiser sees it, then everybody, each file opens."""
     (link, _) = links(organiser)
@@ -206,6 +209,7 @@ def test_a_comparison_is_ended(organiser: FlaskClient, runs: tuple[int, int]) ->
     assert organiser.post("/tasks/t/side-by-side/end", data=fields).status_code == 404
 
 
+@pytest.mark.dialect
 def test_runs_without_scores_lead_to_files(
     organiser: FlaskClient, database: Database, runs: tuple[int, int]
 ) -> None:

@@ -51,6 +51,7 @@ def test_the_tasks_are_also_json_and_csv(client: FlaskClient) -> None:
 
 
 @pytest.mark.usefixtures("scored")
+@pytest.mark.dialect
 def test_scores_of_another_version_of_the_measure_make_no_leader(
     database: Database, client: FlaskClient
 ) -> None:

@@ -1,0 +1,37 @@
+"""One application a process for tests: its routes and templates are compiled once, not again in each test."""
+
+import copy
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from flask import Flask
+
+from leaderboard.db.engine import Database
+from leaderboard.settings import Settings
+from leaderboard.web import create_app, security, session
+
+
+def application(settings: Settings, database: Database) -> Flask:
+    """An application over a test's own database, with routes and templates that every test shares.
+
+    It has its own settings and configuration. What a test adds to the routes would be there for all
+    others: such a test, or one behind a proxy, takes `create_app`.
+    """
+    assert not settings.public_url, "only create_app puts the proxy's headers in place"
+    app = copy.copy(_compiled())
+    app.config = copy.copy(app.config)
+    app.config["TRUSTED_HOSTS"] = security.trusted_hosts(settings)
+    app.extensions = {**app.extensions, session.EXTENSION: session.Site(settings, database, lambda: None)}
+    (settings.data / "tmp").mkdir(parents=True, exist_ok=True)
+    return app
+
+
+@cache
+def _compiled() -> Flask:
+    """The application that all copies are made of; it answers no request itself."""
+    with tempfile.TemporaryDirectory() as folder:
+        app = create_app(Settings(data=Path(folder)), Database("sqlite://"))
+    # Adding a route or a handler is an error from now on: it would reach the tests that follow.
+    app._got_first_request = True
+    return app
