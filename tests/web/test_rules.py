@@ -47,7 +47,7 @@ FILES = (".json", ".csv", ".tex")
 LABELS = (
     *("/agreement", "/agreement.json", "/agreement.csv", "/agreement.tex", "/assessments.csv"),
     *("/assessments.jsonl", "/adjudication", "/adjudication.json", "/adjudication.csv"),
-    *("/publish", "/publish.json", "/publish.csv", "/settled.qrels"),
+    *("/adjudication.tex", "/publish", "/publish.json", "/publish.csv", "/publish.tex", "/settled.qrels"),
 )
 
 POOLS = (

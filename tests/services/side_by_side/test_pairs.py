@@ -144,7 +144,7 @@ def test_a_run_is_not_compared_with_itself_or_on_nothing(desk: Desk, tmp_path: P
 
 
 def test_only_people_whose_link_works_are_asked(desk: Desk) -> None:
-    """A machine and an assessor whose link was ended cannot be chosen; a dead link opens nothing."""
+    """A machine and an assessor whose link was revoked cannot be chosen; a dead link opens nothing."""
     desk.ask()
     with desk.database.write() as session:
         task = session.scalars(select(Task)).one()
