@@ -41,7 +41,7 @@ RUN_READING = (
 )
 """What anybody may read of an open task, and only its organisers of a draft."""
 
-SIDE_BY_SIDE = ("", ".json", ".csv", ".tex", "/answers.json", "/answers.csv")
+SIDE_BY_SIDE = ("", ".json", ".csv", ".tex", "/answers.json", "/answers.csv", "/answers.tex")
 FILES = (".json", ".csv", ".tex")
 
 LABELS = (

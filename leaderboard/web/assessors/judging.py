@@ -11,9 +11,9 @@ from flask.typing import ResponseReturnValue
 from leaderboard.errors import Invalid, Problem
 from leaderboard.pages.assessors import guidelines as guidelines_pages
 from leaderboard.pages.assessors import judging
+from leaderboard.pages.side_by_side import question
 from leaderboard.services.assessors import log
 from leaderboard.services.assessors.log import Sent
-from leaderboard.services.side_by_side import questions
 from leaderboard.web.addresses import whole
 from leaderboard.web.rankings import highlighted
 from leaderboard.web.rules import PUBLIC, rule
@@ -31,7 +31,7 @@ LONGEST_MOMENT = 40
 def desk(token: str) -> ResponseReturnValue:
     """The assessor's topics."""
     desk = judging.desk(reading(), token)
-    compared = questions.desk(reading(), token)
+    compared = question.question_list(reading(), token)
     return _private(
         "assessors/judging/desk.html",
         token,
