@@ -158,7 +158,7 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/tasks/robots/pools/1/discard"): (401, 403, 403, 403, 403, 409),
     **{("GET", f"/tasks/robots/pools/audit{rest}"): OPEN for rest in ("", ".json", ".csv", ".tex")},
     ("POST", "/tasks/robots/pools/audit"): (401,) + (303,) * 5,
-    **{("GET", f"/tasks/robots/clicks{rest}"): ORGANISER for rest in ("", ".json", ".csv", ".txt")},
+    **{("GET", f"/tasks/robots/clicks{rest}"): ORGANISER for rest in ("", *FILES, ".txt")},
     ("POST", "/tasks/robots/clicks"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/clicks/publish"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/clicks/1/delete"): (401, 403, 403, 403, 403, 404),
