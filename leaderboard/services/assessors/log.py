@@ -21,7 +21,7 @@ from leaderboard.services.tasks import grade_scales
 KEY_CHARACTERS = 64
 NOTE_CHARACTERS = 2000
 EVENTS_A_MINUTE = 900
-"""Of one assessor: far more than any person judges, enough to send a day's work after a dropped connection."""
+"""Of one assessor: far more than any person judges, enough for a day's work after a lost connection."""
 LONGEST = timedelta(days=60)
 """How old a judgment may be when it is sent."""
 
