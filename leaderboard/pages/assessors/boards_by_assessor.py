@@ -121,12 +121,12 @@ def facts(boards: BoardsByAssessor) -> dict[str, Any]:
         "topics": boards.topics,
         "leader": boards.leader or None,
         "why_not": boards.why or None,
-        "assessors": table(boards, "boards").facts(),
+        "assessors": table(boards).facts(),
     }
 
 
-def table(boards: BoardsByAssessor, name: str) -> Table[BoardOfAssessor]:
-    """The boards under each assessor; name is that of the table's files."""
+def table(boards: BoardsByAssessor) -> Table[BoardOfAssessor]:
+    """The boards under each assessor."""
     columns: list[Column[BoardOfAssessor]] = [
         Column(key="assessor", head="Assessor", value=lambda row: row.judge.name),
         Column(key="documents", head="Shared documents", value=lambda row: row.documents, digits=0),
@@ -151,7 +151,7 @@ def table(boards: BoardsByAssessor, name: str) -> Table[BoardOfAssessor]:
         f"the order by the majority of all labels ({boards.leader} leads) against the order with this "
         "assessor’s labels wherever there are any. 1 is the same order."
     )
-    return Table(name=name, caption=caption, columns=columns, rows=boards.rows)
+    return Table(name="boards", caption=caption, columns=columns, rows=boards.rows)
 
 
 def _rank(row: BoardOfAssessor, place: int) -> int | None:

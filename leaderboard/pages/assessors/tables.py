@@ -218,7 +218,8 @@ def remarks(page: AgreementPage) -> Table[GivenLabel]:
 def boards(page: AgreementPage) -> Table[BoardOfAssessor]:
     """The order of the runs under each assessor; the page has it only where it was asked for."""
     assert page.boards is not None, "asked for with the page"
-    return boards_by_assessor.table(page.boards, f"{page.pool.slug}-pool-{page.pool.number}-boards")
+    table = boards_by_assessor.table(page.boards)
+    return _table(page, "boards", table.caption, [*table.columns], table.rows)
 
 
 TABLES: Mapping[str, Callable[[AgreementPage], Table[Any]]] = {
