@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from leaderboard.cli.site import FILE, data_option, opened
-from leaderboard.pages import clicks as service
+from leaderboard.pages import clicks as pages
 from leaderboard.pooling.clicks import READINGS
 from leaderboard.services.clicks import imports
 from leaderboard.services.clicks import preferences as click_preferences
@@ -51,10 +51,10 @@ def add(slug: str, file: Path, no_user: bool, data: Path | None) -> None:
 def show(slug: str, data: Path | None) -> None:
     """List the imported logs: number, sessions, rows of no topic, day, file."""
     with opened(data) as (database, _), database.read() as session:
-        found = service.logs(session, OPERATOR, slug)
-    for each in found:
+        logs = pages.logs(session, OPERATOR, slug)
+    for log in logs:
         click.echo(
-            f"{each.number}\t{each.sessions}\t{each.unknown_rows}\t{each.created_at:%Y-%m-%d}\t{each.file_name}"
+            f"{log.number}\t{log.sessions}\t{log.unknown_rows}\t{log.created_at:%Y-%m-%d}\t{log.file_name}"
         )
 
 
@@ -101,10 +101,10 @@ def preferences(
     data: Path | None,
 ) -> None:
     """Print the preferences that clicks show, as a preference file: topic, better, worse, weight."""
-    wanted = click_preferences.choice(rule, least, keep, count, p, logs)
+    choice = click_preferences.choice(rule, least, keep, count, p, logs)
     with opened(data) as (database, settings):
         with database.read() as session:
-            found = click_preferences.find(session, OPERATOR, slug, wanted)
+            found = click_preferences.find(session, OPERATOR, slug, choice)
         if publish is None:
             click.echo(click_preferences.as_file(found), nl=False)
             return

@@ -1,5 +1,6 @@
 """The page of a task's query logs: what was imported, and the preferences their clicks show."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -10,10 +11,9 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Account, ClickLog
 from leaderboard.services import policy
 from leaderboard.services.clicks import preferences
-from leaderboard.services.clicks.preferences import Choice, FoundPreferences
+from leaderboard.services.clicks.preferences import Choice, FoundPreferences, Preference, TopicCounts
 from leaderboard.services.policy import Viewer
-
-Table = tuple[list[str], list[list[Any]]]
+from leaderboard.tables.record import Column, Files, Place, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,24 +62,31 @@ def logs(session: Session, viewer: Viewer, slug: str) -> tuple[LogRow, ...]:
     )
     return tuple(
         LogRow(
-            *(log.number, log.file_name, log.sha256, log.sessions),
-            {text: count for text, count in log.unknown.items() if text},
-            sum(log.unknown.values()),
-            log.created_at,
-            name or "",
+            number=log.number,
+            file_name=log.file_name,
+            sha256=log.sha256,
+            sessions=log.sessions,
+            unknown={text: count for text, count in log.unknown.items() if text},
+            unknown_rows=sum(log.unknown.values()),
+            created_at=log.created_at,
+            created_by=name or "",
         )
         for log, name in rows
     )
 
 
-def click_page(session: Session, viewer: Viewer, slug: str, wanted: Choice) -> ClickPage:
+def click_page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> ClickPage:
     """The page of a choice; raises what `preferences.find` raises."""
     task = policy.own_task(session, viewer, slug)
-    found = preferences.find(session, viewer, slug, wanted)
-    return ClickPage(task.slug, task.name, logs(session, viewer, slug), found)
+    return ClickPage(
+        slug=task.slug,
+        task=task.name,
+        logs=logs(session, viewer, slug),
+        found=preferences.find(session, viewer, slug, choice),
+    )
 
 
-def as_json(page: ClickPage) -> dict[str, Any]:
+def facts(page: ClickPage) -> dict[str, Any]:
     """The logs and preferences as plain values; of users only how many there are."""
     found, days = page.found, page.days
     return {
@@ -92,48 +99,111 @@ def as_json(page: ClickPage) -> dict[str, Any]:
         "p": found.choice.p,
         "logs": [
             {
-                "number": each.number,
-                "file": each.file_name,
-                "sha256": each.sha256,
-                "sessions": each.sessions,
-                "unknown_rows": each.unknown_rows,
-                "unknown": each.unknown,
+                "number": log.number,
+                "file": log.file_name,
+                "sha256": log.sha256,
+                "sessions": log.sessions,
+                "unknown_rows": log.unknown_rows,
+                "unknown": log.unknown,
             }
-            for each in page.logs
+            for log in page.logs
         ],
-        "used": list(found.choice.logs) or sorted(each.number for each in page.logs),
+        "used": list(found.choice.logs) or sorted(log.number for log in page.logs),
         "users": found.users,
         "from": days[0].isoformat() if days else None,
         "to": days[1].isoformat() if days else None,
         "topics": [
             {
-                "topic": each.topic,
-                "sessions": each.sessions,
-                "sessions_with_clicks": each.clicked,
-                "clicks": each.clicks,
-                "pairs": each.pairs,
-                "pairs_both_ways": each.both_ways,
-                "preferences": each.kept,
+                "topic": topic.topic,
+                "sessions": topic.sessions,
+                "sessions_with_clicks": topic.clicked,
+                "clicks": topic.clicks,
+                "pairs": topic.pairs,
+                "pairs_both_ways": topic.both_ways,
+                "preferences": topic.kept,
             }
-            for each in found.topics
+            for topic in found.topics
         ],
         "preferences": [
             {
-                "topic": each.topic,
-                "better": each.better,
-                "worse": each.worse,
-                "count": each.count,
-                "against": each.against,
-                "p": each.p,
+                "topic": preference.topic,
+                "better": preference.better,
+                "worse": preference.worse,
+                "count": preference.count,
+                "against": preference.against,
+                "p": preference.p,
             }
-            for each in found.preferences
+            for preference in found.preferences
         ],
     }
 
 
-def table(found: FoundPreferences) -> Table:
-    """One row a preference."""
-    header = ["topic", "better", "worse", found.choice.counted, "against", "p"]
-    return header, [
-        [each.topic, each.better, each.worse, each.count, each.against, each.p] for each in found.preferences
+def preferences_table(page: ClickPage) -> Table[Preference]:
+    """The preferences that are kept, by topic, the most often shown first."""
+    found = page.found
+    choice = found.choice
+    columns: list[Column[Preference]] = [
+        Column(key="topic", head="Topic", value=lambda row: row.topic),
+        Column(key="better", head="Better", value=lambda row: row.better),
+        Column(key="worse", head="Worse", value=lambda row: row.worse),
+        Column(key=choice.counted, head=choice.counted.capitalize(), value=lambda row: row.count, digits=0),
+        Column(key="against", head="Against", value=lambda row: row.against, digits=0),
+        Column(key="p", value=lambda row: row.p, digits=4),
     ]
+    count = len(found.preferences)
+    counted = choice.counted if choice.least > 1 else choice.counted[:-1]
+    tested = f" with p at most {choice.p}" if choice.p else ""
+    caption = (
+        f"{count:,} {'preference' if count == 1 else 'preferences'} shown by at least {choice.least:,} "
+        f"{counted}{tested}, by topic, the most often shown first"
+    )
+    return Table(name=f"{page.slug}-clicks", caption=caption, columns=columns, rows=found.preferences)
+
+
+def topics_table(page: ClickPage) -> Table[TopicCounts]:
+    """What the clicks come to, topic by topic."""
+    columns: list[Column[TopicCounts]] = [
+        Column(key="topic", head="Topic", value=lambda row: row.topic),
+        Column(key="title", head="Title", value=lambda row: row.title),
+        Column(key="sessions", head="Sessions", value=lambda row: row.sessions, digits=0),
+        Column(key="sessions_with_clicks", head="With a click", value=lambda row: row.clicked, digits=0),
+        Column(key="clicks", head="Clicks", value=lambda row: row.clicks, digits=0),
+        Column(key="pairs", head="Pairs seen", value=lambda row: row.pairs, digits=0),
+        Column(key="pairs_both_ways", head="Both ways", value=lambda row: row.both_ways, digits=0),
+        Column(key="preferences", head="Kept", value=lambda row: row.kept, digits=0),
+    ]
+    topics, users, days = len(page.found.topics), page.found.users, page.days
+    caption = (
+        f"Sessions and preferences of {topics} {'topic' if topics == 1 else 'topics'}"
+        + (f", {days[0].isoformat()} to {days[1].isoformat()}" if days else "")
+        + (f", {users:,} {'user' if users == 1 else 'users'}" if users else "")
+    )
+    return Table(name=f"{page.slug}-clicks-topics", caption=caption, columns=columns, rows=page.found.topics)
+
+
+def logs_table(page: ClickPage) -> Table[LogRow]:
+    """The imported logs."""
+    columns: list[Column[LogRow]] = [
+        Column(key="log", head="Log", value=lambda row: row.number, digits=0),
+        Column(key="file", head="File", value=lambda row: row.file_name),
+        Column(key="sha256", head="SHA-256", value=lambda row: row.sha256, shown=Place.DATA),
+        Column(key="sessions", head="Sessions", value=lambda row: row.sessions, digits=0),
+        Column(key="unknown_rows", head="Rows of no topic", value=lambda row: row.unknown_rows, digits=0),
+        Column(
+            key="imported",
+            head="Imported, UTC",
+            value=lambda row: row.created_at.astimezone(UTC).isoformat(timespec="seconds"),
+        ),
+        Column(key="by", head="By", value=lambda row: row.created_by or "command line"),
+        Column(key="delete", head="Delete", value=lambda row: row.number, shown=Place.PAGE),
+    ]
+    caption = "Imported logs, the newest first"
+    return Table(name=f"{page.slug}-clicks-logs", caption=caption, columns=columns, rows=page.logs)
+
+
+TABLES: Mapping[str, Callable[[ClickPage], Table[Any]]] = {
+    "preferences": preferences_table,
+    "topics": topics_table,
+    "logs": logs_table,
+}
+FILES = Files(facts=facts, tables=TABLES)

@@ -1,7 +1,5 @@
 """A task's query logs and the preferences their clicks show: for its organisers."""
 
-from typing import Any
-
 from flask import Blueprint, Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
@@ -9,9 +7,10 @@ from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages import clicks
 from leaderboard.pooling.clicks import READINGS
 from leaderboard.services.clicks import imports, preferences
-from leaderboard.services.clicks.preferences import Choice, FoundPreferences
+from leaderboard.services.clicks.preferences import Choice
 from leaderboard.trec.read.lines import Limits
 from leaderboard.web import responses
+from leaderboard.web.addresses import kept
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import received
 from leaderboard.web.rules import SIGNED_IN, Body, rule
@@ -30,25 +29,20 @@ def show(slug: str) -> ResponseReturnValue:
     return _page(slug, _choice())
 
 
-@blueprint.get("/tasks/<slug>/clicks.json")
+@blueprint.get("/tasks/<slug>/clicks.<form:form>")
 @rule(SIGNED_IN)
-def show_json(slug: str) -> ResponseReturnValue:
-    """The logs and preferences as JSON."""
-    return responses.as_json(clicks.as_json(clicks.click_page(reading(), viewer(), slug, _choice())))
-
-
-@blueprint.get("/tasks/<slug>/clicks.csv")
-@rule(SIGNED_IN)
-def show_csv(slug: str) -> ResponseReturnValue:
-    """The preferences as CSV."""
-    return responses.as_csv(clicks.table(_found(slug)), f"{slug}-clicks")
+def export(slug: str, form: str) -> ResponseReturnValue:
+    """The logs and preferences as a file."""
+    page = clicks.click_page(reading(), viewer(), slug, _choice())
+    return responses.export(form, clicks.FILES, page)
 
 
 @blueprint.get("/tasks/<slug>/clicks.txt")
 @rule(SIGNED_IN)
 def show_file(slug: str) -> ResponseReturnValue:
     """The preferences as a preference file."""
-    response = Response(preferences.as_file(_found(slug)), mimetype="text/plain")
+    found = preferences.find(reading(), viewer(), slug, _choice())
+    response = Response(preferences.as_file(found), mimetype="text/plain")
     response.headers["Content-Disposition"] = f'attachment; filename="{slug}-preferences.txt"'
     return response
 
@@ -90,8 +84,8 @@ def remove(slug: str, number: int) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def publish(slug: str) -> ResponseReturnValue:
     """Make the preferences of the choice in the address a revision."""
-    asker, wanted = viewer(), _choice()
-    found = preferences.find(reading(), asker, slug, wanted)
+    asker, choice = viewer(), _choice()
+    found = preferences.find(reading(), asker, slug, choice)
     try:
         with writing() as session:
             note, limit_s = request.form.get("note", ""), settings().job_limit_s
@@ -99,13 +93,9 @@ def publish(slug: str) -> ResponseReturnValue:
     except LeaderboardError as error:
         if wants_json():
             raise
-        return _page(slug, wanted, error), status_of(error)
+        return _page(slug, choice, error), status_of(error)
     wake()
     return redirect(url_for("revisions.index", slug=slug), 303)
-
-
-def _found(slug: str) -> FoundPreferences:
-    return preferences.find(reading(), viewer(), slug, _choice())
 
 
 def _choice() -> Choice:
@@ -113,18 +103,14 @@ def _choice() -> Choice:
     return preferences.choice(reading_key, least, keep, counted, p, request.args.getlist("log"))
 
 
-def _state() -> dict[str, Any]:
-    """The parts of the address that choose, to be kept in links."""
-    kept: dict[str, Any] = {name: request.args[name] for name in STATE if request.args.get(name)}
-    return kept | ({"log": request.args.getlist("log")} if "log" in request.args else {})
-
-
-def _page(slug: str, wanted: Choice, error: LeaderboardError | None = None) -> str:
+def _page(slug: str, choice: Choice, error: LeaderboardError | None = None) -> str:
+    page = clicks.click_page(reading(), viewer(), slug, choice)
     return render_template(
         "clicks/show.html",
-        page=clicks.click_page(reading(), viewer(), slug, wanted),
+        page=page,
+        tables={name: table(page) for name, table in clicks.TABLES.items()},
         readings=tuple(READINGS.values()),
-        args=_state(),
+        args=kept(STATE, lists=["log"]),
         rows_at_first=ROWS_AT_FIRST,
         error=error,
         sent=request.form,

@@ -71,7 +71,7 @@ def test_an_organiser_has_a_pool_judged_by_two_and_the_board_switches(
     page.get_by_role("button", name="Add and show their links").click()
     links = dict(line.split("\t") for line in page.locator("pre.copy").inner_text().splitlines() if line)
     page.get_by_label("How", exact=True).select_option("all")
-    page.get_by_role("button", name="Give out").click()
+    page.get_by_role("button", name="Assign documents").click()
     _judge(browser, links["Anne"], {"b": "0", "c": "1", "e": "0"})
     _judge(browser, links["Bert"], {"b": "0", "c": "0", "e": "0"})
 

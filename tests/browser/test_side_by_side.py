@@ -11,7 +11,7 @@ from leaderboard.db.engine import Database
 from leaderboard.services.assessors import links
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.side_by_side import pairs
-from leaderboard.services.side_by_side.pairs import Wanted
+from leaderboard.services.side_by_side.pairs import ComparisonRequest
 from tests.browser.test_accessibility import FAULTS, SIDEWAYS
 from tests.make import build
 from tests.make.sites import Site
@@ -33,7 +33,7 @@ def link(site_database: Database, tmp_path: Path) -> str:
     two = build.run(site_database, tmp_path, {topic: list("cdef") for topic in "123"}, "two")
     with site_database.write() as session:
         (made,) = links.add(session, OPERATOR, "t", ["Ada"])
-        pairs.ask(session, OPERATOR, "t", Wanted(one, (two,), (made.assessor_id,)))
+        pairs.ask(session, OPERATOR, "t", ComparisonRequest(one, (two,), (made.assessor_id,)))
     return f"/judge/{made.token}"
 
 

@@ -63,7 +63,7 @@ def judges(
     number: int = 1,
     **plan: Any,
 ) -> list[str]:
-    """The tokens of new assessors to whom the pool is given out; `all` unless the plan says otherwise."""
+    """The tokens of new assessors to whom the pool is assigned; `all` unless the plan says otherwise."""
     with database.write() as session:
         links = assessors.add(session, OPERATOR, slug, names)
         wanted = Plan([link.assessor_id for link in links], **{"way": "all", "overlap": 0.0, **plan})

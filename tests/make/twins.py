@@ -124,7 +124,7 @@ def _compare_by_eye(database: Database, slug: str) -> None:
         (link,) = links.add(session, policy.OPERATOR, slug, ["Eve"])
         task_id = session.scalars(select(Task.id).where(Task.slug == slug)).one()
         first, *others = pairs.comparable_runs(session, task_id)
-        wanted = pairs.Wanted(first, tuple(others), (link.assessor_id,), ("1",))
+        wanted = pairs.ComparisonRequest(first, tuple(others), (link.assessor_id,), ("1",))
         pairs.ask(session, policy.OPERATOR, slug, wanted)
     with database.write() as session:
         for asked in questions.of_link(session, link.token).asked:

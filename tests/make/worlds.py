@@ -53,7 +53,7 @@ class World:
     snapshot: str
     assessor: int
     judge: str
-    """The personal link of that assessor, to whom the pool is given out."""
+    """The personal link of that assessor, to whom the pool is assigned."""
 
 
 def make_task(database: Database, folder: Path, organiser: int, slug: str, *, published: bool = True) -> None:

@@ -142,7 +142,12 @@ def test_nothing_of_a_user_is_kept_or_given_away(
         page = clicks.click_page(session, OPERATOR, "t", preferences.choice(least="1"))
         records = [json.dumps(each) for each in session.scalars(select(Audit.detail))]
     assert told(page.found) == [("b", "a", 1, 0)]
-    given = [json.dumps(clicks.as_json(page)), str(clicks.table(page.found)), repr(page), caplog.text]
+    given = [
+        json.dumps(clicks.facts(page)),
+        str(clicks.preferences_table(page).data()),
+        repr(page),
+        caplog.text,
+    ]
     given += [preferences.as_file(page.found), *records]
     for secret in ("Ann Smith", "Smith", hashed.hex(), repr(hashed)[2:-1], key.hex()):
         assert not any(secret in text for text in given)

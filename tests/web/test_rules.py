@@ -41,13 +41,13 @@ RUN_READING = (
 )
 """What anybody may read of an open task, and only its organisers of a draft."""
 
-SIDE_BY_SIDE = ("", ".json", ".csv", ".tex", "/answers.json", "/answers.csv")
+SIDE_BY_SIDE = ("", ".json", ".csv", ".tex", "/answers.json", "/answers.csv", "/answers.tex")
 FILES = (".json", ".csv", ".tex")
 
 LABELS = (
     *("/agreement", "/agreement.json", "/agreement.csv", "/agreement.tex", "/assessments.csv"),
     *("/assessments.jsonl", "/adjudication", "/adjudication.json", "/adjudication.csv"),
-    *("/publish", "/publish.json", "/publish.csv", "/settled.qrels"),
+    *("/adjudication.tex", "/publish", "/publish.json", "/publish.csv", "/publish.tex", "/settled.qrels"),
 )
 
 POOLS = (
@@ -158,7 +158,7 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/tasks/robots/pools/1/discard"): (401, 403, 403, 403, 403, 409),
     **{("GET", f"/tasks/robots/pools/audit{rest}"): OPEN for rest in ("", ".json", ".csv", ".tex")},
     ("POST", "/tasks/robots/pools/audit"): (401,) + (303,) * 5,
-    **{("GET", f"/tasks/robots/clicks{rest}"): ORGANISER for rest in ("", ".json", ".csv", ".txt")},
+    **{("GET", f"/tasks/robots/clicks{rest}"): ORGANISER for rest in ("", *FILES, ".txt")},
     ("POST", "/tasks/robots/clicks"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/clicks/publish"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/clicks/1/delete"): (401, 403, 403, 403, 403, 404),

@@ -9,8 +9,8 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from leaderboard.errors import Invalid, NotFound
-from leaderboard.pages.assessors import progress as judging_progress
-from leaderboard.pages.assessors.progress import Progress
+from leaderboard.pages.assessors.boards_by_assessor import BoardsByAssessor, boards_by_assessor
+from leaderboard.pages.assessors.progress import Progress, progress
 from leaderboard.services.assessors import judged_pools
 from leaderboard.services.assessors.judged_pools import WHOSE, GivenLabel, Judge, PoolFacts, TopicOfPool
 from leaderboard.services.policy import Viewer
@@ -93,6 +93,8 @@ class AgreementPage:
     """Skipped documents and labels with a note, the latest first."""
     machines: bool
     """Whether the task has any."""
+    boards: BoardsByAssessor | None
+    """The order of the runs under each assessor, of all topics; None unless it was asked for."""
 
 
 def agreement_page(
@@ -104,42 +106,47 @@ def agreement_page(
     whose: str = "human",
     topic_id: str = "",
     pair: tuple[int | None, int | None] = (None, None),
+    with_boards: bool = False,
 ) -> AgreementPage:
     """The agreement of a pool's assessors as it is now, of all topics or of one.
 
     whose: `human`, `machine` or `all`; pair: ids of the two whose confusion table is shown, by default
-    those with most documents in common. Raises NotFound for an unknown pool, topic or pair, Invalid for
-    another `whose`, SignInNeeded or Forbidden unless the viewer organises the task.
+    those with most documents in common; with_boards takes seconds. Raises NotFound for an unknown pool,
+    topic or pair, Invalid for another `whose`, SignInNeeded or Forbidden unless the viewer organises the
+    task.
     """
     if whose not in WHOSE:
         raise Invalid(f"Labels are of one of {', '.join(WHOSE)}, not {whose[:20]!r}.")
-    _, found = judged_pools.judged_pool(session, viewer, slug, number, topic_id or None)
-    facts = found.facts
-    if topic_id and topic_id not in {each.topic_id for each in facts.topics}:
+    _, judged = judged_pools.judged_pool(session, viewer, slug, number, topic_id or None)
+    pool = judged.facts
+    if topic_id and topic_id not in {topic.topic_id for topic in pool.topics}:
         raise NotFound(f"Pool {number} has no topic {topic_id!r}.", topic=topic_id)
-    labels = found.labels_of(whose)
-    scale: Scale = "nominal" if facts.is_binary else "ordinal"
+    labels = judged.labels_of(whose)
+    scale: Scale = "nominal" if pool.is_binary else "ordinal"
     table = _ratings(labels)
-    pairs = _pairs(table, {each.name: each for each in found.judges}, facts)
-    chosen_topics = [each for each in facts.topics if not topic_id or each.topic_id == topic_id]
+    pairs = _pairs(table, {judge.name: judge for judge in judged.judges}, pool)
+    topics = [topic for topic in pool.topics if not topic_id or topic.topic_id == topic_id]
     return AgreementPage(
-        pool=facts,
+        pool=pool,
         whose=whose,
         topic_id=topic_id,
         scale=scale,
-        together=_together(table, facts),
+        together=_together(table, pool),
         pairs=pairs,
         chosen=_chosen(pairs, pair),
-        topics=_by_topic(table, chosen_topics, facts, scale),
-        progress=judging_progress.progress(session, found, whose, topic_id),
+        topics=_by_topic(table, topics, pool, scale),
+        progress=progress(session, judged, whose, topic_id),
         remarks=_remarks(labels),
-        machines=any(each.is_machine for each in found.judges),
+        machines=any(judge.is_machine for judge in judged.judges),
+        boards=boards_by_assessor(session, viewer, slug, number, whose) if with_boards else None,
     )
 
 
 def _ratings(labels: Iterable[GivenLabel]) -> Ratings:
     return stats.ratings(
-        (each.topic_id, each.docno, each.judge.name, each.grade) for each in labels if each.grade is not None
+        (label.topic_id, label.docno, label.assessor, label.grade)
+        for label in labels
+        if label.grade is not None
     )
 
 
@@ -177,7 +184,7 @@ class _Double:
         return int(np.count_nonzero(low < high))
 
 
-def _together(table: Ratings, facts: PoolFacts) -> Together:
+def _together(table: Ratings, pool: PoolFacts) -> Together:
     double = _Double(table)
     ones, others = double.pairs
     return Together(
@@ -185,29 +192,29 @@ def _together(table: Ratings, facts: PoolFacts) -> Together:
         double=len(double.columns),
         disagreements=double.disagreements,
         raw=_raw(double.pairs),
-        overlap=stats.overlap(ones, others, facts.level),
+        overlap=stats.overlap(ones, others, pool.level),
         fleiss=stats.fleiss(table),
         alphas={scale: stats.alpha(table, scale) for scale in SCALES},
     )
 
 
 def _raw(pairs: Two) -> Share:
-    found = stats.raw(stats.confusion(*pairs))
-    return found if found.of else Share(None, 0, stats.NOTHING_DOUBLE)
+    share = stats.raw(stats.confusion(*pairs))
+    return share if share.of else Share(None, 0, stats.NOTHING_DOUBLE)
 
 
-def _pairs(table: Ratings, judges: dict[str, Judge], facts: PoolFacts) -> tuple[PairAgreement, ...]:
+def _pairs(table: Ratings, judges: dict[str, Judge], pool: PoolFacts) -> tuple[PairAgreement, ...]:
     given = table.given.astype(np.int64)
     shared = given @ given.T
     first, second = np.nonzero(np.triu(shared, 1))
     order = np.argsort(-shared[first, second], kind="stable").tolist()
-    grades = [each.value for each in facts.scale]
-    found = []
+    grades = [grade.value for grade in pool.scale]
+    pairs = []
     for place in order:
         one, other = int(first[place]), int(second[place])
         both = stats.pair(table, one, other)
         confusion = stats.confusion(*both, grades)
-        found.append(
+        pairs.append(
             PairAgreement(
                 first=judges[table.assessors[one]],
                 second=judges[table.assessors[other]],
@@ -216,35 +223,35 @@ def _pairs(table: Ratings, judges: dict[str, Judge], facts: PoolFacts) -> tuple[
                 plain=stats.cohen(confusion),
                 linear=stats.cohen(confusion, "linear"),
                 quadratic=stats.cohen(confusion, "quadratic"),
-                overlap=stats.overlap(*both, facts.level),
+                overlap=stats.overlap(*both, pool.level),
                 confusion=confusion,
             )
         )
-    return tuple(found)
+    return tuple(pairs)
 
 
-def _chosen(pairs: Sequence[PairAgreement], wanted: tuple[int | None, int | None]) -> PairAgreement | None:
-    if wanted == (None, None):
+def _chosen(pairs: Sequence[PairAgreement], ids: tuple[int | None, int | None]) -> PairAgreement | None:
+    if ids == (None, None):
         return pairs[0] if pairs else None
-    for each in pairs:
-        if {each.first.id, each.second.id} == set(wanted):
-            return each
-    raise NotFound("These two assessors have not graded any document both.")
+    for pair in pairs:
+        if {pair.first.id, pair.second.id} == set(ids):
+            return pair
+    raise NotFound("These two assessors have no document in common.")
 
 
 def _by_topic(
-    table: Ratings, topics: Sequence[TopicOfPool], facts: PoolFacts, scale: Scale
+    table: Ratings, topics: Sequence[TopicOfPool], pool: PoolFacts, scale: Scale
 ) -> tuple[TopicAgreement, ...]:
     """Documents are sorted by topic, so each topic is one stretch of the table."""
     names = np.array([topic for topic, _ in table.documents], dtype=object)
     edges = [0, *(np.flatnonzero(names[1:] != names[:-1]) + 1).tolist(), len(names)]
     part = {names[start]: slice(start, end) for start, end in pairwise(edges) if end > start}
-    found = []
+    agreements = []
     for topic in topics:
         where = part.get(topic.topic_id, slice(0, 0))
         here = Ratings(table.assessors, table.documents[where], table.grades[:, where], table.given[:, where])
         double, graded = _Double(here), here.grades[here.given]
-        found.append(
+        agreements.append(
             TopicAgreement(
                 topic=topic,
                 judged=len(here.documents),
@@ -252,12 +259,12 @@ def _by_topic(
                 raw=_raw(double.pairs),
                 alpha=stats.alpha(here, scale),
                 disagreements=double.disagreements,
-                relevant=float((graded >= facts.level).mean()) if graded.size else None,
+                relevant=float((graded >= pool.level).mean()) if graded.size else None,
             )
         )
-    return tuple(found)
+    return tuple(agreements)
 
 
 def _remarks(labels: Sequence[GivenLabel]) -> tuple[GivenLabel, ...]:
-    told = [each for each in labels if each.grade is None or each.note]
-    return tuple(sorted(told, key=lambda each: each.saved_at, reverse=True))
+    remarkable = [label for label in labels if label.grade is None or label.note]
+    return tuple(sorted(remarkable, key=lambda label: label.saved_at, reverse=True))

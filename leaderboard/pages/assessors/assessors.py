@@ -1,4 +1,4 @@
-"""What organisers see of a pool's assessors: who has which documents, how far they are, what they read."""
+"""What organisers see of a pool's assessors: who has which documents, and how far they are."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -10,21 +10,12 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Assessment, Assignment, Pool, PoolTopic, Task, Topic
-from leaderboard.errors import Invalid, Problem
-from leaderboard.pages.assessors import judging
-from leaderboard.pages.assessors.judging import SolvedExample
-from leaderboard.services import audit, collections
 from leaderboard.services.assessors import assignments, log
 from leaderboard.services.assessors import links as assessors
 from leaderboard.services.assessors.log import Label
 from leaderboard.services.assessors.shares import size
 from leaderboard.services.policy import Viewer
-from leaderboard.services.tasks import grade_scales
-from leaderboard.services.tasks.grade_scales import Grade
-
-GUIDELINES_CHARACTERS = 100_000
-EXAMPLE_CHARACTERS = 20_000
-MOST_EXAMPLES = 50
+from leaderboard.tables.record import Column, Files, Place, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +28,6 @@ class AssessorRow:
     origin_name: str
     role: str
     has_link: bool
-    created_at: datetime
     revoked_at: datetime | None
     topics: int
     documents: int
@@ -77,7 +67,6 @@ class AssessorsPage:
     number: int
     state: str
     adaptive: bool
-    seed: int
     documents: int
     assessors: tuple[AssessorRow, ...]
     topics: tuple[TopicRow, ...]
@@ -86,23 +75,7 @@ class AssessorsPage:
     @property
     def people(self) -> tuple[AssessorRow, ...]:
         """Those who can be asked to judge."""
-        return tuple(each for each in self.assessors if each.has_link)
-
-
-@dataclass(frozen=True, slots=True)
-class GuidelinesForm:
-    """A pool's guidelines as its organisers edit them."""
-
-    task: str
-    slug: str
-    number: int
-    text: str
-    examples: tuple[dict[str, Any], ...]
-    """As they are stored: topic, docno or text, grade, why."""
-    shown: tuple[SolvedExample, ...]
-    grades: tuple[Grade, ...]
-    topics: tuple[tuple[str, str], ...]
-    """(id, title) of the task's topics."""
+        return tuple(row for row in self.assessors if row.has_link)
 
 
 def assessors_page(session: Session, viewer: Viewer, slug: str, number: int) -> AssessorsPage:
@@ -112,118 +85,79 @@ def assessors_page(session: Session, viewer: Viewer, slug: str, number: int) -> 
     labels = log.in_force(session, pool.id)
     topics = _pool_topics(session, pool)
     return AssessorsPage(
-        task.name,
-        slug,
-        number,
-        pool.state,
-        pool.adaptive,
-        pool.seed,
-        sum(documents for _, documents in topics.values()),
-        _assessors(session, task, pool, given, labels, topics),
-        _topics(session, task, given, labels, topics),
-        bool(pool.guidelines.strip() or pool.examples),
+        task=task.name,
+        slug=slug,
+        number=number,
+        state=pool.state,
+        adaptive=pool.adaptive,
+        documents=sum(documents for _, documents in topics.values()),
+        assessors=_assessors(session, task, pool, given, labels, topics),
+        topics=_topics(session, task, given, labels, topics),
+        has_guidelines=bool(pool.guidelines.strip() or pool.examples),
     )
 
 
-def as_json(page: AssessorsPage) -> dict[str, Any]:
+def facts(page: AssessorsPage) -> dict[str, Any]:
     """The page as JSON facts; of a link only whether there is one."""
-    header, rows = assessor_table(page)
-    topic_header, topic_rows = topic_table(page)
     return {
         "task": page.slug,
         "pool": page.number,
         "state": page.state,
         "adaptive": page.adaptive,
         "documents": page.documents,
-        "assessors": [dict(zip(header, row, strict=True)) for row in rows],
-        "topics": [dict(zip(topic_header, row, strict=True)) for row in topic_rows],
+        "assessors": assessors_table(page).facts(),
+        "topics": topics_table(page).facts(),
     }
 
 
-def assessor_table(page: AssessorsPage) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
-    """One row an assessor."""
-    header = ("assessor", "origin", "machine", "role", "has_link", "topics", "documents", "judged", "skipped")
-    rows = [
-        (
-            *(each.name, each.origin, each.origin_name, each.role, each.has_link),
-            *(each.topics, each.documents, each.judged, each.skipped),
-        )
-        for each in page.assessors
+def assessors_table(page: AssessorsPage) -> Table[AssessorRow]:
+    """The task's assessors and what they have of the pool."""
+    columns: list[Column[AssessorRow]] = [
+        Column(key="assessor", head="Assessor", value=lambda row: row.name),
+        Column(key="is", head="Is", value=lambda row: row.role, shown=Place.PAGE),
+        Column(key="origin", head="Origin", value=lambda row: row.origin, shown=~Place.PAGE),
+        Column(key="machine", head="Machine", value=lambda row: row.origin_name, shown=~Place.PAGE),
+        Column(key="role", head="Role", value=lambda row: row.role, shown=~Place.PAGE),
+        Column(key="has_link", head="Link", value=lambda row: row.has_link, shown=~Place.PAGE),
+        Column(key="topics", head="Topics", value=lambda row: row.topics, digits=0),
+        Column(key="documents", head="Documents", value=lambda row: row.documents, digits=0),
+        Column(key="judged", head="Judged", value=lambda row: row.judged, digits=0),
+        Column(key="skipped", head="Skipped", value=lambda row: row.skipped, digits=0),
+        Column(key="last_sent", head="Last sent", value=lambda row: row.last_at, shown=Place.PAGE),
+        Column(key="link", head="Link", value=lambda row: row.has_link, shown=Place.PAGE),
     ]
-    return header, rows
-
-
-def topic_table(page: AssessorsPage) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
-    """One row a topic."""
-    header = ("topic", "documents", "assessors", "order", "judged", "judged_twice")
-    rows = [
-        (each.topic_id, each.documents, ", ".join(each.assessors), each.order, each.judged, each.twice)
-        for each in page.topics
-    ]
-    return header, rows
-
-
-def guidelines_form(session: Session, viewer: Viewer, slug: str, number: int) -> GuidelinesForm:
-    """A pool's guidelines to be edited."""
-    task, pool = assessors.own_pool(session, viewer, slug, number)
-    rows = session.execute(
-        select(Topic.topic_id, Topic.title).where(Topic.task_id == task.id).order_by(Topic.position)
+    caption = (
+        f"Assessors of {page.task} and what they have of pool {page.number}; machines are never mixed with "
+        "people"
     )
-    return GuidelinesForm(
-        task.name,
-        slug,
-        number,
-        pool.guidelines,
-        tuple(pool.examples),
-        judging.solved_examples(session, task, pool),
-        grade_scales.scale(task),
-        tuple((row.topic_id, row.title) for row in rows),
+    return Table(
+        name=f"{page.slug}-pool-{page.number}-assessors",
+        caption=caption,
+        columns=columns,
+        rows=page.assessors,
     )
 
 
-def set_guidelines(session: Session, viewer: Viewer, slug: str, number: int, text: str) -> None:
-    """Set what assessors read first, as Markdown; raises Invalid where it is too long."""
-    _, pool = assessors.own_pool(session, viewer, slug, number)
-    if len(text) > GUIDELINES_CHARACTERS:
-        raise Invalid(f"Guidelines may have at most {GUIDELINES_CHARACTERS:,} characters.")
-    pool.guidelines = text.replace("\r\n", "\n").strip()
-    audit.record(session, viewer, "pool.guidelines", f"pool:{pool.id}")
-
-
-def add_example(session: Session, viewer: Viewer, slug: str, number: int, example: Mapping[str, Any]) -> None:
-    """Add a solved example: topic, docno (whose text is stored) or text, grade, why.
-
-    Raises Invalid where a part is missing or does not fit.
-    """
-    task, pool = assessors.own_pool(session, viewer, slug, number)
-    tidy = {name: str(example.get(name, "")).strip() for name in ("topic", "docno", "text", "why")}
-    problems = []
-    if len(pool.examples) >= MOST_EXAMPLES:
-        problems.append(Problem(f"There are {MOST_EXAMPLES} examples already.", "Remove one first."))
-    if example.get("grade") not in grade_scales.grades(task):
-        problems.append(Problem("must be one of the task’s grades.", field="grade"))
-    if bool(tidy["docno"]) == bool(tidy["text"]):
-        remedy = "Give the id of a stored document, or a text of your own."
-        problems.append(Problem("One of document id and text is needed, not both.", remedy, field="docno"))
-    if tidy["docno"] and not collections.texts(session, task.collection_id, [tidy["docno"]]):
-        rule = "must be a document whose text is stored here."
-        problems.append(Problem(rule, "Or write its text.", field="docno", value=tidy["docno"][:80]))
-    problems += [
-        Problem(f"may have at most {EXAMPLE_CHARACTERS:,} characters.", field=name)
-        for name, value in tidy.items()
-        if len(value) > EXAMPLE_CHARACTERS
+def topics_table(page: AssessorsPage) -> Table[TopicRow]:
+    """The topics of the pool and who judges them."""
+    columns: list[Column[TopicRow]] = [
+        Column(key="topic", head="Topic", value=lambda row: row.topic_id),
+        Column(key="documents", head="Documents", value=lambda row: row.documents, digits=0),
+        Column(key="assessors", head="Assessors", value=lambda row: ", ".join(row.assessors)),
+        Column(key="order", head="Order", value=lambda row: row.order),
+        Column(key="judged", head="Judged", value=lambda row: row.judged, digits=0),
+        Column(key="judged_twice", head="By two or more", value=lambda row: row.twice, digits=0),
     ]
-    if problems:
-        raise Invalid("This example cannot be added.", problems)
-    pool.examples = [*pool.examples, {**tidy, "grade": example["grade"]}]
-    audit.record(session, viewer, "pool.example", f"pool:{pool.id}")
+    caption = (
+        f"Topics of pool {page.number} of {page.task}: documents that people have judged, and those that two "
+        "or more have"
+    )
+    return Table(
+        name=f"{page.slug}-pool-{page.number}-topics", caption=caption, columns=columns, rows=page.topics
+    )
 
 
-def remove_example(session: Session, viewer: Viewer, slug: str, number: int, place: int) -> None:
-    """Remove the example at a place, counted from 1; where there is none nothing happens."""
-    _, pool = assessors.own_pool(session, viewer, slug, number)
-    pool.examples = [each for index, each in enumerate(pool.examples, 1) if index != place]
-    audit.record(session, viewer, "pool.example", f"pool:{pool.id}", removed=place)
+FILES = Files(facts=facts, tables={"assessors": assessors_table, "topics": topics_table})
 
 
 def _pool_topics(session: Session, pool: Pool) -> dict[str, tuple[str, int]]:
@@ -245,8 +179,8 @@ def _assessors(
     labels: Sequence[Label],
     topics: Mapping[str, tuple[str, int]],
 ) -> tuple[AssessorRow, ...]:
-    judged = Counter(each.assessor_id for each in labels if each.grade is not None)
-    skipped = Counter(each.assessor_id for each in labels if each.grade is None)
+    judged = Counter(label.assessor_id for label in labels if label.grade is not None)
+    skipped = Counter(label.assessor_id for label in labels if label.grade is None)
     sent = session.execute(
         select(Assessment.assessor_id, func.max(Assessment.sent_at))
         .where(Assessment.pool_id == pool.id)
@@ -254,16 +188,26 @@ def _assessors(
     )
     last = {assessor_id: at for assessor_id, at in sent}
     documents: Counter[int] = Counter()
-    for each in given:
-        documents[each.assessor_id] += size(assignments.share_of(each), topics[each.topic_id][1])
-    counts = Counter(each.assessor_id for each in given)
+    for assignment in given:
+        share = assignments.share_of(assignment)
+        documents[assignment.assessor_id] += size(share, topics[assignment.topic_id][1])
+    counts = Counter(assignment.assessor_id for assignment in given)
     return tuple(
         AssessorRow(
-            *(each.id, each.name, each.origin, each.origin_name, each.role, each.token_sha256 is not None),
-            *(each.created_at, each.revoked_at, counts[each.id], documents[each.id]),
-            *(judged[each.id], skipped[each.id], last.get(each.id)),
+            id=assessor.id,
+            name=assessor.name,
+            origin=assessor.origin,
+            origin_name=assessor.origin_name,
+            role=assessor.role,
+            has_link=assessor.token_sha256 is not None,
+            revoked_at=assessor.revoked_at,
+            topics=counts[assessor.id],
+            documents=documents[assessor.id],
+            judged=judged[assessor.id],
+            skipped=skipped[assessor.id],
+            last_at=last.get(assessor.id),
         )
-        for each in assessors.of_task(session, task.id)
+        for assessor in assessors.of_task(session, task.id)
     )
 
 
@@ -274,22 +218,27 @@ def _topics(
     labels: Sequence[Label],
     topics: Mapping[str, tuple[str, int]],
 ) -> tuple[TopicRow, ...]:
-    people = {each.id: each for each in assessors.of_task(session, task.id)}
-    who, orders = defaultdict(list), defaultdict(set)
-    for each in given:
-        who[each.topic_id].append(people[each.assessor_id].name)
-        orders[each.topic_id].add(each.document_order)
+    people = {assessor.id: assessor for assessor in assessors.of_task(session, task.id)}
+    names, orders = defaultdict(list), defaultdict(set)
+    for assignment in given:
+        names[assignment.topic_id].append(people[assignment.assessor_id].name)
+        orders[assignment.topic_id].add(assignment.document_order)
     graded = Counter(
-        (each.topic_id, each.docno)
-        for each in labels
-        if each.grade is not None and people[each.assessor_id].origin == assessors.HUMAN
+        (label.topic_id, label.docno)
+        for label in labels
+        if label.grade is not None and people[label.assessor_id].origin == assessors.HUMAN
     )
     judged = Counter(topic for topic, _ in graded)
     twice = Counter(topic for (topic, _), count in graded.items() if count > 1)
     return tuple(
         TopicRow(
-            *(topic, title, documents, tuple(sorted(who[topic])), ", ".join(sorted(orders[topic]))),
-            *(judged[topic], twice[topic]),
+            topic_id=topic,
+            title=title,
+            documents=documents,
+            assessors=tuple(sorted(names[topic])),
+            order=", ".join(sorted(orders[topic])),
+            judged=judged[topic],
+            twice=twice[topic],
         )
         for topic, (title, documents) in topics.items()
     )

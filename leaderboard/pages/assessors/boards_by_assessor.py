@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from sqlalchemy import select
@@ -25,8 +26,9 @@ from leaderboard.services.evaluations.columns import column
 from leaderboard.services.policy import Viewer
 from leaderboard.services.pools import documents as pool_documents
 from leaderboard.services.statistics import requests
-from leaderboard.stats.assessors.settling import Label, settle
+from leaderboard.stats.assessors.settling import settle
 from leaderboard.stats.orders.rank_correlation import tau_ap_b, tau_b
+from leaderboard.tables.record import Column, Place, Table
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments, compile_judgments
 from leaderboard.trec.read.lines import bytes_of
 from leaderboard.trec.runs.packing import unpack_block
@@ -46,7 +48,7 @@ class BoardOfAssessor:
     documents: int
     """That others judged too."""
     changed: int
-    """Of them with another grade than is settled on."""
+    """Of them with a grade that differs from what is settled on."""
     tau: float | None
     tau_ap: float | None
     leader: str
@@ -55,13 +57,18 @@ class BoardOfAssessor:
     mover_ranks: tuple[int, int]
     """Its rank by what is settled on, and by this assessor."""
 
+    @property
+    def move(self) -> str:
+        """The run whose rank differs most with both of its ranks, or none, in words."""
+        before, after = self.mover_ranks
+        return f"{self.mover}, rank {before} → {after}" if self.mover else "none"
+
 
 @dataclass(frozen=True, slots=True)
 class BoardsByAssessor:
     """The boards under each assessor who shares documents with others."""
 
     measure: str
-    digits: int
     runs: int
     topics: int
     leader: str
@@ -82,11 +89,13 @@ def boards_by_assessor(
     if whose not in WHOSE:
         raise Invalid(f"Labels are of one of {', '.join(WHOSE)}, not {whose[:20]!r}.")
     task, pool = judged_pools.judged_pool(session, viewer, slug, number)
-    labels = [each for each in pool.labels_of(whose) if each.grade is not None]
+    labels = [label for label in pool.labels_of(whose) if label.grade is not None]
     measure = parse(task.primary_measure)
     runs = _runs(session, task)
     settled = _settled(session, task, pool, labels)
-    empty = BoardsByAssessor(task.primary_measure, column(measure).digits, len(runs), len(settled), "", ())
+    empty = BoardsByAssessor(
+        measure=task.primary_measure, runs=len(runs), topics=len(settled), leader="", rows=()
+    )
     own = _own(labels)
     if why := _why_not(runs, settled, own):
         return replace(empty, why=why)
@@ -104,6 +113,51 @@ def boards_by_assessor(
     return replace(empty, leader=names[int(np.argmax(means[0]))], rows=rows)
 
 
+def facts(boards: BoardsByAssessor) -> dict[str, Any]:
+    """The boards under each assessor as plain values."""
+    return {
+        "measure": boards.measure,
+        "runs": boards.runs,
+        "topics": boards.topics,
+        "leader": boards.leader or None,
+        "why_not": boards.why or None,
+        "assessors": table(boards).facts(),
+    }
+
+
+def table(boards: BoardsByAssessor) -> Table[BoardOfAssessor]:
+    """The boards under each assessor."""
+    columns: list[Column[BoardOfAssessor]] = [
+        Column(key="assessor", head="Assessor", value=lambda row: row.judge.name),
+        Column(key="documents", head="Shared documents", value=lambda row: row.documents, digits=0),
+        Column(key="changed", head="Other grade", value=lambda row: row.changed, digits=0),
+        Column(key="tau", head="Kendall’s tau", value=lambda row: row.tau, digits=3),
+        Column(key="tau_ap", head="tau_AP", value=lambda row: row.tau_ap, digits=3),
+        Column(key="leader", head="Leads", value=lambda row: row.leader),
+        Column(key="move", head="Largest move", value=lambda row: row.move, shown=Place.PAGE),
+        Column(
+            key="largest_move", head="Largest move", value=lambda row: row.mover or None, shown=~Place.PAGE
+        ),
+        Column(key="rank", head="Rank", value=lambda row: _rank(row, 0), shown=~Place.PAGE),
+        Column(
+            key="rank_by_assessor",
+            head="Rank by assessor",
+            value=lambda row: _rank(row, 1),
+            shown=~Place.PAGE,
+        ),
+    ]
+    caption = (
+        f"{boards.runs:,} ranked runs by mean {boards.measure} over {boards.topics:,} topics of this pool: "
+        f"the order by the majority of all labels ({boards.leader} leads) against the order with this "
+        "assessor’s labels wherever there are any. 1 is the same order."
+    )
+    return Table(name="boards", caption=caption, columns=columns, rows=boards.rows)
+
+
+def _rank(row: BoardOfAssessor, place: int) -> int | None:
+    return row.mover_ranks[place] if row.mover else None
+
+
 def _runs(session: Session, task: Task) -> dict[int, str]:
     """Id -> name of the ranked runs, by name."""
     rows = session.execute(
@@ -116,33 +170,31 @@ def _runs(session: Session, task: Task) -> dict[int, str]:
 
 def _settled(session: Session, task: Task, pool: JudgedPool, labels: Iterable[GivenLabel]) -> By:
     """What the majority says, and what is used again, of topics that count."""
-    found: By = {}
+    settled: By = {}
     rows = session.execute(
         select(PoolTopic.topic_id, PoolTopic.body)
         .join(Topic, (Topic.task_id == task.id) & (Topic.topic_id == PoolTopic.topic_id))
         .where(PoolTopic.pool_id == pool.facts.id, Topic.excluded == "")
     ).all()
     for topic_id, body in rows:
-        found[topic_id] = {
-            bytes_of(each.docno): each.grade for each in pool_documents.unpack(body) if each.grade is not None
+        settled[topic_id] = {
+            bytes_of(document.docno): document.grade
+            for document in pool_documents.unpack(body)
+            if document.grade is not None
         }
-    events = (
-        Label(each.topic_id, each.docno, each.judge.name, each.grade, each.saved_at.timestamp())
-        for each in labels
-        if each.topic_id in found
-    )
-    for (topic_id, docno), grade in settle(events, "majority").grades.items():
-        found[topic_id][bytes_of(docno)] = grade
-    return {topic_id: grades for topic_id, grades in found.items() if grades}
+    counted = (label for label in labels if label.topic_id in settled)
+    for (topic_id, docno), grade in settle(counted, "majority").grades.items():
+        settled[topic_id][bytes_of(docno)] = grade
+    return {topic_id: grades for topic_id, grades in settled.items() if grades}
 
 
 def _own(labels: Iterable[GivenLabel]) -> dict[Judge, list[GivenLabel]]:
     """Assessor -> labels of documents that others judged too, of those who have any."""
-    found: dict[Judge, list[GivenLabel]] = {}
+    own: dict[Judge, list[GivenLabel]] = {}
     for given in judged_pools.by_document(labels).values():
-        for each in given if len(given) > 1 else ():
-            found.setdefault(each.judge, []).append(each)
-    return dict(sorted(found.items(), key=lambda item: item[0].name))
+        for label in given if len(given) > 1 else ():
+            own.setdefault(label.judge, []).append(label)
+    return dict(sorted(own.items(), key=lambda item: item[0].name))
 
 
 def _why_not(runs: Mapping[int, str], settled: By, own: Mapping[Judge, object]) -> str:
@@ -157,7 +209,7 @@ def _why_not(runs: Mapping[int, str], settled: By, own: Mapping[Judge, object]) 
 
 def _with(compiled: CompiledJudgments, settled: By, labels: Iterable[GivenLabel]) -> Judgments:
     """The compiled judgments with some labels in place of what is settled on."""
-    mine = {(each.topic_id, bytes_of(each.docno)): each.grade for each in labels}
+    mine = {(label.topic_id, bytes_of(label.docno)): label.grade for label in labels}
     grades = np.array(
         [
             mine.get((topic, docno), grade)
@@ -179,13 +231,17 @@ def _means(
 ) -> FloatArray:
     """Every run's mean under each of several grades of the same documents, (variants, runs)."""
     digests = session.execute(select(Run.id, Run.ranking_sha256).where(Run.id.in_(runs)).order_by(Run.name))
+    # All that the means depend on, so that what is kept under its digest is never stale.
     facts = (
-        *("boards_by_assessor", VERSION, measure.key, measure.measure.version, task.dialect),
-        *([digest for _, digest in digests], compiled.judgments.topics),
-        *(
-            hashlib.sha256(compiled.documents.letters).hexdigest(),
-            [each.grades.tolist() for each in variants],
-        ),
+        "boards_by_assessor",
+        VERSION,
+        measure.key,
+        measure.measure.version,
+        task.dialect,
+        [digest for _, digest in digests],
+        compiled.judgments.topics,
+        hashlib.sha256(compiled.documents.letters).hexdigest(),
+        [judgments.grades.tolist() for judgments in variants],
     )
     digest = hashlib.sha256(json.dumps(facts).encode()).hexdigest()
     kept = requests.kept.get(digest)
@@ -211,12 +267,12 @@ def _scores(
     for body in bodies:
         aligner.add(unpack_block(body))
     seen = aligner.judged()
-    sign = -1.0 if measure.measure.direction == "lower" else 1.0
-    found = []
+    sign = column(measure).sign
+    means = []
     for judgments in variants:
         judged = Judged(judgments, seen.topic, seen.rank, seen.document, seen.retrieved, seen.dialect)
-        found.append(sign * measure.aggregate(measure.compute(judged), measure.parts(judged)))
-    return found
+        means.append(sign * measure.aggregate(measure.compute(judged), measure.parts(judged)))
+    return means
 
 
 def _row(
@@ -227,14 +283,14 @@ def _row(
     base: FloatArray,
     mean: FloatArray,
 ) -> BoardOfAssessor:
-    before, after = (_ranks(each) for each in (base, mean))
+    before, after = _ranks(base), _ranks(mean)
     farthest = int(np.argmax(np.abs(before - after)))
     moved = before[farthest] != after[farthest]
-    known = [each for each in labels if each.topic_id in settled]
+    known = [label for label in labels if label.topic_id in settled]
     return BoardOfAssessor(
         judge=judge,
         documents=len(known),
-        changed=sum(settled[each.topic_id][bytes_of(each.docno)] != each.grade for each in known),
+        changed=sum(settled[label.topic_id][bytes_of(label.docno)] != label.grade for label in known),
         tau=tau_b(mean, base),
         tau_ap=tau_ap_b(mean, base),
         leader=names[int(np.argmax(mean))],

@@ -1,4 +1,4 @@
-"""What assessors see: their topics, the guidelines, one document at a time; no run, rank or score."""
+"""What assessors see: their topics, and one document at a time; no run, rank or score."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +16,8 @@ from leaderboard.services.assessors.queues import Coming, Queue
 from leaderboard.services.assessors.shares import size
 from leaderboard.services.tasks import grade_scales
 from leaderboard.services.tasks.grade_scales import Grade
+from leaderboard.tables.record import Column, Table
+from leaderboard.trec.documents.documents import Document
 from leaderboard.trec.documents.marking import Piece, marked, terms
 
 
@@ -23,6 +25,8 @@ from leaderboard.trec.documents.marking import Piece, marked, terms
 class JudgingTopic:
     """A topic as its assessor's list shows it."""
 
+    pool: int
+    """The pool's number."""
     topic_id: str
     title: str
     documents: int
@@ -46,18 +50,18 @@ class JudgingPool:
 
     @property
     def documents(self) -> int:
-        """Of all topics."""
-        return sum(each.documents for each in self.topics)
+        """How many documents the topics have."""
+        return sum(topic.documents for topic in self.topics)
 
     @property
     def judged(self) -> int:
-        """Of all topics."""
-        return sum(min(each.judged, each.documents) for each in self.topics)
+        """How many of them have a grade."""
+        return sum(min(topic.judged, topic.documents) for topic in self.topics)
 
     @property
     def next_topic(self) -> JudgingTopic | None:
         """The first topic with something left."""
-        return next((each for each in self.topics if each.left), None)
+        return next((topic for topic in self.topics if topic.left), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,31 +72,6 @@ class Desk:
     name: str
     task: str
     pools: tuple[JudgingPool, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SolvedExample:
-    """A document, its grade and why."""
-
-    topic: str
-    title: str
-    text: str
-    grade: Grade | None
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class GuidelinesPage:
-    """What assessors of a pool read first."""
-
-    assessor_id: int
-    task: str
-    number: int
-    text: str
-    """Markdown."""
-    grades: tuple[Grade, ...]
-    examples: tuple[SolvedExample, ...]
-    topics: tuple[JudgingTopic, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,46 +148,41 @@ def desk(session: Session, token: str) -> Desk:
         )
         .order_by(Pool.number)
     ).all()
-    topics = _topics(session, assessor, pools)
+    of_pool = topics(session, assessor, pools)
     return Desk(
-        assessor.id,
-        assessor.name,
-        task.name,
-        tuple(
-            JudgingPool(pool.number, pool.state, pool.adaptive, _has_guidelines(pool), topics[pool.id])
+        assessor_id=assessor.id,
+        name=assessor.name,
+        task=task.name,
+        pools=tuple(
+            JudgingPool(pool.number, pool.state, pool.adaptive, _has_guidelines(pool), of_pool[pool.id])
             for pool in pools
         ),
     )
 
 
-def guidelines_page(session: Session, token: str, number: int) -> GuidelinesPage:
-    """The guidelines of a pool with its solved examples; raises NotFound."""
-    assessor, pool = log.assessor_and_pool(session, token, number)
-    task = session.get_one(Task, pool.task_id)
-    return GuidelinesPage(
-        assessor.id,
-        task.name,
-        pool.number,
-        pool.guidelines,
-        grade_scales.scale(task),
-        solved_examples(session, task, pool),
-        _topics(session, assessor, [pool])[pool.id],
+def topics_table(pool: JudgingPool) -> Table[JudgingTopic]:
+    """An assessor's topics in a pool."""
+    columns: list[Column[JudgingTopic]] = [
+        Column(key="topic", head="Topic", value=lambda row: row.topic_id),
+        Column(key="judged", head="Judged", value=lambda row: row.judged, digits=0),
+        Column(key="documents", head="Of", value=lambda row: row.documents, digits=0),
+        Column(key="progress", head="Progress", value=lambda row: row.judged),
+    ]
+    caption = "Your topics: documents with a grade, of those you are asked to judge"
+    return Table(name="topics", caption=caption, columns=columns, rows=pool.topics)
+
+
+def labels_table(page: JudgingPage) -> Table[OwnLabel]:
+    """What the assessor said of the topic's documents."""
+    columns: list[Column[OwnLabel]] = [
+        Column(key="docno", head="Document", value=lambda row: row.docno),
+        Column(key="grade", head="Grade", value=lambda row: row.grade),
+        Column(key="note", head="Note", value=lambda row: row.note),
+    ]
+    caption = (
+        f"Your judgments of topic {page.topic_id}, by document id; follow a link to judge a document anew"
     )
-
-
-def solved_examples(session: Session, task: Task, pool: Pool) -> tuple[SolvedExample, ...]:
-    """A pool's solved examples, with the text of documents that are named by their docno."""
-    grades = {each.value: each for each in grade_scales.scale(task)}
-    docnos = [str(each["docno"]) for each in pool.examples if each.get("docno")]
-    texts = collections.texts(session, task.collection_id, docnos)
-    found = []
-    for each in pool.examples:
-        document = texts.get(str(each.get("docno", "")))
-        title = document.title if document else str(each.get("docno", ""))
-        text = document.text if document else str(each.get("text", ""))
-        grade = grades.get(int(each["grade"]))
-        found.append(SolvedExample(str(each.get("topic", "")), title, text, grade, str(each.get("why", ""))))
-    return tuple(found)
+    return Table(name="judgments", caption=caption, columns=columns, rows=page.own)
 
 
 def judging_page(
@@ -224,69 +198,74 @@ def judging_page(
 
     Raises NotFound for a dead link, a topic that is not the assessor's or a document of others.
     """
-    found = queues.queue(session, token, number, topic_id)
-    if docno is not None and docno not in found.docnos and docno != found.first():
+    queue = queues.queue(session, token, number, topic_id)
+    pool, topic = queue.pool, queue.topic
+    if docno is not None and docno not in queue.docnos and docno != queue.first():
         raise NotFound(f"Document {docno} is not among those you are asked to judge for topic {topic_id}.")
-    shown = docno if docno is not None else found.first()
-    is_open = found.pool.state == "open"
+    shown = docno if docno is not None else queue.first()
+    is_open = pool.state == "open"
     documents: tuple[ShownDocument, ...] = ()
     if shown is not None and is_open:
-        documents = _documents(session, found, (Coming(shown), *found.ahead(shown)))
-    topics = _topics(session, found.assessor, [found.pool])[found.pool.id]
-    wants_list = with_labels or not documents
+        documents = _documents(session, queue, (Coming(shown), *queue.ahead(shown)))
+    own_topics = topics(session, queue.assessor, [pool])[pool.id]
+    others_left = (other.topic_id for other in own_topics if other.left and other.topic_id != topic_id)
     return JudgingPage(
-        assessor_id=found.assessor.id,
-        task=found.task.name,
+        assessor_id=queue.assessor.id,
+        task=queue.task.name,
         number=number,
-        state=found.pool.state,
-        adaptive=found.pool.adaptive,
-        level=found.task.level,
+        state=pool.state,
+        adaptive=pool.adaptive,
+        level=queue.task.level,
         topic_id=topic_id,
-        title=found.topic.title,
-        description=found.topic.description,
-        narrative=found.topic.narrative,
-        grades=grade_scales.scale(found.task),
+        title=topic.title,
+        description=topic.description,
+        narrative=topic.narrative,
+        grades=grade_scales.scale(queue.task),
         shown=documents[0] if documents else None,
         coming=documents[1:],
-        total=found.total,
-        judged=found.judged,
-        skipped=found.skipped,
-        can_undo=bool(found.own) and is_open,
-        pace=found.pace(),
-        own=_own_labels(session, found) if wants_list else (),
-        next_topic=next((each.topic_id for each in topics if each.left and each.topic_id != topic_id), None),
+        total=queue.total,
+        judged=queue.judged,
+        skipped=queue.skipped,
+        can_undo=bool(queue.own) and is_open,
+        pace=queue.pace(),
+        own=_own_labels(session, queue) if with_labels or not documents else (),
+        next_topic=next(others_left, None),
         at=now(session),
-        must_read=_has_guidelines(found.pool) and not found.own and not any(each.judged for each in topics),
+        must_read=_has_guidelines(pool) and not queue.own and not any(known.judged for known in own_topics),
     )
 
 
 def ahead(session: Session, token: str, number: int, topic_id: str, after: str) -> tuple[ShownDocument, ...]:
     """The documents that come after one that is shown; raises NotFound, Closed."""
-    found = queues.queue(session, token, number, topic_id)
-    log.require_open(found.pool)
-    return _documents(session, found, found.ahead(after))
+    queue = queues.queue(session, token, number, topic_id)
+    log.require_open(queue.pool)
+    return _documents(session, queue, queue.ahead(after))
 
 
-def _documents(session: Session, queue: Queue, wanted: Sequence[Coming]) -> tuple[ShownDocument, ...]:
+def _documents(session: Session, queue: Queue, coming: Sequence[Coming]) -> tuple[ShownDocument, ...]:
     collection = session.get_one(Collection, queue.task.collection_id)
-    texts = collections.texts(session, collection.id, [each.docno for each in wanted])
+    texts = collections.texts(session, collection.id, [following.docno for following in coming])
     words = terms(queue.topic.title, queue.topic.description)
-    shown = []
-    for docno, condition in ((each.docno, each.condition) for each in wanted):
-        document, label = texts.get(docno), queue.own.get(docno)
-        shown.append(
-            ShownDocument(
-                docno,
-                condition,
-                marked(document.title, words) if document else (),
-                marked(document.text, words) if document else (),
-                collections.link(collection.link_template, docno),
-                label is not None,
-                label.grade if label else None,
-                label.note if label else "",
-            )
-        )
-    return tuple(shown)
+    return tuple(
+        _shown(following, queue, texts.get(following.docno), words, collection.link_template)
+        for following in coming
+    )
+
+
+def _shown(
+    coming: Coming, queue: Queue, document: Document | None, words: frozenset[str], link_template: str
+) -> ShownDocument:
+    label = queue.own.get(coming.docno)
+    return ShownDocument(
+        docno=coming.docno,
+        condition=coming.condition,
+        heading=marked(document.title, words) if document else (),
+        text=marked(document.text, words) if document else (),
+        link=collections.link(link_template, coming.docno),
+        is_judged=label is not None,
+        grade=label.grade if label else None,
+        note=label.note if label else "",
+    )
 
 
 def _own_labels(session: Session, queue: Queue) -> tuple[OwnLabel, ...]:
@@ -297,7 +276,7 @@ def _own_labels(session: Session, queue: Queue) -> tuple[OwnLabel, ...]:
     )
 
 
-def _topics(
+def topics(
     session: Session, assessor: Assessor, pools: Sequence[Pool]
 ) -> dict[int, tuple[JudgingTopic, ...]]:
     """Pool -> the assessor's topics in the task's order."""
@@ -313,14 +292,18 @@ def _topics(
         .order_by(Topic.position)
     )
     judged = queues.judged_topics(session, assessor.id, ids)
-    found: dict[int, list[JudgingTopic]] = {pool_id: [] for pool_id in ids}
+    of_pool: dict[int, list[JudgingTopic]] = {pool_id: [] for pool_id in ids}
+    numbers = {pool.id: pool.number for pool in pools}
     for assignment, documents, title in rows:
-        count = size(assignments.share_of(assignment), documents)
-        place = assignment.pool_id, assignment.topic_id
-        found[assignment.pool_id].append(
-            JudgingTopic(assignment.topic_id, title, count, judged.get(place, 0))
+        topic = JudgingTopic(
+            pool=numbers[assignment.pool_id],
+            topic_id=assignment.topic_id,
+            title=title,
+            documents=size(assignments.share_of(assignment), documents),
+            judged=judged.get((assignment.pool_id, assignment.topic_id), 0),
         )
-    return {pool_id: tuple(topics) for pool_id, topics in found.items()}
+        of_pool[assignment.pool_id].append(topic)
+    return {pool_id: tuple(own) for pool_id, own in of_pool.items()}
 
 
 def _has_guidelines(pool: Pool) -> bool:

@@ -1,9 +1,9 @@
 """How far the assessors of a pool are, and how long they take."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -11,8 +11,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Assignment
 from leaderboard.services.assessors.assignments import share_of
 from leaderboard.services.assessors.judged_pools import GivenLabel, Judge, JudgedPool, is_of
-from leaderboard.services.assessors.shares import Share, own_and_shared
-from leaderboard.services.pools.documents import PoolDocument
+from leaderboard.services.assessors.shares import size
 from leaderboard.stats.assessors.judging_times import JudgingTimes, judging_times
 
 
@@ -48,8 +47,8 @@ def progress(session: Session, pool: JudgedPool, whose: str, topic_id: str = "")
     """Every assessor with documents or labels in the pool, or in one of its topics."""
     asked = _asked(session, pool, topic_id)
     labels: dict[int, list[GivenLabel]] = {}
-    for each in pool.labels:
-        labels.setdefault(each.judge.id, []).append(each)
+    for label in pool.labels:
+        labels.setdefault(label.judge.id, []).append(label)
     return tuple(
         _progress(judge, asked.get(judge.id, 0), labels.get(judge.id, ()), pool.facts.level)
         for judge in pool.judges
@@ -58,35 +57,27 @@ def progress(session: Session, pool: JudgedPool, whose: str, topic_id: str = "")
 
 
 def _progress(judge: Judge, asked: int, labels: Sequence[GivenLabel], level: int) -> Progress:
-    grades = [each.grade for each in labels if each.grade is not None]
+    grades = [label.grade for label in labels if label.grade is not None]
     return Progress(
         judge=judge,
         asked=asked,
         judged=len(grades),
         skipped=len(labels) - len(grades),
-        notes=sum(bool(each.note) for each in labels),
+        notes=sum(bool(label.note) for label in labels),
         relevant=sum(grade >= level for grade in grades) / len(grades) if grades else None,
-        times=judging_times([each.seconds for each in labels if each.seconds is not None]),
-        last_at=max((each.saved_at for each in labels), default=None),
+        times=judging_times([label.seconds for label in labels if label.seconds is not None]),
+        last_at=max((label.saved_at for label in labels), default=None),
     )
 
 
 def _asked(session: Session, pool: JudgedPool, topic_id: str) -> dict[int, int]:
-    """Id of an assessor -> how many documents were given out to them."""
-    size = {each.topic_id: each.documents for each in pool.facts.topics}
-    wanted = select(Assignment).where(Assignment.pool_id == pool.facts.id)
+    """Id of an assessor -> how many documents were assigned to them."""
+    documents = {topic.topic_id: topic.documents for topic in pool.facts.topics}
+    query = select(Assignment).where(Assignment.pool_id == pool.facts.id)
     if topic_id:
-        wanted = wanted.where(Assignment.topic_id == topic_id)
-    found: dict[int, int] = {}
-    for each in session.scalars(wanted):
-        share = share_of(each)
-        count = _documents(size.get(each.topic_id, 0), share.parts, share.part, share.overlap)
-        found[each.assessor_id] = found.get(each.assessor_id, 0) + count
-    return found
-
-
-@lru_cache(maxsize=4096)
-def _documents(size: int, parts: int, part: int, overlap: float) -> int:
-    """How many of so many documents a share has: that depends on their number only."""
-    rows = [PoolDocument(str(place)) for place in range(size)]
-    return sum(map(len, own_and_shared(rows, Share(parts, part, overlap), 0, "")))
+        query = query.where(Assignment.topic_id == topic_id)
+    asked: Counter[int] = Counter()
+    for assignment in session.scalars(query):
+        count = size(share_of(assignment), documents.get(assignment.topic_id, 0))
+        asked[assignment.assessor_id] += count
+    return asked

@@ -1,4 +1,4 @@
-"""The organiser's page of runs compared side by side: the pairs, who is how far, every answer."""
+"""The organisers' page of runs compared side by side: the pairs, the assessors, every answer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,17 +11,14 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Assessor, Run, SideBySide, SideBySidePair, Task, Topic
 from leaderboard.pages.side_by_side.results import majorities, outstanding
 from leaderboard.services import policy
-from leaderboard.services.assessors import links as assessors
+from leaderboard.services.assessors import links
+from leaderboard.services.assessors.links import PersonalLink
 from leaderboard.services.evaluations.shown import means, shown_edition
 from leaderboard.services.policy import Viewer
 from leaderboard.services.side_by_side import pairs as side_by_side
 from leaderboard.services.side_by_side.pairs import Answer, Pair
 from leaderboard.stats.assessors.side_by_side import Votes, votes
-
-LOG_HEADER = (
-    *("saved_at", "assessor", "topic", "left_run", "right_run", "verdict", "preferred_run"),
-    *("left_satisfaction", "right_satisfaction", "in_force", "note"),
-)
+from leaderboard.tables.record import Column, Files, Place, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +38,7 @@ class PairRow:
 
 @dataclass(frozen=True, slots=True)
 class AssessorRow:
-    """Who was asked or can be; asked counts the answers that were wanted so far."""
+    """An assessor who was asked or can be; asked counts the answers that were asked for so far."""
 
     assessor_id: int
     name: str
@@ -66,6 +63,31 @@ class DeskPage:
     answers: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedAnswer:
+    """An answer with the names of assessor and runs; in_force unless a later one replaced it."""
+
+    answer: SideBySide
+    assessor: str
+    left_run: str
+    right_run: str
+    in_force: bool
+
+    @property
+    def preferred_run(self) -> str:
+        """The run that is better; empty where neither is."""
+        return {"left": self.left_run, "right": self.right_run}.get(self.answer.verdict, "")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersPage:
+    """All answers that a task ever got."""
+
+    task: str
+    slug: str
+    answers: tuple[LoggedAnswer, ...]
+
+
 def page(session: Session, viewer: Viewer, slug: str) -> DeskPage:
     """All of a task; raises NotFound, SignInNeeded or Forbidden unless the viewer organises it."""
     task = policy.own_task(session, viewer, slug)
@@ -83,26 +105,68 @@ def page(session: Session, viewer: Viewer, slug: str) -> DeskPage:
     )
 
 
-def table(found: DeskPage) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of the pairs, for CSV."""
-    header = [
-        *("first", "second", "assessors", "topics", "answers", "outstanding"),
-        *("topics_first", "topics_equal", "topics_second", "p"),
-    ]
-    return header, [
-        [*each.names, each.assessors, each.topics, each.answers, each.outstanding, *each.by_topic]
-        for each in found.pairs
-    ]
-
-
-def facts(found: DeskPage) -> dict[str, Any]:
+def facts(page: DeskPage) -> dict[str, Any]:
     """The pairs as plain values."""
-    header, rows = table(found)
-    return {"task": found.slug, "pairs": [dict(zip(header, row, strict=True)) for row in rows]}
+    return {"task": page.slug, "pairs": pairs_table(page).facts()}
 
 
-def log(session: Session, viewer: Viewer, slug: str) -> tuple[list[str], list[list[Any]]]:
-    """Every answer that was ever given, in order, also those that another one took the place of."""
+def pairs_table(page: DeskPage) -> Table[PairRow]:
+    """The pairs of runs that are compared."""
+    columns: list[Column[PairRow]] = [
+        Column(key="first", head="First", value=lambda row: row.names[0]),
+        Column(key="second", head="Second", value=lambda row: row.names[1]),
+        Column(key="assessors", head="Assessors", value=lambda row: row.assessors, digits=0),
+        Column(key="topics", head="Topics", value=lambda row: row.topics, digits=0),
+        Column(key="answers", head="Answers", value=lambda row: row.answers, digits=0),
+        Column(key="outstanding", head="Outstanding", value=lambda row: row.outstanding, digits=0),
+        Column(key="topics_first", head="Wins", value=lambda row: row.by_topic.wins, digits=0),
+        Column(key="topics_equal", head="Ties", value=lambda row: row.by_topic.ties, digits=0),
+        Column(key="topics_second", head="Losses", value=lambda row: row.by_topic.losses, digits=0),
+        Column(
+            key="p",
+            value=lambda row: row.by_topic.p,
+            words=lambda row: f"{row.by_topic.p:.4f}" if row.answers else None,
+            digits=4,
+        ),
+        Column(key="results", head="Results", value=lambda row: row.comparable, shown=Place.PAGE),
+        Column(key="end", head="End", value=lambda row: row.outstanding, shown=Place.PAGE),
+    ]
+    caption = (
+        f"{page.task}: runs compared side by side, unlabelled. Wins, ties and losses of the first run count "
+        "topics, by the majority of their answers; p is that of the exact sign test over topics."
+    )
+    return Table(name=f"{page.slug}-side-by-side", caption=caption, columns=columns, rows=page.pairs)
+
+
+def assessors_table(page: DeskPage) -> Table[AssessorRow]:
+    """The assessors who are asked or can be."""
+    columns: list[Column[AssessorRow]] = [
+        Column(key="name", head="Name", value=lambda row: row.name),
+        Column(key="asked", head="Asked", value=lambda row: row.asked, digits=0),
+        Column(key="answered", head="Answered", value=lambda row: row.answered, digits=0),
+        Column(key="link", head="Link", value=lambda row: "works" if row.able else "revoked"),
+    ]
+    caption = "Assessors of this task, and how many comparisons each was asked for"
+    return Table(
+        name=f"{page.slug}-side-by-side-assessors", caption=caption, columns=columns, rows=page.assessors
+    )
+
+
+def links_table(links: Sequence[PersonalLink]) -> Table[PersonalLink]:
+    """New personal links, for the one page that shows them."""
+    columns: list[Column[PersonalLink]] = [
+        Column(key="name", head="Name", value=lambda link: link.name),
+        Column(key="link", head="Link", value=lambda link: link.token, shown=Place.PAGE),
+    ]
+    caption = "One link an assessor; it works until it is revoked"
+    return Table(name="links", caption=caption, columns=columns, rows=links)
+
+
+FILES = Files(facts=facts, tables={"pairs": pairs_table, "assessors": assessors_table})
+
+
+def answers_page(session: Session, viewer: Viewer, slug: str) -> AnswersPage:
+    """Every answer that was ever given, in order, also those that a later one replaced."""
     task = policy.own_task(session, viewer, slug)
     runs = _names(session, task)
     rows = session.execute(
@@ -111,21 +175,62 @@ def log(session: Session, viewer: Viewer, slug: str) -> tuple[list[str], list[li
         .where(SideBySide.task_id == task.id)
         .order_by(SideBySide.saved_at, SideBySide.id)
     ).all()
-    last: dict[side_by_side.Place, int] = {}
-    for each, _ in rows:
-        if not each.undone:
-            last[_place(each)] = each.id
+    last = {_place(answer): answer.id for answer, _ in rows if not answer.undone}
     in_force = set(last.values())
-    return list(LOG_HEADER), [_logged(each, name, runs, each.id in in_force) for each, name in rows]
+    answers = tuple(
+        LoggedAnswer(
+            answer=answer,
+            assessor=name,
+            left_run=runs[answer.left_run_id],
+            right_run=runs[answer.right_run_id],
+            in_force=answer.id in in_force,
+        )
+        for answer, name in rows
+    )
+    return AnswersPage(task=task.name, slug=task.slug, answers=answers)
 
 
-def _logged(row: SideBySide, assessor: str, runs: dict[int, str], in_force: bool) -> list[Any]:
-    left, right = runs[row.left_run_id], runs[row.right_run_id]
-    preferred = {"left": left, "right": right}.get(row.verdict, "")
-    return [
-        *(row.saved_at.astimezone(UTC).isoformat(timespec="seconds"), assessor, row.topic_id, left, right),
-        *(row.verdict, preferred, row.left_satisfaction, row.right_satisfaction, in_force, row.note),
+def answers_table(page: AnswersPage) -> Table[LoggedAnswer]:
+    """Every answer, in order."""
+    columns: list[Column[LoggedAnswer]] = [
+        Column(key="saved_at", head="Saved", value=_saved_at),
+        Column(key="assessor", head="Assessor", value=lambda row: row.assessor),
+        Column(key="topic", head="Topic", value=lambda row: row.answer.topic_id),
+        Column(key="left_run", head="Left", value=lambda row: row.left_run),
+        Column(key="right_run", head="Right", value=lambda row: row.right_run),
+        Column(key="verdict", head="Better", value=lambda row: row.answer.verdict),
+        Column(key="preferred_run", head="Preferred", value=lambda row: row.preferred_run),
+        Column(
+            key="left_satisfaction",
+            head="Satisfaction left",
+            value=lambda row: row.answer.left_satisfaction,
+            digits=0,
+        ),
+        Column(
+            key="right_satisfaction",
+            head="Satisfaction right",
+            value=lambda row: row.answer.right_satisfaction,
+            digits=0,
+        ),
+        Column(key="in_force", head="In force", value=lambda row: row.in_force),
+        Column(key="note", head="Note", value=lambda row: row.answer.note),
     ]
+    caption = f"{page.task}: every answer to which of two rankings is better, in the order they were given."
+    return Table(
+        name=f"{page.slug}-side-by-side-answers", caption=caption, columns=columns, rows=page.answers
+    )
+
+
+def answers_facts(page: AnswersPage) -> dict[str, Any]:
+    """Every answer as plain values."""
+    return {"task": page.slug, "answers": answers_table(page).facts()}
+
+
+ANSWERS = Files(facts=answers_facts, tables={"answers": answers_table})
+
+
+def _saved_at(row: LoggedAnswer) -> str:
+    return row.answer.saved_at.astimezone(UTC).isoformat(timespec="seconds")
 
 
 def _place(row: SideBySide) -> side_by_side.Place:
@@ -155,15 +260,15 @@ def _pairs(
     scored: set[int],
 ) -> tuple[PairRow, ...]:
     names = _names(session, task)
-    wanted: dict[Pair, list[SideBySidePair]] = {}
+    of_pair: dict[Pair, list[SideBySidePair]] = {}
     for row in asked:
-        wanted.setdefault((row.first_run_id, row.second_run_id), []).append(row)
+        of_pair.setdefault((row.first_run_id, row.second_run_id), []).append(row)
     answered: dict[Pair, list[Answer]] = {}
     for answer in given:
         answered.setdefault(answer.pair, []).append(answer)
     return tuple(
-        _pair(pair, names, wanted.get(pair, []), answered.get(pair, []), scored)
-        for pair in {**wanted, **answered}
+        _pair(pair, names, of_pair.get(pair, []), answered.get(pair, []), scored)
+        for pair in of_pair | answered
     )
 
 
@@ -177,8 +282,8 @@ def _pair(
     return PairRow(
         run_ids=pair,
         names=(names[pair[0]], names[pair[1]]),
-        assessors=len({row.assessor_id for row in asked} | {each.assessor_id for each in given}),
-        topics=len({topic for row in asked for topic in row.topics} | {each.topic_id for each in given}),
+        assessors=len({row.assessor_id for row in asked} | {answer.assessor_id for answer in given}),
+        topics=len({topic for row in asked for topic in row.topics} | {answer.topic_id for answer in given}),
         answers=len(given),
         outstanding=outstanding(asked, given),
         by_topic=votes(list(majorities(given, pair[0]).values())),
@@ -189,15 +294,15 @@ def _pair(
 def _assessors(
     session: Session, task: Task, asked: Sequence[SideBySidePair], given: Sequence[Answer]
 ) -> tuple[AssessorRow, ...]:
-    able = {each.id for each in side_by_side.able(session, task.id)}
+    able = {assessor.id for assessor in side_by_side.able(session, task.id)}
     rows = (
         AssessorRow(
-            each.id,
-            each.name,
-            each.id in able,
-            sum(len(row.topics) for row in asked if row.assessor_id == each.id),
-            sum(answer.assessor_id == each.id for answer in given),
+            assessor_id=assessor.id,
+            name=assessor.name,
+            able=assessor.id in able,
+            asked=sum(len(row.topics) for row in asked if row.assessor_id == assessor.id),
+            answered=sum(answer.assessor_id == assessor.id for answer in given),
         )
-        for each in assessors.of_task(session, task.id)
+        for assessor in links.of_task(session, task.id)
     )
     return tuple(row for row in rows if row.able or row.asked)

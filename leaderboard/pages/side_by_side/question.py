@@ -1,4 +1,4 @@
-"""Two rankings of one topic as an assessor sees them: never a run, a score or a grade."""
+"""What an assessor compares: the list, and two rankings of one topic; never a run, a score or a grade."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ from leaderboard.services.rankings.stored import ordered
 from leaderboard.services.side_by_side import questions
 from leaderboard.services.side_by_side.pairs import Answer
 from leaderboard.services.side_by_side.questions import Asked
+from leaderboard.tables.record import Column, Table
 from leaderboard.trec.documents.documents import Document
 from leaderboard.trec.documents.marking import Piece, marked, snippet, terms
 
@@ -22,6 +23,36 @@ SHOWN = 10
 SNIPPET = 240
 OPENED = 4000
 """Characters of a document that open in place; a longer one is on a page of its own as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Two rankings to be compared, as the assessor's list shows them."""
+
+    item: str
+    topic_id: str
+    title: str
+    answered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionList:
+    """All that an assessor is asked to compare."""
+
+    assessor_id: int
+    name: str
+    task: str
+    questions: tuple[Question, ...]
+
+    @property
+    def answered(self) -> int:
+        """How many have an answer."""
+        return sum(question.answered for question in self.questions)
+
+    @property
+    def following(self) -> Question | None:
+        """The first without an answer."""
+        return next((question for question in self.questions if not question.answered), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,27 +107,56 @@ class TextPage:
     link: str
 
 
+def question_list(session: Session, token: str) -> QuestionList:
+    """All questions of the assessor whose link it is; raises NotFound for a dead link."""
+    mine = questions.of_link(session, token)
+    return QuestionList(
+        assessor_id=mine.assessor.id,
+        name=mine.assessor.name,
+        task=mine.task.name,
+        questions=tuple(
+            Question(
+                item=asked.item,
+                topic_id=asked.topic.topic_id,
+                title=asked.topic.title,
+                answered=asked.place in mine.answers,
+            )
+            for asked in mine.asked
+        ),
+    )
+
+
+def list_table(page: QuestionList) -> Table[Question]:
+    """All that an assessor is asked to compare."""
+    columns: list[Column[Question]] = [
+        Column(key="topic", head="Topic", value=lambda row: row.topic_id),
+        Column(key="answer", head="Answer", value=lambda row: "given" if row.answered else None),
+    ]
+    caption = "Your comparisons in the order they are asked in"
+    return Table(name="comparisons", caption=caption, columns=columns, rows=page.questions)
+
+
 def question_page(session: Session, token: str, item: str) -> QuestionPage:
     """One question; raises NotFound for a dead link or what the assessor is not asked."""
-    found = questions.of_link(session, token)
-    asked = found.find(item)
-    left, right = (_best(session, found.task, run_id, asked.topic) for run_id in asked.runs)
-    reading = _Reading.of(session, found.task, asked.topic, [*left, *right])
-    later = found.following(asked)
+    mine = questions.of_link(session, token)
+    asked = mine.find(item)
+    left, right = (_best(session, mine.task, run_id, asked.topic) for run_id in asked.runs)
+    reading = _Reading.of(session, mine.task, asked.topic, [*left, *right])
+    later = mine.following(asked)
     return QuestionPage(
-        assessor_id=found.assessor.id,
-        task=found.task.name,
+        assessor_id=mine.assessor.id,
+        task=mine.task.name,
         item=item,
-        number=found.asked.index(asked) + 1,
-        total=len(found.asked),
-        answered=found.answered,
+        number=mine.asked.index(asked) + 1,
+        total=len(mine.asked),
+        answered=mine.answered,
         topic_id=asked.topic.topic_id,
         title=asked.topic.title,
         description=asked.topic.description,
         narrative=asked.topic.narrative,
         left=reading.listed(left),
         right=reading.listed(right),
-        given=found.answer(asked),
+        given=mine.answer(asked),
         key=f"{item}-{_times(session, asked)}",
         later=later.item if later else None,
     )
@@ -104,17 +164,17 @@ def question_page(session: Session, token: str, item: str) -> QuestionPage:
 
 def text_page(session: Session, token: str, item: str, side: str, place: int) -> TextPage:
     """A document of one of the rankings; raises NotFound where there is none at that place."""
-    found = questions.of_link(session, token)
-    asked = found.find(item)
-    docnos = _best(session, found.task, asked.runs[SIDES.index(side)], asked.topic) if side in SIDES else ()
+    mine = questions.of_link(session, token)
+    asked = mine.find(item)
+    docnos = _best(session, mine.task, asked.runs[SIDES.index(side)], asked.topic) if side in SIDES else ()
     if not 1 <= place <= len(docnos):
         raise NotFound("There is no document at this place.")
     docno = docnos[place - 1]
-    reading = _Reading.of(session, found.task, asked.topic, [docno])
+    reading = _Reading.of(session, mine.task, asked.topic, [docno])
     document = reading.texts.get(docno)
     return TextPage(
-        assessor_id=found.assessor.id,
-        task=found.task.name,
+        assessor_id=mine.assessor.id,
+        task=mine.task.name,
         item=item,
         topic_id=asked.topic.topic_id,
         title=asked.topic.title,

@@ -1,8 +1,8 @@
 """What people prefer of two runs: wins, ties, losses with a sign test, and how satisfied they are."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -14,6 +14,7 @@ from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.side_by_side import pairs
 from leaderboard.services.side_by_side.pairs import Answer, Pair, pair_of
 from leaderboard.stats.assessors.side_by_side import Mean, Satisfaction, Votes, majority, satisfaction, votes
+from leaderboard.tables.record import Column, Files, Place, Table
 
 LEFT, RIGHT = "left", "right"
 
@@ -51,14 +52,35 @@ class Results:
     answers: int
     assessors: int
     outstanding: int
-    """Answers that are still wanted."""
+    """Answers that are still to come."""
+
+    @property
+    def tables(self) -> dict[str, Table[Any]]:
+        """The tables by their names."""
+        return {name: make(self) for name, make in TABLES.items()}
+
+
+class Count(NamedTuple):
+    """What was counted, and how to read it."""
+
+    counted: str
+    votes: Votes
+    meaning: str
+
+
+class Rating(NamedTuple):
+    """The mean satisfaction with a run, or the difference of two."""
+
+    name: str
+    mean: Mean
+    is_difference: bool = False
 
 
 def results(session: Session, task: Task, sight: Sight, first: int, second: int) -> Results | None:
     """The results of two runs; None without an answer, or where they are not for this viewer (yet).
 
     Organisers always see them. Others do where scores by topic are shown to them, once no answer is
-    outstanding: who still has to answer must not know what the others said.
+    outstanding: an assessor who still has to answer must not know what the others said.
     """
     pair = pair_of(first, second)
     given = pairs.answers(session, task.id, pair)
@@ -70,19 +92,19 @@ def results(session: Session, task: Task, sight: Sight, first: int, second: int)
     rows = session.execute(select(Run.id, Run.name).where(Run.task_id == task.id, Run.id.in_(pair)))
     names = {row.id: row.name for row in rows}
     topics = _by_topic(session, task, given, first)
-    means = [each.satisfaction for each in topics]
+    means = [topic.satisfaction for topic in topics]
     return Results(
         task=task.name,
         slug=task.slug,
         run_ids=(first, second),
         names=(names[first], names[second]),
         topics=topics,
-        by_topic=votes([each.sign for each in topics]),
-        by_answer=votes([sign(each, first) for each in given]),
-        by_side=votes([sign(each, each.left_run_id) for each in given]),
+        by_topic=votes([topic.sign for topic in topics]),
+        by_answer=votes([sign(answer, first) for answer in given]),
+        by_side=votes([sign(answer, answer.left_run_id) for answer in given]),
         satisfaction=satisfaction([one for one, _ in means], [two for _, two in means]),
         answers=len(given),
-        assessors=len({each.assessor_id for each in given}),
+        assessors=len({answer.assessor_id for answer in given}),
         outstanding=left,
     )
 
@@ -90,10 +112,10 @@ def results(session: Session, task: Task, sight: Sight, first: int, second: int)
 def results_of(session: Session, viewer: Viewer, slug: str, first: int, second: int) -> Results:
     """The results of two runs of a task; raises NotFound where there are none for this viewer."""
     task, sight = policy.visible_task(session, viewer, slug)
-    found = results(session, task, sight, first, second) if first != second else None
-    if found is None:
+    page = results(session, task, sight, first, second) if first != second else None
+    if page is None:
         raise NotFound(f"Nobody has compared these two runs of {task.name} side by side.")
-    return found
+    return page
 
 
 def sign(answer: Answer, run_id: int) -> int:
@@ -109,71 +131,148 @@ def majorities(given: Sequence[Answer], run_id: int) -> dict[str, int]:
     signs: dict[str, list[int]] = {}
     for answer in given:
         signs.setdefault(answer.topic_id, []).append(sign(answer, run_id))
-    return {topic: majority(each) for topic, each in signs.items()}
+    return {topic: majority(of_topic) for topic, of_topic in signs.items()}
 
 
 def outstanding(asked: Sequence[SideBySidePair], given: Sequence[Answer]) -> int:
-    """How many of the answers that are wanted are not there."""
-    there = {each.place for each in given}
-    wanted = (
+    """How many answers are still to come."""
+    answered = {answer.place for answer in given}
+    places = (
         (row.assessor_id, topic, (row.first_run_id, row.second_run_id))
         for row in asked
         for topic in row.topics
     )
-    return sum(place not in there for place in wanted)
+    return sum(place not in answered for place in places)
 
 
-def facts(found: Results) -> dict[str, Any]:
+def facts(page: Results) -> dict[str, Any]:
     """The results as plain values at full precision."""
     return {
-        "task": found.slug,
-        "a": {"run": found.names[0], "run_id": found.run_ids[0]},
-        "b": {"run": found.names[1], "run_id": found.run_ids[1]},
-        "answers": found.answers,
-        "assessors": found.assessors,
-        "outstanding": found.outstanding,
-        "by_topic": found.by_topic._asdict(),
-        "by_answer": found.by_answer._asdict(),
-        "left_or_right": found.by_side._asdict(),
+        "task": page.slug,
+        "a": {"run": page.names[0], "run_id": page.run_ids[0]},
+        "b": {"run": page.names[1], "run_id": page.run_ids[1]},
+        "answers": page.answers,
+        "assessors": page.assessors,
+        "outstanding": page.outstanding,
+        "by_topic": page.by_topic._asdict(),
+        "by_answer": page.by_answer._asdict(),
+        "left_or_right": page.by_side._asdict(),
         "satisfaction": {
-            name: _interval(mean)
-            for name, mean in zip(("a", "b", "difference"), found.satisfaction, strict=True)
+            name: {"mean": mean.value, "low": mean.low, "high": mean.high}
+            for name, mean in zip(("a", "b", "difference"), page.satisfaction, strict=True)
         },
         "topics": {
-            each.topic_id: {
-                "a": each.first,
-                "equal": each.equal,
-                "b": each.second,
-                "satisfaction": list(each.satisfaction),
+            topic.topic_id: {
+                "a": topic.first,
+                "equal": topic.equal,
+                "b": topic.second,
+                "satisfaction": list(topic.satisfaction),
             }
-            for each in found.topics
+            for topic in page.topics
         },
     }
 
 
-def table(found: Results) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows by topic, for CSV."""
-    one, two = found.names
-    header = [
-        *("topic", "title", f"for {one}", "equal", f"for {two}", "preferred"),
-        *(f"satisfaction with {name}" for name in found.names),
+def topics_table(page: Results) -> Table[TopicAnswers]:
+    """The answers by topic."""
+    one, two = page.names
+    columns: list[Column[TopicAnswers]] = [
+        Column(key="topic", head="Topic", value=lambda row: row.topic_id),
+        Column(key="title", head="Title", value=lambda row: row.title, shown=~Place.PRINT),
+        Column(key=f"for {one}", head=f"For {one}", value=lambda row: row.first, digits=0),
+        Column(key="equal", head="Equal", value=lambda row: row.equal, digits=0),
+        Column(key=f"for {two}", head=f"For {two}", value=lambda row: row.second, digits=0),
+        Column(key="preferred", head="Preferred", value=lambda row: preferred(page, row), shown=~Place.PAGE),
+        Column(
+            key=f"satisfaction with {one}",
+            head=f"Satisfaction {one}",
+            value=lambda row: row.satisfaction[0],
+            digits=2,
+        ),
+        Column(
+            key=f"satisfaction with {two}",
+            head=f"Satisfaction {two}",
+            value=lambda row: row.satisfaction[1],
+            digits=2,
+        ),
     ]
-    return header, [
-        [
-            *(each.topic_id, each.title, each.first, each.equal, each.second, preferred(found, each)),
-            *each.satisfaction,
-        ]
-        for each in found.topics
-    ]
+    test, means = page.by_topic, page.satisfaction
+    caption = (
+        f"{page.task}: {one} and {two} side by side, unlabelled; answers of {page.assessors} assessors: "
+        f"{page.answers}, topics: {len(page.topics)}. {one} is preferred on {test.wins} topics, {two} on "
+        f"{test.losses}, neither on {test.ties} (exact sign test over topics, p = {test.p:.4f}). "
+        f"Satisfaction from 0 to 4: {means.first.value:.2f} and {means.second.value:.2f}."
+    )
+    return Table(name=_name(page), caption=caption, columns=columns, rows=page.topics)
 
 
-def preferred(found: Results, topic: TopicAnswers) -> str:
+def counts_table(page: Results) -> Table[Count]:
+    """Wins, ties and losses, by topic and by answer."""
+    rows = [
+        Count("Topics", page.by_topic, "The one to read: topics are independent of each other"),
+        Count(
+            "Answers",
+            page.by_answer,
+            "Answers on the same topic are not independent, so this p is too small where topics have several",
+        ),
+    ]
+    one, two = page.names
+    columns: list[Column[Count]] = [
+        Column(key="counted", head="What is counted", value=lambda row: row.counted),
+        Column(key="first", head=one, value=lambda row: row.votes.wins, digits=0),
+        Column(key="equal", head="Equal", value=lambda row: row.votes.ties, digits=0),
+        Column(key="second", head=two, value=lambda row: row.votes.losses, digits=0),
+        Column(key="p", value=lambda row: row.votes.p, digits=4),
+        Column(key="meaning", head="How to read it", value=lambda row: row.meaning, shown=Place.PAGE),
+    ]
+    answers = f"{page.answers:,} {'answer' if page.answers == 1 else 'answers'}"
+    assessors = f"{page.assessors} {'assessor' if page.assessors == 1 else 'assessors'}"
+    caption = (
+        f"{answers} of {assessors} who saw the first ten documents of both, unlabelled, left or right by a "
+        "coin. A topic counts for the run that more of its answers prefer. Ties are left out of the test."
+    )
+    return Table(name=f"{_name(page)}-counts", caption=caption, columns=columns, rows=rows)
+
+
+def satisfaction_table(page: Results) -> Table[Rating]:
+    """How satisfied people are with either run, and the difference."""
+    rows = [
+        Rating(page.names[0], page.satisfaction.first),
+        Rating(page.names[1], page.satisfaction.second),
+        Rating("Difference", page.satisfaction.difference, is_difference=True),
+    ]
+    columns: list[Column[Rating]] = [
+        Column(key="with", head="With", value=lambda row: row.name),
+        Column(key="mean", head="Mean", value=lambda row: row.mean.value, digits=2),
+        Column(
+            key="interval", head="95% interval", value=lambda row: row.mean.low, digits=2, shown=Place.PAGE
+        ),
+        Column(key="low", head="From", value=lambda row: row.mean.low, digits=2, shown=~Place.PAGE),
+        Column(key="high", head="To", value=lambda row: row.mean.high, digits=2, shown=~Place.PAGE),
+    ]
+    topics = f"{len(page.topics)} {'topic' if len(page.topics) == 1 else 'topics'}"
+    caption = (
+        f"Satisfaction from 0 (not at all) to 4 (fully): means over {topics} with 95% t intervals. Higher is "
+        "better."
+    )
+    return Table(name=f"{_name(page)}-satisfaction", caption=caption, columns=columns, rows=rows)
+
+
+TABLES: Mapping[str, Callable[[Results], Table[Any]]] = {
+    "topics": topics_table,
+    "counts": counts_table,
+    "satisfaction": satisfaction_table,
+}
+FILES = Files(facts=facts, tables=TABLES)
+
+
+def preferred(page: Results, topic: TopicAnswers) -> str:
     """The name of the run that most answers on a topic prefer, `equal` where neither has more."""
-    return {1: found.names[0], -1: found.names[1]}.get(topic.sign, "equal")
+    return {1: page.names[0], -1: page.names[1]}.get(topic.sign, "equal")
 
 
-def _interval(mean: Mean) -> dict[str, float | None]:
-    return {"mean": mean.value, "low": mean.low, "high": mean.high}
+def _name(page: Results) -> str:
+    return f"{page.names[0]}-{page.names[1]}-side-by-side"
 
 
 def _by_topic(session: Session, task: Task, given: Sequence[Answer], first: int) -> tuple[TopicAnswers, ...]:
@@ -189,16 +288,19 @@ def _by_topic(session: Session, task: Task, given: Sequence[Answer], first: int)
 
 
 def _topic(topic_id: str, title: str, given: Sequence[Answer], first: int) -> TopicAnswers:
-    signs = [sign(each, first) for each in given]
-    rated = [_rated(each, first) for each in given]
+    signs = [sign(answer, first) for answer in given]
+    rated = [_rated(answer, first) for answer in given]
     return TopicAnswers(
-        topic_id,
-        title,
-        signs.count(1),
-        signs.count(0),
-        signs.count(-1),
-        majority(signs),
-        (sum(one for one, _ in rated) / len(rated), sum(two for _, two in rated) / len(rated)),
+        topic_id=topic_id,
+        title=title,
+        first=signs.count(1),
+        equal=signs.count(0),
+        second=signs.count(-1),
+        sign=majority(signs),
+        satisfaction=(
+            sum(one for one, _ in rated) / len(rated),
+            sum(two for _, two in rated) / len(rated),
+        ),
     )
 
 

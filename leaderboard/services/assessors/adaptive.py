@@ -2,11 +2,11 @@
 
 import json
 import threading
-from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
+from cachetools import LRUCache, cached
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Pool, Task
@@ -33,8 +33,8 @@ class LiveTopic:
     ) -> str | None:
         """The document to judge next among those allowed, None where the pool or its budget is at its end.
 
-        grades: docno -> grade of what is judged, by whomever; passed: documents not to be given now, as
-        they were skipped: those teach the method nothing.
+        grades: docno -> grade of what is judged, by whichever assessor; passed: documents not to be given
+        now, as they were skipped: those teach the method nothing.
         """
         judged = {
             place: PASSED_OVER
@@ -44,54 +44,37 @@ class LiveTopic:
         judged.update(
             {self.place[docno]: max(grade, 0) for docno, grade in grades.items() if docno in self.place}
         )
-        found = self.judge.next(judged, level)
-        return None if found is None else self.docnos[found]
+        place = self.judge.next(judged, level)
+        return None if place is None else self.docnos[place]
 
 
-class _Kept:
-    """The topics used last; for several threads."""
+def _digest(session: Session, task: Task, pool: Pool, topic_id: str) -> str:
+    """A digest of all that the topic depends on.
 
-    def __init__(self) -> None:
-        self._topics: OrderedDict[str, LiveTopic] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, digest: str) -> LiveTopic | None:
-        """The topic, or None."""
-        with self._lock:
-            found = self._topics.get(digest)
-            if found is not None:
-                self._topics.move_to_end(digest)
-            return found
-
-    def put(self, digest: str, topic: LiveTopic) -> LiveTopic:
-        """Keep the topic and give it back."""
-        with self._lock:
-            self._topics[digest] = topic
-            while len(self._topics) > TOPICS_KEPT:
-                self._topics.popitem(last=False)
-        return topic
+    The method, seed and runs of a pool are never changed after it was made, and the rankings of a run are
+    never changed, so a topic that was read once stays true. The address of the database and the moment the
+    pool was made tell pools apart that have the same id, in two databases or one after the other.
+    """
+    facts = [
+        str(session.get_bind().engine.url),
+        pool.id,
+        pool.created_at.isoformat(),
+        pool.method,
+        pool.seed,
+        pool.run_ids,
+        task.depth,
+        task.dialect,
+        topic_id,
+    ]
+    return sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
-_kept = _Kept()
-
-
+# The lock is for the threads of the web server; a topic may be read twice at once, which does no harm.
+@cached(LRUCache(maxsize=TOPICS_KEPT), key=_digest, lock=threading.Lock())
 def live_topic(session: Session, task: Task, pool: Pool, topic_id: str) -> LiveTopic:
-    """Who gives a topic's documents; read once and kept, as nothing that it depends on changes."""
-    digest = _digest(session, pool, task, topic_id)
-    found = _kept.get(digest)
-    if found is not None:
-        return found
+    """Who gives a topic's documents; read once and kept in memory."""
     bound = method(pool.method)
     tops = topic_tops(session, pool.run_ids, topic_id, bound.reach or task.depth, task.dialect)
     docnos = tuple(tops.docno(place) for place in range(len(tops.docnos)))
     judge = start(bound, tops.rankings, topic_seed(pool.seed, topic_id), scores=tops.scores)
-    return _kept.put(digest, LiveTopic(judge, docnos, {docno: place for place, docno in enumerate(docnos)}))
-
-
-def _digest(session: Session, pool: Pool, task: Task, topic_id: str) -> str:
-    """Of what the topic depends on: the pool and the database it is in."""
-    facts = [
-        *(str(session.get_bind().engine.url), pool.id, pool.created_at.isoformat()),
-        *(pool.method, pool.seed, pool.run_ids, task.depth, task.dialect, topic_id),
-    ]
-    return sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    return LiveTopic(judge, docnos, {docno: place for place, docno in enumerate(docnos)})

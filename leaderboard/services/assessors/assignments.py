@@ -26,7 +26,7 @@ LARGEST_SEED = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a pool's documents are given out."""
+    """How a pool's documents are assigned."""
 
     assessor_ids: Sequence[int]
     way: str = "topic"
@@ -39,14 +39,14 @@ class Plan:
 
 
 def assign(session: Session, viewer: Viewer, slug: str, number: int, plan: Plan) -> int:
-    """Give out a pool's documents as planned, in place of who had them; how many assignments there are.
+    """Assign a pool's documents as planned, in place of who had them; how many assignments there are.
 
-    Judgments that were made stay, whoever has the documents now. Raises Invalid for a plan that cannot
+    Judgments that were made stay, no matter who has the documents now. Raises Invalid for a plan that cannot
     be, Closed for a closed pool.
     """
     task, pool = links.own_pool(session, viewer, slug, number)
     if pool.state == "closed":
-        raise Closed("This pool is closed; open it again before its documents are given out anew.")
+        raise Closed("This pool is closed; open it again before its documents are assigned anew.")
     people = _people(session, task.id, plan)
     topics = _topics(session, pool, plan)
     shares = _by_topic(topics, people, plan) if plan.way == "topic" else _by_share(topics, people, plan)
@@ -83,11 +83,11 @@ def assign(session: Session, viewer: Viewer, slug: str, number: int, plan: Plan)
 def share_of(assignment: Assignment) -> Share:
     """An assignment's part of its topic."""
     return Share(
-        assignment.parts,
-        assignment.part,
-        assignment.overlap,
-        assignment.document_order,
-        assignment.seed,
+        parts=assignment.parts,
+        part=assignment.part,
+        overlap=assignment.overlap,
+        order=assignment.document_order,
+        seed=assignment.seed,
     )
 
 
@@ -103,23 +103,23 @@ def _people(session: Session, task_id: int, plan: Plan) -> list[int]:
         problems.append(Problem(rule, "10 to 20 percent tell how well assessors agree.", field="overlap"))
     if not 0 <= plan.seed <= LARGEST_SEED:
         problems.append(Problem(f"must be a whole number up to {LARGEST_SEED:,}.", field="seed"))
-    wanted = list(dict.fromkeys(plan.assessor_ids))
-    found = set(
+    chosen = list(dict.fromkeys(plan.assessor_ids))
+    able = set(
         session.scalars(
             select(Assessor.id).where(
                 Assessor.task_id == task_id,
                 Assessor.origin == links.HUMAN,
                 Assessor.token_sha256.is_not(None),
-                Assessor.id.in_(wanted),
+                Assessor.id.in_(chosen),
             )
         )
     )
-    if not wanted or found != set(wanted):
+    if not chosen or able != set(chosen):
         rule = "must be people of this task whose link works."
         problems.append(Problem(rule, "Add assessors first, then choose at least one.", field="assessors"))
     if problems:
-        raise Invalid("The documents cannot be given out like this.", problems)
-    return wanted
+        raise Invalid("The documents cannot be assigned like this.", problems)
+    return chosen
 
 
 def _topics(session: Session, pool: Pool, plan: Plan) -> dict[str, int]:
@@ -135,37 +135,37 @@ def _topics(session: Session, pool: Pool, plan: Plan) -> dict[str, int]:
     if unknown or not every:
         rule = "must be topics of the pool."
         problem = Problem(rule, field="topics", value=" ".join(unknown)[:80])
-        raise Invalid("The documents cannot be given out like this.", [problem])
+        raise Invalid("The documents cannot be assigned like this.", [problem])
     return {topic: count for topic, count in every.items() if not plan.topics or topic in plan.topics}
 
 
 def _by_topic(topics: Mapping[str, int], people: Sequence[int], plan: Plan) -> dict[tuple[str, int], Share]:
-    """Topics to whoever has least so far, the largest first; the next in the list judges the overlap."""
+    """Each topic, the largest first, to the person with the fewest documents; another judges the overlap."""
     load = dict.fromkeys(people, 0.0)
     shares: dict[tuple[str, int], Share] = {}
-    for topic in sorted(topics, key=lambda each: -topics[each]):
-        owner = min(people, key=lambda each: load[each])
+    for topic in sorted(topics, key=lambda topic: -topics[topic]):
+        owner = min(people, key=load.__getitem__)
         shares[topic, owner] = Share()
         load[owner] += topics[topic]
         if len(people) > 1 and plan.overlap > 0:
-            second = min((each for each in people if each != owner), key=lambda each: load[each])
+            second = min((person for person in people if person != owner), key=load.__getitem__)
             shares[topic, second] = Share(1, 1, plan.overlap)
             load[second] += plan.overlap * topics[topic]
     return shares
 
 
 def _by_share(topics: Mapping[str, int], people: Sequence[int], plan: Plan) -> dict[tuple[str, int], Share]:
-    """A part of each topic to everybody, or all of it."""
+    """To everybody a part of each topic, or all of it."""
     if plan.way == "all":
-        return {(topic, each): Share() for topic in topics for each in people}
+        return {(topic, person): Share() for topic in topics for person in people}
     overlap = share_of_topic(plan.overlap, len(people))
     return {
-        (topic, each): Share(len(people), part, overlap)
+        (topic, person): Share(len(people), part, overlap)
         for topic in topics
-        for part, each in enumerate(people)
+        for part, person in enumerate(people)
     }
 
 
 def _seed(seed: int, assessor_id: int) -> int:
-    """Another order for each assessor."""
+    """A seed for each assessor, so that each gets an order of their own."""
     return (seed * 1_000_003 + assessor_id) % LARGEST_SEED

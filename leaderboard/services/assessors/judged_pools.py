@@ -1,11 +1,12 @@
 """A pool and what was judged in it: who gave which grade to what, as agreement and settling need it."""
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
+from cachetools import LRUCache, cached
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -21,15 +22,13 @@ WHOSE = {
     "all": "people and machines beside each other",
 }
 """Whose labels a page looks at, by its name in an address, and how a form calls it."""
-
-
 KEPT_POOLS = 4
 """Pools whose labels stay in memory, as they were when they were last looked at."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Somebody, or some machine, with labels in a pool or asked for them."""
+    """A person or a machine with labels in a pool, or asked for them."""
 
     id: int
     name: str
@@ -37,6 +36,11 @@ class Judge:
     machine: str
     """Which one; empty of people."""
     is_adjudicator: bool
+
+    @property
+    def origin(self) -> str:
+        """`machine` or `human`."""
+        return links.MACHINE if self.is_machine else links.HUMAN
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,11 @@ class GivenLabel:
     note: str
     saved_at: datetime
     seconds: float | None
+
+    @property
+    def assessor(self) -> str:
+        """The judge's name."""
+        return self.judge.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,24 +107,17 @@ class JudgedPool:
 
     def labels_of(self, whose: str) -> tuple[GivenLabel, ...]:
         """Assessors' labels of people, of machines, or of both."""
-        return tuple(each for each in self.labels if is_of(each.judge, whose))
+        return tuple(label for label in self.labels if is_of(label.judge, whose))
 
     def decided(self) -> dict[tuple[str, str], GivenLabel]:
         """(topic, docno) -> the adjudicators' last decision."""
-        found: dict[tuple[str, str], GivenLabel] = {}
-        for each in sorted(self.decisions, key=lambda label: label.saved_at):
-            if each.grade is not None:
-                found[each.topic_id, each.docno] = each
-        return found
+        by_time = sorted(self.decisions, key=lambda label: label.saved_at)
+        return {(label.topic_id, label.docno): label for label in by_time if label.grade is not None}
 
 
 def is_of(judge: Judge, whose: str) -> bool:
     """Whether a judge is one of people, machines or all."""
     return whose == "all" or judge.is_machine == (whose == "machine")
-
-
-_kept: OrderedDict[tuple[object, ...], tuple[GivenLabel, ...]] = OrderedDict()
-_lock = threading.Lock()
 
 
 def judged_pool(
@@ -127,46 +129,53 @@ def judged_pool(
     """
     task, pool = links.own_pool(session, viewer, slug, number)
     facts = pool_facts(session, task, pool)
-    judges = tuple(_judge(each) for each in links.of_task(session, task.id))
-    chiefs = tuple(each for each in judges if each.is_adjudicator)
-    labels = _kept_labels(session, pool.id, tuple(each for each in judges if not each.is_adjudicator))
-    decisions = _labels(session, pool.id, chiefs) if chiefs else ()
+    judges = tuple(_judge(assessor) for assessor in links.of_task(session, task.id))
+    adjudicators = tuple(judge for judge in judges if judge.is_adjudicator)
+    labels = _kept_labels(session, pool, tuple(judge for judge in judges if not judge.is_adjudicator))
+    decisions = _labels(session, pool.id, adjudicators) if adjudicators else ()
     if topic_id is not None:
-        labels, decisions = (
-            tuple(each for each in found if each.topic_id == topic_id) for found in (labels, decisions)
-        )
+        labels = tuple(label for label in labels if label.topic_id == topic_id)
+        decisions = tuple(label for label in decisions if label.topic_id == topic_id)
     return task, JudgedPool(facts, judges, labels, decisions)
 
 
-def _kept_labels(session: Session, pool_id: int, judges: tuple[Judge, ...]) -> tuple[GivenLabel, ...]:
-    """The labels of assessors, kept in memory: events come and are taken back, so two counts tell all."""
-    ids = [each.id for each in judges]
-    events = session.execute(
+def _state(session: Session, pool: Pool, judges: tuple[Judge, ...]) -> tuple[Any, ...]:
+    """What tells the labels of a pool at one time from those at any other.
+
+    The log of a pool only grows: an event is never deleted, and it is changed in one way only, when it is
+    taken back, which is for good. So whenever a label comes or goes, the number of events or of those taken
+    back rises, and neither ever falls: as long as both are the same, so are the labels. The address of the
+    database and the moment the pool was made tell pools apart that have the same id, in two databases or one
+    after the other.
+    """
+    events, undone = session.execute(
         select(func.count(), func.count().filter(Assessment.undone.is_(True))).where(
-            Assessment.pool_id == pool_id, Assessment.assessor_id.in_(ids)
+            Assessment.pool_id == pool.id, Assessment.assessor_id.in_([judge.id for judge in judges])
         )
     ).one()
-    key = str(session.get_bind().engine.url), pool_id, *events, judges
-    with _lock:
-        if key in _kept:
-            _kept.move_to_end(key)
-            return _kept[key]
-    labels = _labels(session, pool_id, judges)
-    with _lock:
-        _kept[key] = labels
-        while len(_kept) > KEPT_POOLS:
-            _kept.popitem(last=False)
-    return labels
+    return str(session.get_bind().engine.url), pool.id, pool.created_at, events, undone, judges
+
+
+# The lock is for the threads of the web server. Labels are read after they are counted, so what is kept may
+# be newer than its counts, never older.
+@cached(LRUCache(maxsize=KEPT_POOLS), key=_state, lock=threading.Lock())
+def _kept_labels(session: Session, pool: Pool, judges: tuple[Judge, ...]) -> tuple[GivenLabel, ...]:
+    return _labels(session, pool.id, judges)
 
 
 def _labels(session: Session, pool_id: int, judges: tuple[Judge, ...]) -> tuple[GivenLabel, ...]:
-    by_id = {each.id: each for each in judges}
+    by_id = {judge.id: judge for judge in judges}
     return tuple(
         GivenLabel(
-            *(each.topic_id, each.docno, by_id[each.assessor_id], each.grade),
-            *(each.note, each.saved_at, each.seconds),
+            topic_id=label.topic_id,
+            docno=label.docno,
+            judge=by_id[label.assessor_id],
+            grade=label.grade,
+            note=label.note,
+            saved_at=label.saved_at,
+            seconds=label.seconds,
         )
-        for each in log.in_force(session, pool_id, assessor_ids=list(by_id))
+        for label in log.in_force(session, pool_id, assessor_ids=list(by_id))
     )
 
 
@@ -188,24 +197,24 @@ def pool_facts(session: Session, task: Task, pool: Pool) -> PoolFacts:
         documents=sum(row.documents for row in rows),
         level=task.level,
         scale=scale,
-        grade_names={each.value: each.name for each in scale if each.name},
+        grade_names={grade.value: grade.name for grade in scale if grade.name},
         topics=tuple(TopicOfPool(row.topic_id, row.title or "", row.documents) for row in ordered),
     )
 
 
 def by_document(labels: Iterable[GivenLabel]) -> dict[tuple[str, str], list[GivenLabel]]:
     """(topic, docno) -> its labels, in the order given."""
-    found: dict[tuple[str, str], list[GivenLabel]] = {}
-    for each in labels:
-        found.setdefault((each.topic_id, each.docno), []).append(each)
-    return found
+    documents: dict[tuple[str, str], list[GivenLabel]] = {}
+    for label in labels:
+        documents.setdefault((label.topic_id, label.docno), []).append(label)
+    return documents
 
 
 def _judge(assessor: Assessor) -> Judge:
     return Judge(
-        assessor.id,
-        assessor.name,
-        assessor.origin == links.MACHINE,
-        assessor.origin_name,
-        assessor.role == links.ADJUDICATOR,
+        id=assessor.id,
+        name=assessor.name,
+        is_machine=assessor.origin == links.MACHINE,
+        machine=assessor.origin_name,
+        is_adjudicator=assessor.role == links.ADJUDICATOR,
     )

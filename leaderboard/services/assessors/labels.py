@@ -1,4 +1,4 @@
-"""Labels of one assessor from a file: somebody who judged elsewhere, or a machine."""
+"""Labels of one assessor from a file: of a person who judged elsewhere, or of a machine."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -49,10 +49,10 @@ class Imported:
 
 def prepare(path: Path, limits: Limits = DEFAULT_LIMITS) -> PreparedLabels:
     """Read `topic iteration docno grade` lines, or BEIR's columns; raises Invalid with the lines at fault."""
-    found = read_qrels(path, limits)
+    qrels = read_qrels(path, limits)
     labels = tuple(
         (topic, text_of(docno), grade)
-        for topic, grades in found.judgments.items()
+        for topic, grades in qrels.judgments.items()
         for docno, grade in grades.items()
     )
     return PreparedLabels(labels, sha256(repr(labels).encode("utf-8", "surrogateescape")).hexdigest())
@@ -72,7 +72,7 @@ def add(
     """Add the labels of one assessor to a pool; the same labels again change nothing.
 
     Labels of a machine stay marked as such: its assessor is one, and no other may have its name. Raises
-    Closed for a closed pool, Invalid for grades that the task does not have, what assessors.ensure raises.
+    Closed for a closed pool, Invalid for grades that the task does not have, and what links.ensure raises.
     """
     task, pool = links.own_pool(session, viewer, slug, number)
     if pool.state == "closed":
@@ -80,15 +80,20 @@ def add(
     _refuse_grades(prepared, grade_scales.grades(task))
     assessor = links.ensure(session, viewer, task, name, origin, origin_name)
     bodies = session.execute(select(PoolTopic.topic_id, PoolTopic.body).where(PoolTopic.pool_id == pool.id))
-    inside = {(row.topic_id, each.docno) for row in bodies for each in documents.unpack(row.body)}
+    inside = {(row.topic_id, document.docno) for row in bodies for document in documents.unpack(row.body)}
     known = set(session.scalars(select(Assessment.key).where(Assessment.assessor_id == assessor.id)))
     at = now(session)
-    wanted = [label for label in prepared.labels if label[:2] in inside]
-    fresh = [label for label in wanted if _key(prepared, label) not in known]
+    of_pool = [label for label in prepared.labels if label[:2] in inside]
+    fresh = [label for label in of_pool if _key(prepared, label) not in known]
     rows = (_row(prepared, label, pool.id, assessor.id, at) for label in fresh)
     for some in _batches(rows):
         session.execute(insert(Assessment), some)
-    done = Imported(assessor.name, len(fresh), len(wanted) - len(fresh), len(prepared.labels) - len(wanted))
+    done = Imported(
+        assessor=assessor.name,
+        added=len(fresh),
+        known=len(of_pool) - len(fresh),
+        outside=len(prepared.labels) - len(of_pool),
+    )
     audit.record(
         session,
         viewer,
@@ -106,15 +111,15 @@ def _refuse_grades(prepared: PreparedLabels, grades: frozenset[int]) -> None:
     strange = sorted({grade for _, _, grade in prepared.labels} - grades)
     if strange:
         rule = f"must be one of {', '.join(map(str, sorted(grades)))}, the grades of this task."
-        remedy = "Name more grades on the guidelines page, or mend the file."
+        remedy = "Name more grades on the guidelines page, or fix the file."
         raise Invalid(
             "These labels cannot be added.",
-            [Problem(rule, remedy, field="grade", value=str(each)) for each in strange[:SHOWN_UNKNOWN]],
+            [Problem(rule, remedy, field="grade", value=str(grade)) for grade in strange[:SHOWN_UNKNOWN]],
         )
 
 
 def _key(prepared: PreparedLabels, label: tuple[str, str, int]) -> str:
-    """The same for the same label of the same file, so that it is stored once."""
+    """A key that is the same for the same label of the same file, so that it is stored once."""
     text = f"{prepared.sha256}\n{label[0]}\n{label[1]}".encode("utf-8", "surrogateescape")
     return f"file:{sha256(text).hexdigest()[:48]}"
 

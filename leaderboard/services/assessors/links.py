@@ -21,7 +21,7 @@ DEAD_LINK = "This link does not work, or no longer; ask the organisers for a new
 
 @dataclass(frozen=True, slots=True)
 class PersonalLink:
-    """What an assessor gets, once: nobody can look it up later."""
+    """The link an assessor gets, once: nobody can look it up later."""
 
     assessor_id: int
     name: str
@@ -39,7 +39,7 @@ def own_pool(session: Session, viewer: Viewer, slug: str, number: int) -> tuple[
 
 
 def add(
-    session: Session, viewer: Viewer, slug: str, wanted: Sequence[str], role: str = ASSESSOR
+    session: Session, viewer: Viewer, slug: str, new_names: Sequence[str], role: str = ASSESSOR
 ) -> tuple[PersonalLink, ...]:
     """New assessors of a task with their links.
 
@@ -48,7 +48,7 @@ def add(
     task = policy.own_task(session, viewer, slug)
     if role not in (ASSESSOR, ADJUDICATOR):
         raise Invalid(f"An assessor's role is {ASSESSOR} or {ADJUDICATOR}, not {role!r}.")
-    tidy = [names.displayed(name, "an assessor") for name in wanted if name.strip()]
+    tidy = [names.displayed(name, "an assessor") for name in new_names if name.strip()]
     if not tidy or len(tidy) > MOST_AT_ONCE:
         problem = Problem(f"takes 1 to {MOST_AT_ONCE} names.", "Write one name a line.", field="names")
         raise Invalid("Nobody was added.", [problem])
@@ -71,7 +71,7 @@ def add(
 
 
 def renew(session: Session, viewer: Viewer, slug: str, assessor_id: int) -> PersonalLink:
-    """A new link in place of the assessor's old one, which ends; raises NotFound, Conflict for a machine."""
+    """Give an assessor a new link and revoke the old one; raises NotFound, Conflict for a machine."""
     assessor = _own_assessor(session, viewer, slug, assessor_id)
     if assessor.origin == MACHINE:
         raise Conflict(f"{assessor.name} is a machine: its labels are imported, it has no link.")
@@ -82,7 +82,7 @@ def renew(session: Session, viewer: Viewer, slug: str, assessor_id: int) -> Pers
 
 
 def revoke(session: Session, viewer: Viewer, slug: str, assessor_id: int) -> None:
-    """End an assessor's link; the judgments stay."""
+    """Revoke an assessor's link; the judgments stay."""
     assessor = _own_assessor(session, viewer, slug, assessor_id)
     if assessor.token_sha256 is not None:
         assessor.token_sha256, assessor.revoked_at = None, now(session)
@@ -90,7 +90,7 @@ def revoke(session: Session, viewer: Viewer, slug: str, assessor_id: int) -> Non
 
 
 def by_token(session: Session, token: str) -> Assessor:
-    """Whose link it is; raises NotFound where it is nobody's, or ended."""
+    """The assessor whose link it is; raises NotFound where it is nobody's, or was revoked."""
     assessor = session.scalar(select(Assessor).where(Assessor.token_sha256 == sessions.digest(token)))
     if assessor is None:
         raise NotFound(DEAD_LINK)
@@ -99,8 +99,19 @@ def by_token(session: Session, token: str) -> Assessor:
 
 def of_task(session: Session, task_id: int) -> tuple[Assessor, ...]:
     """All assessors of a task: people first, then machines, by name."""
-    found = session.scalars(select(Assessor).where(Assessor.task_id == task_id))
-    return tuple(sorted(found, key=lambda each: (each.origin == MACHINE, names.canonical(each.name))))
+    assessors = session.scalars(select(Assessor).where(Assessor.task_id == task_id))
+    return tuple(
+        sorted(assessors, key=lambda assessor: (assessor.origin == MACHINE, names.canonical(assessor.name)))
+    )
+
+
+def of_name(session: Session, task_id: int, name: str) -> Assessor | None:
+    """The assessor of a task with a name like this one; None where there is none."""
+    canonical = names.canonical(name)
+    return next(
+        (assessor for assessor in of_task(session, task_id) if names.canonical(assessor.name) == canonical),
+        None,
+    )
 
 
 def ensure(
@@ -118,22 +129,22 @@ def ensure(
     if origin == MACHINE and not origin_name:
         problem = Problem("says which machine it was.", "Name model and version.", field="machine")
         raise Invalid("Labels of a machine need its name.", [problem])
-    found = next((each for each in of_task(session, task.id) if _same(each.name, shown)), None)
-    if found is None:
-        found = Assessor(
+    assessor = of_name(session, task.id, shown)
+    if assessor is None:
+        assessor = Assessor(
             task_id=task.id,
             name=shown,
             origin=origin,
             origin_name=origin_name if origin == MACHINE else "",
             created_at=now(session),
         )
-        session.add(found)
+        session.add(assessor)
         session.flush()
-        audit.record(session, viewer, "assessor.add", f"assessor:{found.id}", name=shown, origin=origin)
-    elif found.origin != origin or (origin == MACHINE and found.origin_name != origin_name):
-        what = f"the machine {found.origin_name}" if found.origin == MACHINE else "a person"
-        raise Conflict(f"{found.name} is {what} in this task; choose another name for these labels.")
-    return found
+        audit.record(session, viewer, "assessor.add", f"assessor:{assessor.id}", name=shown, origin=origin)
+    elif assessor.origin != origin or (origin == MACHINE and assessor.origin_name != origin_name):
+        what = f"the machine {assessor.origin_name}" if assessor.origin == MACHINE else "a person"
+        raise Conflict(f"{assessor.name} is {what} in this task; choose another name for these labels.")
+    return assessor
 
 
 def _own_assessor(session: Session, viewer: Viewer, slug: str, assessor_id: int) -> Assessor:
@@ -144,13 +155,9 @@ def _own_assessor(session: Session, viewer: Viewer, slug: str, assessor_id: int)
     return assessor
 
 
-def _refuse_taken(session: Session, task: Task, wanted: Sequence[str]) -> None:
-    taken = {names.canonical(each.name) for each in of_task(session, task.id)}
-    for name in wanted:
+def _refuse_taken(session: Session, task: Task, new_names: Sequence[str]) -> None:
+    taken = {names.canonical(assessor.name) for assessor in of_task(session, task.id)}
+    for name in new_names:
         if names.canonical(name) in taken:
             raise Conflict(f"There is an assessor {name!r} in this task already; choose another name.")
         taken.add(names.canonical(name))
-
-
-def _same(name: str, other: str) -> bool:
-    return names.canonical(name) == names.canonical(other)

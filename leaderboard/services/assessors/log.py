@@ -1,4 +1,4 @@
-"""What assessors decided, as a log of events: stored once each, in whatever order they come."""
+"""The log of what assessors decided: every event is stored once, in whatever order they come."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from leaderboard.services.tasks import grade_scales
 KEY_CHARACTERS = 64
 NOTE_CHARACTERS = 2000
 EVENTS_A_MINUTE = 900
-"""Of one assessor: far more than anybody judges, enough to send a day's work after a dropped connection."""
+"""Of one assessor: far more than any person judges, enough for a day's work after a lost connection."""
 LONGEST = timedelta(days=60)
 """How old a judgment may be when it is sent."""
 
@@ -53,7 +53,7 @@ class Checked:
 
 
 class Label(NamedTuple):
-    """What is in force of one assessor for one document."""
+    """The label of one assessor for one document that is in force."""
 
     topic_id: str
     docno: str
@@ -86,13 +86,13 @@ def check(session: Session, token: str, number: int, topic_id: str, sent: Sent) 
         raise NotFound(f"Topic {topic_id} is not among the topics you are asked to judge.")
     assessor_id, pool, task, body = row
     require_open(pool)
-    if all(each.docno != sent.docno for each in documents.unpack(body)):
+    if all(document.docno != sent.docno for document in documents.unpack(body)):
         raise NotFound(f"Document {sent.docno} is not in the pool of topic {topic_id}.")
     return Checked(assessor_id, pool.id, topic_id, _tidy(sent, grade_scales.grades(task)))
 
 
 def assessor_and_pool(session: Session, token: str, number: int) -> tuple[Assessor, Pool]:
-    """Whose link it is, and the pool; raises NotFound where the assessor has nothing to do in it."""
+    """The assessor whose link it is, and the pool; raises NotFound where they have nothing to judge in it."""
     assessor = links.by_token(session, token)
     pool = session.scalar(
         select(Pool)
@@ -118,27 +118,24 @@ def save(session: Session, checked: Checked) -> bool:
 
     Nothing depends on the order in which judgments come: the one decided last is in force, and one that
     was taken back stays so even where it is sent again. Raises OverQuota, NotFound where the link was
-    ended meanwhile, Conflict where another judgment has the key.
+    revoked meanwhile, Conflict where another judgment has the key.
     """
     throttles.spend(session, f"judge:{checked.assessor_id}", EVENTS_A_MINUTE, timedelta(minutes=1))
     if session.scalar(select(Assessor.token_sha256).where(Assessor.id == checked.assessor_id)) is None:
         raise NotFound(links.DEAD_LINK)
-    found = _of_key(session, checked)
-    if found is None:
+    stored = _of_key(session, checked)
+    if stored is None:
         try:
             with session.begin_nested():
                 session.add(_row(session, checked))
             return True
         except IntegrityError:
             # The same judgment came by another connection at this very moment.
-            found = _of_key(session, checked)
-    if found is None or (found.pool_id, found.topic_id, found.docno, found.grade) != (
-        *(checked.pool_id, checked.topic_id),
-        *(checked.sent.docno, checked.sent.grade),
-    ):
+            stored = _of_key(session, checked)
+    if stored is None or not _is_same(stored, checked):
         raise Conflict("Another judgment was stored under this key.")
-    if checked.sent.undone and not found.undone:
-        found.undone = True
+    if checked.sent.undone and not stored.undone:
+        stored.undone = True
     return False
 
 
@@ -175,7 +172,7 @@ def in_force(
 
     A label whose grade is None says that the assessor skipped the document, or looked at it anew and did.
     """
-    wanted = select(
+    query = select(
         Assessment.topic_id,
         Assessment.docno,
         Assessment.assessor_id,
@@ -186,10 +183,10 @@ def in_force(
         Assessment.key,
     ).where(Assessment.pool_id == pool_id, Assessment.undone.is_(False))
     if topic_id is not None:
-        wanted = wanted.where(Assessment.topic_id == topic_id)
+        query = query.where(Assessment.topic_id == topic_id)
     if assessor_ids is not None:
-        wanted = wanted.where(Assessment.assessor_id.in_(assessor_ids))
-    rows = session.execute(wanted.order_by(Assessment.saved_at, Assessment.id))
+        query = query.where(Assessment.assessor_id.in_(assessor_ids))
+    rows = session.execute(query.order_by(Assessment.saved_at, Assessment.id))
     last = {(row.topic_id, row.docno, row.assessor_id): Label._make(row) for row in rows}
     return tuple(last[key] for key in sorted(last))
 
@@ -200,6 +197,11 @@ def _of_key(session: Session, checked: Checked) -> Assessment | None:
             Assessment.assessor_id == checked.assessor_id, Assessment.key == checked.sent.key
         )
     )
+
+
+def _is_same(stored: Assessment, checked: Checked) -> bool:
+    place = (checked.pool_id, checked.topic_id, checked.sent.docno, checked.sent.grade)
+    return (stored.pool_id, stored.topic_id, stored.docno, stored.grade) == place
 
 
 def _row(session: Session, checked: Checked) -> Assessment:

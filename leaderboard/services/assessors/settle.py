@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -19,7 +18,7 @@ from leaderboard.services.qrels import files, lines
 from leaderboard.services.qrels.files import Change, PreparedQrels
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.revisions import drafts, publish
-from leaderboard.stats.assessors.settling import RULES, Label, RuleKey, Settled, settle
+from leaderboard.stats.assessors.settling import RULES, RuleKey, Settled, settle
 from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 from leaderboard.trec.read.lines import bytes_of
 
@@ -131,7 +130,7 @@ class SettledPool:
     @property
     def is_sampled(self) -> bool:
         """Whether documents were drawn with other probabilities than 1."""
-        return any(each.stratum or each.probability != 1.0 for each in self.documents.values())
+        return any(document.stratum or document.probability != 1.0 for document in self.documents.values())
 
 
 @dataclass
@@ -142,7 +141,7 @@ class _Sorting:
     counts: Counter[str] = field(default_factory=Counter)
 
     def put(self, place: Place, kind: str, fate: str) -> None:
-        """Count a document without a grade, and give it −1 where that is wished for."""
+        """Count a document without a grade, and give it −1 where that is asked for."""
         self.counts[kind] += 1
         if fate == "unjudged":
             self.grades[place] = UNJUDGED
@@ -187,46 +186,22 @@ def settled_pool(session: Session, viewer: Viewer, slug: str, number: int, choic
 def keep(session: Session, viewer: Viewer, slug: str, number: int, choice: Choice, note: str) -> str:
     """Keep the settled judgments as a draft of a revision; the token it is found by.
 
-    What it changes is looked at before it is published, see `revision_drafts`. Raises Conflict where there
+    What it changes is looked at before it is published, see `revisions.drafts`. Raises Conflict where there
     is no judgment, Invalid without a note, and as `settled_pool`.
     """
-    found = settled_pool(session, viewer, slug, number, choice)
-    if found.prepared is None:
+    settled = settled_pool(session, viewer, slug, number, choice)
+    if settled.prepared is None:
         raise Conflict("There is no judgment to publish yet.")
     return drafts.keep(
-        *(session, viewer, slug, found.prepared, note),
+        session,
+        viewer,
+        slug,
+        settled.prepared,
+        note,
         origin=choice.origin,
         origin_name=choice.machine,
-        line=found.line,
+        line=settled.line,
     )
-
-
-def as_json(found: SettledPool) -> dict[str, Any]:
-    """What the labels come to as plain values."""
-    return {
-        "task": found.pool.slug,
-        "pool": found.pool.number,
-        "choice": asdict(found.choice),
-        "line": found.line,
-        "judgments": found.size,
-        "grades": {str(grade): count for grade, count in found.grades.items()},
-        "documents": asdict(found.counts),
-        "revision": found.before,
-        "change": asdict(found.change),
-    }
-
-
-def grades_table(found: SettledPool) -> tuple[list[str], list[list[Any]]]:
-    """Every settled judgment as header and rows, in byte order of topics and documents."""
-    header = ["topic", "docno", "grade", "stratum", "probability"]
-    rows = []
-    for topic, grades in found.judgments.items():
-        for docno, grade in grades.items():
-            name = docno.decode()
-            document = found.documents.get((topic, name))
-            drawn = (document.stratum, document.probability) if document else ("", None)
-            rows.append([topic, name, grade, *drawn])
-    return header, rows
 
 
 def _line(session: Session, task: Task, choice: Choice) -> tuple[str, str]:
@@ -240,7 +215,7 @@ def _line(session: Session, task: Task, choice: Choice) -> tuple[str, str]:
 
 
 def _whose(pool: JudgedPool) -> tuple[tuple[str, str], ...]:
-    machines = sorted({each.judge.machine for each in pool.labels if each.judge.is_machine})
+    machines = sorted({label.judge.machine for label in pool.labels if label.judge.is_machine})
     return ((PEOPLE, "people"), *((f"{MACHINE}{name}", f"the machine {name}") for name in machines))
 
 
@@ -255,30 +230,34 @@ def _check(choice: Choice, whose: Mapping[str, str]) -> None:
     )
     for value, values in known:
         if value not in values:
-            raise Invalid(f"{value[:40]!r} is none of {', '.join(values)}.")
+            raise Invalid(f"{value[:40]!r} is not one of {', '.join(values)}.")
 
 
 def _documents(session: Session, pool_id: int) -> dict[Place, PoolDocument]:
     rows = session.execute(select(PoolTopic.topic_id, PoolTopic.body).where(PoolTopic.pool_id == pool_id))
-    return {(topic_id, each.docno): each for topic_id, body in rows for each in pool_documents.unpack(body)}
+    return {
+        (topic_id, document.docno): document
+        for topic_id, body in rows
+        for document in pool_documents.unpack(body)
+    }
 
 
 def _sorted(pool: JudgedPool, documents: Mapping[Place, PoolDocument], choice: Choice) -> _Sorting:
     labels = _labels(pool, choice)
-    found = _settle(labels, choice.rule)
+    settled = _settle(labels, choice.rule)
     sorting = _Sorting()
-    for place in found.open:
+    for place in settled.open:
         sorting.put(place, "open", choice.open)
     if choice.open == "majority":
         by_majority = _settle(labels, "majority").grades
-        sorting.grades.update({place: by_majority[place] for place in found.open})
-    for place in found.skipped:
+        sorting.grades.update({place: by_majority[place] for place in settled.open})
+    for place in settled.skipped:
         sorting.put(place, "skipped", choice.skipped)
-    sorting.grades.update(found.grades)
-    sorting.counts.update(settled=len(found.grades), disagreed=len(found.disagreed))
-    shown = {*found.grades, *found.open, *found.skipped}
+    sorting.grades.update(settled.grades)
+    sorting.counts.update(settled=len(settled.grades), disagreed=len(settled.disagreed))
+    judged = {*settled.grades, *settled.open, *settled.skipped}
     for place, document in documents.items():
-        if place in shown:
+        if place in judged:
             continue
         if document.grade is None:
             sorting.put(place, "unjudged", choice.unjudged)
@@ -293,16 +272,12 @@ def _labels(pool: JudgedPool, choice: Choice) -> tuple[GivenLabel, ...]:
     """The labels that count: of people with adjudicators' decisions, or of one machine."""
     if choice.origin == PEOPLE:
         return (*pool.labels_of("human"), *pool.decisions)
-    return tuple(each for each in pool.labels_of("machine") if each.judge.machine == choice.machine)
+    return tuple(label for label in pool.labels_of("machine") if label.judge.machine == choice.machine)
 
 
 def _settle(labels: tuple[GivenLabel, ...], rule: str) -> Settled:
-    events = (
-        Label(each.topic_id, each.docno, each.judge.name, each.grade, each.saved_at.timestamp())
-        for each in labels
-    )
-    adjudicators = {each.judge.name for each in labels if each.judge.is_adjudicator}
-    return settle(events, _RULES[rule], adjudicators=adjudicators)
+    adjudicators = {label.assessor for label in labels if label.judge.is_adjudicator}
+    return settle(labels, _RULES[rule], adjudicators=adjudicators)
 
 
 def _spared(

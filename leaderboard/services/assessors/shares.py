@@ -40,7 +40,7 @@ def own_and_shared(
 
     >>> rows = [PoolDocument(f"d{number}") for number in range(10)]
     >>> own, shared = own_and_shared(rows, Share(parts=2, part=1, overlap=0.2), 1, "t")
-    >>> len(own), len(shared), {each.docno for each in own} & {each.docno for each in shared}
+    >>> len(own), len(shared), {row.docno for row in own} & {row.docno for row in shared}
     (5, 1, set())
     """
     waiting = [row for row in rows if row.grade is None]
@@ -63,17 +63,17 @@ def own_and_shared(
 
 
 def size(share: Share, documents: int) -> int:
-    """How many of so many documents to be judged the share has.
+    """How many documents the share has, of a topic with n documents to be judged.
 
     >>> size(Share(parts=2, part=1, overlap=0.2), 10), size(Share(parts=1, part=1, overlap=0.15), 10)
     (6, 2)
     """
-    found = 0
+    count = 0
     for part in range(share.parts):
         here = len(range(part, documents, share.parts))
         first, last = (0, here) if part == share.part else _between(share, part, here)
-        found += max(min(last, here) - min(first, here), 0)
-    return found
+        count += max(min(last, here) - min(first, here), 0)
+    return count
 
 
 def in_order(rows: Sequence[PoolDocument], share: Share, topic_id: str) -> list[PoolDocument]:
@@ -86,7 +86,7 @@ def in_order(rows: Sequence[PoolDocument], share: Share, topic_id: str) -> list[
 
 
 def share_of_topic(overlap: float, assessors: int) -> float:
-    """The overlap each of several assessors with parts needs for so much of a topic to be judged twice.
+    """The overlap that each of several assessors with parts needs so that a share of a topic is judged twice.
 
     >>> share_of_topic(0.2, 2), share_of_topic(0.2, 3), share_of_topic(0.2, 1)
     (0.2, 0.1, 0.0)
@@ -95,10 +95,12 @@ def share_of_topic(overlap: float, assessors: int) -> float:
 
 
 def _between(share: Share, part: int, documents: int) -> tuple[int, int]:
-    """The piece that the share has of another part of so many documents: each assessor takes the next."""
+    """The piece that the share has of another part of n documents: each assessor takes the next."""
     place = (share.part - part) % share.parts if share.part < share.parts else share.part
-    first, last = (ceil(round(each * share.overlap * documents, 9)) for each in (place - 1, place))
-    return first, last
+    return (
+        ceil(round((place - 1) * share.overlap * documents, 9)),
+        ceil(round(place * share.overlap * documents, 9)),
+    )
 
 
 def _digest(seed: int, topic_id: str, docno: str) -> bytes:

@@ -39,7 +39,7 @@ class PreparedLog:
     file_name: str
     sha256: str
     packed: bytes
-    found: SessionsRead
+    read: SessionsRead
     with_users: bool
 
 
@@ -64,6 +64,7 @@ def rules_for(session: Session, viewer: Viewer, slug: str) -> ImportRules:
     Raises NotFound or Forbidden unless the viewer organises the task.
     """
     task = policy.own_task(session, viewer, slug)
+    # Two first imports at once must not make two keys.
     lock_row(session, Task, task.id)
     if task.click_key is None:
         task.click_key = secrets.token_bytes(KEY_BYTES)
@@ -73,7 +74,7 @@ def rules_for(session: Session, viewer: Viewer, slug: str) -> ImportRules:
 
 
 def finder(topics: list[tuple[str, str]]) -> Callable[[str], str | None]:
-    """From a topic's id, or else its exact title, to its id; a title that several have tells nothing.
+    """From a topic's id, or else its exact title, to its id; a title that several topics have says nothing.
 
     >>> topic_of = finder([("1", "red cars"), ("2", "blue cars"), ("3", "blue cars"), ("red cars", "x")])
     >>> [topic_of(text) for text in ("1", "red cars", "x", "blue cars", "Red cars")]
@@ -83,7 +84,7 @@ def finder(topics: list[tuple[str, str]]) -> Callable[[str], str | None]:
     titled: dict[str, list[str]] = {}
     for topic_id, title in topics:
         titled.setdefault(title.strip(), []).append(topic_id)
-    alone = {title: found[0] for title, found in titled.items() if title and len(found) == 1}
+    alone = {title: same[0] for title, same in titled.items() if title and len(same) == 1}
     return lambda text: text if text in ids else alone.get(text)
 
 
@@ -100,38 +101,39 @@ def prepare(
     Raises Invalid with the lines at fault, or where no row is about a topic of the task, and TooLarge.
     """
     log = logs.ClickLog(path, limits)
-    found = read_sessions(log, rules.topic_of, rules.key if keep_users else None)
-    if not found.kept.count:
+    sessions = read_sessions(log, rules.topic_of, rules.key if keep_users else None)
+    if not sessions.kept.count:
         raise Invalid(
-            f"None of the log's {found.rows:,} rows is about a topic of {rules.task}: topics are found by "
+            f"None of the log's {sessions.rows:,} rows is about a topic of {rules.task}: topics are found by "
             "their id, queries by a topic's id or its exact title."
         )
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(_READ_BYTES):
             digest.update(block)
-    return PreparedLog(file_name, digest.hexdigest(), pack_sessions(found.kept), found, keep_users)
+    return PreparedLog(file_name, digest.hexdigest(), pack_sessions(sessions.kept), sessions, keep_users)
 
 
 def add(session: Session, viewer: Viewer, slug: str, prepared: PreparedLog) -> ImportedLog:
     """Keep a log; raises Conflict where the same file was imported already: it would count twice."""
     task = policy.own_task(session, viewer, slug)
+    # Logs are numbered without gaps, and the same file is imported once.
     lock_row(session, Task, task.id)
     of_task = ClickLog.task_id == task.id
     same = session.scalar(select(ClickLog.number).where(of_task, ClickLog.sha256 == prepared.sha256))
     if same is not None:
         raise Conflict(f"This file is log {same} already; its clicks would count twice.")
     number = (session.scalar(select(func.max(ClickLog.number)).where(of_task)) or 0) + 1
-    found = prepared.found
-    rest = found.unknown_rows - sum(found.unknown.values())
+    read = prepared.read
+    rest = read.unknown_rows - sum(read.unknown.values())
     session.add(
         ClickLog(
             task_id=task.id,
             number=number,
             file_name=prepared.file_name,
             sha256=prepared.sha256,
-            sessions=found.kept.count,
-            unknown=found.unknown | ({"": rest} if rest else {}),
+            sessions=read.kept.count,
+            unknown=read.unknown | ({"": rest} if rest else {}),
             body=prepared.packed,
             created_at=now(session),
             created_by=viewer.account_id,
@@ -140,8 +142,14 @@ def add(session: Session, viewer: Viewer, slug: str, prepared: PreparedLog) -> I
     users = "hashed" if prepared.with_users else "dropped"
     audit.record(session, viewer, "clicks.import", f"task:{task.id}", number=number, users=users)
     return ImportedLog(
-        *(number, found.kept.count, len(found.kept.topics), len(found.kept.users)),
-        *(found.rows, found.unknown_rows, found.unknown, found.ignored),
+        number=number,
+        sessions=read.kept.count,
+        topics=len(read.kept.topics),
+        users=len(read.kept.users),
+        rows=read.rows,
+        unknown_rows=read.unknown_rows,
+        unknown=read.unknown,
+        ignored=read.ignored,
     )
 
 

@@ -36,7 +36,7 @@ class Choice:
     least: int = LEAST
     """Sessions (or users) that must show a preference for it to be kept."""
     keep: Kept = "majority"
-    """Of a pair that both ways were seen of: the way more show, or both."""
+    """Of two documents that were preferred both ways: the way of the majority, or both."""
     counted: Counted = "sessions"
     """Whether each session counts, or each user once a preference."""
     p: float | None = None
@@ -101,7 +101,7 @@ def choice(
 ) -> Choice:
     """A choice from texts as they come from an address or a command; empty ones are the defaults.
 
-    Raises Invalid for what is no choice.
+    Raises Invalid for anything else.
 
     >>> choice("last-click", least="3").least
     3
@@ -114,16 +114,16 @@ def choice(
     if counted and counted not in get_args(Counted):
         raise _no_choice("count", counted, get_args(Counted))
     return Choice(
-        READINGS[reading] if reading else fallback.reading,
-        _whole("least", least, MOST_EVIDENCE) if least else fallback.least,
-        "both" if keep == "both" else "majority",
-        "users" if counted == "users" else "sessions",
-        _share(p) if p else None,
-        tuple(sorted({_whole("log", each, 10**9) for each in logs if each})),
+        reading=READINGS[reading] if reading else fallback.reading,
+        least=_whole("least", least, MOST_EVIDENCE) if least else fallback.least,
+        keep="both" if keep == "both" else "majority",
+        counted="users" if counted == "users" else "sessions",
+        p=_share(p) if p else None,
+        logs=tuple(sorted({_whole("log", number, 10**9) for number in logs if number})),
     )
 
 
-def find(session: Session, viewer: Viewer, slug: str, wanted: Choice) -> FoundPreferences:
+def find(session: Session, viewer: Viewer, slug: str, choice: Choice) -> FoundPreferences:
     """The preferences that a task's logs show.
 
     Raises NotFound or Forbidden unless the viewer organises the task, NotFound for a log that is not
@@ -131,14 +131,14 @@ def find(session: Session, viewer: Viewer, slug: str, wanted: Choice) -> FoundPr
     """
     task = policy.own_task(session, viewer, slug)
     query = select(ClickLog).where(ClickLog.task_id == task.id).options(undefer(ClickLog.body))
-    if wanted.logs:
-        query = query.where(ClickLog.number.in_(wanted.logs))
+    if choice.logs:
+        query = query.where(ClickLog.number.in_(choice.logs))
     rows = list(session.scalars(query.order_by(ClickLog.number)))
-    missing = set(wanted.logs) - {each.number for each in rows}
+    missing = set(choice.logs) - {row.number for row in rows}
     if missing:
         raise NotFound(f"{task.name} has no click log {min(missing)}.")
-    logs = [unpack_sessions(each.body) for each in rows]
-    digest = hashlib.sha256(b"".join(hashlib.sha256(each.body).digest() for each in rows)).hexdigest()
+    logs = [unpack_sessions(row.body) for row in rows]
+    digest = hashlib.sha256(b"".join(hashlib.sha256(row.body).digest() for row in rows)).hexdigest()
     titles = session.execute(
         select(Topic.topic_id, Topic.title).where(Topic.task_id == task.id).order_by(Topic.position)
     )
@@ -148,8 +148,8 @@ def find(session: Session, viewer: Viewer, slug: str, wanted: Choice) -> FoundPr
     for topic, title in titles:
         if any(topic in log.topics for log in logs):
             whole = joined(topic, logs)
-            counted = _counts(f"{digest}:{topic}", whole, wanted)
-            count, found = _of_topic(topic, title, whole, counted, wanted)
+            counted = _counts(f"{digest}:{topic}", whole, choice)
+            count, found = _of_topic(topic, title, whole, counted, choice)
             counts.append(count)
             preferences += found
             known = whole.days[whole.days >= 0]
@@ -159,7 +159,9 @@ def find(session: Session, viewer: Viewer, slug: str, wanted: Choice) -> FoundPr
             raise Invalid(f"{rule} Ask for more sessions each, or take another rule.")
     users = len({user for log in logs for user in log.users})
     between = (min(days), max(days)) if days else None
-    return FoundPreferences(wanted, tuple(counts), tuple(preferences), users, between)
+    return FoundPreferences(
+        choice=choice, topics=tuple(counts), preferences=tuple(preferences), users=users, days=between
+    )
 
 
 def publish(
@@ -175,8 +177,9 @@ def publish(
     if not found.preferences:
         raise Invalid("No preference has that much evidence: nothing was published.")
     pairs: dict[str, dict[tuple[bytes, bytes], float]] = {}
-    for each in found.preferences:
-        pairs.setdefault(each.topic, {})[each.better.encode(), each.worse.encode()] = float(each.count)
+    for preference in found.preferences:
+        pair = preference.better.encode(), preference.worse.encode()
+        pairs.setdefault(preference.topic, {})[pair] = float(preference.count)
     return revisions.publish_preferences(
         session, viewer, slug, pairs, note.strip(), origin="click", limit_s=limit_s
     )
@@ -184,53 +187,61 @@ def publish(
 
 def as_file(found: FoundPreferences) -> str:
     """The preferences as a file: topic, better, worse, weight."""
-    return "".join(f"{each.topic} {each.better} {each.worse} {each.count}\n" for each in found.preferences)
+    return "".join(f"{row.topic} {row.better} {row.worse} {row.count}\n" for row in found.preferences)
 
 
-def _counts(digest: str, whole: TopicSessions, wanted: Choice) -> Counts:
-    """The counts of a topic, kept in memory: the same sessions never count otherwise."""
-    key = f"clicks 1:{digest}:{wanted.reading.key}:{wanted.counted}"
+def _counts(digest: str, whole: TopicSessions, choice: Choice) -> Counts:
+    """The counts of a topic, kept in memory.
+
+    They depend on nothing but the sessions, the rule and what is counted, all of which are in the key: so
+    what is kept is never stale. The number in the key rises when the way of counting changes.
+    """
+    key = f"clicks 1:{digest}:{choice.reading.key}:{choice.counted}"
     known = kept.get(key)
     if known is None:
-        found = count_preferences(whole.sessions, wanted.reading.rules, by_user=wanted.counted == "users")
+        found = count_preferences(whole.sessions, choice.reading.rules, by_user=choice.counted == "users")
         known = kept.put(key, found._asdict())
     return Counts(*(known[name].astype(np.int64, copy=False) for name in Counts._fields))
 
 
 def _of_topic(
-    topic: str, title: str, whole: TopicSessions, found: Counts, wanted: Choice
+    topic: str, title: str, whole: TopicSessions, found: Counts, choice: Choice
 ) -> tuple[TopicCounts, list[Preference]]:
     sessions = whole.sessions
     first, second = found.for_first, found.for_second
     p = two_sided(np.minimum(first, second), first + second)
-    enough = np.ones(p.size, dtype=np.bool_) if wanted.p is None else p <= wanted.p
+    enough = np.ones(p.size, dtype=np.bool_) if choice.p is None else p <= choice.p
     rows: list[Preference] = []
     for better, worse, count, against in (
         (found.first, found.second, first, second),
         (found.second, found.first, second, first),
     ):
-        chosen = enough & (count >= wanted.least)
-        if wanted.keep == "majority":
+        chosen = enough & (count >= choice.least)
+        if choice.keep == "majority":
             chosen &= count > against
-        columns = zip(*(each[chosen].tolist() for each in (better, worse, count, against, p)), strict=True)
+        columns = (column[chosen].tolist() for column in (better, worse, count, against, p))
         rows += [
-            Preference(topic, whole.docnos[one], whole.docnos[other], *rest) for one, other, *rest in columns
+            Preference(topic, whole.docnos[one], whole.docnos[other], *rest)
+            for one, other, *rest in zip(*columns, strict=True)
         ]
-    rows.sort(key=lambda each: (-each.count, each.against, each.better, each.worse))
-    return TopicCounts(
-        topic,
-        title,
-        whole.days.size,
-        int(np.count_nonzero(sessions.last)),
-        int(np.count_nonzero(sessions.clicked)),
-        int(p.size),
-        int(np.count_nonzero((first > 0) & (second > 0))),
-        len(rows),
-    ), rows
+    rows.sort(key=lambda row: (-row.count, row.against, row.better, row.worse))
+    counted = TopicCounts(
+        topic=topic,
+        title=title,
+        sessions=whole.days.size,
+        clicked=int(np.count_nonzero(sessions.last)),
+        clicks=int(np.count_nonzero(sessions.clicked)),
+        pairs=int(p.size),
+        both_ways=int(np.count_nonzero((first > 0) & (second > 0))),
+        kept=len(rows),
+    )
+    return counted, rows
 
 
 def _no_choice(field: str, value: str, choices: Sequence[str] | dict[str, Reading]) -> Invalid:
-    problem = Problem("is no choice.", f"Choose one of {', '.join(choices)}.", field=field, value=value[:40])
+    problem = Problem(
+        "is not a choice.", f"Choose one of {', '.join(choices)}.", field=field, value=value[:40]
+    )
     return Invalid(f"There is no {field} {value[:40]!r}: choose one of {', '.join(choices)}.", [problem])
 
 

@@ -20,7 +20,7 @@ VERDICTS = (LEFT, EQUAL, RIGHT)
 KEY_CHARACTERS = 64
 NOTE_CHARACTERS = 2000
 ANSWERS_A_MINUTE = 120
-"""Of one assessor: more than anybody gives."""
+"""Of one assessor: more than any person gives."""
 
 
 class Sent(NamedTuple):
@@ -34,18 +34,18 @@ class Sent(NamedTuple):
 
 
 def save(session: Session, token: str, item: str, sent: Sent) -> str | None:
-    """Store an answer, once however often it is sent; the question to go on with, None where none is left.
+    """Store an answer, once however often it is sent; the next question, None where none is left.
 
-    An answer to what was answered before takes its place; both are kept. Raises NotFound for a dead link
-    or what the assessor is not asked, Invalid for an incomplete answer, OverQuota, and Conflict where
+    A later answer to the same question replaces the earlier one; both are kept. Raises NotFound for a dead
+    link or what the assessor is not asked, Invalid for an incomplete answer, OverQuota, and Conflict where
     another answer came under the same key.
     """
-    found = questions.of_link(session, token)
-    asked = found.find(item)
+    mine = questions.of_link(session, token)
+    asked = mine.find(item)
     _check(item, sent)
     throttles.spend(session, f"side-by-side:{asked.assessor_id}", ANSWERS_A_MINUTE, timedelta(minutes=1))
-    _store(session, asked, found.task.id, sent._replace(note=sent.note.strip()))
-    later = found.following(asked)
+    _store(session, asked, mine.task.id, sent._replace(note=sent.note.strip()))
+    later = mine.following(asked)
     return later.item if later else None
 
 
@@ -61,8 +61,8 @@ def _store(session: Session, asked: Asked, task_id: int, sent: Sent) -> None:
             stored = _of_key(session, asked, sent.key)
     if stored is None or _content(stored) != sent:
         raise Conflict(
-            "Another answer was sent from this page before, perhaps in another tab. Look at yours once more: "
-            "what you send now takes its place."
+            "Another answer was sent from this page before, perhaps in another tab. Check your answer; "
+            "sending it replaces the earlier one."
         )
 
 

@@ -28,10 +28,10 @@ Place = tuple[int, str, Pair]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ComparisonRequest:
     """What an organiser asks for: a run against others, on topics, by assessors.
 
-    topics: all where empty. sample: how many of them, drawn by lot; all where None. each: how many of the
+    topics: all where empty. sample: how many of them, drawn at random; all where None. each: how many of the
     assessors are asked about each topic; all where None.
     """
 
@@ -83,6 +83,7 @@ def digest(key: bytes, pair: Pair, topic_id: str, assessor_id: int) -> str:
     >>> digest(b"key", (1, 2), "t", 3) == digest(b"key", (1, 2), "t", 3) != digest(b"key", (1, 3), "t", 3)
     True
     """
+    # Keyed, so that nobody can find out the runs by trying all pairs.
     text = "\n".join(("side by side", *map(str, pair), str(assessor_id), topic_id))
     return blake2b(text.encode(), key=key, digest_size=8).hexdigest()
 
@@ -93,34 +94,34 @@ def left_first(key: bytes, pair: Pair, topic_id: str, assessor_id: int) -> bool:
     return blake2b(text.encode(), key=key, digest_size=1).digest()[0] < 128
 
 
-def ask(session: Session, viewer: Viewer, slug: str, wanted: Wanted) -> int:
-    """Have assessors compare runs; how many answers are wanted now that were not before.
+def ask(session: Session, viewer: Viewer, slug: str, request: ComparisonRequest) -> int:
+    """Have assessors compare runs; how many answers are asked for now that were not before.
 
     Raises Invalid naming the field for a choice that cannot be, Conflict where neither run has a ranking.
     """
     task = policy.own_task(session, viewer, slug)
-    _check(session, task, wanted)
+    _check(session, task, request)
     if task.click_key is None:
         task.click_key = secrets.token_bytes(SECRET_BYTES)
     asked = 0
-    for other in wanted.others:
-        pair = pair_of(wanted.run, other)
-        asked += _ask_pair(session, task, pair, wanted)
+    for other in request.others:
+        pair = pair_of(request.run, other)
+        asked += _ask_pair(session, task, pair, request)
     audit.record(
         session,
         viewer,
         "side_by_side.ask",
-        f"run:{wanted.run}",
+        f"run:{request.run}",
         task=slug,
-        others=list(wanted.others),
-        assessors=list(wanted.assessors),
+        others=list(request.others),
+        assessors=list(request.assessors),
         answers=asked,
     )
     return asked
 
 
 def end(session: Session, viewer: Viewer, slug: str, one: int, other: int) -> int:
-    """Ask for nothing more of a pair; how many answers are not wanted any longer. What was answered stays.
+    """Ask for nothing more of a pair; how many answers are no longer asked for. What was answered stays.
 
     Raises NotFound where the pair is not compared.
     """
@@ -128,7 +129,7 @@ def end(session: Session, viewer: Viewer, slug: str, one: int, other: int) -> in
     rows = pairs(session, task.id, pair)
     if not rows:
         raise NotFound(f"These two runs of {task.name} are not compared side by side.")
-    answered = {each.place for each in answers(session, task.id, pair)}
+    answered = {answer.place for answer in answers(session, task.id, pair)}
     ended = 0
     for row in rows:
         kept = [topic for topic in row.topics if (row.assessor_id, topic, pair) in answered]
@@ -143,17 +144,17 @@ def end(session: Session, viewer: Viewer, slug: str, one: int, other: int) -> in
 
 def pairs(session: Session, task_id: int, pair: Pair | None = None) -> Sequence[SideBySidePair]:
     """Who is asked to compare what in a task, or one pair of it."""
-    wanted = select(SideBySidePair).where(SideBySidePair.task_id == task_id)
+    query = select(SideBySidePair).where(SideBySidePair.task_id == task_id)
     if pair is not None:
-        wanted = wanted.where(SideBySidePair.first_run_id == pair[0], SideBySidePair.second_run_id == pair[1])
-    return session.scalars(wanted.order_by(SideBySidePair.id)).all()
+        query = query.where(SideBySidePair.first_run_id == pair[0], SideBySidePair.second_run_id == pair[1])
+    return session.scalars(query.order_by(SideBySidePair.id)).all()
 
 
 def answers(
     session: Session, task_id: int, pair: Pair | None = None, assessor_id: int | None = None
 ) -> tuple[Answer, ...]:
     """The answers in force, of each assessor, topic and pair the last; in the order they were given."""
-    wanted = select(
+    query = select(
         SideBySide.assessor_id,
         SideBySide.topic_id,
         SideBySide.left_run_id,
@@ -164,11 +165,11 @@ def answers(
         SideBySide.note,
     ).where(SideBySide.task_id == task_id, SideBySide.undone.is_(False))
     if pair is not None:
-        wanted = wanted.where(SideBySide.left_run_id.in_(pair), SideBySide.right_run_id.in_(pair))
+        query = query.where(SideBySide.left_run_id.in_(pair), SideBySide.right_run_id.in_(pair))
     if assessor_id is not None:
-        wanted = wanted.where(SideBySide.assessor_id == assessor_id)
+        query = query.where(SideBySide.assessor_id == assessor_id)
     last = {}
-    for row in session.execute(wanted.order_by(SideBySide.saved_at, SideBySide.id)):
+    for row in session.execute(query.order_by(SideBySide.saved_at, SideBySide.id)):
         answer = Answer._make(row)
         last[answer.place] = answer
     return tuple(last.values())
@@ -176,8 +177,11 @@ def answers(
 
 def able(session: Session, task_id: int) -> tuple[Assessor, ...]:
     """The task's assessors who can be asked: people whose personal link works."""
-    found = assessors.of_task(session, task_id)
-    return tuple(each for each in found if each.origin == assessors.HUMAN and each.token_sha256 is not None)
+    return tuple(
+        assessor
+        for assessor in assessors.of_task(session, task_id)
+        if assessor.origin == assessors.HUMAN and assessor.token_sha256 is not None
+    )
 
 
 def comparable_runs(session: Session, task_id: int) -> dict[int, str]:
@@ -188,17 +192,17 @@ def comparable_runs(session: Session, task_id: int) -> dict[int, str]:
     return {row.id: row.name for row in rows}
 
 
-def _ask_pair(session: Session, task: Task, pair: Pair, wanted: Wanted) -> int:
-    topics = _topics(session, task, pair, wanted)
+def _ask_pair(session: Session, task: Task, pair: Pair, request: ComparisonRequest) -> int:
+    topics = _topics(session, task, pair, request)
     if not topics:
         names = comparable_runs(session, task.id)
         raise Conflict(
             f"Neither {names[pair[0]]} nor {names[pair[1]]} has a ranking for any of these topics."
         )
-    there = {row.assessor_id: row for row in pairs(session, task.id, pair)}
+    rows = {row.assessor_id: row for row in pairs(session, task.id, pair)}
     asked = 0
-    for assessor_id, mine in shared_out(topics, wanted.assessors, wanted.each).items():
-        row = there.get(assessor_id)
+    for assessor_id, mine in shared_out(topics, request.assessors, request.each).items():
+        row = rows.get(assessor_id)
         if row is None:
             row = SideBySidePair(
                 task_id=task.id,
@@ -216,61 +220,61 @@ def _ask_pair(session: Session, task: Task, pair: Pair, wanted: Wanted) -> int:
     return asked
 
 
-def shared_out(topics: Sequence[str], people: Sequence[int], each: int | None) -> dict[int, list[str]]:
-    """Assessor -> topics, so that so many assessors (all where None) have each topic, and all about as many.
+def shared_out(topics: Sequence[str], people: Sequence[int], n: int | None) -> dict[int, list[str]]:
+    """Assessor -> topics, so that n assessors have each topic (all where n is None), and all about as many.
 
     >>> shared_out(["a", "b", "c"], [1, 2], 1)
     {1: ['a', 'c'], 2: ['b']}
     >>> shared_out(["a", "b", "c"], [1, 2, 3], 2)
     {1: ['a', 'b'], 2: ['a', 'c'], 3: ['b', 'c']}
     """
-    count = len(people) if each is None else min(each, len(people))
-    found: dict[int, list[str]] = {person: [] for person in people}
+    count = len(people) if n is None else min(n, len(people))
+    shares: dict[int, list[str]] = {person: [] for person in people}
     for place, topic in enumerate(topics):
         for step in range(count):
-            found[people[(place * count + step) % len(people)]].append(topic)
-    return {person: mine for person, mine in found.items() if mine}
+            shares[people[(place * count + step) % len(people)]].append(topic)
+    return {person: mine for person, mine in shares.items() if mine}
 
 
-def _topics(session: Session, task: Task, pair: Pair, wanted: Wanted) -> list[str]:
-    """The topics to compare the pair on: of those that either run has, in the order of the lot."""
+def _topics(session: Session, task: Task, pair: Pair, request: ComparisonRequest) -> list[str]:
+    """The topics to compare the pair on: of those that either run has, in random order."""
     bodies = session.scalars(select(RankingIndex.body).where(RankingIndex.run_id.in_(pair)))
     ranked = {topic for body in bodies for topic in read_index(body)}
     known = session.scalars(select(Topic.topic_id).where(Topic.task_id == task.id))
-    able_to = [topic for topic in dict.fromkeys(wanted.topics or known) if topic in ranked]
+    able_to = [topic for topic in dict.fromkeys(request.topics or known) if topic in ranked]
     # The same for every pair of a task, so that a sample is of the same topics.
     key = secret(task)
     drawn = sorted(able_to, key=lambda topic: blake2b(topic.encode(), key=key, digest_size=16).digest())
-    return drawn if wanted.sample is None else drawn[: wanted.sample]
+    return drawn if request.sample is None else drawn[: request.sample]
 
 
-def _check(session: Session, task: Task, wanted: Wanted) -> None:
+def _check(session: Session, task: Task, request: ComparisonRequest) -> None:
     runs = comparable_runs(session, task.id)
-    people = {each.id for each in able(session, task.id)}
+    people = {assessor.id for assessor in able(session, task.id)}
     topics = set(session.scalars(select(Topic.topic_id).where(Topic.task_id == task.id)))
     problems = [
-        *_unknown("run", [wanted.run], runs, "Choose a run of this task that is not withdrawn."),
-        *_unknown("other", wanted.others, runs, "Choose runs of this task that are not withdrawn."),
-        *_unknown("assessor", wanted.assessors, people, "Choose assessors whose links work."),
-        *_unknown("topics", wanted.topics, topics, "Write ids as they are in the topics file."),
-        *_missing(wanted),
+        *_unknown("run", [request.run], runs, "Choose a run of this task that is not withdrawn."),
+        *_unknown("other", request.others, runs, "Choose runs of this task that are not withdrawn."),
+        *_unknown("assessor", request.assessors, people, "Choose assessors whose links work."),
+        *_unknown("topics", request.topics, topics, "Write ids as they are in the topics file."),
+        *_missing(request),
     ]
     if problems:
         raise Invalid("Nothing was asked.", problems)
 
 
-def _missing(wanted: Wanted) -> Iterable[Problem]:
-    others = set(wanted.others)
-    if not others or wanted.run in others or len(others) > MOST_RUNS or len(others) < len(wanted.others):
+def _missing(request: ComparisonRequest) -> Iterable[Problem]:
+    others = set(request.others)
+    if not others or request.run in others or len(others) > MOST_RUNS or len(others) < len(request.others):
         yield Problem(f"must be 1 to {MOST_RUNS} other runs.", "Choose at least one.", field="other")
-    if not wanted.assessors or len(set(wanted.assessors)) < len(wanted.assessors):
+    if not request.assessors or len(set(request.assessors)) < len(request.assessors):
         yield Problem("must be at least one assessor.", "Choose who is asked.", field="assessor")
-    for name, number in (("sample", wanted.sample), ("each", wanted.each)):
+    for name, number in (("sample", request.sample), ("each", request.each)):
         if number is not None and number < 1:
             yield Problem("must be at least 1.", "Leave it empty for all.", field=name, value=str(number))
 
 
-def _unknown(field: str, wanted: Iterable[Any], known: Collection[Any], remedy: str) -> Iterable[Problem]:
-    for each in wanted:
-        if each not in known:
-            yield Problem("is not there to be chosen.", remedy, field=field, value=str(each)[:40])
+def _unknown(field: str, chosen: Iterable[Any], known: Collection[Any], remedy: str) -> Iterable[Problem]:
+    for value in chosen:
+        if value not in known:
+            yield Problem("is not there to be chosen.", remedy, field=field, value=str(value)[:40])

@@ -14,7 +14,7 @@ from leaderboard.services.side_by_side.pairs import Answer, Pair, Place, digest,
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """A question with what nobody is told: the runs."""
+    """A question with what no assessor is told: the runs."""
 
     item: str
     assessor_id: int
@@ -29,7 +29,7 @@ class Asked:
 
     @property
     def place(self) -> Place:
-        """What an answer to it is an answer to."""
+        """The assessor, topic and pair that an answer belongs to."""
         return self.assessor_id, self.topic.topic_id, self.pair
 
 
@@ -43,70 +43,26 @@ class Questions:
     answers: dict[Place, Answer]
 
     def answer(self, asked: Asked) -> Answer | None:
-        """What is in force."""
+        """The answer in force; None where there is none."""
         return self.answers.get(asked.place)
 
     @property
     def answered(self) -> int:
         """How many have an answer."""
-        return sum(each.place in self.answers for each in self.asked)
+        return sum(question.place in self.answers for question in self.asked)
 
     def find(self, item: str) -> Asked:
         """The question of that name; raises NotFound."""
-        found = next((each for each in self.asked if each.item == item), None)
-        if found is None:
+        question = next((question for question in self.asked if question.item == item), None)
+        if question is None:
             raise NotFound("There is no such comparison for you; it may have been ended.")
-        return found
+        return question
 
     def following(self, asked: Asked) -> Asked | None:
         """The next one without an answer, in a circle."""
         place = self.asked.index(asked)
         later = (*self.asked[place + 1 :], *self.asked[:place])
-        return next((each for each in later if each.place not in self.answers), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """Two rankings to be compared, as the assessor's list shows them."""
-
-    item: str
-    topic_id: str
-    title: str
-    answered: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """All that an assessor is asked to compare."""
-
-    assessor_id: int
-    name: str
-    task: str
-    questions: tuple[Question, ...]
-
-    @property
-    def answered(self) -> int:
-        """How many have an answer."""
-        return sum(each.answered for each in self.questions)
-
-    @property
-    def following(self) -> Question | None:
-        """The first without an answer."""
-        return next((each for each in self.questions if not each.answered), None)
-
-
-def desk(session: Session, token: str) -> Desk:
-    """The assessor's list; raises NotFound for a dead link."""
-    found = of_link(session, token)
-    return Desk(
-        found.assessor.id,
-        found.assessor.name,
-        found.task.name,
-        tuple(
-            Question(each.item, each.topic.topic_id, each.topic.title, each.place in found.answers)
-            for each in found.asked
-        ),
-    )
+        return next((question for question in later if question.place not in self.answers), None)
 
 
 def of_link(session: Session, token: str) -> Questions:
@@ -115,7 +71,7 @@ def of_link(session: Session, token: str) -> Questions:
 
 
 def of_assessor(session: Session, assessor: Assessor) -> Questions:
-    """An assessor's questions: topic after topic, both in an order of chance that stays the same."""
+    """An assessor's questions: topic after topic, in a random order that stays the same."""
     task = session.get_one(Task, assessor.task_id)
     withdrawn = select(Run.id).where(Run.task_id == task.id, Run.withdrawn_at.is_not(None))
     rows = session.scalars(
@@ -125,16 +81,16 @@ def of_assessor(session: Session, assessor: Assessor) -> Questions:
             SideBySidePair.second_run_id.not_in(withdrawn),
         )
     ).all()
-    wanted = {topic for row in rows for topic in row.topics}
-    topics = session.scalars(select(Topic).where(Topic.task_id == task.id, Topic.topic_id.in_(wanted)))
-    by_id = {each.topic_id: each for each in topics}
+    ids = {topic_id for row in rows for topic_id in row.topics}
+    topics = session.scalars(select(Topic).where(Topic.task_id == task.id, Topic.topic_id.in_(ids)))
+    by_id = {topic.topic_id: topic for topic in topics}
     given = pairs.answers(session, task.id, assessor_id=assessor.id)
     asked = [
-        _asked(task, assessor, by_id[topic], pair_of(row.first_run_id, row.second_run_id))
+        _asked(task, assessor, by_id[topic_id], pair_of(row.first_run_id, row.second_run_id))
         for row in rows
-        for topic in row.topics
+        for topic_id in row.topics
     ]
-    return Questions(assessor, task, tuple(_in_order(asked)), {each.place: each for each in given})
+    return Questions(assessor, task, tuple(_in_order(asked)), {answer.place: answer for answer in given})
 
 
 def _asked(task: Task, assessor: Assessor, topic: Topic, pair: Pair) -> Asked:
@@ -151,6 +107,7 @@ def _asked(task: Task, assessor: Assessor, topic: Topic, pair: Pair) -> Asked:
 def _in_order(asked: list[Asked]) -> list[Asked]:
     """All pairs of one topic one after another, so that it is read once."""
     first: dict[str, str] = {}
-    for each in asked:
-        first[each.topic.topic_id] = min(each.item, first.get(each.topic.topic_id, each.item))
-    return sorted(asked, key=lambda each: (first[each.topic.topic_id], each.item))
+    for question in asked:
+        topic_id = question.topic.topic_id
+        first[topic_id] = min(question.item, first.get(topic_id, question.item))
+    return sorted(asked, key=lambda question: (first[question.topic.topic_id], question.item))

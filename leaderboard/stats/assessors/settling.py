@@ -3,22 +3,39 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from datetime import datetime
+from typing import Literal, Protocol, TypeVar
 
 RuleKey = Literal["single", "majority", "last", "mean", "max", "adjudicated"]
 Ties = Literal["lower", "higher", "open"]
 """What majority makes of grades that equally many gave: the lower, the higher, or nothing yet."""
 
 
-class Label(NamedTuple):
-    """One event: an assessor's grade of one document; grade None where it was skipped."""
+class Label(Protocol):
+    """One event: an assessor's grade of one document."""
 
-    topic: str
-    docno: str
-    assessor: str
-    grade: int | None
-    at: float
-    """When, in seconds from any beginning; of equal times the later in the log is the later."""
+    @property
+    def topic_id(self) -> str:
+        """Which topic."""
+
+    @property
+    def docno(self) -> str:
+        """Which document."""
+
+    @property
+    def assessor(self) -> str:
+        """Who judged."""
+
+    @property
+    def grade(self) -> int | None:
+        """None where the document was skipped."""
+
+    @property
+    def saved_at(self) -> datetime:
+        """Of equal moments the later in the log is the later."""
+
+
+AnyLabel = TypeVar("AnyLabel", bound=Label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +54,7 @@ class Settled:
 
     grades: dict[tuple[str, str], int]
     open: tuple[tuple[str, str], ...]
-    """Judged documents that the rule leaves without a grade: somebody must decide."""
+    """Judged documents that the rule leaves without a grade: an adjudicator must decide."""
     disagreed: tuple[tuple[str, str], ...]
     """Documents whose assessors, adjudicators apart, gave different grades, settled or not."""
     skipped: tuple[tuple[str, str], ...]
@@ -45,13 +62,13 @@ class Settled:
 
 
 RULES: dict[RuleKey, Rule] = {
-    each.key: each
-    for each in (
-        Rule("single", "first assessor", "The label of whoever judged it first; others only show agreement."),
+    rule.key: rule
+    for rule in (
+        Rule("single", "first assessor", "The label of the first assessor; others only show agreement."),
         Rule("majority", "majority", "The grade that most gave; of equally many the lower one."),
-        Rule("last", "last label", "The label that was given last, by whoever."),
+        Rule("last", "last label", "The label that was given last, by any assessor."),
         Rule("mean", "mean, rounded", "The mean of all labels, rounded to the nearest grade, halves up."),
-        Rule("max", "highest", "The highest grade that anybody gave."),
+        Rule("max", "highest", "The highest grade that any assessor gave."),
         Rule(
             "adjudicated",
             "adjudicated",
@@ -61,16 +78,13 @@ RULES: dict[RuleKey, Rule] = {
 }
 
 
-def in_force(events: Iterable[Label]) -> list[Label]:
+def in_force(events: Iterable[AnyLabel]) -> list[AnyLabel]:
     """The last label of each assessor of each document, oldest first; none where that was a skip.
 
     Of labels that were undone the caller has left out the events.
-
-    >>> [each.grade for each in in_force([Label("1", "a", "x", 0, 1.0), Label("1", "a", "x", 2, 2.0)])]
-    [2]
     """
-    last = {(each.topic, each.docno, each.assessor): each for each in _by_time(events)}
-    return _by_time(each for each in last.values() if each.grade is not None)
+    last = {(label.topic_id, label.docno, label.assessor): label for label in _by_time(events)}
+    return _by_time(label for label in last.values() if label.grade is not None)
 
 
 def settle(
@@ -84,32 +98,32 @@ def settle(
     """
     log = _by_time(events)
     began: dict[tuple[str, str, str], int] = {}
-    for place, each in enumerate(log):
-        if each.grade is not None:
-            began.setdefault((each.topic, each.docno, each.assessor), place)
+    for place, label in enumerate(log):
+        if label.grade is not None:
+            began.setdefault((label.topic_id, label.docno, label.assessor), place)
     labels: dict[tuple[str, str], list[tuple[str, int]]] = {}
     in_order = in_force(log)
     if rule == "single":
-        in_order.sort(key=lambda each: began[each.topic, each.docno, each.assessor])
-    for each in in_order:
-        if each.grade is not None:
-            labels.setdefault((each.topic, each.docno), []).append((each.assessor, each.grade))
+        in_order.sort(key=lambda label: began[label.topic_id, label.docno, label.assessor])
+    for label in in_order:
+        if label.grade is not None:
+            labels.setdefault((label.topic_id, label.docno), []).append((label.assessor, label.grade))
     grades: dict[tuple[str, str], int] = {}
     still_open, disagreed = [], []
     for document, given in sorted(labels.items()):
         if len({grade for assessor, grade in given if assessor not in adjudicators}) > 1:
             disagreed.append(document)
-        found = _settled(rule, given, adjudicators, ties)
-        if found is None:
+        grade = _settled(rule, given, adjudicators, ties)
+        if grade is None:
             still_open.append(document)
         else:
-            grades[document] = found
-    skipped = {(each.topic, each.docno) for each in log} - labels.keys()
+            grades[document] = grade
+    skipped = {(label.topic_id, label.docno) for label in log} - labels.keys()
     return Settled(grades, tuple(still_open), tuple(disagreed), tuple(sorted(skipped)))
 
 
-def _by_time(events: Iterable[Label]) -> list[Label]:
-    return sorted(events, key=lambda each: each.at)
+def _by_time(events: Iterable[AnyLabel]) -> list[AnyLabel]:
+    return sorted(events, key=lambda label: label.saved_at)
 
 
 def _settled(

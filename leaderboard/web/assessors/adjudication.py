@@ -7,8 +7,10 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid, LeaderboardError, Problem
-from leaderboard.services.assessors import adjudication, files
-from leaderboard.services.assessors.adjudication import AdjudicationPage, Case, Decision, Wish
+from leaderboard.pages.assessors import adjudication
+from leaderboard.pages.assessors.adjudication import AdjudicationPage, Case, Wish
+from leaderboard.services.assessors import adjudication as decisions
+from leaderboard.services.assessors.adjudication import Decision
 from leaderboard.services.assessors.judged_pools import WHOSE
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
@@ -31,6 +33,7 @@ def show(slug: str, number: int) -> ResponseReturnValue:
     html = render_template(
         "assessors/adjudication.html",
         page=page,
+        table=adjudication.documents_table(page),
         rows=page.rows if "all" in request.args else page.rows[:ROWS_AT_FIRST],
         kinds=adjudication.SHOWN,
         orders=adjudication.ORDERS,
@@ -40,19 +43,11 @@ def show(slug: str, number: int) -> ResponseReturnValue:
     return responses.page(html)
 
 
-@blueprint.get("/tasks/<slug>/pools/<id:number>/adjudication.json")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/adjudication.<form:form>")
 @rule(SIGNED_IN)
-def show_json(slug: str, number: int) -> ResponseReturnValue:
-    """The list as JSON."""
-    return responses.as_json(files.disagreements_facts(_page(slug, number)))
-
-
-@blueprint.get("/tasks/<slug>/pools/<id:number>/adjudication.csv")
-@rule(SIGNED_IN)
-def show_csv(slug: str, number: int) -> ResponseReturnValue:
-    """The list as CSV, a row for each label."""
-    found = files.disagreements_table(_page(slug, number))
-    return responses.as_csv(found, f"{slug}-pool-{number}-adjudication")
+def export(slug: str, number: int, form: str) -> ResponseReturnValue:
+    """The list as a file: a row for each label, with ?table=documents for each document."""
+    return responses.export(form, adjudication.FILES, _page(slug, number))
 
 
 @blueprint.get("/tasks/<slug>/pools/<id:number>/adjudication/document")
@@ -69,7 +64,7 @@ def decide(slug: str, number: int) -> ResponseReturnValue:
     asker, following = viewer(), _case(slug, number).next
     try:
         with writing() as session:
-            adjudication.decide(session, asker, slug, number, _decision())
+            decisions.decide(session, asker, slug, number, _decision())
     except Invalid as error:
         if wants_json():
             raise
@@ -85,14 +80,15 @@ def undo(slug: str, number: int) -> ResponseReturnValue:
     """Take back the last decision and show its document again."""
     asker = viewer()
     with writing() as session:
-        topic_id, docno = adjudication.undo(session, asker, slug, number)
+        topic_id, docno = decisions.undo(session, asker, slug, number)
     return redirect(_address(slug, number, topic_id, docno), 303)
 
 
-def _case_page(found: Case, error: LeaderboardError | None = None) -> str:
+def _case_page(case: Case, error: LeaderboardError | None = None) -> str:
     return render_template(
         "assessors/disagreement.html",
-        case=found,
+        case=case,
+        table=adjudication.case_table(case),
         error=error,
         sent=request.form,
         key=secrets.token_urlsafe(16),
@@ -113,15 +109,15 @@ def _case(slug: str, number: int) -> Case:
 def _wish() -> Wish:
     given = request.args
     return Wish(
-        given.get("shown") or "open",
-        given.get("order") or "topic",
-        given.get("of", ""),
-        given.get("whose") or "human",
+        shown=given.get("shown") or "open",
+        order=given.get("order") or "topic",
+        topic_id=given.get("of", ""),
+        whose=given.get("whose") or "human",
     )
 
 
 def _decision() -> Decision:
-    """What the form says of the document in the address; raises Invalid for a grade that is no number."""
+    """What the form says of the document in the address; raises Invalid for a grade that is not a number."""
     place, sent = request.args, request.form
     try:
         grade = int(sent.get("grade", ""))
@@ -129,19 +125,16 @@ def _decision() -> Decision:
         problem = Problem("must be a whole number.", field="grade", value=sent.get("grade", "")[:20])
         raise Invalid("This decision cannot be stored.", [problem]) from None
     return Decision(
-        place.get("topic", ""), place.get("docno", ""), grade, sent.get("note", ""), sent.get("key", "")
+        topic_id=place.get("topic", ""),
+        docno=place.get("docno", ""),
+        grade=grade,
+        note=sent.get("note", ""),
+        key=sent.get("key", ""),
     )
 
 
 def _address(slug: str, number: int, topic_id: str, docno: str) -> str:
-    return url_for(
-        "adjudication.case",
-        slug=slug,
-        number=number,
-        topic=topic_id,
-        docno=docno,
-        **_state(),
-    )
+    return url_for("adjudication.case", slug=slug, number=number, topic=topic_id, docno=docno, **_state())
 
 
 def _state() -> dict[str, Any]:

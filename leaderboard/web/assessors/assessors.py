@@ -8,8 +8,10 @@ from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid, LeaderboardError, Problem
 from leaderboard.pages.assessors import assessors as assessor_pages
+from leaderboard.pages.assessors import guidelines as guidelines_pages
 from leaderboard.pages.assessors.assessors import AssessorsPage
 from leaderboard.services.assessors import assignments, labels
+from leaderboard.services.assessors import guidelines as guideline_texts
 from leaderboard.services.assessors import links as assessors
 from leaderboard.services.assessors.assignments import Plan
 from leaderboard.services.assessors.labels import Imported
@@ -17,6 +19,7 @@ from leaderboard.services.assessors.links import PersonalLink
 from leaderboard.services.assessors.shares import ORDERS
 from leaderboard.services.tasks import grade_scales
 from leaderboard.web import responses
+from leaderboard.web.addresses import whole
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import number as form_number
 from leaderboard.web.files import received
@@ -26,8 +29,7 @@ from leaderboard.web.session import finish_reading, reading, viewer, writing
 blueprint = Blueprint("assessors", __name__)
 
 MOST_PERCENT = 100
-TABLES = {"assessors": assessor_pages.assessor_table, "topics": assessor_pages.topic_table}
-"""Name of a table -> what makes it."""
+ID_DIGITS = 18
 
 
 @blueprint.get("/tasks/<slug>/pools/<id:number>/assessors")
@@ -37,29 +39,11 @@ def show(slug: str, number: int) -> ResponseReturnValue:
     return _page(slug, number)
 
 
-@blueprint.get("/tasks/<slug>/pools/<id:number>/assessors.json")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/assessors.<form:form>")
 @rule(SIGNED_IN)
-def show_json(slug: str, number: int) -> ResponseReturnValue:
-    """The same as JSON."""
-    return responses.as_json(assessor_pages.as_json(_found(slug, number)))
-
-
-@blueprint.get("/tasks/<slug>/pools/<id:number>/assessors.csv")
-@rule(SIGNED_IN)
-def show_csv(slug: str, number: int) -> ResponseReturnValue:
-    """Assessors as CSV; with ?table=topics the topics."""
-    name, table = _table()
-    return responses.as_csv(table(_found(slug, number)), f"{slug}-pool-{number}-{name}")
-
-
-@blueprint.get("/tasks/<slug>/pools/<id:number>/assessors.tex")
-@rule(SIGNED_IN)
-def show_tex(slug: str, number: int) -> ResponseReturnValue:
-    """The same table as LaTeX."""
-    name, table = _table()
-    page = _found(slug, number)
-    caption = f"{name.capitalize()} of pool {number} of {page.task}, {page.documents:,} documents to judge"
-    return responses.as_latex_table(table(page), f"{slug}-pool-{number}-{name}", caption=caption)
+def export(slug: str, number: int, form: str) -> ResponseReturnValue:
+    """The assessors as a file; with ?table=topics the topics."""
+    return responses.export(form, assessor_pages.FILES, _assessors(slug, number))
 
 
 @blueprint.post("/tasks/<slug>/pools/<id:number>/assessors")
@@ -81,7 +65,7 @@ def add(slug: str, number: int) -> ResponseReturnValue:
 @blueprint.post("/tasks/<slug>/pools/<id:number>/assessors/<id:assessor_id>/link")
 @rule(SIGNED_IN)
 def renew(slug: str, number: int, assessor_id: int) -> ResponseReturnValue:
-    """A new link in place of the old one, shown this once."""
+    """Make a new link in place of the old one, and show it, this once."""
     asker = viewer()
 
     def act() -> ResponseReturnValue:
@@ -96,7 +80,7 @@ def renew(slug: str, number: int, assessor_id: int) -> ResponseReturnValue:
 @blueprint.post("/tasks/<slug>/pools/<id:number>/assessors/<id:assessor_id>/revoke")
 @rule(SIGNED_IN)
 def revoke(slug: str, number: int, assessor_id: int) -> ResponseReturnValue:
-    """End an assessor's link; the judgments stay."""
+    """Revoke an assessor's link; the judgments stay."""
     asker = viewer()
     with writing() as session:
         assessors.own_pool(session, asker, slug, number)
@@ -107,7 +91,7 @@ def revoke(slug: str, number: int, assessor_id: int) -> ResponseReturnValue:
 @blueprint.post("/tasks/<slug>/pools/<id:number>/assignments")
 @rule(SIGNED_IN)
 def assign(slug: str, number: int) -> ResponseReturnValue:
-    """Give out the pool's documents."""
+    """Assign the pool's documents to assessors."""
     asker = viewer()
 
     def act() -> ResponseReturnValue:
@@ -162,15 +146,15 @@ def set_guidelines(slug: str, number: int) -> ResponseReturnValue:
     try:
         with writing() as session:
             if "text" in form:
-                assessor_pages.set_guidelines(session, asker, slug, number, form["text"])
+                guideline_texts.set_text(session, asker, slug, number, form["text"])
             elif "names" in form:
                 assessors.own_pool(session, asker, slug, number)
                 grade_scales.rename(session, asker, slug, _grades(form["names"]))
             elif "remove" in form:
                 place = form_number("remove", 0) or 0
-                assessor_pages.remove_example(session, asker, slug, number, place)
+                guideline_texts.remove_example(session, asker, slug, number, place)
             else:
-                assessor_pages.add_example(session, asker, slug, number, _example())
+                guideline_texts.add_example(session, asker, slug, number, _example())
     except Invalid as error:
         if wants_json():
             raise
@@ -180,10 +164,10 @@ def set_guidelines(slug: str, number: int) -> ResponseReturnValue:
 
 def _plan() -> Plan:
     form = request.form
-    chosen = [each for each in form.getlist("assessor") if each.isascii() and each.isdigit()]
+    chosen = (whole(text, digits=ID_DIGITS) for text in form.getlist("assessor"))
     percent = form_number("overlap", round(100 * assignments.DEFAULT_OVERLAP)) or 0
     return Plan(
-        assessor_ids=[int(each) for each in chosen if len(each) <= 18],
+        assessor_ids=[assessor_id for assessor_id in chosen if assessor_id is not None],
         way=form.get("way", next(iter(assignments.WAYS))),
         overlap=percent / MOST_PERCENT,
         order=form.get("order", next(iter(ORDERS))),
@@ -194,33 +178,34 @@ def _plan() -> Plan:
 
 def _grades(text: str) -> dict[int, str]:
     """Grade and name of every line: `1 partly relevant`."""
-    found: dict[int, str] = {}
-    for line in (each.strip() for each in text.splitlines() if each.strip()):
-        grade, _, name = line.partition(" ")
-        if not (grade.lstrip("-").isascii() and grade.lstrip("-").isdigit() and len(grade) <= 3):
+    names: dict[int, str] = {}
+    for line in filter(None, map(str.strip, text.splitlines())):
+        value, _, name = line.partition(" ")
+        grade = _grade(value)
+        if grade is None:
             problem = Problem(
                 "begins with a whole number.", "Like: 1 relevant", field="line", value=line[:60]
             )
             raise Invalid("The grades cannot be read.", [problem])
-        found[int(grade)] = name
-    return found
+        names[grade] = name
+    return names
 
 
 def _example() -> dict[str, Any]:
     form = request.form
-    grade = form.get("grade", "")
-    is_number = grade.lstrip("-").isascii() and grade.lstrip("-").isdigit() and len(grade) <= 3
     texts = {name: form.get(name, "").replace("\r\n", "\n") for name in ("topic", "docno", "text_of", "why")}
-    return {**texts, "text": texts["text_of"], "grade": int(grade) if is_number else None}
+    return {**texts, "text": texts["text_of"], "grade": _grade(form.get("grade", ""))}
 
 
-def _table() -> tuple[str, Callable[[AssessorsPage], Any]]:
-    name = request.args.get("table", "")
-    name = name if name in TABLES else next(iter(TABLES))
-    return name, TABLES[name]
+def _grade(text: str) -> int | None:
+    """A whole number of at most three characters, which may be negative; None for anything else."""
+    grade = whole(text.removeprefix("-"), digits=3)
+    if grade is None or len(text) > 3:
+        return None
+    return -grade if text.startswith("-") else grade
 
 
-def _found(slug: str, number: int) -> AssessorsPage:
+def _assessors(slug: str, number: int) -> AssessorsPage:
     return assessor_pages.assessors_page(reading(), viewer(), slug, number)
 
 
@@ -232,10 +217,13 @@ def _page(
     imported: Imported | None = None,
     error: LeaderboardError | None = None,
 ) -> str:
+    page = _assessors(slug, number)
     return render_template(
         "assessors/show.html",
-        page=_found(slug, number),
-        links=[(each.name, url_for("judging.desk", token=each.token, _external=True)) for each in links],
+        page=page,
+        table=assessor_pages.assessors_table(page),
+        topics_table=assessor_pages.topics_table(page),
+        links=[(link.name, url_for("judging.desk", token=link.token, _external=True)) for link in links],
         imported=imported,
         error=error,
         sent=request.form,
@@ -246,12 +234,12 @@ def _page(
 
 
 def _guidelines(slug: str, number: int, error: LeaderboardError | None = None) -> str:
-    form = assessor_pages.guidelines_form(reading(), viewer(), slug, number)
+    form = guidelines_pages.guidelines_form(reading(), viewer(), slug, number)
     return render_template("assessors/guidelines.html", page=form, error=error, sent=request.form)
 
 
 def _or_page(slug: str, number: int, act: Callable[[], ResponseReturnValue]) -> ResponseReturnValue:
-    """What the act answers, or the page with what is wrong."""
+    """What the act answers, or the page with the error."""
     try:
         return act()
     except LeaderboardError as error:

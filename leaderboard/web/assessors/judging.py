@@ -9,10 +9,12 @@ from flask import Blueprint, Response, jsonify, redirect, render_template, reque
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid, Problem
+from leaderboard.pages.assessors import guidelines as guidelines_pages
 from leaderboard.pages.assessors import judging
+from leaderboard.pages.side_by_side import question
 from leaderboard.services.assessors import log
 from leaderboard.services.assessors.log import Sent
-from leaderboard.services.side_by_side import questions
+from leaderboard.web.addresses import whole
 from leaderboard.web.rankings import highlighted
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.security import is_storable
@@ -28,10 +30,16 @@ LONGEST_MOMENT = 40
 @rule(PUBLIC)
 def desk(token: str) -> ResponseReturnValue:
     """The assessor's topics."""
-    found = judging.desk(reading(), token)
-    compared = questions.desk(reading(), token)
+    desk = judging.desk(reading(), token)
+    compared = question.question_list(reading(), token)
     return _private(
-        "assessors/judging/desk.html", token, found.assessor_id, found.task, desk=found, compared=compared
+        "assessors/judging/desk.html",
+        token,
+        desk.assessor_id,
+        desk.task,
+        desk=desk,
+        topics_table=judging.topics_table,
+        compared=compared,
     )
 
 
@@ -39,11 +47,11 @@ def desk(token: str) -> ResponseReturnValue:
 @rule(PUBLIC)
 def guidelines(token: str, number: int) -> ResponseReturnValue:
     """The guidelines of a pool with solved examples; the way to the first topic."""
-    page = judging.guidelines_page(reading(), token, number)
-    wanted = request.args.get("topic", "")
-    known = [each.topic_id for each in page.topics]
-    left = [each.topic_id for each in page.topics if each.left]
-    begin = wanted if wanted in known else next(iter(left), None)
+    page = guidelines_pages.guidelines_page(reading(), token, number)
+    chosen = request.args.get("topic", "")
+    known = [topic.topic_id for topic in page.topics]
+    left = [topic.topic_id for topic in page.topics if topic.left]
+    begin = chosen if chosen in known else next(iter(left), None)
     return _private(
         "assessors/judging/guidelines.html", token, page.assessor_id, page.task, page=page, begin=begin
     )
@@ -69,8 +77,9 @@ def topic(token: str, number: int, topic_id: str) -> ResponseReturnValue:
         page.assessor_id,
         page.task,
         page=page,
+        table=judging.labels_table(page),
         key=secrets.token_urlsafe(12),
-        names={each.value: each.name for each in page.grades},
+        names={grade.value: grade.name for grade in page.grades},
         highlighted=highlighted,
     )
 
@@ -79,8 +88,8 @@ def topic(token: str, number: int, topic_id: str) -> ResponseReturnValue:
 @rule(PUBLIC)
 def documents(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     """What comes after the document ?after=, as pieces of a page."""
-    found = judging.ahead(reading(), token, number, topic_id, request.args.get("after", ""))
-    html = render_template("assessors/judging/documents.html", documents=found, highlighted=highlighted)
+    coming = judging.ahead(reading(), token, number, topic_id, request.args.get("after", ""))
+    html = render_template("assessors/judging/documents.html", documents=coming, highlighted=highlighted)
     return _unkept(Response(html, mimetype="text/html"))
 
 
@@ -129,7 +138,7 @@ def _save(token: str, number: int, topic_id: str, sent: Sent) -> bool:
 
 
 def _sent(facts: Any) -> Sent:
-    """The judgment of a JSON object; raises Invalid where it is none."""
+    """The judgment of a JSON object; raises Invalid where it cannot be read."""
     if not isinstance(facts, Mapping):
         problem = Problem("must be a JSON object.", "Send key, docno, grade, note, shown_at and saved_at.")
         raise Invalid("This judgment cannot be read.", [problem])
@@ -142,17 +151,23 @@ def _sent(facts: Any) -> Sent:
         raise _unreadable("grade", "must be a whole number, or null to skip.")
     if not isinstance(undone, bool):
         raise _unreadable("undone", "must be true or false.")
-    shown_at, saved_at, sent_at = (
-        _moment(name, facts.get(name)) for name in ("shown_at", "saved_at", "sent_at")
+    return Sent(
+        key=texts["key"],
+        docno=texts["docno"],
+        grade=grade,
+        note=texts["note"],
+        shown_at=_moment("shown_at", facts.get("shown_at")),
+        saved_at=_moment("saved_at", facts.get("saved_at")),
+        sent_at=_moment("sent_at", facts.get("sent_at")),
+        undone=undone,
     )
-    return Sent(texts["key"], texts["docno"], grade, texts["note"], shown_at, saved_at, sent_at, undone)
 
 
 def _grade(text: str) -> int:
-    sign, digits = ("-", text[1:]) if text.startswith("-") else ("", text)
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= 2):
+    grade = whole(text.removeprefix("-"), digits=2)
+    if grade is None:
         raise _unreadable("grade", "must be one of the buttons.")
-    return int(sign + digits)
+    return -grade if text.startswith("-") else grade
 
 
 def _moment(name: str, text: Any) -> datetime | None:
@@ -162,8 +177,8 @@ def _moment(name: str, text: Any) -> datetime | None:
     try:
         if not isinstance(text, str) or len(text) > LONGEST_MOMENT:
             raise ValueError
-        found = datetime.fromisoformat(text)
-        return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).astimezone(UTC)
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise _unreadable(name, "must be a moment like 2026-05-31T23:59:00Z.") from None
 

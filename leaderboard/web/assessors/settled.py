@@ -4,7 +4,8 @@ from flask import Blueprint, Response, redirect, render_template, request, url_f
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Conflict, Invalid, LeaderboardError
-from leaderboard.services.assessors import files, settle
+from leaderboard.pages.assessors import settled as outcome
+from leaderboard.services.assessors import settle
 from leaderboard.services.assessors.settle import BLANKS, MODES, OPEN, Choice, SettledPool
 from leaderboard.stats.assessors.settling import RULES
 from leaderboard.web import responses
@@ -26,10 +27,13 @@ def show(slug: str, number: int) -> ResponseReturnValue:
 
 
 def _publish_page(slug: str, number: int, error: LeaderboardError | None = None) -> str:
+    settled = _settled(slug, number)
     return render_template(
         "assessors/publish.html",
-        found=_settled(slug, number),
-        rules={key: f"{each.title}: {each.question}" for key, each in RULES.items()},
+        settled=settled,
+        fates=outcome.fates_table(settled),
+        grades=outcome.grades_table(settled),
+        rules={key: f"{rule.title}: {rule.question}" for key, rule in RULES.items()},
         opens=OPEN,
         blanks=BLANKS,
         modes=MODES,
@@ -39,27 +43,18 @@ def _publish_page(slug: str, number: int, error: LeaderboardError | None = None)
     )
 
 
-@blueprint.get("/tasks/<slug>/pools/<id:number>/publish.json")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/publish.<form:form>")
 @rule(SIGNED_IN)
-def show_json(slug: str, number: int) -> ResponseReturnValue:
-    """The same as JSON."""
-    return responses.as_json(settle.as_json(_settled(slug, number)))
-
-
-@blueprint.get("/tasks/<slug>/pools/<id:number>/publish.csv")
-@rule(SIGNED_IN)
-def show_csv(slug: str, number: int) -> ResponseReturnValue:
-    """The settled judgments as CSV."""
-    found = settle.grades_table(_settled(slug, number))
-    return responses.as_csv(found, f"{slug}-pool-{number}-judgments")
+def export(slug: str, number: int, form: str) -> ResponseReturnValue:
+    """The counts as JSON; the settled judgments, or another table, as CSV or LaTeX."""
+    return responses.export(form, outcome.FILES, _settled(slug, number))
 
 
 @blueprint.get("/tasks/<slug>/pools/<id:number>/settled.qrels")
 @rule(SIGNED_IN)
 def qrels(slug: str, number: int) -> ResponseReturnValue:
     """The settled judgments as a TREC qrels file; ?columns=both adds stratum and probability."""
-    found = _settled(slug, number)
-    text = "".join(files.qrels_lines(found, request.args.get("columns", "")))
+    text = "".join(outcome.qrels_lines(_settled(slug, number), request.args.get("columns", "")))
     response = Response(text, mimetype="text/plain")
     response.headers["Content-Disposition"] = f'attachment; filename="{slug}-pool-{number}.qrels"'
     return response

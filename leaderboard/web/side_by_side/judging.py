@@ -7,7 +7,7 @@ from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Conflict, Invalid
 from leaderboard.pages.side_by_side import question as side_by_side_pages
-from leaderboard.services.side_by_side import answers, questions
+from leaderboard.services.side_by_side import answers
 from leaderboard.services.side_by_side.answers import Sent
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.rankings import highlighted
@@ -23,7 +23,8 @@ SATISFIED = {0: "not at all", 1: "a little", 2: "half", 3: "mostly", 4: "fully"}
 @rule(PUBLIC)
 def desk(token: str) -> ResponseReturnValue:
     """All that the assessor is asked to compare."""
-    return _private("side_by_side/desk.html", token, questions.desk(reading(), token))
+    page = side_by_side_pages.question_list(reading(), token)
+    return _private("side_by_side/desk.html", token, page, table=side_by_side_pages.list_table(page))
 
 
 @blueprint.get("/judge/<token>/side-by-side/<item>")
@@ -71,7 +72,13 @@ def _question(
     page = side_by_side_pages.question_page(reading(), token, item)
     given = page.given
     if sent is None and given is not None:
-        sent = Sent("", given.verdict, given.left_satisfaction, given.right_satisfaction, given.note)
+        sent = Sent(
+            key="",
+            verdict=given.verdict,
+            left=given.left_satisfaction,
+            right=given.right_satisfaction,
+            note=given.note,
+        )
     return _private(
         "side_by_side/question.html",
         token,

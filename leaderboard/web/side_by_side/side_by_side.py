@@ -4,13 +4,14 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid, LeaderboardError, NotFound
-from leaderboard.pages.side_by_side import desk, prints, results
+from leaderboard.pages.side_by_side import desk, results
 from leaderboard.pages.side_by_side.results import Results
 from leaderboard.services import policy
 from leaderboard.services.assessors import links as assessors
 from leaderboard.services.side_by_side import pairs
-from leaderboard.services.side_by_side.pairs import Wanted
+from leaderboard.services.side_by_side.pairs import ComparisonRequest
 from leaderboard.web import responses
+from leaderboard.web.addresses import whole
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import number
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
@@ -18,57 +19,40 @@ from leaderboard.web.session import reading, viewer, writing
 
 blueprint = Blueprint("side_by_side", __name__)
 
-LARGEST_ID_DIGITS = 18
+ID_DIGITS = 18
 
 
 @blueprint.get("/tasks/<slug>/side-by-side")
 @rule(SIGNED_IN)
 def show(slug: str) -> ResponseReturnValue:
-    """What is compared, by whom, how far; the forms to ask for more."""
+    """The pairs that are compared, their assessors, and the forms to ask for more."""
     return _page(slug)
 
 
 def _page(slug: str, error: LeaderboardError | None = None) -> str:
     page = desk.page(reading(), viewer(), slug)
-    return render_template("side_by_side/show.html", page=page, error=error, sent=request.form)
+    return render_template(
+        "side_by_side/show.html",
+        page=page,
+        pairs_table=desk.pairs_table(page),
+        assessors_table=desk.assessors_table(page),
+        error=error,
+        sent=request.form,
+    )
 
 
-@blueprint.get("/tasks/<slug>/side-by-side.json")
+@blueprint.get("/tasks/<slug>/side-by-side.<form:form>")
 @rule(SIGNED_IN)
-def show_json(slug: str) -> ResponseReturnValue:
-    """The pairs as JSON."""
-    return responses.as_json(desk.facts(desk.page(reading(), viewer(), slug)))
+def export(slug: str, form: str) -> ResponseReturnValue:
+    """The pairs as a file."""
+    return responses.export(form, desk.FILES, desk.page(reading(), viewer(), slug))
 
 
-@blueprint.get("/tasks/<slug>/side-by-side.csv")
+@blueprint.get("/tasks/<slug>/side-by-side/answers.<form:form>")
 @rule(SIGNED_IN)
-def show_csv(slug: str) -> ResponseReturnValue:
-    """The pairs as CSV."""
-    page = desk.page(reading(), viewer(), slug)
-    return responses.as_csv(desk.table(page), f"{slug}-side-by-side")
-
-
-@blueprint.get("/tasks/<slug>/side-by-side.tex")
-@rule(SIGNED_IN)
-def show_tex(slug: str) -> ResponseReturnValue:
-    """The pairs as LaTeX."""
-    page = desk.page(reading(), viewer(), slug)
-    return responses.as_printed(prints.of_pairs(page), f"{slug}-side-by-side")
-
-
-@blueprint.get("/tasks/<slug>/side-by-side/answers.json")
-@rule(SIGNED_IN)
-def answers_json(slug: str) -> ResponseReturnValue:
-    """Every answer as JSON."""
-    header, rows = desk.log(reading(), viewer(), slug)
-    return responses.as_json({"task": slug, "answers": [dict(zip(header, row, strict=True)) for row in rows]})
-
-
-@blueprint.get("/tasks/<slug>/side-by-side/answers.csv")
-@rule(SIGNED_IN)
-def answers_csv(slug: str) -> ResponseReturnValue:
-    """Every answer as CSV."""
-    return responses.as_csv(desk.log(reading(), viewer(), slug), f"{slug}-side-by-side-answers")
+def answers_export(slug: str, form: str) -> ResponseReturnValue:
+    """Every answer as a file."""
+    return responses.export(form, desk.ANSWERS, desk.answers_page(reading(), viewer(), slug))
 
 
 @blueprint.post("/tasks/<slug>/side-by-side")
@@ -78,9 +62,9 @@ def ask(slug: str) -> ResponseReturnValue:
     asker = viewer()
     policy.own_task(reading(), asker, slug)
     try:
-        wanted = _wanted()
+        asked_for = _request()
         with writing() as session:
-            pairs.ask(session, asker, slug, wanted)
+            pairs.ask(session, asker, slug, asked_for)
     except LeaderboardError as error:
         if wants_json():
             raise
@@ -102,7 +86,7 @@ def add_assessors(slug: str) -> ResponseReturnValue:
         if wants_json():
             raise
         return _page(slug, error), status_of(error)
-    return render_template("side_by_side/links.html", slug=slug, links=links), 201
+    return render_template("side_by_side/links.html", slug=slug, table=desk.links_table(links)), 201
 
 
 @blueprint.post("/tasks/<slug>/side-by-side/end")
@@ -111,7 +95,7 @@ def end(slug: str) -> ResponseReturnValue:
     """Ask for nothing more of two runs."""
     asker = viewer()
     policy.own_task(reading(), asker, slug)
-    one, other = (number(name, None) for name in ("first", "second"))
+    one, other = number("first", None), number("second", None)
     if one is None or other is None:
         raise Invalid("Say which two runs.")
     with writing() as session:
@@ -119,45 +103,24 @@ def end(slug: str) -> ResponseReturnValue:
     return redirect(url_for("side_by_side.show", slug=slug), 303)
 
 
-@blueprint.get("/tasks/<slug>/compare/side-by-side.json")
+@blueprint.get("/tasks/<slug>/compare/side-by-side.<form:form>")
 @rule(PUBLIC)
-def compared_json(slug: str) -> ResponseReturnValue:
-    """What people prefer of two runs as JSON."""
-    return responses.as_json(results.facts(_results(slug)))
-
-
-@blueprint.get("/tasks/<slug>/compare/side-by-side.csv")
-@rule(PUBLIC)
-def compared_csv(slug: str) -> ResponseReturnValue:
-    """What people prefer of two runs, by topic, as CSV."""
-    found = _results(slug)
-    return responses.as_csv(results.table(found), _name(found))
-
-
-@blueprint.get("/tasks/<slug>/compare/side-by-side.tex")
-@rule(PUBLIC)
-def compared_tex(slug: str) -> ResponseReturnValue:
-    """What people prefer of two runs, by topic, as LaTeX."""
-    found = _results(slug)
-    return responses.as_printed(prints.of_results(found), _name(found))
+def compared_export(slug: str, form: str) -> ResponseReturnValue:
+    """What people prefer of two runs, by topic, as a file."""
+    return responses.export(form, results.FILES, _results(slug))
 
 
 def _results(slug: str) -> Results:
-    ids = [_id(request.args.get(name, "")) for name in ("a", "b")]
-    if None in ids:
+    one, two = (whole(request.args.get(name), digits=ID_DIGITS) for name in ("a", "b"))
+    if one is None or two is None:
         raise NotFound("Say which two runs: ?a= and ?b=.")
-    one, two = (each or 0 for each in ids)
     return results.results_of(reading(), viewer(), slug, one, two)
 
 
-def _name(found: Results) -> str:
-    return f"{found.names[0]}-{found.names[1]}-side-by-side"
-
-
-def _wanted() -> Wanted:
+def _request() -> ComparisonRequest:
     form = request.form
-    return Wanted(
-        run=_id(form.get("run", "")) or 0,
+    return ComparisonRequest(
+        run=whole(form.get("run"), digits=ID_DIGITS) or 0,
         others=_ids("other"),
         assessors=_ids("assessor"),
         topics=tuple(form.get("topics", "").split()),
@@ -167,8 +130,5 @@ def _wanted() -> Wanted:
 
 
 def _ids(field: str) -> tuple[int, ...]:
-    return tuple(_id(each) or 0 for each in request.form.getlist(field))
-
-
-def _id(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= LARGEST_ID_DIGITS else None
+    """The ids of a field; 0, which nothing has, for what is not an id."""
+    return tuple(whole(text, digits=ID_DIGITS) or 0 for text in request.form.getlist(field))

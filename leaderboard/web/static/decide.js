@@ -1,4 +1,4 @@
-// Deciding by keyboard: a key presses the button or link that names it, unless somebody is writing.
+// Deciding by keyboard: a key presses the button or link that names it, unless a note is being written.
 "use strict";
 
 (() => {

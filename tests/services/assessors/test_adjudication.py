@@ -9,20 +9,22 @@ from sqlalchemy import func, select, update
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Assessment, Assessor, Pool
 from leaderboard.errors import Closed, Conflict, Invalid, LeaderboardError, NotFound, SignInNeeded
-from leaderboard.services.assessors import adjudication, files
-from leaderboard.services.assessors.adjudication import AdjudicationPage, Case, Decision, Wish
+from leaderboard.pages.assessors import adjudication as pages
+from leaderboard.pages.assessors.adjudication import AdjudicationPage, Case, Wish
+from leaderboard.services.assessors import adjudication
+from leaderboard.services.assessors.adjudication import Decision
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
 from tests.make import judged
 
 
 def _page(database: Database, **wish: str) -> AdjudicationPage:
     with database.read() as session:
-        return adjudication.adjudication_page(session, OPERATOR, "t", 1, Wish(**wish))
+        return pages.adjudication_page(session, OPERATOR, "t", 1, Wish(**wish))
 
 
 def _case(database: Database, docno: str, topic_id: str = "1", **wish: str) -> Case:
     with database.read() as session:
-        return adjudication.case(session, OPERATOR, "t", 1, Wish(**wish), topic_id, docno)
+        return pages.case(session, OPERATOR, "t", 1, Wish(**wish), topic_id, docno)
 
 
 def _decide(database: Database, docno: str, grade: int, key: str = "k", **options: Any) -> bool:
@@ -86,7 +88,7 @@ def test_a_case_leads_to_the_next_and_back(database: Database, tmp_path: Path) -
     assert (case.place, case.total, case.before, case.next) == (2, 4, ("1", "d1"), ("1", "d7"))
     assert _case(database, "d9").next == ("1", "d1")
     assert (_case(database, "d0").place, _case(database, "d0").next) == (0, ("1", "d1"))
-    assert [each.judge.name for each in case.found.labels] == ["Anne", "Bert"]
+    assert [each.judge.name for each in case.disagreement.labels] == ["Anne", "Bert"]
     with pytest.raises(NotFound):
         _case(database, "x", "2")
 
@@ -147,8 +149,8 @@ def test_the_list_is_a_table_with_a_row_for_each_label(database: Database, tmp_p
     judged.judged_by_two(database, tmp_path)
     _decide(database, "d1", 1)
     page = _page(database, shown="all")
-    header, rows = files.disagreements_table(page)
+    header, rows = pages.labels_table(page).data()
     assert (len(rows), len(header)) == (8, len(rows[0]))
     assert [row[6:] for row in rows[:3]] == [[1, "operator (adjudicator)"]] * 2 + [[None, None]]
-    facts = files.disagreements_facts(page)
+    facts = pages.facts(page)
     assert [each["decided"] for each in facts["documents"]] == [1, None, None, None]

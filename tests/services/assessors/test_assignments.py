@@ -26,7 +26,7 @@ DOCUMENTS = {"1": [f"d{number:02}" for number in range(30)], "2": ["a", "b"], "3
 @pytest.fixture
 @built_once
 def people(database: Database, tmp_path: Path) -> list[str]:
-    """The links of three assessors of a pool of three topics that is not given out."""
+    """The links of three assessors of a pool of three topics that is not assigned."""
     build.task(database, tmp_path)
     pools.pool(database, DOCUMENTS)
     with database.write() as session:

@@ -150,7 +150,7 @@ def test_only_an_open_pool_takes_judgments(room: Room, state: str) -> None:
         room.save(_sent("k", 1))
 
 
-def test_an_ended_link_takes_nothing_a_new_one_goes_on(room: Room) -> None:
+def test_a_revoked_link_takes_nothing_a_new_one_goes_on(room: Room) -> None:
     """Judgments stay; the same assessor goes on with the new link, also with what was not sent."""
     room.save(_sent("k", 1))
     with room.database.read() as session:

@@ -10,7 +10,8 @@ import pytest
 
 from leaderboard.db.engine import Database
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound
-from leaderboard.services.assessors import adjudication, files, settle
+from leaderboard.pages.assessors import events, settled
+from leaderboard.services.assessors import adjudication, settle
 from leaderboard.services.assessors.adjudication import Decision
 from leaderboard.services.assessors.settle import Choice, SettledPool
 from leaderboard.services.policy import OPERATOR, Viewer
@@ -106,13 +107,13 @@ def test_judgments_used_again_are_among_them_unless_left_out(database: Database,
     assert _grades(found) == {"a": 2, "b": 1, "c": -1}
     assert (found.counts.reused, found.counts.undrawn, found.is_sampled) == (1, 1, True)
     assert _grades(_settled(database, mode="replace", reused=False)) == {"b": 1}
-    lines = "".join(files.qrels_lines(found, "both"))
+    lines = "".join(settled.qrels_lines(found, "both"))
     assert lines == "1 0 a 2 top 1.0\n1 0 b 1 top 1.0\n1 0 c -1 rest 0.25\n"
     plain = _settled(database, mode="replace", reused=False)
-    assert "".join(files.qrels_lines(plain)) == "1 0 b 1\n"
-    assert "".join(files.qrels_lines(plain, "stratum")) == "1 0 b 1 top\n1 0 c -1 rest\n"
+    assert "".join(settled.qrels_lines(plain)) == "1 0 b 1\n"
+    assert "".join(settled.qrels_lines(plain, "stratum")) == "1 0 b 1 top\n1 0 c -1 rest\n"
     with pytest.raises(NotFound):
-        "".join(files.qrels_lines(plain, "nonsense"))
+        "".join(settled.qrels_lines(plain, "nonsense"))
 
 
 def test_merged_a_judged_document_is_never_marked_as_not_judged(database: Database, tmp_path: Path) -> None:
@@ -160,9 +161,9 @@ def test_every_event_is_in_the_files(database: Database, tmp_path: Path) -> None
     anne, _ = judged.judged_by_two(database, tmp_path)
     judged.judge(database, anne, "2", {"x": None}, note="=1+1", undone=True)
     with database.read() as session:
-        table, lines = ("".join(files.events(session, OPERATOR, "t", 1, form)) for form in ("csv", "jsonl"))
+        table, lines = ("".join(events.events(session, OPERATOR, "t", 1, form)) for form in ("csv", "jsonl"))
         with pytest.raises(NotFound):
-            files.events(session, OPERATOR, "t", 1, "xml")
+            events.events(session, OPERATOR, "t", 1, "xml")
     rows = list(csv.DictReader(io.StringIO(table)))
     assert len(rows) == 21
     assert (rows[0]["assessor"], rows[0]["grade"], rows[0]["seconds"]) == ("Anne", "2", "20.0")
@@ -176,12 +177,12 @@ def test_the_files_of_the_settled_judgments_say_the_same(database: Database, tmp
     """JSON counts what the table lists."""
     judged.judged_by_two(database, tmp_path)
     found = _settled(database, rule="max")
-    facts = settle.as_json(found)
+    facts = settled.facts(found)
     assert (facts["judgments"], facts["grades"], facts["change"]["added"]) == (
         10,
         {"0": 4, "1": 3, "2": 3},
         10,
     )
-    header, rows = settle.grades_table(found)
+    header, rows = settled.judgments_table(found).data()
     assert header[:3] == ["topic", "docno", "grade"]
     assert [row[2] for row in rows] == [2, 1, 0, 0, 2, 1, 0, 2, 0, 1]

@@ -20,7 +20,7 @@ from leaderboard.services.assessors import links as assessors
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.side_by_side import answers, pairs, questions
 from leaderboard.services.side_by_side.answers import Sent
-from leaderboard.services.side_by_side.pairs import Wanted
+from leaderboard.services.side_by_side.pairs import ComparisonRequest
 from leaderboard.services.side_by_side.questions import Asked
 from tests.make import build
 from tests.make.copies import built_once
@@ -41,10 +41,10 @@ class Desk:
 
     def ask(self, **options: object) -> int:
         """Ask both assessors to compare the two runs."""
-        wanted = Wanted(self.one, (self.two,), self.people)
+        wanted = ComparisonRequest(self.one, (self.two,), self.people)
         changed = {**{name: getattr(wanted, name) for name in wanted.__slots__}, **options}
         with self.database.write() as session:
-            return pairs.ask(session, OPERATOR, "t", Wanted(**changed))
+            return pairs.ask(session, OPERATOR, "t", ComparisonRequest(**changed))
 
     def asked(self, person: int = 0) -> tuple[Asked, ...]:
         """The questions of an assessor with what is hidden from them."""
@@ -144,7 +144,7 @@ def test_a_run_is_not_compared_with_itself_or_on_nothing(desk: Desk, tmp_path: P
 
 
 def test_only_people_whose_link_works_are_asked(desk: Desk) -> None:
-    """A machine and an assessor whose link was ended cannot be chosen; a dead link opens nothing."""
+    """A machine and an assessor whose link was revoked cannot be chosen; a dead link opens nothing."""
     desk.ask()
     with desk.database.write() as session:
         task = session.scalars(select(Task)).one()
@@ -212,7 +212,8 @@ def test_an_answer_can_be_changed_and_both_are_kept(desk: Desk) -> None:
     assert given is not None
     assert (given.verdict, given.left_satisfaction) == ("right", 1)
     with desk.database.read() as session:
-        header, rows = side_by_side_desk.log(session, OPERATOR, "t")
+        page = side_by_side_desk.answers_page(session, OPERATOR, "t")
+        header, rows = side_by_side_desk.answers_table(page).data()
     assert [row[header.index("in_force")] for row in rows] == [False, True]
     assert desk.stored() == 2
 

@@ -1,19 +1,38 @@
 """Settling on one grade a document: every rule on one small log."""
 
+from datetime import UTC, datetime
+from typing import NamedTuple
+
 import pytest
 
-from leaderboard.stats.assessors.settling import RULES, Label, RuleKey, in_force, settle
+from leaderboard.stats.assessors.settling import RULES, RuleKey, in_force, settle
+
+
+class Event(NamedTuple):
+    """A label as the log has it."""
+
+    topic_id: str
+    docno: str
+    assessor: str
+    grade: int | None
+    saved_at: datetime
+
+
+def _label(topic_id: str, docno: str, assessor: str, grade: int | None, at: float) -> Event:
+    """A label given at a second from the beginning."""
+    return Event(topic_id, docno, assessor, grade, datetime.fromtimestamp(at, UTC))
+
 
 LOG = [
-    Label("1", "a", "x", 1, 1.0),
-    Label("1", "a", "y", 0, 2.0),
-    Label("1", "a", "z", 0, 3.0),
-    Label("1", "b", "y", 0, 4.0),
-    Label("1", "b", "x", 3, 5.0),
-    Label("1", "c", "x", 2, 6.0),
-    Label("1", "c", "y", 2, 7.0),
-    Label("1", "d", "x", 1, 8.0),
-    Label("2", "a", "x", None, 9.0),
+    _label("1", "a", "x", 1, 1.0),
+    _label("1", "a", "y", 0, 2.0),
+    _label("1", "a", "z", 0, 3.0),
+    _label("1", "b", "y", 0, 4.0),
+    _label("1", "b", "x", 3, 5.0),
+    _label("1", "c", "x", 2, 6.0),
+    _label("1", "c", "y", 2, 7.0),
+    _label("1", "d", "x", 1, 8.0),
+    _label("2", "a", "x", None, 9.0),
 ]
 """Two against one; a draw; agreement; one assessor alone; skipped."""
 
@@ -45,7 +64,7 @@ def test_every_rule_is_worked_here() -> None:
 
 def test_the_adjudicator_decides() -> None:
     """Her last label counts, against all others, and is no disagreement of assessors."""
-    log = [*LOG, Label("1", "b", "judge", 1, 10.0), Label("1", "d", "judge", 0, 11.0)]
+    log = [*LOG, _label("1", "b", "judge", 1, 10.0), _label("1", "d", "judge", 0, 11.0)]
     found = settle(log, "adjudicated", adjudicators={"judge"})
     assert (found.grades["1", "b"], found.grades["1", "d"]) == (1, 0)
     assert found.open == (("1", "a"),)
@@ -62,7 +81,7 @@ def test_a_draw_goes_where_it_is_told_to() -> None:
 
 def test_an_assessor_who_changes_her_mind_counts_once() -> None:
     """Her last label is in force, but she remains the one who judged first."""
-    log = [*LOG, Label("1", "a", "x", 2, 10.0)]
+    log = [*LOG, _label("1", "a", "x", 2, 10.0)]
     assert settle(log, "single").grades["1", "a"] == 2
     assert settle(log, "last").grades["1", "a"] == 2
     assert settle(log, "majority").grades["1", "a"] == 0
@@ -70,7 +89,7 @@ def test_an_assessor_who_changes_her_mind_counts_once() -> None:
 
 def test_a_skip_takes_back_the_label_before() -> None:
     """Skipping what was judged leaves no label of that assessor."""
-    log = [*LOG, Label("1", "d", "x", None, 10.0), Label("1", "a", "x", None, 11.0)]
+    log = [*LOG, _label("1", "d", "x", None, 10.0), _label("1", "a", "x", None, 11.0)]
     found = settle(log, "single")
     assert ("1", "d") not in found.grades
     assert found.grades["1", "a"] == 0
@@ -80,7 +99,7 @@ def test_a_skip_takes_back_the_label_before() -> None:
 def test_events_may_come_in_any_order() -> None:
     """Time decides; of equal times the later in the log."""
     assert settle(LOG[::-1], "last") == settle(LOG, "last")
-    twice = [Label("1", "a", "x", 0, 1.0), Label("1", "a", "x", 1, 1.0)]
+    twice = [_label("1", "a", "x", 0, 1.0), _label("1", "a", "x", 1, 1.0)]
     assert [each.grade for each in in_force(twice)] == [1]
 
 

@@ -44,8 +44,8 @@ def test_the_page_shows_figures_assessors_pairs_and_topics(olga: FlaskClient) ->
     (pair,) = table(page, "Each two assessors")
     assert pair[:3] == ["Anne and Bert", "3", "0.333"]
     assert [row[:8] for row in table(page, "Progress")] == [
-        ["Anne", "3", "–", "1", "1", "67%", "12.0 s", "12.0 s"],
-        ["Bert", "3", "–", "0", "0", "67%", "8.0 s", "8.0 s"],
+        ["Anne", "–", "3", "1", "1", "67%", "12.0", "12.0"],
+        ["Bert", "–", "3", "0", "0", "67%", "8.0", "8.0"],
     ]
     assert [row[1:5] for row in table(page, "Agreement by topic")] == [
         ["3", "3", "3", "2"],
@@ -90,6 +90,9 @@ def test_every_table_is_there_as_a_file(olga: FlaskClient) -> None:
     assert olga.get(f"{POOL}/agreement.csv?table=nonsense").status_code == 404
     assert len(olga.get(f"{POOL}/adjudication.json").get_json()["documents"]) == 2
     assert len(list(csv.reader(io.StringIO(olga.get(f"{POOL}/adjudication.csv").text)))) == 5
+    documents = olga.get(f"{POOL}/adjudication.csv?table=documents").text.splitlines()
+    assert documents[1] == 'd2,1,"0, 1",1,,'
+    assert "\\toprule" in olga.get(f"{POOL}/adjudication.tex").text
     lines = olga.get(f"{POOL}/assessments.jsonl").text.splitlines()
     assert {json.loads(line)["assessor"] for line in lines} == {"Anne", "Bert", "Bot"}
     assert len(olga.get(f"{POOL}/assessments.csv").text.splitlines()) == len(lines) + 1 == 9
@@ -159,6 +162,8 @@ def test_labels_become_a_draft_of_a_revision(olga: FlaskClient) -> None:
     assert olga.get(f"{POOL}/settled.qrels?rule=max").text == "1 0 d1 1\n1 0 d2 1\n1 0 d5 1\n"
     assert olga.get(f"{POOL}/publish.json?rule=max").get_json()["documents"]["unjudged"] == 1
     assert olga.get(f"{POOL}/publish.csv?rule=max").text.splitlines()[1].startswith("1,d1,1")
+    assert olga.get(f"{POOL}/publish.csv?rule=max&table=grades").text.splitlines()[1] == "1,relevant,3,1.0"
+    assert "1 & d1 & 1 & --" in olga.get(f"{POOL}/publish.tex?rule=max").text
     refused = olga.post(f"{POOL}/publish?rule=max", data={"note": ""})
     assert refused.status_code == 422
     kept = olga.post(f"{POOL}/publish?rule=max", data={"note": "judged by two"})

@@ -41,7 +41,7 @@ def test_links_are_shown_once_and_work(site: Site, olga: FlaskClient) -> None:
         assert not any(link.rsplit("/", 1)[1] in text for link in links.values())
 
 
-def test_a_new_link_ends_the_old_one_and_a_link_can_be_ended(site: Site, olga: FlaskClient) -> None:
+def test_a_new_link_revokes_the_old_one_and_a_link_can_be_revoked(site: Site, olga: FlaskClient) -> None:
     """Whoever has the old link sees nothing any more."""
     visitor, old = site.browser(), f"/judge/{site.world.judge}"
     assert visitor.get(old).status_code == 200
@@ -53,7 +53,7 @@ def test_a_new_link_ends_the_old_one_and_a_link_can_be_ended(site: Site, olga: F
     assert visitor.get(new).status_code == 404
 
 
-def test_documents_are_given_out(site: Site, olga: FlaskClient) -> None:
+def test_documents_are_assigned(site: Site, olga: FlaskClient) -> None:
     """By the form as it comes, with everybody chosen."""
     olga.post(f"{HERE}/assessors", data={"names": "Grace"})
     with site.database.read() as session:
@@ -64,7 +64,7 @@ def test_documents_are_given_out(site: Site, olga: FlaskClient) -> None:
     )
     assert response.status_code == 303
     rows = pages.table(olga.get(f"{HERE}/assessors"), "Topics of pool 1")
-    assert [row[1] for row in rows] == ["Ada, Grace"] * len(rows)
+    assert [row[2] for row in rows] == ["Ada, Grace"] * len(rows)
     facts = olga.get(f"{HERE}/assessors.json").get_json()
     assert {each["documents"] for each in facts["assessors"]} == {facts["documents"]}
 

@@ -11,7 +11,7 @@ from sqlalchemy import event, select, update
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Assessment, Collection, Pool, Task
-from leaderboard.pages.assessors.assessors import add_example, set_guidelines
+from leaderboard.services.assessors import guidelines
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.pools.documents import PoolDocument
 from tests.make import build, pages, pools
@@ -114,10 +114,10 @@ def test_judging_with_buttons_alone(client: FlaskClient, token: str, database: D
         last = _judge(client, token, grade)
     assert "1 skipped document" in pages.main(last)
     assert pages.table(last, "Your judgments") == [
-        ["Cats sleep a", "2 fully", ""],
-        ["Dogs b", "0 no", ""],
-        ["c", "1 partly", ""],
-        ["A title without a text d", "skipped", ""],
+        ["Cats sleep a", "2 fully", "–"],
+        ["Dogs b", "0 no", "–"],
+        ["c", "1 partly", "–"],
+        ["A title without a text d", "skipped", "–"],
     ]
     again = client.get(f"/judge/{token}/1/1?docno=d")
     client.post(f"/judge/{token}/1/1", data={**pages.form(again, f"/judge/{token}/1/1"), "grade": "1"})
@@ -212,19 +212,19 @@ def test_what_comes_after(client: FlaskClient, token: str) -> None:
 def test_guidelines_come_before_the_first_topic(client: FlaskClient, token: str, database: Database) -> None:
     """The way to the first document leads over them, once; they stay at their address."""
     with database.write() as session:
-        set_guidelines(session, OPERATOR, "t", 1, "# Be *kind*")
-        add_example(
+        guidelines.set_text(session, OPERATOR, "t", 1, "# Be *kind*")
+        guidelines.add_example(
             session, OPERATOR, "t", 1, {"topic": "sleep", "docno": "a", "grade": 2, "why": "It says where."}
         )
     response = client.get(f"/judge/{token}/1/1")
     assert response.status_code == 303
     assert response.headers["Location"] == f"/judge/{token}/1?topic=1"
-    guidelines = client.get(response.headers["Location"])
-    text = pages.main(guidelines)
+    page = client.get(response.headers["Location"])
+    text = pages.main(page)
     assert "Be kind" in text
     assert "Where cats sleep" in text
     assert "Grade 2, fully: It says where." in text
-    link = pages.parsed(guidelines).find("a", string="I have read this: begin with topic 1")
+    link = pages.parsed(page).find("a", string="I have read this: begin with topic 1")
     assert link is not None
     assert _shown(client.get(str(link["href"]))) == ["a"]
     address = f"/judge/{token}/1/1"

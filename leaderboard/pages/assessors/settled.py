@@ -1,0 +1,156 @@
+"""What the labels of a pool come to by a rule, as tables and as files."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+from leaderboard.errors import NotFound
+from leaderboard.services.assessors.settle import BLANKS, OPEN, UNJUDGED, SettledPool
+from leaderboard.tables.record import Column, Files, Place, Table
+
+COLUMNS = ("", "probability", "stratum", "both")
+"""What stands behind the grade in a TREC file of a sampled pool."""
+
+
+class Fate(NamedTuple):
+    """What becomes of some documents of a pool, and how many they are."""
+
+    kind: str
+    documents: int
+    fate: str
+
+
+class Graded(NamedTuple):
+    """A settled judgment; stratum and probability are those of the pool, where the document is in it."""
+
+    topic_id: str
+    docno: str
+    grade: int
+    stratum: str
+    probability: float | None
+
+
+class GradeCount(NamedTuple):
+    """How many judgments have a grade."""
+
+    grade: int
+    judgments: int
+    share: float
+
+
+def facts(settled: SettledPool) -> dict[str, Any]:
+    """What the labels come to as plain values."""
+    return {
+        "task": settled.pool.slug,
+        "pool": settled.pool.number,
+        "choice": asdict(settled.choice),
+        "line": settled.line,
+        "judgments": settled.size,
+        "grades": {str(grade): count for grade, count in settled.grades.items()},
+        "documents": asdict(settled.counts),
+        "revision": settled.before,
+        "change": asdict(settled.change),
+    }
+
+
+def judgments_table(settled: SettledPool) -> Table[Graded]:
+    """Every settled judgment, in byte order of topics and documents."""
+    columns: list[Column[Graded]] = [
+        Column(key="topic", head="Topic", value=lambda row: row.topic_id),
+        Column(key="docno", head="Document", value=lambda row: row.docno),
+        Column(key="grade", head="Grade", value=lambda row: row.grade, digits=0),
+        Column(key="stratum", head="Stratum", value=lambda row: row.stratum),
+        Column(key="probability", head="Probability", value=lambda row: row.probability, digits=4),
+    ]
+    rows = [
+        _graded(settled, topic, docno.decode(), grade)
+        for topic, grades in settled.judgments.items()
+        for docno, grade in grades.items()
+    ]
+    caption = f"Settled judgments of pool {settled.pool.number} of {settled.pool.task}"
+    return Table(name=_name(settled, "judgments"), caption=caption, columns=columns, rows=rows)
+
+
+def fates_table(settled: SettledPool) -> Table[Fate]:
+    """What becomes of the documents of the pool."""
+    choice, counts = settled.choice, settled.counts
+    used = "used again" if choice.reused else "left out"
+    undrawn = "grade −1: pooled, not judged" if choice.reused else "left out"
+    rows = [
+        Fate("settled by the rule", counts.settled, "judged"),
+        Fate("open: the rule gives no grade", counts.open, OPEN[choice.open]),
+        Fate("skipped by all who saw them", counts.skipped, BLANKS[choice.skipped]),
+        Fate("not judged yet", counts.unjudged, BLANKS[choice.unjudged]),
+        Fate("with an earlier judgment", counts.reused, used),
+        Fate("not drawn by the sample", counts.undrawn, undrawn),
+    ]
+    columns: list[Column[Fate]] = [
+        Column(key="documents", head="Documents", value=lambda row: row.kind),
+        Column(key="count", head="How many", value=lambda row: row.documents, digits=0),
+        Column(key="fate", head="What becomes of them", value=lambda row: row.fate),
+    ]
+    caption = f"Documents of the pool: {len(settled.documents):,}"
+    return Table(
+        name=_name(settled, "documents"),
+        caption=caption,
+        columns=columns,
+        rows=[row for row in rows if row.documents],
+    )
+
+
+def grades_table(settled: SettledPool) -> Table[GradeCount]:
+    """How many judgments have each grade."""
+    names = settled.pool.grade_names
+    columns: list[Column[GradeCount]] = [
+        Column(key="grade", head="Grade", value=lambda row: row.grade),
+        Column(key="name", head="Name", value=lambda row: names.get(row.grade, ""), shown=~Place.PAGE),
+        Column(key="judgments", head="Judgments", value=lambda row: row.judgments, digits=0),
+        Column(key="share", head="Share", value=lambda row: row.share, digits=4),
+    ]
+    rows = [GradeCount(grade, count, count / settled.size) for grade, count in settled.grades.items()]
+    caption = f"Judgments by grade: {settled.size:,}"
+    return Table(name=_name(settled, "grades"), caption=caption, columns=columns, rows=rows)
+
+
+FILES = Files(
+    facts=facts, tables={"judgments": judgments_table, "documents": fates_table, "grades": grades_table}
+)
+
+
+def qrels_lines(settled: SettledPool, columns: str = "") -> Iterator[str]:
+    """The settled judgments as lines of a TREC qrels file, in byte order of topics and documents.
+
+    columns: what stands behind the grade: `stratum`, `probability` (of coming into the pool), `both`, or
+    nothing. Then documents that the sample left out are there with grade -1. Raises NotFound for another.
+    """
+    if columns not in COLUMNS:
+        raise NotFound(f"A qrels file may have columns {', '.join(filter(None, COLUMNS))} besides.")
+    grades = {
+        (topic, docno.decode()): grade
+        for topic, judged in settled.judgments.items()
+        for docno, grade in judged.items()
+    }
+    if columns:
+        left_out = (place for place, document in settled.documents.items() if document.grade == UNJUDGED)
+        grades = {**dict.fromkeys(left_out, UNJUDGED), **grades}
+    for (topic, docno), grade in sorted(grades.items(), key=lambda item: [part.encode() for part in item[0]]):
+        yield f"{topic} 0 {docno} {grade}{_behind(settled, topic, docno, columns)}\n"
+
+
+def _behind(settled: SettledPool, topic: str, docno: str, columns: str) -> str:
+    document = settled.documents.get((topic, docno))
+    if not columns or document is None:
+        return ""
+    stratum, probability = f" {document.stratum or '-'}", f" {document.probability!r}"
+    return {"stratum": stratum, "probability": probability, "both": stratum + probability}[columns]
+
+
+def _graded(settled: SettledPool, topic: str, docno: str, grade: int) -> Graded:
+    document = settled.documents.get((topic, docno))
+    if document is None:
+        return Graded(topic, docno, grade, "", None)
+    return Graded(topic, docno, grade, document.stratum, document.probability)
+
+
+def _name(settled: SettledPool, table: str) -> str:
+    return f"{settled.pool.slug}-pool-{settled.pool.number}-{table}"
