@@ -64,6 +64,7 @@ def runs(page: ManyComparison) -> Table[Compared]:
     """The runs, best first: their letters, and how they stand to the baseline or to each other."""
     digits = page.measure.digits
     has_baseline = page.baseline is not None and bool(page.pairs)
+    letters: Column[Compared] = Column(key="letters", head="Letters", value=lambda row: row.letters)
     return Table(
         name=f"{page.slug}-compared-runs",
         caption=f"{page.task}: mean {page.measure.key}, {_under(page)}; {page.measure.direction} is better.",
@@ -72,7 +73,7 @@ def runs(page: ManyComparison) -> Table[Compared]:
             Column(key="team", head="Team", value=lambda row: row.run.team),
             Column(key="kind", value=lambda row: row.run.kind, shown=Place.DATA),
             Column(key=page.measure.key, value=lambda row: row.mean, digits=digits),
-            *(_letters() if page.has_letters and page.baseline is None else ()),
+            *([letters] if page.has_letters and page.baseline is None else []),
             *(_against_baseline(page) if has_baseline else _among_the_others() if page.pairs else ()),
         ],
         rows=page.runs,
@@ -149,10 +150,6 @@ def _names(page: ManyComparison) -> list[Column[Pair]]:
         Column(key="a", head="Run", value=lambda pair: names[pair.first]),
         Column(key="b", head="Run", value=lambda pair: names[pair.second]),
     ]
-
-
-def _letters() -> list[Column[Compared]]:
-    return [Column(key="letters", head="Letters", value=lambda row: row.letters)]
 
 
 def _among_the_others() -> list[Column[Compared]]:

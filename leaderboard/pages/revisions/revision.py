@@ -219,7 +219,7 @@ def _topic_means(
     ids = [row.run.run_id for row in ranks.rows if row.old is not None and row.new is not None]
     by_edition: list[dict[str, float]] = []
     for edition in (old, new):
-        versions = {each["key"]: each["version"] for each in edition.measures}
+        versions = {measure["key"]: measure["version"] for measure in edition.measures}
         source = source_of(edition, session.get_one(QrelsRevision, edition.revision_id), ALL_TOPICS)
         scores = scores_of(session, source, by.key, versions[by.key], ids)
         if not scores or not source.topics:
