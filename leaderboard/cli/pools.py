@@ -169,8 +169,8 @@ def make(
 @data_option
 def show(slug: str, data: Path | None) -> None:
     """List a task's pools."""
+    from leaderboard.pages.pools import pools
     from leaderboard.services.policy import OPERATOR
-    from leaderboard.services.pools import pools
 
     with opened(data) as (database, _), database.read() as session:
         found = pools.index(session, OPERATOR, slug)

@@ -126,8 +126,6 @@ def export(slug: str, number: int, part: str, data: Path | None) -> None:
 
 def _tell(found: "Preview") -> None:
     """What a draft would change, on the error stream: the result alone goes to the other one."""
-    from leaderboard.pages.revisions.rank_changes import RankChanges
-
     changes = found.changes
     if changes.distractors_added or changes.distractors_removed:
         click.echo(
@@ -142,9 +140,9 @@ def _tell(found: "Preview") -> None:
     click.echo(grades or f"{changes.before} -> {changes.after} preferences", err=True)
     if changes.unknown:
         click.echo(f"warning: judged, but not among the topics: {' '.join(changes.unknown)}", err=True)
-    if isinstance(found.ranks, RankChanges):
+    if found.ranks is not None:
         _tell_ranks(found.ranks)
-    elif found.ranks is not None:
+    elif found.waiting is not None:
         click.echo("The runs' new ranks take too long to be worked out here; the site shows them.", err=True)
 
 

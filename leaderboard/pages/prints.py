@@ -6,7 +6,6 @@ from typing import Any
 
 from leaderboard.measures.catalogue.entries import Section
 from leaderboard.pages.boards.intervals import IntervalsPage
-from leaderboard.pages.comparisons.pair import PairPage
 from leaderboard.pages.scores import measure_orders
 from leaderboard.pages.scores.measure_agreement import COEFFICIENTS
 from leaderboard.pages.scores.measure_orders import OrdersPage
@@ -77,17 +76,6 @@ def of_intervals(found: IntervalsPage) -> Printed:
         "and the share of resamples in which the run comes first."
     )
     return Printed(header, body, caption, {value: digits})
-
-
-def of_pair(page: PairPage) -> Printed:
-    """Two runs on every topic, best of the first run first."""
-    header = ["Topic", page.first.name, page.second.name, "Difference"]
-    body = [[each.topic_id, each.first, each.second, each.difference] for each in page.topics]
-    caption = (
-        f"{page.task}: {page.measure.key} of {page.first.name} and {page.second.name} by topic"
-        f"{_under(page.basis)}; {page.measure.direction} is better."
-    )
-    return Printed(header, body, caption, dict.fromkeys(header, page.measure.digits))
 
 
 def _under(basis: Basis | None) -> str:

@@ -15,6 +15,7 @@ from leaderboard.services.pools import plans, pools, previews
 from leaderboard.services.pools.plans import Plan
 from leaderboard.services.qrels import files
 from leaderboard.services.revisions import publish
+from leaderboard.services.revisions.publish import NewRevision
 from leaderboard.services.runs import admission, prepare, uploads
 from leaderboard.services.runs.admission import Wishes
 from leaderboard.services.tasks import create
@@ -107,7 +108,8 @@ def _run(database: Database, name: str, path: Path, limit_s: int) -> None:
 def _revise(database: Database, revision: demo.Revision, limit_s: int) -> None:
     prepared = files.prepare(revision.path, revision.path.name)
     with database.write() as session:
-        publish.revise(session, OPERATOR, demo.SLUG, prepared, revision.note, limit_s=limit_s)
+        new = NewRevision(prepared=prepared, note=revision.note)
+        publish.revise(session, OPERATOR, demo.SLUG, new, limit_s=limit_s)
 
 
 def _pool(database: Database) -> None:

@@ -11,6 +11,8 @@ from leaderboard.tables.record import Column, Place, Table
 DIGITS = 4
 """Decimals of a number whose column says nothing else."""
 ABSENT = "--"
+DAGGER, DOUBLE_DAGGER = r"$^{\dagger}$", r"$^{\ddagger}$"
+"""Marks behind a cell."""
 
 _ESCAPES = {
     **{letter: f"\\{letter}" for letter in "&%$#_{}"},
@@ -26,6 +28,7 @@ _ESCAPES = {
     "[": r"{[}",
     "]": r"{]}",
     "*": r"{*}",
+    "τ": r"$\tau$",
 }
 """What LaTeX would read as a command, join with its neighbour, or take for an argument."""
 _UNSEEN = "?"

@@ -34,11 +34,23 @@ def csv_lines(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 def cell(value: Any) -> Any:
     """A value as a CSV cell: None is empty, and text that a spreadsheet would run is quoted.
 
-    >>> [cell(value) for value in (None, -0.5, "=1+1", "plain")]
-    ['', -0.5, "'=1+1", 'plain']
+    >>> [cell(value) for value in (None, -0.5, "=1+1", "plain", "'=1")]
+    ['', -0.5, "'=1+1", 'plain', "''=1"]
     """
     if value is None:
         return ""
-    if isinstance(value, str) and value.startswith(FORMULA):
-        return f"'{value}"
-    return value
+    return f"'{value}" if isinstance(value, str) and _is_formula(value) else value
+
+
+def text_of_cell(cell: str) -> str:
+    """The text that `cell` made a cell of.
+
+    >>> [text_of_cell(text) for text in ("'=1+1", "''=1", "plain", "'tis")]
+    ['=1+1', "'=1", 'plain', "'tis"]
+    """
+    return cell[1:] if cell.startswith("'") and _is_formula(cell) else cell
+
+
+def _is_formula(text: str) -> bool:
+    """Whether a spreadsheet would run a text, or that of a quoted one: so no two texts have one cell."""
+    return text.lstrip("'").startswith(FORMULA)

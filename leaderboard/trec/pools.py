@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from leaderboard.errors import Problem
+from leaderboard.tables.text import cell, text_of_cell
 from leaderboard.trec.read.entries import ID_BYTES, unfit_text
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, bytes_of, raw_lines, shown
 
@@ -35,7 +36,8 @@ def read_pool(path: Path, limits: Limits = DEFAULT_LIMITS) -> dict[str, list[Poo
 
     CSV and JSON lines have the fields topic, docno, priority, stratum and probability, of which the first two
     are needed and others are passed over. Blank lines and `#` comments are passed over. Without priorities
-    documents keep the order of the file. Raises Invalid with up to 25 problems.
+    documents keep the order of the file. The apostrophe that keeps a spreadsheet from running a cell of CSV
+    is taken off again. Raises Invalid with up to 25 problems.
     """
     reader = _Reader()
     for number, line in raw_lines(path, limits):
@@ -55,7 +57,7 @@ def as_text(pool: Pool, form: str) -> Iterator[str]:
 
 def _nist(pool: Pool) -> Iterator[str]:
     for topic in sorted(pool, key=bytes_of):
-        docnos = sorted((each.docno for each in pool[topic]), key=bytes_of)
+        docnos = sorted((document.docno for document in pool[topic]), key=bytes_of)
         yield "".join(f"{topic} {docno}\n" for docno in docnos)
 
 
@@ -63,14 +65,15 @@ def _csv(pool: Pool) -> Iterator[str]:
     yield ",".join(COLUMNS) + "\r\n"
     for topic, documents in pool.items():
         text = io.StringIO()
-        csv.writer(text, lineterminator="\r\n").writerows((topic, *each) for each in documents)
+        rows = ([cell(value) for value in (topic, *document)] for document in documents)
+        csv.writer(text, lineterminator="\r\n").writerows(rows)
         yield text.getvalue()
 
 
 def _jsonl(pool: Pool) -> Iterator[str]:
     for topic, documents in pool.items():
-        facts = ({"topic": topic, **each._asdict()} for each in documents)
-        yield "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in facts)
+        rows = ({"topic": topic, **document._asdict()} for document in documents)
+        yield "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 class _Reader:
@@ -101,7 +104,7 @@ class _Reader:
             self.problems.add(Problem("The file has no documents.", "Write one line each: topic docno."))
         self.problems.stop()
         for documents in self.documents.values():
-            documents.sort(key=lambda each: -each.priority)
+            documents.sort(key=lambda document: -document.priority)
         return self.documents
 
     def _is_header(self, text: str) -> bool:
@@ -109,7 +112,7 @@ class _Reader:
         if text.startswith("{"):
             self.form = "jsonl"
             return False
-        header = [each.strip().lower() for each in next(csv.reader([text]))]
+        header = [name.strip().lower() for name in next(csv.reader([text]))]
         self.form = "csv" if {"topic", "docno"} <= set(header) else "nist"
         self.header = header
         return self.form == "csv"
@@ -126,7 +129,7 @@ class _Reader:
         if self.form == "csv":
             row = next(csv.reader([text]))
             if len(row) == len(self.header):
-                return dict(zip(self.header, row, strict=True))
+                return dict(zip(self.header, map(text_of_cell, row), strict=True))
             rule = f"The header has {len(self.header)} columns; this line has {len(row)}."
             self.problems.add(Problem(rule, "Check commas and quotes.", number, "", shown(text)))
             return None
@@ -134,11 +137,11 @@ class _Reader:
 
     def _object(self, number: int, text: str) -> dict[str, object] | None:
         try:
-            found = json.loads(text)
+            fields = json.loads(text)
         except ValueError:
-            found = None
-        if isinstance(found, dict):
-            return found
+            fields = None
+        if isinstance(fields, dict):
+            return fields
         rule = "Every line is one JSON object."
         self.problems.add(Problem(rule, 'Write {"topic": ..., "docno": ...}.', number, "", shown(text)))
         return None
@@ -171,11 +174,12 @@ class _Reader:
         if value is None or value == "":
             return default
         try:
-            found = float(value) if isinstance(value, str | int | float) else math.nan
+            amount = float(value) if isinstance(value, str | int | float) else math.nan
         except ValueError:
-            found = math.nan
-        if math.isfinite(found) and low <= found <= high and (found > 0 or name != "probability"):
-            return found
+            amount = math.nan
+        is_positive = amount > 0 or name != "probability"
+        if math.isfinite(amount) and low <= amount <= high and is_positive:
+            return amount
         rule = (
             "A probability is over 0 and at most 1." if name == "probability" else "A priority is a number."
         )

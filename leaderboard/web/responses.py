@@ -13,11 +13,11 @@ from leaderboard.tables.text import csv_lines, csv_text, json_text
 from leaderboard.web import figures
 
 
-def export(form: str, files: Files[Page], page: Page) -> Response:
-    """A page as a file: its facts as JSON, or one table (the usual one, or ?table=) as CSV or LaTeX."""
+def export(form: str, files: Files[Page], page: Page, which: str | None = None) -> Response:
+    """A page as a file: its facts as JSON, or one table (`which`, else ?table=) as CSV or LaTeX."""
     if form == "json":
         return as_json(files.facts(page))
-    table = files.table(page, request.args.get("table"))
+    table = files.table(page, which or request.args.get("table"))
     if form == "csv":
         return as_file(csv_text(table), "text/csv", f"{table.name}.csv")
     return as_latex(latex_text(table), table.name)

@@ -1,20 +1,23 @@
 """Revisions of judgments: looked at before they are published, and read ever after."""
 
+from typing import Any
+
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid, LeaderboardError
+from leaderboard.pages.revisions import changed, lists, previews, revision
 from leaderboard.pages.revisions import files as revision_files
-from leaderboard.pages.revisions import judgment_changes, lists, previews, rank_changes, revision
+from leaderboard.pages.revisions.changed import ChangedJudgments
 from leaderboard.pages.revisions.rank_changes import RankChanges
 from leaderboard.pages.tasks import organise
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.revisions import drafts
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.requests import Waiting
 from leaderboard.trec.qrels.distractors import read_distractors
 from leaderboard.web import responses
+from leaderboard.web.addresses import whole
 from leaderboard.web.charts import Ranks, SlopeChart, slope_chart
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import received
@@ -38,34 +41,21 @@ def index(slug: str) -> ResponseReturnValue:
 
 def _list_page(slug: str, error: LeaderboardError | None = None) -> str:
     page = lists.revision_list(reading(), viewer(), slug)
-    return render_template("revisions/index.html", page=page, error=error, sent=request.form)
+    return render_template(
+        "revisions/index.html",
+        page=page,
+        table=lists.table(page),
+        lines=[(line, lists.line_table(page, line)) for line in page.lines],
+        error=error,
+        sent=request.form,
+    )
 
 
-@blueprint.get("/tasks/<slug>/revisions.json")
+@blueprint.get("/tasks/<slug>/revisions.<form:form>")
 @rule(PUBLIC)
-def index_json(slug: str) -> ResponseReturnValue:
-    """The revisions as JSON."""
-    return responses.as_json(lists.list_json(_list(slug)))
-
-
-@blueprint.get("/tasks/<slug>/revisions.csv")
-@rule(PUBLIC)
-def index_csv(slug: str) -> ResponseReturnValue:
-    """The revisions as CSV."""
-    return responses.as_csv(lists.list_table(_list(slug)), f"{slug}-revisions")
-
-
-@blueprint.get("/tasks/<slug>/revisions.tex")
-@rule(PUBLIC)
-def index_tex(slug: str) -> ResponseReturnValue:
-    """The revisions as LaTeX."""
-    page = _list(slug)
-    caption = f"Revisions of the judgments of {page.task}, newest first."
-    return responses.as_latex_table(lists.list_table(page), f"{slug}-revisions", caption=caption)
-
-
-def _list(slug: str) -> lists.RevisionList:
-    return lists.revision_list(reading(), viewer(), slug)
+def index_export(slug: str, form: str) -> ResponseReturnValue:
+    """The revisions as a file."""
+    return responses.export(form, lists.FILES, lists.revision_list(reading(), viewer(), slug))
 
 
 @blueprint.get("/tasks/<slug>/revisions/<id:number>")
@@ -73,49 +63,33 @@ def _list(slug: str) -> lists.RevisionList:
 def show(slug: str, number: int) -> ResponseReturnValue:
     """One revision: what it changed, and the rank of every run before and after."""
     page = _page(slug, number)
-    whole = "all" in request.args
     html = render_template(
-        "revisions/show.html",
-        page=page,
-        runs=page.ranks.rows[: None if whole else RUNS_AT_FIRST] if page.ranks else (),
-        topics=page.changes.changed_topics[: None if whole else TOPICS_AT_FIRST],
-        slopes=_slopes(page.ranks) if page.ranks else None,
-        measure=request.args.get("measure"),
+        "revisions/show.html", page=page, measure=request.args.get("measure"), **_of_changes(page)
     )
     return responses.page(html)
 
 
-@blueprint.get("/tasks/<slug>/revisions/<id:number>.json")
+@blueprint.get("/tasks/<slug>/revisions/<id:number>.<form:form>")
 @rule(PUBLIC)
-def show_json(slug: str, number: int) -> ResponseReturnValue:
-    """The revision as JSON."""
-    return responses.as_json(revision.as_json(_page(slug, number)))
-
-
-@blueprint.get("/tasks/<slug>/revisions/<id:number>.csv")
-@rule(PUBLIC)
-def show_csv(slug: str, number: int) -> ResponseReturnValue:
-    """The runs before and after as CSV, or the topics with `of=topics`."""
-    page = _page(slug, number)
-    name = f"{slug}-revision-{number}"
-    if request.args.get("of") == "topics":
-        return responses.as_csv(judgment_changes.table(page.changes), f"{name}-topics")
-    return responses.as_csv(rank_changes.table(page.ranks) if page.ranks else ([], []), name)
-
-
-@blueprint.get("/tasks/<slug>/revisions/<id:number>.tex")
-@rule(PUBLIC)
-def show_tex(slug: str, number: int) -> ResponseReturnValue:
-    """The runs before and after as LaTeX."""
-    page = _page(slug, number)
-    by = f" by {page.ranks.measure.key}" if page.ranks else ""
-    caption = f"Ranks of the runs of {page.task}{by} before and under qrels revision {number}."
-    table = rank_changes.short_table(page.ranks) if page.ranks else ([], [])
-    return responses.as_latex_table(table, f"{slug}-revision-{number}", caption=caption)
+def export(slug: str, number: int, form: str) -> ResponseReturnValue:
+    """The revision as a file: the runs before and after, or the topics with `of=topics`."""
+    which = "topics" if request.args.get("of") == "topics" else None
+    return responses.export(form, revision.FILES, _page(slug, number), which)
 
 
 def _page(slug: str, number: int) -> revision.RevisionPage:
     return revision.revision_page(reading(), viewer(), slug, number, request.args.get("measure"))
+
+
+def _of_changes(page: ChangedJudgments) -> dict[str, Any]:
+    """What templates show of changed judgments: the first topics and runs unless all are asked for."""
+    is_cut = "all" not in request.args
+    return {
+        "tables": {name: table(page) for name, table in changed.TABLES.items()},
+        "runs": page.ranks.rows[: RUNS_AT_FIRST if is_cut else None] if page.ranks else (),
+        "topics": page.changes.changed_topics[: TOPICS_AT_FIRST if is_cut else None],
+        "slopes": _slopes(page.ranks) if page.ranks else None,
+    }
 
 
 def _slopes(ranks: RankChanges) -> SlopeChart | None:
@@ -187,7 +161,11 @@ def _keep(slug: str) -> str:
         raise Invalid("Judgments are of people or of a machine.")
     with writing() as session:
         return drafts.keep(
-            *(session, asker, slug, prepared, form.get("note", "")),
+            session,
+            asker,
+            slug,
+            prepared,
+            form.get("note", ""),
             origin=origin,
             origin_name=form.get("origin_name", "").strip(),
             distractors=distractors,
@@ -204,25 +182,14 @@ def draft(slug: str, token: str) -> ResponseReturnValue:
 
 def _draft_page(slug: str, token: str, error: LeaderboardError | None = None) -> str:
     page = previews.preview(reading(), viewer(), slug, token)
-    ranks = page.ranks if isinstance(page.ranks, RankChanges) else None
-    whole = "all" in request.args
-    return render_template(
-        "revisions/draft.html",
-        page=page,
-        error=error,
-        ranks=ranks,
-        waiting=page.ranks if isinstance(page.ranks, Waiting) else None,
-        runs=ranks.rows[: None if whole else RUNS_AT_FIRST] if ranks else (),
-        topics=page.changes.changed_topics[: None if whole else TOPICS_AT_FIRST],
-        slopes=_slopes(ranks) if ranks else None,
-    )
+    return render_template("revisions/draft.html", page=page, error=error, **_of_changes(page))
 
 
-@blueprint.get("/tasks/<slug>/revisions/drafts/<token>.json")
+@blueprint.get("/tasks/<slug>/revisions/drafts/<token>.<form:form>")
 @rule(SIGNED_IN)
-def draft_json(slug: str, token: str) -> ResponseReturnValue:
-    """What a draft would change, as JSON."""
-    return responses.as_json(previews.as_json(previews.preview(reading(), viewer(), slug, token)))
+def draft_export(slug: str, token: str, form: str) -> ResponseReturnValue:
+    """What a draft would change, as a file."""
+    return responses.export(form, previews.FILES, previews.preview(reading(), viewer(), slug, token))
 
 
 @blueprint.post("/tasks/<slug>/revisions/drafts/<token>")
@@ -233,9 +200,7 @@ def publish(slug: str, token: str) -> ResponseReturnValue:
     try:
         with writing() as session:
             made = drafts.publish(
-                *(session, asker, slug, token),
-                base=int(base) if base.isascii() and base.isdigit() else None,
-                limit_s=settings().job_limit_s,
+                session, asker, slug, token, base=whole(base), limit_s=settings().job_limit_s
             )
     except Invalid as error:
         if wants_json():
@@ -250,7 +215,7 @@ def publish(slug: str, token: str) -> ResponseReturnValue:
 @blueprint.post("/tasks/<slug>/revisions/drafts/<token>/discard")
 @rule(SIGNED_IN)
 def discard(slug: str, token: str) -> ResponseReturnValue:
-    """Give a draft up."""
+    """Discard a draft."""
     asker = viewer()
     with writing() as session:
         drafts.discard(session, asker, slug, token)
@@ -261,9 +226,9 @@ def discard(slug: str, token: str) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def ranks(slug: str, token: str) -> ResponseReturnValue:
     """Have the runs scored under a draft by an evaluator."""
-    found = previews.preview(reading(), viewer(), slug, token).ranks
-    if isinstance(found, Waiting):
+    waiting = previews.preview(reading(), viewer(), slug, token).waiting
+    if waiting is not None:
         with writing() as session:
-            requests.ask(session, found.request)
+            requests.ask(session, waiting.request)
         wake()
     return redirect(url_for("revisions.draft", slug=slug, token=token), 303)

@@ -9,7 +9,7 @@ from leaderboard.services.accounts import teams
 from leaderboard.services.policy import OPERATOR, Viewer
 from leaderboard.services.qrels import files
 from leaderboard.services.revisions import publish as revisions
-from leaderboard.services.revisions.publish import Revision
+from leaderboard.services.revisions.publish import NewRevision, Revision
 from leaderboard.services.runs import admission, prepare, uploads
 from leaderboard.services.runs.admission import Wishes
 from leaderboard.services.runs.uploads import Submission
@@ -106,7 +106,7 @@ def revise(
     """A new qrels revision of the task."""
     prepared = files.prepare(qrels_file(folder, judgments, "revision"))
     with database.write() as session:
-        return revisions.revise(session, OPERATOR, slug, prepared, "a note")
+        return revisions.revise(session, OPERATOR, slug, NewRevision(prepared=prepared, note="a note"))
 
 
 def team(database: Database, name: str = "Team") -> int:

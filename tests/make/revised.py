@@ -1,10 +1,20 @@
 """A small board whose judgments are revised."""
 
+from collections.abc import Collection
 from pathlib import Path
 
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
 from leaderboard.db.engine import Database
+from leaderboard.db.tables import Task
 from leaderboard.services.boards import board
 from leaderboard.services.policy import OPERATOR
+from leaderboard.services.qrels.files import Judged, PreparedQrels
+from leaderboard.services.qrels.judged_inputs import MAIN
+from leaderboard.services.qrels.lines import Origin
+from leaderboard.services.revisions import publish
+from leaderboard.services.revisions.publish import NewRevision, Revision
 from tests.make import build
 from tests.make.copies import built_once
 
@@ -21,6 +31,35 @@ def task(database: Database, folder: Path, **options: object) -> None:
     build.run(database, folder, FIRST, "first")
     build.run(database, folder, SECOND, "second")
     build.drain(database)
+
+
+def revise(
+    session: Session,
+    prepared: PreparedQrels,
+    note: str = "a note",
+    *,
+    by: Origin | None = None,
+    distractors: Collection[bytes] | None = None,
+    line: str = MAIN,
+) -> Revision:
+    """A revision of the judgments of task t."""
+    judge = by or Origin()
+    new = NewRevision(prepared=prepared, note=note, by=judge, distractors=distractors, line=line)
+    return publish.revise(session, OPERATOR, "t", new)
+
+
+def settle(
+    session: Session,
+    judgments: Judged,
+    *,
+    by: Origin | None = None,
+    mode: str = "replace",
+    line: str = MAIN,
+) -> Revision:
+    """A revision of task t of judgments that are settled as those of assessors are."""
+    task_id = session.scalars(select(Task.id).where(Task.slug == "t")).one()
+    prepared = publish.settled(session, task_id, judgments, mode=mode, line=line)
+    return revise(session, prepared, by=by, line=line)
 
 
 def graded(judgments: dict[str, dict[str, int]]) -> dict[str, dict[bytes, int]]:

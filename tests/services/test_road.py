@@ -25,7 +25,7 @@ from leaderboard.services.accounts import accounts
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.qrels import files
-from leaderboard.services.revisions import publish
+from leaderboard.services.qrels.lines import Origin
 from leaderboard.services.runs import admission, prepare, uploads
 from leaderboard.services.runs.admission import Wishes
 from leaderboard.services.runs.files import StoredFile
@@ -33,6 +33,7 @@ from leaderboard.services.tasks import create
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
 from tests.make import build
+from tests.make.revised import revise
 
 pytestmark = pytest.mark.dialect
 
@@ -260,7 +261,7 @@ def test_machine_judgments_are_never_mixed_with_human_ones(database: Database, t
     build.task(database, tmp_path)
     prepared = files.prepare(build.qrels_file(tmp_path, {"1": {"a": 1}}))
     with pytest.raises(Conflict, match="never mixed"), database.write() as session:
-        publish.revise(session, OPERATOR, "t", prepared, "note", origin="machine")
+        revise(session, prepared, by=Origin("machine"))
 
 
 def test_a_revision_while_one_is_being_built_takes_its_place(database: Database, tmp_path: Path) -> None:

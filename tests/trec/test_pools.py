@@ -29,6 +29,16 @@ def test_what_is_written_reads_back(tmp_path: Path, form: str) -> None:
         assert found == POOL
 
 
+def test_what_a_spreadsheet_would_run_is_quoted_in_csv_and_read_back(tmp_path: Path) -> None:
+    """Topics, docnos and strata that start like formulas, or like quoted ones, come back as they were."""
+    documents = [Pooled("=d1", 5.0), Pooled("-x", 4.0, "+s"), Pooled("'=d1", 3.0), Pooled("'x", -2.0)]
+    text = "".join(as_text({"@1": documents}, "csv"))
+    assert text.splitlines()[1:3] == ["'@1,'=d1,5.0,,1.0", "'@1,'-x,4.0,'+s,1.0"]
+    assert _read(tmp_path, text) == {"@1": documents}
+    for form in ("nist", "jsonl"):
+        assert "'@1" not in "".join(as_text({"@1": documents}, form))
+
+
 def test_nist_lines_are_sorted_as_bytes() -> None:
     """Topics and docnos come in byte order, so that they tell neither rank nor run."""
     assert "".join(as_text(POOL, "nist")) == "10 d,1\n10 d9\n9 x\n"

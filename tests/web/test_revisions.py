@@ -13,11 +13,11 @@ from leaderboard.db.tables import Job
 from leaderboard.pages.revisions import previews
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.qrels import files as qrels
-from leaderboard.services.revisions import publish
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.cache import KeptResults
 from leaderboard.services.tasks import create
 from tests.make import build, pages
+from tests.make.revised import revise
 from tests.web.conftest import SignIn
 from tests.web.test_crawl import faults
 
@@ -83,7 +83,7 @@ def test_judgments_are_looked_at_published_and_read(organiser: FlaskClient, data
         ["2", "first", "Team", "1", "▼ 1"],
     ]
     assert "Kendall’s τ of the two orders is -1.000" in pages.main(page)
-    topics = pages.table(page, "Topics of which something is said otherwise: 3 of 3")
+    topics = pages.table(page, "Topics whose judgments change: 3 of 3")
     assert topics[0][:8] == ["1 title of 1", "3", "2", "1", "1", "2", "2", "1"]
     assert "under qrels revision 2" in pages.main(organiser.get("/tasks/t"))
 
@@ -195,7 +195,7 @@ def test_a_failed_job_blocks_the_switch_and_says_so(organiser: FlaskClient, data
     assert "first: It broke." in text
     assert "withdraw them, on the organisers’ page" in text
     organiser.post("/sign-out")
-    assert "The organisers have to mend or withdraw them." in pages.main(organiser.get(f"{LIST}/2"))
+    assert "The organisers have to fix or withdraw them." in pages.main(organiser.get(f"{LIST}/2"))
     assert pages.parsed(organiser.get(LIST)).find("form", action=LIST) is None
 
 
@@ -257,8 +257,8 @@ def test_many_topics_and_runs_are_cut_with_a_link_to_all(
     monkeypatch.setattr("leaderboard.web.revisions.RUNS_AT_FIRST", 1)
     with database.write() as session:
         prepared = qrels.of_grades({"1": {b"x": 2}, "2": {b"y": 1}}, "q")
-        publish.revise(session, OPERATOR, "t", prepared, "other")
+        revise(session, prepared)
     build.drain(database)
-    assert len(pages.table(organiser.get(f"{LIST}/2"), "Topics of which")) == 1
-    assert len(pages.table(organiser.get(f"{LIST}/2?all="), "Topics of which")) == 3
+    assert len(pages.table(organiser.get(f"{LIST}/2"), "Topics whose")) == 1
+    assert len(pages.table(organiser.get(f"{LIST}/2?all="), "Topics whose")) == 3
     assert len(pages.table(organiser.get(f"{LIST}/2?all="), "Ranks by")) == 2

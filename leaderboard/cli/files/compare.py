@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TESTS = ("t", "wilcoxon", "sign", "randomisation", "bootstrap")
 CORRECTIONS = ("holm", "bonferroni", "bh", "none", "tukey", "randomised_tukey")
 QUIET_S = 2.0
-"""How long nothing is said of the progress."""
+"""How long the progress is not shown."""
 
 
 @click.command()
@@ -69,7 +69,7 @@ def compare(
 
     Two runs: their difference by every test, and how alike their rankings are. More, or with a baseline: all
     pairs under one test and correction. A topic that a run misses has the score of an empty ranking. The same
-    files give the same p for ever.
+    files always give the same p.
     """
     from leaderboard.cli.files.comparisons import score_files
     from leaderboard.stats.pairs.methods import method
@@ -95,10 +95,10 @@ def compare(
 def _place(files: "ScoredFiles", baseline: str) -> int:
     """Which of the runs is meant."""
     known = [{name, str(path)} for name, path in zip(files.names, files.paths, strict=True)]
-    found = next((place for place, each in enumerate(known) if baseline in each), None)
-    if found is None:
+    place = next((place for place, names in enumerate(known) if baseline in names), None)
+    if place is None:
         raise Invalid(f"{baseline} is none of the runs: {', '.join(files.names)}.")
-    return found
+    return place
 
 
 def _of_two(files: "ScoredFiles", measure: "BoundMeasure", layout: str) -> str:
@@ -114,18 +114,17 @@ def _of_many(
     from leaderboard.cli.files.comparisons import as_facts, compare_all
 
     with _Progress() as progress:
-        found = compare_all(files, measure, by, baseline, progress)
-    if layout == "json":
-        return _json(as_facts(found, files.dialect))
-    return _many_in_words(found, files.dialect)
+        compared = compare_all(files, measure, by, baseline, progress)
+    facts = as_facts(compared, files.dialect)
+    return _json(facts) if layout == "json" else _many_in_words(compared, facts, files.dialect)
 
 
 def _latex(files: "ScoredFiles", measures: "list[BoundMeasure]", by: "Method", baseline: int | None) -> str:
     from leaderboard.cli.files.comparisons import as_latex, compare_all
 
     with _Progress() as progress:
-        found = [compare_all(files, measure, by, baseline, progress) for measure in measures]
-    return as_latex(files, found)
+        compared = [compare_all(files, measure, by, baseline, progress) for measure in measures]
+    return as_latex(files, compared)
 
 
 def _json(facts: dict[str, Any]) -> str:
@@ -135,52 +134,55 @@ def _json(facts: dict[str, Any]) -> str:
 def _two_in_words(files: "ScoredFiles", facts: dict[str, Any], digits: int) -> str:
     one, two = files.names
     low, high = facts["interval"]
-    between = "" if low is None else f", 95% interval {low:+.{digits}f} to {high:+.{digits}f}"
+    interval = "" if low is None else f", 95% interval {low:+.{digits}f} to {high:+.{digits}f}"
     effect = "" if facts["effect_size"] is None else f", effect size d_z {facts['effect_size']:+.2f}"
+    rankings = [[name, f"{mean:.4f}"] for name, mean in facts["rankings"].items()]
     return "\n".join(
         [
             f"{facts['measure']} on {_count(facts['topics'], 'topic')}, trec_eval {files.dialect}",
             "",
             *_aligned([[one, f"{facts['mean_a']:.{digits}f}"], [two, f"{facts['mean_b']:.{digits}f}"]]),
             "",
-            f"Difference {facts['difference']:+.{digits}f}{between}{effect}",
+            f"Difference {facts['difference']:+.{digits}f}{interval}{effect}",
             f"{one} is better on {_count(facts['wins'], 'topic')}, {two} on {facts['losses']}, neither on "
             f"{facts['ties']}.",
             "",
             *_aligned([["test", "p"], *_tests(facts["tests"])]),
             "",
-            *_aligned(
-                [["rankings", "mean"], *([name, f"{each:.4f}"] for name, each in facts["rankings"].items())]
-            ),
+            *_aligned([["rankings", "mean"], *rankings]),
             "",
         ]
     )
 
 
-def _tests(found: dict[str, float | None]) -> list[list[str]]:
+def _tests(tests: dict[str, float | None]) -> list[list[str]]:
     from leaderboard.stats.pairs.two_runs import RECOMMENDED
 
-    return [[f"{name} (recommended)" if name == RECOMMENDED else name, _p(p)] for name, p in found.items()]
+    return [[f"{name} (recommended)" if name == RECOMMENDED else name, _p(p)] for name, p in tests.items()]
 
 
-def _many_in_words(found: "ComparedFiles", dialect: int) -> str:
-    facts = _facts(found, dialect)
-    digits = found.measure.measure.digits
+def _many_in_words(compared: "ComparedFiles", facts: dict[str, Any], dialect: int) -> str:
+    digits = compared.measure.measure.digits
     pairs = [
         [
-            *(each["a"], each["b"], f"{each['difference']:+.{digits}f}", _interval(each["interval"], digits)),
-            *(_p(each["p"]), _p(each["adjusted_p"]), each["better"] or ""),
+            pair["a"],
+            pair["b"],
+            f"{pair['difference']:+.{digits}f}",
+            _interval(pair["interval"], digits),
+            _p(pair["p"]),
+            _p(pair["adjusted_p"]),
+            pair["better"] or "",
         ]
-        for each in facts["pairs"]
+        for pair in facts["pairs"]
     ]
     heads = ["a", "b", "a - b", "95% interval", "p", "adjusted", "better"]
     return "\n".join(
         [
             f"{facts['measure']} on {_count(facts['topics'], 'topic')}, trec_eval {dialect}; "
-            f"{found.table.method.title}, 5%",
-            *_remarks(found),
+            f"{compared.table.method.title}, 5%",
+            *_remarks(compared),
             "",
-            *_aligned(_rows(found, facts, digits), left=1),
+            *_aligned(_rows(compared, facts, digits), left=1),
             "",
             *_aligned([heads, *pairs], left=2),
             "",
@@ -188,39 +190,35 @@ def _many_in_words(found: "ComparedFiles", dialect: int) -> str:
     )
 
 
-def _facts(found: "ComparedFiles", dialect: int) -> dict[str, Any]:
-    from leaderboard.cli.files.comparisons import as_facts
-
-    return as_facts(found, dialect)
-
-
-def _rows(found: "ComparedFiles", facts: dict[str, Any], digits: int) -> list[list[str]]:
+def _rows(compared: "ComparedFiles", facts: dict[str, Any], digits: int) -> list[list[str]]:
     """The runs with their means, and letters or what is said of them against the baseline."""
     heads = ["run", facts["measure"]]
-    heads += ["letters"] if found.letters and not found.against else []
-    heads += [f"than {facts['baseline']}", "adjusted p"] if found.against else []
+    if compared.against:
+        heads += [f"than {facts['baseline']}", "adjusted p"]
+    elif compared.letters:
+        heads.append("letters")
     rows = [heads]
-    for each in facts["runs"]:
-        row = [each["run"], f"{each['mean']:.{digits}f}"]
-        if found.against:
-            p = each.get("adjusted_p")
-            row += [each.get("than_baseline", "the baseline"), "" if p is None else _p(p)]
-        elif found.letters:
-            row.append(each["letters"])
+    for run in facts["runs"]:
+        row = [run["run"], f"{run['mean']:.{digits}f}"]
+        if compared.against:
+            p = run.get("adjusted_p")
+            row += [run.get("than_baseline", "the baseline"), "" if p is None else _p(p)]
+        elif compared.letters:
+            row.append(run["letters"])
         rows.append(row)
     return rows
 
 
-def _remarks(found: "ComparedFiles") -> list[str]:
-    reachable = found.against.reachable if found.against else found.table.reachable
-    if found.topics == 1:
+def _remarks(compared: "ComparedFiles") -> list[str]:
+    reachable = compared.against.reachable if compared.against else compared.table.reachable
+    if compared.topics == 1:
         return ["With one topic no test can tell runs apart."]
     if not reachable:
         return [
             "This test cannot tell any pair apart here, whatever the scores: the smallest p it can give "
             "is too large. The paired t test can (--test t)."
         ]
-    if found.letters and not found.against:
+    if compared.letters and not compared.against:
         return ["Two runs share a letter exactly when they cannot be told apart."]
     return []
 
@@ -256,16 +254,16 @@ class _Progress:
     """Says on a terminal how far long work is, on one line that goes away."""
 
     def __enter__(self) -> Callable[[float], None]:
-        self._start = self._said = time.monotonic()
-        self._shown = False
+        self._start = self._told = time.monotonic()
+        self._is_shown = False
         return self._tell
 
     def __exit__(self, *_: object) -> None:
-        if self._shown:
+        if self._is_shown:
             click.echo("\r\x1b[K", err=True, nl=False)
 
     def _tell(self, share: float) -> None:
         now = time.monotonic()
-        if sys.stderr.isatty() and now - self._start > QUIET_S and now - self._said > 0.2:
-            self._said, self._shown = now, True
+        if sys.stderr.isatty() and now - self._start > QUIET_S and now - self._told > 0.2:
+            self._told, self._is_shown = now, True
             click.echo(f"\r{share:4.0%} compared", err=True, nl=False)

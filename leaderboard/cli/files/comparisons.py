@@ -10,9 +10,10 @@ import numpy as np
 
 from leaderboard.errors import Invalid
 from leaderboard.measures.binding import BoundMeasure
-from leaderboard.pages.comparisons.latex import MeasureOfRuns, latex_table
+from leaderboard.pages.comparisons.latex import MeasureOfRuns, means_table
 from leaderboard.services.evaluations.shown import FloatArray
 from leaderboard.services.statistics.requests import refusal
+from leaderboard.services.statistics.standings import ALPHA
 from leaderboard.stats.orders.two_rankings import compare_rankings
 from leaderboard.stats.pairs.baseline import AgainstBaseline, against_baseline
 from leaderboard.stats.pairs.condensed import pairs
@@ -24,12 +25,12 @@ from leaderboard.stats.seeds import seed
 from leaderboard.stats.standing.letters import MOST_RUNS as MOST_LETTERED
 from leaderboard.stats.standing.letters import letters
 from leaderboard.stats.standing.standing import decided
+from leaderboard.tables.latex import latex_text
 from leaderboard.trec.read.blocks import Block, scan_run
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
 from leaderboard.trec.runs.fingerprints import RankingDigest
 from leaderboard.trec.scores.scoring import Inputs, Options, score_runs
 
-ALPHA = 0.05
 Progress = Callable[[float], None]
 
 
@@ -47,7 +48,7 @@ class ScoredFiles:
     """(runs, topics) a measure, as it prints them."""
 
     def seed(self, measure: BoundMeasure, of: str) -> int:
-        """The same for ever for the same rankings, judgments, measure and kind of comparison."""
+        """Always the same for the same rankings, judgments, measure and kind of comparison."""
         version = f"{measure.key} {measure.measure.version}"
         return seed(*self.digests, self.qrels_sha256, version, f"trec_eval {self.dialect}", of)
 
@@ -89,8 +90,8 @@ def score_files(inputs: Inputs, paths: Sequence[Path], options: Options) -> Scor
     topics = reports[0].topics
     scores = {}
     for measure in reports[0].scores:
-        if said := refusal(measure.measure):
-            raise Invalid(said)
+        if reason := refusal(measure.measure):
+            raise Invalid(reason)
         scores[measure] = np.array([report.scores[measure] for report in reports], dtype=np.float64)
         if not np.isfinite(scores[measure]).all():
             raise Invalid(f"{measure.key} is undefined on some topic, so runs cannot be compared by it.")
@@ -108,15 +109,15 @@ def score_files(inputs: Inputs, paths: Sequence[Path], options: Options) -> Scor
 def compare_two(files: ScoredFiles, measure: BoundMeasure) -> dict[str, Any]:
     """The first run less the second by all tests, and how alike their rankings are, as plain values."""
     first, second = files.scores[measure]
-    found = compare_scores(
+    scores = compare_scores(
         first, second, seed=files.seed(measure, "two runs"), lower_is_better=_sign(measure) < 0
     )
     one, two = (_rankings(path, files.dialect) for path in files.paths)
     topics = sorted({*one, *two})
     rankings = compare_rankings(
-        [one.get(each, []) for each in topics], [two.get(each, []) for each in topics]
+        [one.get(topic, []) for topic in topics], [two.get(topic, []) for topic in topics]
     )
-    return facts(found, rankings, measure.key)
+    return facts(scores, rankings, measure.key)
 
 
 def compare_all(
@@ -128,7 +129,7 @@ def compare_all(
     """
     better = _sign(measure) * files.scores[measure]
     means = better.mean(axis=1)
-    order = sorted(range(len(files.names)), key=lambda each: (-means[each], files.names[each]))
+    order = sorted(range(len(files.names)), key=lambda place: (-means[place], files.names[place]))
     table = all_pairs(better, by, seed=files.seed(measure, by.key), alpha=ALPHA, progress=progress)
     table = in_order(table, order)
     against = None
@@ -136,7 +137,7 @@ def compare_all(
         against = against_baseline(table, better[order], order.index(baseline), ALPHA)
     lettered = table.runs <= MOST_LETTERED and table.reachable
     return ComparedFiles(
-        names=tuple(files.names[each] for each in order),
+        names=tuple(files.names[place] for place in order),
         measure=measure,
         means=files.scores[measure].mean(axis=1)[order],
         table=table,
@@ -147,41 +148,22 @@ def compare_all(
     )
 
 
-def as_facts(found: ComparedFiles, dialect: int) -> dict[str, Any]:
+def as_facts(compared: ComparedFiles, dialect: int) -> dict[str, Any]:
     """The comparison of many runs as plain values at full precision."""
-    table, sign = found.table, found.sign
-    first, second = (each.tolist() for each in pairs(table.runs))
-    low, high = (table.low, table.high) if sign > 0 else (-table.high, -table.low)
-    columns = zip(
-        *(first, second, (sign * table.difference).tolist(), low.tolist(), high.tolist()),
-        *(found.effects.tolist(), table.p.tolist(), table.adjusted.tolist(), _winners(table)),
-        strict=True,
-    )
-    against = found.against
+    table, against = compared.table, compared.against
+    both = zip(*(places.tolist() for places in pairs(table.runs)), strict=True)
     return {
-        "measure": found.measure.key,
-        "measure_version": found.measure.measure.version,
+        "measure": compared.measure.key,
+        "measure_version": compared.measure.measure.version,
         "dialect": f"trec_eval {dialect}",
-        "topics": found.topics,
+        "topics": compared.topics,
         "method": table.method.key,
         "alpha": ALPHA,
         "resamples": table.resamples,
         "reachable": table.reachable,
-        "baseline": found.names[against.baseline] if against else None,
-        "runs": [_run_facts(found, place) for place in range(table.runs)],
-        "pairs": [
-            {
-                "a": found.names[one],
-                "b": found.names[two],
-                "difference": difference + 0.0,
-                "interval": [_finite(lowest), _finite(highest)],
-                "effect_size": _finite(effect) if found.topics > 1 else None,
-                "p": p,
-                "adjusted_p": adjusted,
-                "better": None if winner is None else found.names[winner],
-            }
-            for one, two, difference, lowest, highest, effect, p, adjusted, winner in columns
-        ],
+        "baseline": compared.names[against.baseline] if against else None,
+        "runs": [_run_facts(compared, place) for place in range(table.runs)],
+        "pairs": [_pair_facts(compared, at, *places) for at, places in enumerate(both)],
     }
 
 
@@ -190,41 +172,52 @@ def as_latex(files: ScoredFiles, compared: Sequence[ComparedFiles]) -> str:
     names = compared[0].names
     columns = [
         MeasureOfRuns(
-            measure=each.measure.key,
-            version=each.measure.measure.version,
-            digits=each.measure.measure.digits,
-            lower_is_better=each.sign < 0,
-            means=each.means.tolist(),
-            table=each.table,
-            against=each.against,
-        ).in_order([each.names.index(name) for name in names])
-        for each in compared
+            measure=one.measure.key,
+            version=one.measure.measure.version,
+            digits=one.measure.measure.digits,
+            lower_is_better=one.sign < 0,
+            means=one.means.tolist(),
+            table=one.table,
+            against=one.against,
+        ).in_order([one.names.index(name) for name in names])
+        for one in compared
     ]
     judgments = f"qrels {files.qrels_sha256[:12]}, as trec_eval {files.dialect} computes them"
-    return latex_table(names, columns, topics=len(files.topics), judgments=judgments)
+    return latex_text(
+        means_table(names, columns, name="comparison", topics=len(files.topics), judgments=judgments)
+    )
 
 
-def _run_facts(found: ComparedFiles, place: int) -> dict[str, Any]:
-    row: dict[str, Any] = {"run": found.names[place], "mean": float(found.means[place])}
-    if found.letters:
-        row["letters"] = found.letters[place]
-    if found.against is not None and place != found.against.baseline:
-        verdict = int(found.against.verdicts[place])
-        row["adjusted_p"] = float(found.against.adjusted[place])
+def _pair_facts(compared: ComparedFiles, at: int, first: int, second: int) -> dict[str, Any]:
+    table, sign = compared.table, compared.sign
+    ends = (table.low[at], table.high[at]) if sign > 0 else (-table.high[at], -table.low[at])
+    names = compared.names[first], compared.names[second]
+    is_decided = table.adjusted[at] < ALPHA and table.difference[at] != 0
+    return {
+        "a": names[0],
+        "b": names[1],
+        "difference": sign * float(table.difference[at]) + 0.0,
+        "interval": [_finite(end) for end in ends],
+        "effect_size": _finite(compared.effects[at]) if compared.topics > 1 else None,
+        "p": float(table.p[at]),
+        "adjusted_p": float(table.adjusted[at]),
+        "better": names[0 if table.difference[at] > 0 else 1] if is_decided else None,
+    }
+
+
+def _run_facts(compared: ComparedFiles, place: int) -> dict[str, Any]:
+    row: dict[str, Any] = {"run": compared.names[place], "mean": float(compared.means[place])}
+    if compared.letters:
+        row["letters"] = compared.letters[place]
+    if compared.against is not None and place != compared.against.baseline:
+        verdict = int(compared.against.verdicts[place])
+        row["adjusted_p"] = float(compared.against.adjusted[place])
         row["than_baseline"] = {1: "better", -1: "worse", 0: "undecided"}[verdict]
     return row
 
 
-def _winners(table: PairTable) -> list[int | None]:
-    first, second = (each.tolist() for each in pairs(table.runs))
-    told = (table.adjusted < ALPHA).tolist()
-    signs = np.sign(table.difference).astype(int).tolist()
-    rows = zip(first, second, told, signs, strict=True)
-    return [{1: one, -1: two}.get(sign) if decided else None for one, two, decided, sign in rows]
-
-
 def _finite(value: float) -> float | None:
-    return value + 0.0 if np.isfinite(value) else None
+    return float(value) + 0.0 if np.isfinite(value) else None
 
 
 def _sign(measure: BoundMeasure) -> int:

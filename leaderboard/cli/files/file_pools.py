@@ -68,21 +68,24 @@ def pool_files(paths: Sequence[Path], options: Options) -> FilePool:
     tops = _tops(paths, bound.reach, options.dialect)
     documents: dict[str, list[Pooled]] = {}
     judged = 0
-    for topic, found in tops.items():
-        known = judged_places(found, grades.get(topic, {}))
+    for topic, of_topic in tops.items():
+        known = judged_places(of_topic, grades.get(topic, {}))
         try:
-            chosen = _chosen(bound, found, known, topic, options)
+            chosen = _chosen(bound, of_topic, known, topic, options)
         except ValueError as error:
             raise Invalid(sentence(error)) from None
-        rows = chosen if bound.adaptive else [each for each in chosen if each[0] not in known]
+        rows = chosen if bound.adaptive else [row for row in chosen if row[0] not in known]
         judged += len(chosen) - len(rows)
-        documents[topic] = [Pooled(found.docno(each[0]), *each[1:]) for each in rows]
+        documents[topic] = [
+            Pooled(of_topic.docno(place), priority, stratum, chance)
+            for place, priority, stratum, chance in rows
+        ]
     return FilePool(
         documents={topic: rows for topic, rows in documents.items() if rows},
         title=bound.title,
         runs=len(paths),
-        places=sum(len(ranking) for found in tops.values() for ranking in found.rankings),
-        candidates=sum(len(found.docnos) for found in tops.values()),
+        places=sum(len(ranking) for of_topic in tops.values() for ranking in of_topic.rankings),
+        candidates=sum(len(of_topic.docnos) for of_topic in tops.values()),
         judged=judged,
     )
 
@@ -113,19 +116,19 @@ def _tops(paths: Sequence[Path], depth: int, dialect: int) -> dict[str, TopicTop
 
 
 def _chosen(
-    bound: BoundMethod, found: TopicTops, known: Mapping[int, int], topic: str, options: Options
+    bound: BoundMethod, tops: TopicTops, known: Mapping[int, int], topic: str, options: Options
 ) -> list[tuple[int, float, str, float]]:
     """Place, priority, stratum and probability of a topic's documents, in judging order."""
     seed = topic_seed(options.seed, topic)
     if bound.adaptive:
-        order = judging_order(bound, found.rankings, known, seed=seed, level=options.level)
+        order = judging_order(bound, tops.rankings, known, seed=seed, level=options.level)
         places = order[: bound.budget].tolist()
         return [(place, float(len(places) - at), "", 1.0) for at, place in enumerate(places)]
-    scores = found.scores if bound.needs_scores else None
-    pooled = pool(bound, found.rankings, seed=seed, scores=scores)
+    scores = tops.scores if bound.needs_scores else None
+    pooled = pool(bound, tops.rankings, seed=seed, scores=scores)
     names = strata(bound)
     columns = (pooled.documents, pooled.priority, pooled.stratum, pooled.probability)
     return [
         (place, priority, names[stratum], chance)
-        for place, priority, stratum, chance in zip(*(each.tolist() for each in columns), strict=True)
+        for place, priority, stratum, chance in zip(*(column.tolist() for column in columns), strict=True)
     ]

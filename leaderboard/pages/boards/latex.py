@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from leaderboard.pages.boards.view import View
-from leaderboard.pages.comparisons.latex import ALPHA, BETTER
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.columns import MeasureColumn
-from leaderboard.services.statistics.standings import Standing
+from leaderboard.services.statistics.standings import ALPHA, Standing
 from leaderboard.tables.latex import ABSENT, booktabs, escaped
+from leaderboard.tables.latex import DAGGER as BETTER
 
 BOUND_HEADS = ("Lowest", "Highest")
 

@@ -20,9 +20,11 @@ from leaderboard.services.boards import rows as board_rows
 from leaderboard.services.boards.rows import RANKED_KIND, Row
 from leaderboard.services.evaluations.alignments import alignments
 from leaderboard.services.evaluations.columns import MeasureColumn, column
-from leaderboard.services.evaluations.shown import Basis, Shown, Source, shown_edition
+from leaderboard.services.evaluations.shown import Shown, Source, shown_edition
 from leaderboard.services.policy import Sight, Viewer
-from leaderboard.tables.latex import latex_table
+from leaderboard.services.runs.names import RunName
+from leaderboard.services.tasks.head import TaskHead
+from leaderboard.tables.record import Column, Files, Place, Table
 
 MOST_RUNS = 8
 """More curves cannot be told apart."""
@@ -32,7 +34,7 @@ TELLING = 11
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Choice:
     """What a reader asks for; runs by id, the usual ones where empty; depth is of curves by rank."""
 
     runs: tuple[int, ...] = ()
@@ -42,25 +44,18 @@ class Wanted:
     whole: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnRun:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnRun(RunName):
     """A run with its curve, a value at each of the page's points, and a number by each of its measures."""
 
-    run_id: int
-    name: str
-    team: str
-    kind: str
     values: tuple[float, ...]
     numbers: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CurvesPage:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurvesPage(TaskHead):
     """Curves of runs over the same topics; without runs where there is nothing to draw."""
 
-    task: str
-    slug: str
-    basis: Basis | None
     kind: Kind
     across: str
     """What the points are."""
@@ -84,7 +79,6 @@ class CurvesPage:
     level: int
     said: str
     """Why there is nothing to show; empty where there is."""
-    sight: Sight
 
     @property
     def point_digits(self) -> int:
@@ -94,7 +88,7 @@ class CurvesPage:
         return max(1, 1 - math.floor(math.log10(self.points[-1])))
 
 
-def curves_page(session: Session, viewer: Viewer, slug: str, wanted: Wanted) -> CurvesPage:
+def curves_page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> CurvesPage:
     """The curves of the runs asked for, at most the first 8 of them.
 
     Raises NotFound for an unknown task, run or topic and while scores by topic are held back, Invalid
@@ -102,38 +96,38 @@ def curves_page(session: Session, viewer: Viewer, slug: str, wanted: Wanted) -> 
     """
     task, sight = policy.visible_task(session, viewer, slug)
     require_details(sight)
-    kind = _kind(wanted)
+    kind = _kind(choice)
     shown = shown_edition(session, task, sight)
     choices = _choices(session, viewer, task, sight, shown.edition)
-    asked = _asked(task, choices, wanted.runs)
+    asked = _asked(task, choices, choice.runs)
     rows = asked[:MOST_RUNS]
-    drawn, judged = _drawn(session, task, shown.source, rows, kind, wanted)
-    there = drawn is not None and len(drawn.places) > 0
-    measures = _measures(drawn, task.level) if there else ()
+    drawn, judged = _drawn(session, task, shown.source, rows, kind, choice)
+    has_curves = drawn is not None and len(drawn.places) > 0
+    measures = _measures(drawn, task.level) if has_curves else ()
     return CurvesPage(
         task=task.name,
         slug=task.slug,
+        sight=sight,
         basis=shown.basis,
         kind=kind,
         across=drawn.across if drawn else kind.across,
-        points=tuple(drawn.points.tolist()) if drawn and there else (),
-        runs=_runs(rows, judged, drawn, measures) if drawn and there else (),
-        ideal=tuple(drawn.ideal.tolist()) if drawn and there and drawn.ideal is not None else None,
+        points=tuple(drawn.points.tolist()) if drawn and has_curves else (),
+        runs=_runs(rows, judged, drawn, measures) if drawn and has_curves else (),
+        ideal=tuple(drawn.ideal.tolist()) if drawn and has_curves and drawn.ideal is not None else None,
         measures=measures,
         chosen=tuple(row.run_id for row in rows),
         choices=choices,
         left_out=tuple(row.run for row in asked[MOST_RUNS:]),
         topics=_topics(session, task, shown.source),
-        topic=wanted.topic,
+        topic=choice.topic,
         averaged=len(drawn.places) if drawn else 0,
-        depth=wanted.depth,
+        depth=choice.depth,
         level=task.level,
-        said="" if there else _nothing(task, shown, kind, wanted, rows),
-        sight=sight,
+        said="" if has_curves else _nothing(task, shown, kind, choice, rows),
     )
 
 
-def as_json(page: CurvesPage) -> dict[str, Any]:
+def facts(page: CurvesPage) -> dict[str, Any]:
     """The page as plain values at full precision."""
     basis = page.basis
     return {
@@ -165,20 +159,42 @@ def as_json(page: CurvesPage) -> dict[str, Any]:
     }
 
 
-def table(page: CurvesPage) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows, a row for each point, for CSV; counts of ranks are whole numbers."""
-    columns = [run.values for run in page.runs] + ([page.ideal] if page.ideal is not None else [])
-    header = [page.across, *(run.name for run in page.runs), *(["ideal"] if page.ideal is not None else [])]
-    points = [int(point) for point in page.points] if page.across == "rank" else page.points
-    return header, [list(row) for row in zip(points, *columns, strict=True)]
+def points(page: CurvesPage, *, is_short: bool = False) -> Table[int]:
+    """The places of the points, all or the telling ones, each with what the curves are there."""
+    return Table(
+        name=f"{page.slug}-{page.kind.key}",
+        caption=_caption(page),
+        columns=[
+            Column(
+                key=page.across,
+                head=page.across.capitalize(),
+                value=lambda place: int(page.points[place]) if page.across == "rank" else page.points[place],
+                words=lambda place: f"{page.points[place]:.{page.point_digits}f}",
+                digits=page.point_digits,
+            ),
+            *(_curve(run.name, run.values) for run in page.runs),
+            *([_curve("ideal", page.ideal, "Ideal")] if page.ideal is not None else []),
+        ],
+        rows=telling(page) if is_short else range(len(page.points)),
+    )
 
 
-def as_latex(page: CurvesPage) -> str:
-    """The curves as a booktabs table, at the points a page shows, with what they are as its caption."""
-    header, rows = table(page)
-    kept = [rows[place] for place in telling(page)]
-    digits = {page.across: page.point_digits}
-    return latex_table(header, kept, caption=caption(page), label=f"tab:{page.kind.key}", digits=digits)
+def runs(page: CurvesPage) -> Table[DrawnRun]:
+    """The runs that are drawn, each with its numbers."""
+    return Table(
+        name=f"{page.slug}-{page.kind.key}-runs",
+        caption=f"Runs: {_caption(page)}",
+        columns=[
+            Column(key="run", head="Run", value=lambda run: run.name),
+            Column(key="team", head="Team", value=lambda run: run.team),
+            Column(key="kind", value=lambda run: run.kind, shown=Place.DATA),
+            *(_number(measure, at) for at, measure in enumerate(page.measures)),
+        ],
+        rows=page.runs,
+    )
+
+
+FILES = Files(facts=facts, tables={"points": points, "runs": runs})
 
 
 def telling(page: CurvesPage) -> list[int]:
@@ -189,7 +205,22 @@ def telling(page: CurvesPage) -> list[int]:
     return list(range(0, len(page.points), every))
 
 
-def caption(page: CurvesPage) -> str:
+def _curve(key: str, values: tuple[float, ...], head: str = "") -> Column[int]:
+    return Column(key=key, head=head, value=lambda place: values[place], digits=4)
+
+
+def _number(measure: MeasureColumn, at: int) -> Column[DrawnRun]:
+    return Column(
+        key=measure.key,
+        title=f"{measure.title}; {measure.direction} is better",
+        value=lambda run: run.numbers[at],
+        digits=measure.digits,
+        lower_is_better=measure.lower_is_better,
+        group="measure",
+    )
+
+
+def _caption(page: CurvesPage) -> str:
     """What the curves are, over which topics, under which judgments."""
     what = f"{page.kind.title}: {page.kind.upwards} by {page.across}"
     over = f"topic {page.topic}" if page.topic else f"mean over {page.averaged} topics"
@@ -200,19 +231,19 @@ def caption(page: CurvesPage) -> str:
     return f"{what}; {over}{revision}{relevant}; higher is better."
 
 
-def _kind(wanted: Wanted) -> Kind:
-    if wanted.kind not in KINDS:
+def _kind(choice: Choice) -> Kind:
+    if choice.kind not in KINDS:
         problem = Problem(
-            f"is one of {', '.join(KINDS)}.", "Take one of these.", field="kind", value=wanted.kind[:20]
+            f"is one of {', '.join(KINDS)}.", "Take one of these.", field="kind", value=choice.kind[:20]
         )
         raise Invalid("There are no such curves.", [problem])
-    if wanted.depth not in DEPTHS:
+    if choice.depth not in DEPTHS:
         choices = ", ".join(map(str, DEPTHS))
         problem = Problem(
-            f"is one of {choices}.", "Take one of these.", field="depth", value=str(wanted.depth)
+            f"is one of {choices}.", "Take one of these.", field="depth", value=str(choice.depth)
         )
         raise Invalid("Curves by rank do not end at that rank.", [problem])
-    return KINDS[wanted.kind]
+    return KINDS[choice.kind]
 
 
 def _choices(
@@ -235,30 +266,27 @@ def _asked(task: Task, choices: Sequence[Row], run_ids: Sequence[int]) -> list[R
             raise NotFound(f"{task.name} has no scored run {', '.join(map(str, lost))}.")
         return [by_id[run_id] for run_id in dict.fromkeys(run_ids)]
     ranked = [row for row in choices if row.kind == RANKED_KIND]
-    usual = [
-        *ranked[:1],
-        *ranked[len(ranked) // 2 :][:1],
-        *[row for row in choices if row.kind == "baseline"][:1],
-    ]
+    baselines = [row for row in choices if row.kind == "baseline"]
+    usual = [*ranked[:1], *ranked[len(ranked) // 2 :][:1], *baselines[:1]]
     return list({row.run_id: row for row in usual or choices[:1]}.values())
 
 
 def _drawn(
-    session: Session, task: Task, source: Source | None, rows: Sequence[Row], kind: Kind, wanted: Wanted
+    session: Session, task: Task, source: Source | None, rows: Sequence[Row], kind: Kind, choice: Choice
 ) -> tuple[Drawn | None, list[Judged]]:
     """The curves and what they are of; nothing without judgments or runs."""
     if source is None:
         return None, []
-    if wanted.topic is not None and wanted.topic not in source.topics:
-        raise NotFound(f"{task.name} has no judged topic {wanted.topic!r}.", topic=wanted.topic)
+    if choice.topic is not None and choice.topic not in source.topics:
+        raise NotFound(f"{task.name} has no judged topic {choice.topic!r}.", topic=choice.topic)
     if not rows:
         return None, []
-    found = alignments(session, source, [row.run_id for row in rows])
-    judged = [found[row.run_id] for row in rows]
+    by_run = alignments(session, source, [row.run_id for row in rows])
+    judged = [by_run[row.run_id] for row in rows]
     places = np.array(source.places, dtype=np.int64)
-    if wanted.topic is not None:
-        places = places[[source.topics.index(wanted.topic)]]
-    return draw(kind, judged, places, task.level, depth=wanted.depth, whole=wanted.whole), judged
+    if choice.topic is not None:
+        places = places[[source.topics.index(choice.topic)]]
+    return draw(kind, judged, places, task.level, depth=choice.depth, whole=choice.whole), judged
 
 
 def _measures(drawn: Drawn | None, level: int) -> tuple[MeasureColumn, ...]:
@@ -272,12 +300,12 @@ def _runs(
     bound = [parse(column.key) for column in measures]
     return tuple(
         DrawnRun(
-            row.run_id,
-            row.run,
-            row.team,
-            row.kind,
-            tuple(values.tolist()),
-            tuple(measure.aggregate(measure.compute(run)[drawn.places]) for measure in bound),
+            run_id=row.run_id,
+            name=row.run,
+            team=row.team,
+            kind=row.kind,
+            values=tuple(values.tolist()),
+            numbers=tuple(measure.aggregate(measure.compute(run)[drawn.places]) for measure in bound),
         )
         for row, run, values in zip(rows, judged, drawn.values, strict=True)
     )
@@ -294,13 +322,13 @@ def _topics(session: Session, task: Task, source: Source | None) -> tuple[tuple[
     return tuple((row.topic_id, row.title) for row in rows if row.topic_id in judged)
 
 
-def _nothing(task: Task, shown: Shown, kind: Kind, wanted: Wanted, rows: Sequence[Row]) -> str:
+def _nothing(task: Task, shown: Shown, kind: Kind, choice: Choice, rows: Sequence[Row]) -> str:
     if shown.basis is None:
         return f"{task.name} has no judgments yet, so there are no curves."
     if not rows:
         return "No run is scored yet."
     if kind.key != "roc":
         return "No topic is scored."
-    if wanted.topic is not None:
-        return f"Topic {wanted.topic} has no ROC curve: that takes documents judged relevant and others."
+    if choice.topic is not None:
+        return f"Topic {choice.topic} has no ROC curve: that takes documents judged relevant and others."
     return "No topic has a ROC curve: that takes documents judged relevant and others."

@@ -1,19 +1,21 @@
-"""A comparison of runs as a LaTeX table: means, the best in bold, marks for what is significant."""
+"""A comparison of runs as a table in print: means, the best in bold, marks for what is significant."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from leaderboard.services.statistics.standings import ALPHA
 from leaderboard.stats.pairs.baseline import AgainstBaseline
 from leaderboard.stats.pairs.methods import BOTH_IN_ONE, PairTable
 from leaderboard.stats.pairs.table_order import in_order
 from leaderboard.stats.standing.letters import MOST_RUNS, letters
 from leaderboard.stats.standing.standing import decided
-from leaderboard.tables.latex import booktabs, escaped
+from leaderboard.tables.latex import DAGGER, DOUBLE_DAGGER, escaped
+from leaderboard.tables.record import Column, Table
 
-ALPHA = 0.05
-BETTER, WORSE = r"$^{\dagger}$", r"$^{\ddagger}$"
+BETTER, WORSE = DAGGER, DOUBLE_DAGGER
+LEVEL = rf"{100 * ALPHA:g}\%"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -27,6 +29,16 @@ class MeasureOfRuns:
     means: Sequence[float]
     table: PairTable
     against: AgainstBaseline | None = None
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether the test could tell any pair of the runs apart."""
+        return len(self.means) > 1 and self.table.reachable
+
+    @property
+    def reachable(self) -> bool:
+        """The same of the pairs that are of interest: those with the baseline where there is one."""
+        return self.tells_apart if self.against is None else self.against.reachable
 
     def in_order(self, order: Sequence[int]) -> "MeasureOfRuns":
         """The same with the runs in this order, which names each by its place once."""
@@ -42,111 +54,89 @@ class MeasureOfRuns:
         return replace(self, means=means, table=in_order(self.table, order), against=against)
 
 
-def latex_table(
-    runs: Sequence[str],
-    columns: Sequence[MeasureOfRuns],
-    *,
-    topics: int,
-    judgments: str,
-    alpha: float = ALPHA,
-) -> str:
-    """The runs, in the order given, as a booktabs table with a caption that says how it was made.
+def means_table(
+    runs: Sequence[str], measures: Sequence[MeasureOfRuns], *, name: str, topics: int, judgments: str
+) -> Table[int]:
+    """The places of the runs, in the order given, with their means and a caption that says how it was made.
 
     judgments says in words what the scores rest on, such as `qrels revision 3, as trec_eval 10 computes
-    them`. Where columns have a baseline, all have the same one. With up to 15 runs and no baseline, runs
+    them`. Where measures have a baseline, all have the same one. With up to 15 runs and no baseline, runs
     that share a letter cannot be told apart; with more, daggers mark those worse than the best.
     """
-    marks = [_marks(column, alpha) for column in columns]
-    rows = [
-        [escaped(run), *(_cell(column, own, place) for column, own in zip(columns, marks, strict=True))]
-        for place, run in enumerate(runs)
-    ]
-    heads = ["Run", *(_head(column) for column in columns)]
-    caption = _caption(runs, columns, topics, judgments, alpha)
-    return booktabs(heads, rows, "l" * len(heads), caption)
+    run: Column[int] = Column(key="run", head="Run", value=lambda place: runs[place])
+    return Table(
+        name=name,
+        caption=_caption(len(runs), measures, topics, judgments),
+        legend=" ".join(_legend(runs, measures)),
+        columns=[run, *(_column(measure) for measure in measures)],
+        rows=range(len(runs)),
+    )
 
 
-def _head(column: MeasureOfRuns) -> str:
-    return escaped(column.measure) + (r" ($\downarrow$)" if column.lower_is_better else "")
+def _column(measure: MeasureOfRuns) -> Column[int]:
+    best = min(measure.means) if measure.lower_is_better else max(measure.means)
+    marks = _marks(measure)
+    return Column(
+        key=measure.measure,
+        value=lambda place: measure.means[place],
+        digits=measure.digits,
+        lower_is_better=measure.lower_is_better,
+        bold=lambda place: measure.means[place] == best,
+        mark=lambda place: marks[place],
+    )
 
 
-def _cell(column: MeasureOfRuns, marks: Sequence[str], place: int) -> str:
-    shown = [f"{mean:.{column.digits}f}" for mean in column.means]
-    best = min(column.means) if column.lower_is_better else max(column.means)
-    text = rf"\textbf{{{shown[place]}}}" if column.means[place] == best else shown[place]
-    return text + marks[place]
-
-
-def _marks(column: MeasureOfRuns, alpha: float) -> list[str]:
+def _marks(measure: MeasureOfRuns) -> list[str]:
     """What stands behind each run's mean."""
-    if column.against is not None:
+    if measure.against is not None:
         signs = {1: BETTER, -1: WORSE, 0: ""}
-        return [signs[verdict] for verdict in column.against.verdicts.tolist()]
-    if not _says_something(column):
-        return [""] * len(column.means)
-    verdicts = decided(column.table, alpha)
-    if len(column.means) <= MOST_RUNS:
-        return [rf"$^{{\mathrm{{{each}}}}}$" for each in letters(verdicts == 0)]
-    best = int(np.argmin(column.means) if column.lower_is_better else np.argmax(column.means))
+        return [signs[verdict] for verdict in measure.against.verdicts.tolist()]
+    if not measure.tells_apart:
+        return [""] * len(measure.means)
+    verdicts = decided(measure.table, ALPHA)
+    if len(measure.means) <= MOST_RUNS:
+        return [rf"$^{{\mathrm{{{shared}}}}}$" for shared in letters(verdicts == 0)]
+    best = int(np.argmin(measure.means) if measure.lower_is_better else np.argmax(measure.means))
     return [BETTER if verdict > 0 else "" for verdict in verdicts[best].tolist()]
 
 
-def _says_something(column: MeasureOfRuns) -> bool:
-    return len(column.means) > 1 and column.table.reachable
+def _caption(runs: int, measures: Sequence[MeasureOfRuns], topics: int, judgments: str) -> str:
+    named = ", ".join(f"{measure.measure} (version {measure.version})" for measure in measures)
+    return (
+        f"Means of {_counted(runs, 'run')} over {_counted(topics, 'topic')}, by {named}; {judgments}. "
+        "The best mean of each measure is bold."
+    )
 
 
-def _caption(
-    runs: Sequence[str], columns: Sequence[MeasureOfRuns], topics: int, judgments: str, alpha: float
-) -> str:
-    measures = ", ".join(f"{escaped(each.measure)} (version {each.version})" for each in columns)
-    said = [
-        f"Means of {len(runs)} {'run' if len(runs) == 1 else 'runs'} over {topics} "
-        f"{'topic' if topics == 1 else 'topics'}, by {measures}; {escaped(judgments)}.",
-        "The best mean of each measure is bold.",
-        *_meaning(runs, columns, alpha),
-    ]
-    return " ".join(said)
-
-
-def _meaning(runs: Sequence[str], columns: Sequence[MeasureOfRuns], alpha: float) -> list[str]:
-    """What the marks mean, and where there are none, why."""
-    silent = [column.measure for column in columns if not _reachable(column)]
-    found = []
-    if len(silent) < len(columns):
-        found.append(_marks_in_words(runs, columns[0], alpha))
+def _legend(runs: Sequence[str], measures: Sequence[MeasureOfRuns]) -> list[str]:
+    """What the marks mean, and where there are none, why; in LaTeX."""
+    silent = [measure.measure for measure in measures if not measure.reachable]
+    sentences = []
+    if len(silent) < len(measures):
+        sentences.append(_meaning(runs, measures[0]))
     if silent and len(runs) > 1:
-        level = _percent(alpha)
-        title = escaped(columns[0].table.method.title)
-        where = "" if len(silent) == len(columns) else f" by {escaped(', '.join(silent))}"
-        found.append(f"With so few topics this test ({title}) can tell no pair apart at {level}{where}.")
-    return found
+        title = escaped(measures[0].table.method.title)
+        where = "" if len(silent) == len(measures) else f" by {escaped(', '.join(silent))}"
+        sentences.append(f"With so few topics this test ({title}) can tell no pair apart at {LEVEL}{where}.")
+    return sentences
 
 
-def _reachable(column: MeasureOfRuns) -> bool:
-    return column.against.reachable if column.against is not None else _says_something(column)
-
-
-def _marks_in_words(runs: Sequence[str], column: MeasureOfRuns, alpha: float) -> str:
-    level = _percent(alpha)
-    method = column.table.method
-    drawn = f", {column.table.resamples} resamples" if column.table.resamples else ""
+def _meaning(runs: Sequence[str], measure: MeasureOfRuns) -> str:
+    method = measure.table.method
+    drawn = f", {measure.table.resamples} resamples" if measure.table.resamples else ""
     title = escaped(f"{method.title}{drawn}")
-    every = len(column.table.p)
-    if column.against is not None:
-        name = escaped(runs[column.against.baseline])
-        few = every if method.correction.name in BOTH_IN_ONE else len(runs) - 1
-        return f"{BETTER} better and {WORSE} worse than {name} at {level} ({title}, over {_count(few)})."
+    every = _counted(len(measure.table.p), "pair")
+    if measure.against is not None:
+        baseline = escaped(runs[measure.against.baseline])
+        over = every if method.correction.name in BOTH_IN_ONE else _counted(len(runs) - 1, "pair")
+        return f"{BETTER} better and {WORSE} worse than {baseline} at {LEVEL} ({title}, over {over})."
     if len(runs) <= MOST_RUNS:
         return (
-            f"Two runs share a letter exactly when they cannot be told apart at {level} ({title}, over "
-            f"{_count(every)}); this is not handed on from pair to pair."
+            f"Two runs share a letter exactly when they cannot be told apart at {LEVEL} ({title}, over "
+            f"{every}); this is not handed on from pair to pair."
         )
-    return f"{BETTER} worse than the best at {level} ({title}, over {_count(every)})."
+    return f"{BETTER} worse than the best at {LEVEL} ({title}, over {every})."
 
 
-def _percent(alpha: float) -> str:
-    return rf"{100 * alpha:g}\%"
-
-
-def _count(pairs: int) -> str:
-    return f"{pairs} {'pair' if pairs == 1 else 'pairs'}"
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun if number == 1 else noun + 's'}"

@@ -7,21 +7,22 @@ from itertools import combinations
 from math import isfinite
 
 import numpy as np
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition
 from leaderboard.errors import Invalid
-from leaderboard.measures.grammar import parse
 from leaderboard.pages.comparisons import words
+from leaderboard.pages.scores import fields
 from leaderboard.pages.scores.table import ComparedRun, ScoreTable, comparable, request, score_table
-from leaderboard.services.evaluations.columns import MeasureColumn, column
+from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import Basis, FloatArray
-from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics import methods, requests, standings
 from leaderboard.services.statistics.procedures import ranking_overlaps
 from leaderboard.services.statistics.requests import Waiting
 from leaderboard.services.statistics.standings import ALPHA, Place, Ranked, Standing
+from leaderboard.services.tasks.head import TaskHead
+from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.pairs.baseline import AgainstBaseline, against_baseline
 from leaderboard.stats.pairs.condensed import square
 from leaderboard.stats.pairs.methods import Method
@@ -32,7 +33,7 @@ from leaderboard.stats.standing.letters import letters
 from leaderboard.stats.standing.standing import decided
 
 MOST_RUNS = 200
-"""Runs that are compared at once; nobody reads a larger matrix."""
+"""How many runs are compared at once; a larger matrix is not readable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class Comparison:
     """None where there is no baseline, or the runs are not compared yet."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
     """Two of the runs by their places in the order shown; values are of the first less the second."""
 
@@ -102,14 +103,11 @@ class Compared:
     against: Against | None
 
 
-@dataclass(frozen=True, eq=False)
-class ManyComparison:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ManyComparison(TaskHead):
     """What the page of a comparison of several runs shows, best run first."""
 
-    task: str
-    slug: str
     basis: Basis
-    sight: Sight
     measure: MeasureColumn
     measures: tuple[MeasureColumn, ...]
     """All that runs can be compared by."""
@@ -132,22 +130,22 @@ class ManyComparison:
     @property
     def state(self) -> str:
         """Whether the runs are compared: done, absent, queued, running or failed."""
-        mine = (each for each in self.waiting if each.request.procedure != ranking_overlaps.PROCEDURE)
-        return next((each.state for each in mine), "done")
+        of_pairs = (job for job in self.waiting if job.request.procedure != ranking_overlaps.PROCEDURE)
+        return next((job.state for job in of_pairs), "done")
 
     @property
     def has_letters(self) -> bool:
         """Whether the runs have letters."""
-        return any(each.letters for each in self.runs)
+        return any(row.letters for row in self.runs)
 
     @cached_property
     def verdicts(self) -> list[list[int]]:
         """1 where the row's run is better than the column's, -1 where it is worse, else 0."""
-        found = [[0] * len(self.runs) for _ in self.runs]
+        verdicts = [[0] * len(self.runs) for _ in self.runs]
         for pair in self.pairs:
-            found[pair.first][pair.second] = pair.verdict
-            found[pair.second][pair.first] = -pair.verdict
-        return found
+            verdicts[pair.first][pair.second] = pair.verdict
+            verdicts[pair.second][pair.first] = -pair.verdict
+        return verdicts
 
 
 def compare(
@@ -157,17 +155,19 @@ def compare(
 
     Raises Invalid for one run, too many, or a method there is not, and what score_table raises.
     """
-    run_ids = {*choice.run_ids, *([] if choice.baseline is None else [choice.baseline])}
+    run_ids = set(choice.run_ids)
+    if choice.baseline is not None:
+        run_ids.add(choice.baseline)
     if len(run_ids) > MOST_RUNS:
         raise Invalid(f"At most {MOST_RUNS} runs are compared at once; these are {len(run_ids)}.")
-    found = score_table(session, viewer, slug, measure, run_ids=run_ids, edition=choice.edition)
+    scored = score_table(session, viewer, slug, measure, run_ids=run_ids, edition=choice.edition)
     if len(run_ids) < 2:
         raise Invalid("A comparison takes at least two runs; choose another one.")
-    by = _method(choice.method or found.comparison)
-    means = (found.sign * found.means).tolist()
-    order = sorted(range(len(found.runs)), key=lambda each: (-means[each], found.runs[each].name))
-    table = replace(found, runs=tuple(found.runs[each] for each in order), scores=found.scores[order])
-    standing = _standing(session, found, by)
+    by = _method(choice.method or scored.comparison)
+    means = (scored.sign * scored.means).tolist()
+    order = sorted(range(len(scored.runs)), key=lambda place: (-means[place], scored.runs[place].name))
+    table = replace(scored, runs=tuple(scored.runs[place] for place in order), scores=scored.scores[order])
+    standing = _standing(session, scored, by)
     baseline = next((at for at, run in enumerate(table.runs) if run.run_id == choice.baseline), None)
     against = None
     if isinstance(standing, Standing):
@@ -183,34 +183,34 @@ def many_comparison(
     session: Session, viewer: Viewer, slug: str, choice: Choice, measure: str | None = None
 ) -> ManyComparison:
     """The page of a comparison; raises what compare raises."""
-    found = compare(session, viewer, slug, choice, measure)
-    table, standing = found.table, found.standing
+    comparison = compare(session, viewer, slug, choice, measure)
+    table, standing = comparison.table, comparison.standing
     overlaps = _overlaps(session, table)
     pairs = _pairs(table, standing, overlaps) if isinstance(standing, Standing) else ()
     compared = standing.table if isinstance(standing, Standing) else None
-    said = found.against or compared
+    of_interest = comparison.against or compared
     return ManyComparison(
         task=table.task,
         slug=table.slug,
         basis=table.basis,
         sight=table.sight,
         measure=table.measure,
-        measures=_measures(session, table),
-        method=found.method,
+        measures=comparable(fields.columns_of(session.get_one(Edition, table.source.edition_id))),
+        method=comparison.method,
         choices=methods.choices(),
         topics=len(table.topics),
-        runs=_runs(found, pairs),
+        runs=_runs(comparison, pairs),
         pairs=pairs,
         resamples=compared.resamples if compared else None,
-        reachable=said is None or said.reachable,
-        baseline=found.baseline,
-        waiting=tuple(each for each in (standing, overlaps) if isinstance(each, Waiting)),
-        remarks=words.remarks(table, standing, found.baseline, found.against),
+        reachable=of_interest is None or of_interest.reachable,
+        baseline=comparison.baseline,
+        waiting=tuple(result for result in (standing, overlaps) if isinstance(result, Waiting)),
+        remarks=words.remarks(table, standing, comparison.baseline, comparison.against),
     )
 
 
 def _method(key: str) -> Method:
-    known = {each.key: each for each in methods.choices()}
+    known = {method.key: method for method in methods.choices()}
     if key not in known:
         raise Invalid(f"Runs cannot be compared by {key!r}; choose one of {', '.join(known)}.")
     return known[key]
@@ -230,21 +230,21 @@ def _overlaps(session: Session, table: ScoreTable) -> FloatArray | Waiting:
     """The overlap of the rankings of every two runs, (runs, runs), in the order of the table."""
     runs = tuple(sorted(table.runs, key=lambda run: run.run_id))
     by_id = request(replace(table, runs=runs), ranking_overlaps.PROCEDURE, "")
-    wanted = replace(by_id, measure="", measure_version=0)
-    found = requests.kept.get(wanted.digest)
-    if found is None and wanted.seconds > requests.AT_ONCE_S:
-        waiting = requests.find(session, wanted)
-        if isinstance(waiting, Waiting):
-            return waiting
-        found = waiting
-    if found is None:
+    asked = replace(by_id, measure="", measure_version=0)
+    # The overlaps depend on the rankings alone, so they are kept for all measures.
+    result: Arrays | Waiting | None = requests.kept.get(asked.digest)
+    if result is None and asked.seconds > requests.AT_ONCE_S:
+        result = requests.find(session, asked)
+    if isinstance(result, Waiting):
+        return result
+    if result is None:
         source = table.source
         made = ranking_overlaps.compute(
-            session, wanted.run_ids, source.topics, source.dialect, lambda share: None
+            session, asked.run_ids, source.topics, source.dialect, lambda share: None
         )
-        found = requests.kept.put(wanted.digest, made)
+        result = requests.kept.put(asked.digest, made)
     order = [runs.index(run) for run in table.runs]
-    overlaps: FloatArray = square(found["rbo"].astype(np.float64), len(runs), mirrored=1, diagonal=1.0)
+    overlaps: FloatArray = square(result["rbo"].astype(np.float64), len(runs), mirrored=1, diagonal=1.0)
     return overlaps[np.ix_(order, order)]
 
 
@@ -252,34 +252,35 @@ def _pairs(scores: ScoreTable, standing: Standing, overlaps: FloatArray | Waitin
     table, sign = standing.table, standing.sign
     low, high = (table.low, table.high) if sign > 0 else (-table.high, -table.low)
     verdicts = np.where(table.adjusted < ALPHA, np.sign(table.difference), 0).astype(int)
-    d_z = paired_t(scores.better).t / np.sqrt(standing.topics)
-    effects = d_z.tolist() if standing.topics > 1 else [None] * standing.pairs
-    places = combinations(range(table.runs), 2)
-    columns = (
-        *((sign * table.difference).tolist(), low.tolist(), high.tolist(), effects),
-        *(table.p.tolist(), table.adjusted.tolist(), verdicts.tolist()),
-    )
+    effects = np.full(standing.pairs, np.nan)
+    if standing.topics > 1:
+        effects = paired_t(scores.better).t / np.sqrt(standing.topics)
     return tuple(
         Pair(
-            *(first, second, difference + 0.0, _finite(lowest), _finite(highest), _finite(effect)),
-            *(p, adjusted, verdict),
+            first=first,
+            second=second,
+            difference=sign * float(table.difference[at]) + 0.0,
+            low=_finite(low[at]),
+            high=_finite(high[at]),
+            effect=_finite(effects[at]),
+            p=float(table.p[at]),
+            adjusted=float(table.adjusted[at]),
+            verdict=int(verdicts[at]),
             overlap=None if isinstance(overlaps, Waiting) else float(overlaps[first, second]),
         )
-        for (first, second), difference, lowest, highest, effect, p, adjusted, verdict in zip(
-            places, *columns, strict=True
-        )
+        for at, (first, second) in enumerate(combinations(range(table.runs), 2))
     )
 
 
-def _finite(value: float | None) -> float | None:
-    return value + 0.0 if value is not None and isfinite(value) else None
+def _finite(value: float) -> float | None:
+    return float(value) + 0.0 if isfinite(value) else None
 
 
-def _runs(found: Comparison, pairs: tuple[Pair, ...]) -> tuple[Compared, ...]:
-    table, standing = found.table, found.standing
+def _runs(comparison: Comparison, pairs: tuple[Pair, ...]) -> tuple[Compared, ...]:
+    table, standing = comparison.table, comparison.standing
     places = standing.places if isinstance(standing, Standing) else {}
     lettered = _letters(standing)
-    with_baseline = _with_baseline(found, pairs)
+    with_baseline = _with_baseline(comparison, pairs)
     return tuple(
         Compared(run, mean, letter, places.get(run.run_id), with_baseline.get(at))
         for at, (run, mean, letter) in enumerate(zip(table.runs, table.means.tolist(), lettered, strict=True))
@@ -296,18 +297,18 @@ def _letters(standing: Standing | Waiting) -> tuple[str, ...]:
     return letters(decided(table, ALPHA) == 0)
 
 
-def _with_baseline(found: Comparison, pairs: tuple[Pair, ...]) -> dict[int, Against]:
+def _with_baseline(comparison: Comparison, pairs: tuple[Pair, ...]) -> dict[int, Against]:
     """Place of a run -> the run against the baseline."""
-    against = found.against
+    against = comparison.against
     if against is None:
         return {}
-    mine = {}
+    rows = {}
     for pair in pairs:
         if against.baseline in (pair.first, pair.second):
             run = pair if pair.second == against.baseline else turned(pair)
             adjusted, verdict = float(against.adjusted[run.first]), int(against.verdicts[run.first])
-            mine[run.first] = Against(run, adjusted, verdict)
-    return mine
+            rows[run.first] = Against(run, adjusted, verdict)
+    return rows
 
 
 def turned(pair: Pair) -> Pair:
@@ -322,8 +323,3 @@ def turned(pair: Pair) -> Pair:
         effect=None if pair.effect is None else 0.0 - pair.effect,
         verdict=-pair.verdict,
     )
-
-
-def _measures(session: Session, table: ScoreTable) -> tuple[MeasureColumn, ...]:
-    kept = session.scalars(select(Edition.measures).where(Edition.id == table.source.edition_id)).one()
-    return comparable([column(parse(each["key"])) for each in kept])

@@ -85,18 +85,18 @@ def paired_rankings(
     """
     topics = source.topics[:MOST_TOPICS]
     blocks = [_blocks(session, run_id, topics) for run_id in (first, second)]
-    one, two = (_rankings(each, topics, source.dialect) for each in blocks)
+    one, two = (_rankings(of_run, topics, source.dialect) for of_run in blocks)
     ties = _topics_with_ties(one), _topics_with_ties(two)
     alike = None
     with_ties: dict[str, FloatArray] = {}
     if one or two:
-        sides = [[each.get(topic, _NOTHING) for topic in topics] for each in (one, two)]
+        sides = [[ranking.get(topic, _NOTHING) for topic in topics] for ranking in (one, two)]
         first_docnos, second_docnos = ([docnos for docnos, _ in side] for side in sides)
         first_scores, second_scores = ([scores.tolist() for _, scores in side] for side in sides)
         alike = compare_rankings(first_docnos, second_docnos, k=k, p=p)
         if any(ties):
             with_ties = compare_tied_rankings(first_docnos, second_docnos, first_scores, second_scores, p=p)
-    scored = [_scores(session, source, each, len(topics), level) for each in blocks]
+    scored = [_scores(session, source, of_run, len(topics), level) for of_run in blocks]
     return PairedRankings(
         topics=topics,
         of=len(source.topics),
@@ -111,19 +111,18 @@ def paired_rankings(
 def paired_topic(session: Session, source: Source, first: int, second: int, topic: str) -> PairedTopic:
     """Both rankings of one topic with grades, by the ids of the runs."""
     grades = grades_of(session, source.revision_id, topic)
-    one, two = (
-        [docno.decode() for docno in found.get(topic, _NOTHING)[0]]
-        for found in (
-            _rankings(_blocks(session, run_id, (topic,)), (topic,), source.dialect)
-            for run_id in (first, second)
-        )
-    )
+    one, two = (_docnos_of(session, source, run_id, topic) for run_id in (first, second))
     return PairedTopic(_side(one, two, grades), _side(two, one, grades), (len(one), len(two)))
+
+
+def _docnos_of(session: Session, source: Source, run_id: int, topic: str) -> list[str]:
+    rankings = _rankings(_blocks(session, run_id, (topic,)), (topic,), source.dialect)
+    return [docno.decode() for docno in rankings.get(topic, _NOTHING)[0]]
 
 
 def _side(mine: Sequence[str], other: Sequence[str], grades: Mapping[str, int]) -> tuple[PairedDocument, ...]:
     ranks = {docno: rank for rank, docno in enumerate(other, start=1)}
-    return tuple(PairedDocument(each, grades.get(each), ranks.get(each)) for each in mine[:SHOWN])
+    return tuple(PairedDocument(docno, grades.get(docno), ranks.get(docno)) for docno in mine[:SHOWN])
 
 
 def _blocks(session: Session, run_id: int, topics: Collection[str]) -> list[Block]:
@@ -139,15 +138,15 @@ def _blocks(session: Session, run_id: int, topics: Collection[str]) -> list[Bloc
 
 
 def _rankings(blocks: Sequence[Block], topics: Collection[str], dialect: int) -> Rankings:
-    wanted = {topic.encode(): topic for topic in topics}
-    found = {}
+    asked = {topic.encode(): topic for topic in topics}
+    rankings = {}
     for block in blocks:
         best, starts = block.best(dialect), block.columns.group_start.tolist()
         for group, name in enumerate(block.topics):
-            if name in wanted:
+            if name in asked:
                 entries = best[starts[group] : starts[group + 1]]
-                found[wanted[name]] = _docnos(block, entries), _scores_in(block, entries, dialect)
-    return found
+                rankings[asked[name]] = _docnos(block, entries), _scores_in(block, entries, dialect)
+    return rankings
 
 
 def _docnos(block: Block, entries: Int32) -> list[bytes]:

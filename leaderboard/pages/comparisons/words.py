@@ -1,4 +1,4 @@
-"""What a comparison of several runs says, in sentences, and why it cannot say more."""
+"""What a comparison says, in sentences, and why it cannot say more; how p and intervals are written."""
 
 from collections.abc import Sequence
 
@@ -20,13 +20,29 @@ def remarks(
     table: ScoreTable, standing: Standing | Waiting, baseline: int | None, against: AgainstBaseline | None
 ) -> tuple[str, ...]:
     """The sentences above a comparison, its runs in the order of the table; fewer while it waits."""
-    said = [_one_topic(table)]
+    sentences = [_one_topic(table)]
     if isinstance(standing, Standing):
         if against is not None and baseline is not None:
-            said.append(_against(table, standing, against))
-        said.append(_pairs(standing))
-        said += [*_alike(table, standing), _many_topics(table, standing)]
-    return tuple(filter(None, said))
+            sentences.append(_against(table, standing, against))
+        sentences.append(_pairs(standing))
+        sentences += [*_alike(table, standing), _many_topics(table, standing)]
+    return tuple(filter(None, sentences))
+
+
+def short_p(p: float) -> str:
+    """A p to three places, never as the 0 it is not.
+
+    >>> short_p(0.0123), short_p(1e-9), short_p(0.0), short_p(1.0)
+    ('.012', '< .001', '0', '1')
+    """
+    if p in (0, 1):
+        return f"{p:.0f}"
+    return "< .001" if p < 0.0005 else f"{p:.3f}".removeprefix("0")
+
+
+def span(low: float | None, high: float | None, digits: int) -> str | None:
+    """The ends of an interval of a difference; None where it has none."""
+    return None if low is None or high is None else f"{low:+.{digits}f} to {high:+.{digits}f}"
 
 
 def _one_topic(table: ScoreTable) -> str:
@@ -65,12 +81,9 @@ def _against(table: ScoreTable, standing: Standing, against: AgainstBaseline) ->
             "The paired t test can."
         )
     better, worse = (int(np.count_nonzero(against.verdicts == sign)) for sign in (1, -1))
-    every = standing.method.correction.name in BOTH_IN_ONE
-    over = (
-        f"{standing.pairs:,} pairs, as Tukey's corrects for all"
-        if every
-        else f"{standing.table.runs - 1:,} pairs"
-    )
+    over = f"{standing.table.runs - 1:,} pairs"
+    if standing.method.correction.name in BOTH_IN_ONE:
+        over = f"{standing.pairs:,} pairs, as Tukey's corrects for all"
     return (
         f"Of the other {standing.table.runs - 1:,} runs {better:,} {_are(better)} better than {name} and "
         f"{worse:,} {_are(worse)} worse ({_title(standing)}, corrected over {over})."
@@ -82,7 +95,7 @@ def _are(count: int) -> str:
 
 
 def _alike(table: ScoreTable, standing: Standing) -> list[str]:
-    """Pairs whose differences have no spread: their t is 0 or without end, which needs a word."""
+    """Pairs whose differences have no spread: their t is 0 or infinite, which has to be explained."""
     if standing.topics == 1:
         return []
     flat = np.flatnonzero(standing.table.low == standing.table.high)
@@ -91,22 +104,22 @@ def _alike(table: ScoreTable, standing: Standing) -> list[str]:
     same = [(names[first[at]], names[second[at]]) for at in flat if standing.table.difference[at] == 0]
     certain = [at for at in flat if standing.table.difference[at] != 0 and standing.table.p[at] == 0]
     shifted = [(names[first[at]], names[second[at]]) for at in certain]
-    said = []
+    sentences = []
     if same:
-        said.append(
+        sentences.append(
             f"The same score on every topic: {_named(same)}. Nothing can tell them apart by this measure."
         )
     if shifted:
-        said.append(
-            f"The same difference on every topic: {_named(shifted)}. With no spread at all, t has no end and "
-            "its p is 0."
+        sentences.append(
+            f"The same difference on every topic: {_named(shifted)}. With no spread at all, t is infinite "
+            "and its p is 0."
         )
-    return said
+    return sentences
 
 
-def _named(found: Sequence[tuple[str, str]]) -> str:
-    named = [f"{one} and {two}" for one, two in found[:MOST_NAMED]]
-    more = len(found) - len(named)
+def _named(pairs_of_runs: Sequence[tuple[str, str]]) -> str:
+    named = [f"{one} and {two}" for one, two in pairs_of_runs[:MOST_NAMED]]
+    more = len(pairs_of_runs) - len(named)
     return "; ".join([*named, *([f"and {more:,} more pairs"] if more else [])])
 
 

@@ -18,28 +18,25 @@ from leaderboard.pages.scores.table import ComparedRun, comparable
 from leaderboard.services import policy
 from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.columns import MeasureColumn
-from leaderboard.services.evaluations.shown import Basis, FloatArray, Source, scores_of, shown_edition
+from leaderboard.services.evaluations.shown import FloatArray, Source, scores_of, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.procedures.reduced_judgments import NEEDS
+from leaderboard.services.tasks.head import TaskHead
 
 VERSION = 1
 DEEPEST = 100
 """Down to which rank the depth of a pool is looked for."""
 ENOUGH = 0.95
-"""A pool is taken to reach as deep as the median run has so much of its top judged."""
+"""A pool is taken to reach as deep as the median run has this share of its top judged."""
 POOLED_KINDS = ("official", "baseline")
 
 
-@dataclass(frozen=True, eq=False)
-class Audited:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Audited(TaskHead):
     """What an audit starts from: scored runs by id, their values, which were pooled and how deep."""
 
-    task_id: int
-    task: str
-    slug: str
     level: int
-    basis: Basis | None
     source: Source | None
     measure: MeasureColumn | None
     measures: tuple[MeasureColumn, ...]
@@ -49,7 +46,6 @@ class Audited:
     """Numbers of the pools that say which runs were pooled; empty where kinds of runs stand for it."""
     said: str
     """Why there is nothing to audit; empty where there is."""
-    sight: Sight
 
     @property
     def rests_on(self) -> tuple[Source, MeasureColumn]:
@@ -97,9 +93,9 @@ def audited(session: Session, viewer: Viewer, slug: str, measure: str | None) ->
     if shown.edition is None or shown.basis is None or shown.source is None:
         return _nothing(task, sight, f"{task.name} has no judgments yet, so there is nothing to audit.")
     columns = tuple(
-        each
-        for each in comparable(fields.columns_of(shown.edition))
-        if parse(each.key).measure.needs <= NEEDS
+        column
+        for column in comparable(fields.columns_of(shown.edition))
+        if parse(column.key).measure.needs <= NEEDS
     )
     column = _chosen(columns, shown.edition.primary_measure, measure)
     if column is None:
@@ -110,9 +106,9 @@ def audited(session: Session, viewer: Viewer, slug: str, measure: str | None) ->
     pools, members = _pooled(session, task)
     known = [run.run_id in members if pools else run.kind in POOLED_KINDS for run in kept]
     return Audited(
-        task_id=task.id,
         task=task.name,
         slug=task.slug,
+        sight=sight,
         level=task.level,
         basis=shown.basis,
         source=shown.source,
@@ -122,62 +118,66 @@ def audited(session: Session, viewer: Viewer, slug: str, measure: str | None) ->
         pooled=tuple(known),
         pools=pools,
         said="" if any(known) else "No pooled run has scores yet, so there is nothing to audit.",
-        sight=sight,
     )
 
 
-def pool_depth(session: Session, found: Audited) -> int:
+def pool_depth(session: Session, audited: Audited) -> int:
     """How deep the pool behind the judgments seems to go: where the median pooled run is still judged.
 
     The deepest rank, up to DEEPEST, down to which it has ENOUGH of its top documents judged; DEEPEST where
     not even its first ranks are.
     """
-    shares = judged_by_depth(session, found)[np.array(found.pooled)]
+    shares = judged_by_depth(session, audited)[np.array(audited.pooled)]
     deep = np.flatnonzero(np.nanmedian(shares, axis=0) >= ENOUGH) if len(shares) else np.empty(0, np.int64)
     return int(deep[-1]) + 1 if len(deep) else DEEPEST
 
 
-def judged_by_depth(session: Session, found: Audited) -> FloatArray:
+def judged_by_depth(session: Session, audited: Audited) -> FloatArray:
     """The share of judged documents in every run's top 1 to DEEPEST ranks, (runs, DEEPEST); kept."""
-    source, _ = found.rests_on
+    source, _ = audited.rests_on
+    # All that the shares depend on: they are kept for as long as none of it changes.
     facts = (
-        *("judged by depth", VERSION, source.revision_sha256, source.dialect, source.topics),
-        [(run.run_id, run.ranking_sha256) for run in found.runs],
+        "judged by depth",
+        VERSION,
+        source.revision_sha256,
+        source.dialect,
+        source.topics,
+        [(run.run_id, run.ranking_sha256) for run in audited.runs],
     )
     digest = hashlib.sha256(json.dumps(facts).encode()).hexdigest()
     known = requests.kept.get(digest)
     if known is None:
-        hits = alignments.alignments(session, source, [run.run_id for run in found.runs])
-        shares = [_shares(hits[run.run_id], source) for run in found.runs]
-        known = requests.kept.put(digest, {"shares": np.array(shares).reshape(len(found.runs), DEEPEST)})
+        hits = alignments.alignments(session, source, [run.run_id for run in audited.runs])
+        shares = [_shares(hits[run.run_id], source) for run in audited.runs]
+        known = requests.kept.put(digest, {"shares": np.array(shares).reshape(len(audited.runs), DEEPEST)})
     return known["shares"].astype(np.float64, copy=False)
 
 
-def orders_differ(session: Session, found: Audited) -> dict[int, bool]:
+def orders_differ(session: Session, audited: Audited) -> dict[int, bool]:
     """Run id -> whether 32-bit scores order some topic of the run differently."""
     rows = session.execute(
-        select(Run.id, Run.order_differs).where(Run.id.in_([run.run_id for run in found.runs]))
+        select(Run.id, Run.order_differs).where(Run.id.in_([run.run_id for run in audited.runs]))
     )
     return {run_id: differs for run_id, differs in rows}
 
 
-def better(found: Audited, values: FloatArray) -> FloatArray:
+def better(audited: Audited, values: FloatArray) -> FloatArray:
     """Values with higher being better."""
-    _, measure = found.rests_on
-    return -values if measure.direction == "lower" else values
+    _, measure = audited.rests_on
+    return measure.sign * values
 
 
 def _shares(run: Judged, source: Source) -> FloatArray:
     places = np.array(source.places, dtype=np.int64)
-    wanted = (run.grade >= 0) & (run.rank <= DEEPEST)
+    on_top = (run.grade >= 0) & (run.rank <= DEEPEST)
     judged = np.zeros((len(run.judgments), DEEPEST))
-    judged[run.topic[wanted], run.rank[wanted] - 1] = 1.0
+    judged[run.topic[on_top], run.rank[on_top] - 1] = 1.0
     depths = np.arange(1, DEEPEST + 1)
     sizes = np.minimum(run.retrieved[:, None], depths)
-    there = places[run.retrieved[places] > 0]
-    if not len(there):
+    retrieved = places[run.retrieved[places] > 0]
+    if not len(retrieved):
         return np.full(DEEPEST, np.nan)
-    shares: FloatArray = (judged.cumsum(axis=1)[there] / sizes[there]).mean(axis=0)
+    shares: FloatArray = (judged.cumsum(axis=1)[retrieved] / sizes[retrieved]).mean(axis=0)
     return shares
 
 
@@ -193,7 +193,7 @@ def _pooled(session: Session, task: Task) -> tuple[tuple[int, ...], frozenset[in
 
 def _chosen(columns: Sequence[MeasureColumn], primary: str, measure: str | None) -> MeasureColumn | None:
     key = primary if measure is None else parse(measure).key
-    by_key = {each.key: each for each in columns}
+    by_key = {column.key: column for column in columns}
     if measure is not None and key not in by_key:
         known = ", ".join(by_key) or "none"
         raise UnknownMeasure(f"Judgments cannot be audited by {key}; they can by {known}.")
@@ -202,5 +202,16 @@ def _chosen(columns: Sequence[MeasureColumn], primary: str, measure: str | None)
 
 def _nothing(task: Task, sight: Sight, said: str) -> Audited:
     return Audited(
-        *(task.id, task.name, task.slug, task.level, None, None, None, (), (), (), (), said, sight)
+        task=task.name,
+        slug=task.slug,
+        sight=sight,
+        level=task.level,
+        basis=None,
+        source=None,
+        measure=None,
+        measures=(),
+        runs=(),
+        pooled=(),
+        pools=(),
+        said=said,
     )

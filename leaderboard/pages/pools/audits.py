@@ -1,4 +1,4 @@
-"""What a task's judgments owe to whom: unique documents, one team left out, depth, runs that lose."""
+"""An audit of a task's judgments: unique documents, one team left out, depth, runs that lose."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ from leaderboard.pages.pools.simulation import Simulated
 from leaderboard.pooling.audit import rank_drops, relative_change
 from leaderboard.services.evaluations.shown import FloatArray
 from leaderboard.services.policy import Viewer
+from leaderboard.services.runs.names import RunName
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.procedures import pool_reusability
 from leaderboard.services.statistics.procedures.pool_reusability import PROCEDURE
@@ -45,7 +46,7 @@ class Agreement:
     tau_ap: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditedTeam:
     """What a pooled team brought, and what becomes of its runs without it."""
 
@@ -61,14 +62,10 @@ class AuditedTeam:
     agreement: Agreement
 
 
-@dataclass(frozen=True, slots=True)
-class AuditedRun:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditedRun(RunName):
     """A run under all judgments, and without what its team alone brought; None where it was not pooled."""
 
-    run_id: int
-    name: str
-    team: str
-    kind: str
     pooled: bool
     score: float
     rank: int
@@ -109,7 +106,7 @@ class Reusability:
     """The run that falls most."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class AuditPage:
     """The audit of a task's judgments; reusability is None while it is not computed."""
 
@@ -131,49 +128,62 @@ def page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> AuditPa
     Raises NotFound for an unknown task and while judgments are held back, UnknownMeasure for a measure it
     cannot be made by, Invalid for a depth or a method that does not exist.
     """
-    found = audited_runs.audited(session, viewer, slug, choice.measure)
+    audited = audited_runs.audited(session, viewer, slug, choice.measure)
     chosen = simulated_pools.chosen(choice.methods)
     if choice.depth is not None and not 1 <= choice.depth <= DEEPEST:
         raise Invalid(f"The depth of a pool is from 1 to {DEEPEST}.")
-    if found.said:
-        return AuditPage(found, choice.depth or 0, 0, None, (), 0, 0, ())
-    guessed = audited_runs.pool_depth(session, found)
+    if audited.said:
+        return AuditPage(
+            audited=audited,
+            depth=choice.depth or 0,
+            guessed=0,
+            reusability=None,
+            simulated=(),
+            documents=0,
+            relevant=0,
+            waiting=(),
+        )
+    guessed = audited_runs.pool_depth(session, audited)
     depth = choice.depth or guessed
-    result = _result(session, found, depth)
-    simulation = simulated_pools.simulated(session, found, depth, chosen)
-    waiting = (*((result,) if isinstance(result, Waiting) else ()), *simulation.waiting)
-    done = None if isinstance(result, Waiting) else _reusability(session, found, result)
+    result = _result(session, audited, depth)
+    simulation = simulated_pools.simulated(session, audited, depth, chosen)
     return AuditPage(
-        *(found, depth, guessed, done, simulation.methods),
-        *(simulation.documents, simulation.relevant, waiting),
+        audited=audited,
+        depth=depth,
+        guessed=guessed,
+        reusability=None if isinstance(result, Waiting) else _reusability(session, audited, result),
+        simulated=simulation.methods,
+        documents=simulation.documents,
+        relevant=simulation.relevant,
+        waiting=(result, *simulation.waiting) if isinstance(result, Waiting) else simulation.waiting,
     )
 
 
-def ask(session: Session, wanted: AuditPage) -> None:
+def ask(session: Session, page: AuditPage) -> None:
     """Have everything computed that the page waits for."""
-    for each in wanted.waiting:
-        requests.ask(session, each.request)
+    for job in page.waiting:
+        requests.ask(session, job.request)
 
 
-def _result(session: Session, found: Audited, depth: int) -> Arrays | Waiting:
-    wanted = request(found, PROCEDURE, pool_reusability.options(depth, found.level, found.teams))
-    known = requests.find(session, wanted)
-    if isinstance(known, Waiting) and known.state == "absent" and wanted.seconds <= AT_ONCE_S:
-        return requests.kept.put(wanted.digest, requests.computed_from_hits(session, wanted, lambda _: None))
+def _result(session: Session, audited: Audited, depth: int) -> Arrays | Waiting:
+    asked = request(audited, PROCEDURE, pool_reusability.options(depth, audited.level, audited.teams))
+    known = requests.find(session, asked)
+    if isinstance(known, Waiting) and known.state == "absent" and asked.seconds <= AT_ONCE_S:
+        return requests.kept.put(asked.digest, requests.computed_from_hits(session, asked, lambda _: None))
     return known
 
 
-def request(found: Audited, procedure: str, method: str) -> Request:
+def request(audited: Audited, procedure: str, method: str) -> Request:
     """The request for a procedure on the runs of an audit."""
-    source, measure = found.rests_on
+    source, measure = audited.rests_on
     return Request(
         procedure=procedure,
         method=method,
         source=source,
         measure=measure.key,
         measure_version=measure.version,
-        run_ids=tuple(run.run_id for run in found.runs),
-        rankings=tuple(run.ranking_sha256 for run in found.runs),
+        run_ids=tuple(run.run_id for run in audited.runs),
+        rankings=tuple(run.ranking_sha256 for run in audited.runs),
     )
 
 
@@ -187,19 +197,19 @@ def agreement(estimate: FloatArray, truth: FloatArray) -> Agreement:
     return Agreement(tau_b(estimate, truth), tau_ap_b(estimate, truth) if directed is None else directed)
 
 
-def _reusability(session: Session, found: Audited, arrays: Any) -> Reusability:
-    pooled = np.array(found.pooled)
+def _reusability(session: Session, audited: Audited, arrays: Any) -> Reusability:
+    pooled = np.array(audited.pooled)
     full, left_out = arrays["full"][pooled], arrays["left_out"][pooled]
-    best, without = better(found, full), better(found, left_out)
-    teams = np.array(found.teams)[pooled]
+    best, without = better(audited, full), better(audited, left_out)
+    teams = np.array(audited.teams)[pooled]
     drops = rank_drops(best, without, teams)
-    names = [run.name for run, inside in zip(found.runs, found.pooled, strict=True) if inside]
+    names = [run.name for run, inside in zip(audited.runs, audited.pooled, strict=True) if inside]
     fallen = int(np.argmax(drops))
     return Reusability(
-        teams=_teams(found, arrays, drops),
-        runs=_runs(session, found, arrays, drops),
+        teams=_teams(audited, arrays, drops),
+        runs=_runs(session, audited, arrays, drops),
         depths=tuple(
-            DepthOrder(int(depth), agreement(better(found, scores), better(found, arrays["full"])))
+            DepthOrder(int(depth), agreement(better(audited, scores), better(audited, arrays["full"])))
             for depth, scores in zip(arrays["depths"].tolist(), arrays["by_depth"], strict=True)
         ),
         agreement=agreement(without, best),
@@ -209,13 +219,13 @@ def _reusability(session: Session, found: Audited, arrays: Any) -> Reusability:
     )
 
 
-def _teams(found: Audited, arrays: Any, drops: Any) -> tuple[AuditedTeam, ...]:
+def _teams(audited: Audited, arrays: Any, drops: Any) -> tuple[AuditedTeam, ...]:
     """Every pooled team, the one that brought most relevant documents first."""
-    pooled = np.array(found.pooled)
+    pooled = np.array(audited.pooled)
     full, left_out = arrays["full"][pooled], arrays["left_out"][pooled]
-    team_of = np.array(found.teams)[pooled]
+    team_of = np.array(audited.teams)[pooled]
     rows = []
-    for at, name in enumerate(found.team_names):
+    for at, name in enumerate(audited.team_names):
         own = team_of == at
         mixed = np.where(own, left_out, full)
         rows.append(
@@ -226,31 +236,36 @@ def _teams(found: Audited, arrays: Any, drops: Any) -> tuple[AuditedTeam, ...]:
                 alone_relevant=int(arrays["team_relevant"][at]),
                 change=relative_change(full[own], left_out[own]),
                 drop=max(int(drops[own].max()), 0),
-                agreement=agreement(better(found, mixed), better(found, full)),
+                agreement=agreement(better(audited, mixed), better(audited, full)),
             )
         )
     return tuple(sorted(rows, key=lambda row: (-row.alone_relevant, -row.alone, row.team)))
 
 
-def _runs(session: Session, found: Audited, arrays: Any, drops: Any) -> tuple[AuditedRun, ...]:
+def _runs(session: Session, audited: Audited, arrays: Any, drops: Any) -> tuple[AuditedRun, ...]:
     """Every run, best first; ranks are among all runs, left_out_rank among those that were pooled."""
-    values = better(found, arrays["full"])
-    outside = _outside(found, arrays)
-    ends = _ends(session, found, outside)
-    place = np.cumsum(found.pooled) - 1
+    values = better(audited, arrays["full"])
+    outside = _outside(audited, arrays)
+    ends = _ends(session, audited, outside)
+    place = np.cumsum(audited.pooled) - 1
     rows = []
-    for at, run in enumerate(found.runs):
-        inside = found.pooled[at]
+    for at, run in enumerate(audited.runs):
+        inside = audited.pooled[at]
         most = ends.get(run.run_id)
         high = None if most is None else most.high
         rows.append(
             AuditedRun(
-                *(run.run_id, run.name, run.team, run.kind, inside, float(arrays["full"][at])),
+                run_id=run.run_id,
+                name=run.name,
+                team=run.team,
+                kind=run.kind,
+                pooled=inside,
+                score=float(arrays["full"][at]),
                 rank=_rank(values, values[at]),
                 alone=int(arrays["run"][at]) if inside else None,
                 alone_relevant=int(arrays["run_relevant"][at]) if inside else None,
                 left_out=float(arrays["left_out"][at]) if inside else None,
-                left_out_rank=_rank(values[np.array(found.pooled)], values[at]) + int(drops[place[at]])
+                left_out_rank=_rank(values[np.array(audited.pooled)], values[at]) + int(drops[place[at]])
                 if inside
                 else None,
                 judged_top=_finite(arrays["judged_top"][at]),
@@ -263,25 +278,25 @@ def _runs(session: Session, found: Audited, arrays: Any, drops: Any) -> tuple[Au
     return tuple(sorted(rows, key=lambda row: (row.rank, row.name)))
 
 
-def _outside(found: Audited, arrays: Any) -> frozenset[int]:
+def _outside(audited: Audited, arrays: Any) -> frozenset[int]:
     """The runs of which clearly less is judged than of the pooled ones."""
     shares = {
         run.run_id: coverage.Coverage(0.0, float(share))
-        for run, share in zip(found.runs, arrays["judged_top"].tolist(), strict=True)
+        for run, share in zip(audited.runs, arrays["judged_top"].tolist(), strict=True)
         if np.isfinite(share)
     }
     return coverage.outside_the_pool(shares)
 
 
-def _ends(session: Session, found: Audited, outside: frozenset[int]) -> dict[int, Bounds]:
+def _ends(session: Session, audited: Audited, outside: frozenset[int]) -> dict[int, Bounds]:
     """Between which ends the scores of runs lie that lose by the pool, where that is known."""
-    source, measure = found.rests_on
+    source, measure = audited.rests_on
     if measure.direction != "higher" or measure.aggregate != "mean":
         return {}
-    differs = audited_runs.orders_differ(session, found)
+    differs = audited_runs.orders_differ(session, audited)
     runs = [
         CoveredRun(run.run_id, run.ranking_sha256, differs[run.run_id])
-        for run, pooled in zip(found.runs, found.pooled, strict=True)
+        for run, pooled in zip(audited.runs, audited.pooled, strict=True)
         if run.run_id in outside or not pooled
     ]
     return coverage.bounds(session, source, parse(measure.key), runs)
@@ -297,5 +312,5 @@ def _finite(value: float) -> float | None:
 
 def losers(runs: Sequence[AuditedRun]) -> tuple[AuditedRun, ...]:
     """The runs that the pool treats unfairly, and those that were not pooled, least judged first."""
-    wanted = [run for run in runs if run.unfair or not run.pooled]
-    return tuple(sorted(wanted, key=lambda run: (run.judged_top is None, run.judged_top or 0.0, run.name)))
+    losing = [run for run in runs if run.unfair or not run.pooled]
+    return tuple(sorted(losing, key=lambda run: (run.judged_top is None, run.judged_top or 0.0, run.name)))

@@ -1,4 +1,4 @@
-"""Pooling methods held against the judgments of a task: what each finds, and how it orders runs."""
+"""Pooling methods simulated on the judgments of a task: what each finds, and how it orders runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from leaderboard.pages.pools.audited_runs import Audited, better
 from leaderboard.pooling.methods import METHODS, method
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.procedures import pool_simulations
-from leaderboard.services.statistics.procedures.pool_simulations import ORDERED_AT, PROCEDURE, SHARES
+from leaderboard.services.statistics.procedures.pool_simulations import PROCEDURE
 from leaderboard.services.statistics.requests import AT_ONCE_S, Request, Waiting
 from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.orders.rank_correlation import tau_ap_a, tau_ap_b, tau_b
 
 STAGED_DEPTH = 10
 LEFT_OUT = ("combmnz", "depth", "priority", "stratified", "staged")
-"""Methods that need more than ranks, or that are no order of all documents."""
+"""Methods that need more than ranks, or that do not order all documents."""
 SPECS: dict[str, dict[str, Any]] = {
     **{name: {"name": name} for name in METHODS if name not in LEFT_OUT},
     "staged-rrf": {"name": "staged", "depth": STAGED_DEPTH, "then": {"name": "rrf"}},
@@ -61,7 +61,7 @@ def titles() -> dict[str, str]:
 def chosen(keys: Sequence[str]) -> tuple[str, ...]:
     """The methods to simulate, the usual ones where none is asked for.
 
-    Raises Invalid for one there is not, and for more than can be told apart.
+    Raises Invalid for an unknown one, and for more than can be told apart.
     """
     if unknown := [key for key in keys if key not in SPECS]:
         raise Invalid(f"{unknown[0][:40]!r} cannot be simulated; choose {', '.join(SPECS)}.")
@@ -70,47 +70,36 @@ def chosen(keys: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(keys)) or USUAL
 
 
-def simulated(session: Session, found: Audited, depth: int, keys: Sequence[str]) -> Simulation:
+def simulated(session: Session, audited: Audited, depth: int, keys: Sequence[str]) -> Simulation:
     """The methods on the pooled runs; quick ones are computed here, as long as no reader has to wait."""
     done, waiting = [], []
     documents = relevant = 0
     patience = AT_ONCE_S
     for key in keys:
-        wanted = _request(found, depth, key)
-        result = requests.find(session, wanted)
-        cost = _cost(found, key)
+        request = _request(audited, depth, key)
+        result = requests.find(session, request)
+        cost = _cost(audited, key)
         if isinstance(result, Waiting) and result.state == "absent" and cost <= patience:
             patience -= cost
-            arrays = requests.computed_from_hits(session, wanted, lambda _: None)
-            result = requests.kept.put(wanted.digest, arrays)
+            arrays = requests.computed_from_hits(session, request, lambda _: None)
+            result = requests.kept.put(request.digest, arrays)
         if isinstance(result, Waiting):
             waiting.append(result)
             continue
         documents, relevant = int(result["documents"]), int(result["relevant"])
-        done.append(_simulated(found, key, result))
-    return Simulation(tuple(done), documents, relevant, tuple(waiting))
+        done.append(_simulated(audited, key, result))
+    return Simulation(methods=tuple(done), documents=documents, relevant=relevant, waiting=tuple(waiting))
 
 
-def as_rows(methods: Sequence[Simulated]) -> tuple[list[str], list[list[Any]]]:
-    """Every method as a row: area, recall at each share, agreement on the way."""
-    ordered = [f"{name}@{share:.0%}" for share in ORDERED_AT for name in ("tau", "tau_ap")]
-    header = ["method", "area", *(f"found@{share:.0%}" for share in SHARES), *ordered]
-    rows = [
-        [each.title, each.area, *each.recall, *(value for pair in each.taus for value in pair)]
-        for each in methods
-    ]
-    return header, rows
-
-
-def _simulated(found: Audited, key: str, arrays: Arrays) -> Simulated:
-    full = better(found, arrays["full"].astype(np.float64))
+def _simulated(audited: Audited, key: str, arrays: Arrays) -> Simulated:
+    full = better(audited, arrays["full"].astype(np.float64))
     return Simulated(
         key=key,
         title=method(SPECS[key]).title,
         recall=tuple(arrays["recall"].tolist()),
         area=float(arrays["area"]),
         taus=tuple(
-            _agreement(better(found, scores), full) for scores in arrays["at_share"].astype(np.float64)
+            _agreement(better(audited, scores), full) for scores in arrays["at_share"].astype(np.float64)
         ),
     )
 
@@ -120,13 +109,13 @@ def _agreement(estimate: Any, truth: Any) -> tuple[float | None, float | None]:
     return tau_b(estimate, truth), tau_ap_b(estimate, truth) if directed is None else directed
 
 
-def _request(found: Audited, depth: int, key: str) -> Request:
+def _request(audited: Audited, depth: int, key: str) -> Request:
     """The simulation is over pooled runs: what the others found was not to be had."""
-    source, measure = found.rests_on
-    runs = [run for run, pooled in zip(found.runs, found.pooled, strict=True) if pooled]
+    source, measure = audited.rests_on
+    runs = [run for run, pooled in zip(audited.runs, audited.pooled, strict=True) if pooled]
     return Request(
         procedure=PROCEDURE,
-        method=pool_simulations.options(SPECS[key], depth, found.level),
+        method=pool_simulations.options(SPECS[key], depth, audited.level),
         source=source,
         measure=measure.key,
         measure_version=measure.version,
@@ -135,8 +124,8 @@ def _request(found: Audited, depth: int, key: str) -> Request:
     )
 
 
-def _cost(found: Audited, key: str) -> float:
+def _cost(audited: Audited, key: str) -> float:
     """About how many seconds a simulation takes: adaptive methods weigh all runs for every document."""
-    source, _ = found.rests_on
-    work = sum(found.pooled) * len(source.topics)
+    source, _ = audited.rests_on
+    work = sum(audited.pooled) * len(source.topics)
     return 0.01 + work * (1e-3 if method(SPECS[key]).adaptive else 1e-4)

@@ -36,7 +36,7 @@ def of_revision(session: Session, viewer: Viewer, slug: str, number: int, part: 
 def of_line(session: Session, viewer: Viewer, slug: str, line_id: int, number: int) -> str:
     """A revision of any line; raises NotFound where there is none, or judgments are held back."""
     task, sight = policy.visible_task(session, viewer, slug)
-    found = session.scalar(
+    revision_id = session.scalar(
         select(QrelsRevision.id)
         .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
         .where(
@@ -46,9 +46,9 @@ def of_line(session: Session, viewer: Viewer, slug: str, line_id: int, number: i
             QrelsRevision.number == number,
         )
     )
-    if found is None or not sight.details:
+    if revision_id is None or not sight.details:
         raise NotFound(f"{task.name} shows no such revision of judgments.")
-    return text(lines.stored(session, _whole(session, found)))
+    return text(lines.stored(session, _whole(session, revision_id)))
 
 
 def text(prepared: PreparedQrels) -> str:

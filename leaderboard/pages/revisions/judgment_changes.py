@@ -1,11 +1,21 @@
-"""What one set of judgments says otherwise than another: counts, grades, topic by topic."""
+"""How one set of judgments differs from another: counts, grades, topic by topic."""
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.qrels.files import Change, PreparedQrels, compare
+from leaderboard.tables.record import Column, Place, Table
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMeans:
+    """The mean over the runs of one topic's scores, before and after."""
+
+    before: float
+    after: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +45,7 @@ class TopicChange:
 
     @property
     def is_changed(self) -> bool:
-        """Whether anything is said otherwise."""
+        """Whether any of its judgments differs."""
         return bool(self.added or self.changed or self.removed)
 
 
@@ -61,8 +71,8 @@ class Changes:
 
     @property
     def changed_topics(self) -> tuple[TopicChange, ...]:
-        """The topics of which something is said otherwise."""
-        return tuple(each for each in self.topics if each.is_changed)
+        """The topics whose judgments differ."""
+        return tuple(topic for topic in self.topics if topic.is_changed)
 
 
 def changes(
@@ -72,16 +82,16 @@ def changes(
     titles: Mapping[str, str],
     level: int,
 ) -> Changes:
-    """What changes from one set of judgments, None for no judgment at all, to another of the same kind.
+    """What changes from one set of judgments, None for none at all, to another of the same kind.
 
     distractors: those of both; titles: topic -> title in the task's order; level: least relevant grade.
     """
     old, new = (before.facts if before is not None else {}), after.facts
     kinds = Counter((key[0], _what(old.get(key), new.get(key))) for key in old.keys() | new.keys())
-    judged = (Counter(key[0] for key in old), Counter(key[0] for key in new))
-    relevant = tuple(_relevant(each, level) for each in (before, after))
+    judged = Counter(key[0] for key in old), Counter(key[0] for key in new)
+    relevant = _relevant(before, level), _relevant(after, level)
     named = sorted(judged[0].keys() | judged[1].keys(), key=str.encode)
-    order = [*(topic for topic in titles if topic in judged[0] or topic in judged[1])]
+    order = [topic for topic in titles if topic in judged[0] or topic in judged[1]]
     order += [topic for topic in named if topic not in titles]
     graded = after.preferences is None
     return Changes(
@@ -114,34 +124,89 @@ def changes(
     )
 
 
-def as_json(found: Changes) -> dict[str, Any]:
+def facts(changes: Changes) -> dict[str, Any]:
     """The changes as plain values."""
-    header, rows = table(found)
     return {
-        "kind": found.kind,
-        "before": found.before,
-        "after": found.after,
-        "added": found.total.added,
-        "changed": found.total.changed,
-        "removed": found.total.removed,
-        "topics_gained": list(found.total.topics_gained),
-        "topics_lost": list(found.total.topics_lost),
-        "grades": {str(each.grade): [each.before, each.after] for each in found.grades},
-        "distractors": [found.distractors_before, found.distractors_after],
-        "topics": [dict(zip(header, row, strict=True)) for row in rows],
+        "kind": changes.kind,
+        "before": changes.before,
+        "after": changes.after,
+        "added": changes.total.added,
+        "changed": changes.total.changed,
+        "removed": changes.total.removed,
+        "topics_gained": list(changes.total.topics_gained),
+        "topics_lost": list(changes.total.topics_lost),
+        "grades": {str(grade.grade): [grade.before, grade.after] for grade in changes.grades},
+        "distractors": [changes.distractors_before, changes.distractors_after],
+        "topics": topic_table(changes, "", "").facts(),
     }
 
 
-def table(found: Changes) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of the topics for CSV."""
-    header = ["topic", "title", "before", "after", "added", "changed", "removed"]
-    header += ["relevant_before", "relevant_after"]
-    return header, [
-        [
-            *(each.topic_id, each.title, each.before, each.after, each.added, each.changed, each.removed),
-            *(each.relevant_before, each.relevant_after),
-        ]
-        for each in found.topics
+def topic_table(
+    changes: Changes,
+    name: str,
+    caption: str,
+    means: Mapping[str, TopicMeans] | None = None,
+    by: MeasureColumn | None = None,
+) -> Table[TopicChange]:
+    """All topics before and after, on a page with the mean of the runs' scores by a measure."""
+    graded = Place.EVERYWHERE if changes.kind != "preference" else Place.DATA
+    return Table(
+        name=name,
+        caption=caption,
+        columns=[
+            Column(key="topic", head="Topic", value=lambda row: row.topic_id),
+            Column(key="title", value=lambda row: row.title, shown=Place.DATA),
+            Column(key="before", head="Before", value=lambda row: row.before, digits=0),
+            Column(key="after", head="After", value=lambda row: row.after, digits=0),
+            Column(key="added", head="Added", value=lambda row: row.added, digits=0),
+            Column(key="changed", head="Changed", value=lambda row: row.changed, digits=0),
+            Column(key="removed", head="Removed", value=lambda row: row.removed, digits=0),
+            Column(
+                key="relevant_before",
+                head="Relevant before",
+                value=lambda row: row.relevant_before,
+                digits=0,
+                shown=graded,
+            ),
+            Column(
+                key="relevant_after",
+                head="Relevant after",
+                value=lambda row: row.relevant_after,
+                digits=0,
+                shown=graded,
+            ),
+            *(_means(means, by) if means and by is not None else ()),
+        ],
+        rows=changes.topics,
+    )
+
+
+def grade_table(changes: Changes, name: str, caption: str) -> Table[GradeChange]:
+    """How many judgments have each grade, before and after."""
+    return Table(
+        name=name,
+        caption=caption,
+        columns=[
+            Column(key="grade", head="Grade", value=lambda row: row.grade, digits=0),
+            Column(key="before", head="Before", value=lambda row: row.before, digits=0),
+            Column(key="after", head="After", value=lambda row: row.after, digits=0),
+            Column(key="difference", head="Difference", value=lambda row: row.after - row.before, digits=0),
+        ],
+        rows=changes.grades,
+    )
+
+
+def _means(means: Mapping[str, TopicMeans], by: MeasureColumn) -> list[Column[TopicChange]]:
+    def before(row: TopicChange) -> float | None:
+        return means[row.topic_id].before if row.topic_id in means else None
+
+    def after(row: TopicChange) -> float | None:
+        return means[row.topic_id].after if row.topic_id in means else None
+
+    head = f"Mean {by.key} before"
+    return [
+        Column(key="mean_before", head=head, value=before, digits=by.digits, shown=Place.PAGE),
+        Column(key="mean_after", head="After", value=after, digits=by.digits, shown=Place.PAGE),
     ]
 
 
@@ -155,9 +220,9 @@ def _what(before: float | None, after: float | None) -> str:
 
 def _relevant(judged: PreparedQrels | None, level: int) -> Counter[str]:
     """Topic -> how many documents are relevant."""
-    found = judged.judgments if judged is not None else {}
+    by_topic = judged.judgments if judged is not None else {}
     return Counter(
-        {topic: sum(1 for grade in grades.values() if grade >= level) for topic, grades in found.items()}
+        {topic: sum(1 for grade in grades.values() if grade >= level) for topic, grades in by_topic.items()}
     )
 
 

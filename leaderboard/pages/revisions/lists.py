@@ -12,6 +12,7 @@ from leaderboard.services import policy
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.qrels.judged_inputs import COMPANIONS, MAIN
 from leaderboard.services.qrels.lines import DRAFT
+from leaderboard.tables.record import Column, Files, Place, Table
 
 SHOWN, BUILDING, EARLIER, NEVER = "shown", "being scored", "shown earlier", "never shown"
 
@@ -94,7 +95,7 @@ def revision_list(session: Session, viewer: Viewer, slug: str) -> RevisionList:
     )
 
 
-def row_json(row: RevisionRow) -> dict[str, Any]:
+def row_facts(row: RevisionRow) -> dict[str, Any]:
     """One revision as plain values."""
     return {
         "number": row.number,
@@ -111,35 +112,77 @@ def row_json(row: RevisionRow) -> dict[str, Any]:
     }
 
 
-def list_json(found: RevisionList) -> dict[str, Any]:
+def facts(page: RevisionList) -> dict[str, Any]:
     """All revisions as plain values."""
     return {
-        "task": found.slug,
-        "kind": found.kind,
-        "origin": found.origin,
-        "revisions": [row_json(row) for row in found.rows],
+        "task": page.slug,
+        "kind": page.kind,
+        "origin": page.origin,
+        "revisions": [row_facts(row) for row in page.rows],
         "lines": [
             {
                 "name": line.name,
                 "kind": line.kind,
                 "origin": line.origin,
                 "origin_name": line.origin_name,
-                "revisions": [row_json(row) for row in line.rows],
+                "revisions": [row_facts(row) for row in line.rows],
             }
-            for line in found.lines
+            for line in page.lines
         ],
     }
 
 
-def list_table(found: RevisionList) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of the board's revisions, newest first, for CSV and LaTeX."""
-    header = ["revision", "note", "judgments", "topics", "file", "added", "state", "edition"]
-    return header, [
-        [
-            *(row.number, row.note, row.judgments, row.topics, row.file_name),
-            *(row.created_at.isoformat(timespec="minutes"), row.state, row.edition),
-        ]
-        for row in found.rows
+def table(page: RevisionList) -> Table[RevisionRow]:
+    """The board's revisions, newest first."""
+    return Table(
+        name=f"{page.slug}-revisions",
+        caption=f"Revisions of the judgments of {page.task}, newest first.",
+        columns=[
+            *_columns(),
+            Column(key="beside", head="Beside them", value=lambda row: row.beside, shown=Place.PAGE),
+            Column(key="file", head="File", value=lambda row: row.file_name, shown=~Place.PAGE),
+            _ADDED,
+            Column(key="state", head="Board", value=lambda row: row.state),
+            Column(key="edition", head="Edition", value=lambda row: row.edition, digits=0, shown=~Place.PAGE),
+            Column(key="files", head="Files", value=lambda row: row.number, shown=Place.PAGE),
+        ],
+        rows=page.rows,
+    )
+
+
+def line_table(page: RevisionList, line: Line) -> Table[RevisionRow]:
+    """The revisions of another line, newest first."""
+    return Table(
+        name=f"{page.slug}-line-{line.id}",
+        caption=f"Revisions of the judgments of {page.task} in the line {line.name}, newest first.",
+        columns=[
+            *_columns("Preferences" if line.kind == "preference" else "Judgments"),
+            _ADDED,
+            Column(
+                key="file",
+                head="File",
+                value=lambda _: line.id,
+                words=lambda row: f"{line.name}, revision {row.number}, as text",
+                shown=Place.PAGE,
+            ),
+        ],
+        rows=line.rows,
+    )
+
+
+FILES = Files(facts=facts, tables={"revisions": table})
+
+_ADDED: Column[RevisionRow] = Column(
+    key="added", head="Added, UTC", value=lambda row: row.created_at.isoformat(timespec="minutes")
+)
+
+
+def _columns(judgments: str = "Judgments") -> list[Column[RevisionRow]]:
+    return [
+        Column(key="revision", head="Revision", value=lambda row: row.number, digits=0),
+        Column(key="note", head="What is new", value=lambda row: row.note),
+        Column(key="judgments", head=judgments, value=lambda row: row.judgments, digits=0),
+        Column(key="topics", head="Topics", value=lambda row: row.topics, digits=0),
     ]
 
 
@@ -159,11 +202,11 @@ def lines_of(session: Session, task: Task) -> tuple[Line, ...]:
     ).all()
     first: dict[int, int] = {}
     state: dict[int, str] = {}
-    for each in editions:
-        first.setdefault(each.revision_id, each.number)
-        words = {"current": SHOWN, "building": BUILDING}.get(each.state, EARLIER)
-        if state.get(each.revision_id) != SHOWN:
-            state[each.revision_id] = words
+    for edition in editions:
+        first.setdefault(edition.revision_id, edition.number)
+        words = {"current": SHOWN, "building": BUILDING}.get(edition.state, EARLIER)
+        if state.get(edition.revision_id) != SHOWN:
+            state[edition.revision_id] = words
     others = [
         (qrels.kind, revision.id, revision.number)
         for qrels, revision, _, _ in rows
@@ -176,7 +219,11 @@ def lines_of(session: Session, task: Task) -> tuple[Line, ...]:
             if other < revision.id:
                 beside.setdefault(kind, number)
         row = RevisionRow(
-            *(revision.number, revision.note, revision.file_name, revision.judgments, len(revision.topics)),
+            number=revision.number,
+            note=revision.note,
+            file_name=revision.file_name,
+            judgments=revision.judgments,
+            topics=len(revision.topics),
             has_distractors=has_distractors,
             beside=dict(sorted(beside.items(), reverse=True)),
             created_at=revision.created_at,
@@ -187,8 +234,15 @@ def lines_of(session: Session, task: Task) -> tuple[Line, ...]:
         )
         lines.setdefault(qrels.id, (qrels, []))[1].append(row)
     return tuple(
-        Line(qrels.id, qrels.name, qrels.kind, qrels.origin, qrels.origin_name, tuple(found))
-        for qrels, found in lines.values()
+        Line(
+            id=qrels.id,
+            name=qrels.name,
+            kind=qrels.kind,
+            origin=qrels.origin,
+            origin_name=qrels.origin_name,
+            rows=tuple(revisions),
+        )
+        for qrels, revisions in lines.values()
     )
 
 
@@ -205,8 +259,8 @@ def building(session: Session, task: Task) -> Building | None:
     ).all()
     number = session.get_one(QrelsRevision, edition.revision_id).number
     return Building(
-        number,
-        len(rows),
-        sum(1 for row in rows if row.state == "done"),
-        tuple((row.name, row.error) for row in rows if row.state == "failed"),
+        revision=number,
+        total=len(rows),
+        done=sum(1 for row in rows if row.state == "done"),
+        failed=tuple((row.name, row.error) for row in rows if row.state == "failed"),
     )

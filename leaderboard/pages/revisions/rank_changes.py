@@ -1,31 +1,28 @@
 """Old and new rank of every run of a board, and how far two orders of them agree."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
+from leaderboard.db.tables import Run, Task
+from leaderboard.services import policy
 from leaderboard.services.boards.rows import RANKED_KIND
 from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.services.policy import Viewer
+from leaderboard.services.runs.names import RunName
 from leaderboard.stats.orders.rank_correlation import tau_ap, tau_b
+from leaderboard.tables.record import Column, Place, Table
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredRun:
-    """A run of a board, whichever of its editions."""
-
-    run_id: int
-    name: str
-    team: str
-    kind: str
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RankChange:
     """A run before and after; ranks are None for runs that have none, scores where there is none."""
 
-    run: ScoredRun
+    run: RunName
     old_rank: int | None
     new_rank: int | None
     old: float | None
@@ -69,25 +66,25 @@ class RankChanges:
 
 
 def rank_changes(
-    runs: Sequence[ScoredRun], old: Mapping[int, float], new: Mapping[int, float], by: MeasureColumn
+    runs: Sequence[RunName], old: Mapping[int, float], new: Mapping[int, float], by: MeasureColumn
 ) -> RankChanges:
     """What becomes of the runs' ranks; old and new are scores by run id as the measure prints them.
 
     Ranks are among official runs that have both scores, equal scores share one, so that a run that came
     in between moves nobody. tau_AP takes the new order for the truth.
     """
-    sign = -1.0 if by.direction == "lower" else 1.0
+    sign = by.sign
     both = [run for run in runs if run.run_id in old and run.run_id in new and run.kind == RANKED_KIND]
     before = {run.run_id: sign * old[run.run_id] for run in both}
     after = {run.run_id: sign * new[run.run_id] for run in both}
     first, second = _ranks(before), _ranks(after)
     rows = [
         RankChange(
-            run,
-            first.get(run.run_id),
-            second.get(run.run_id),
-            old.get(run.run_id),
-            new.get(run.run_id),
+            run=run,
+            old_rank=first.get(run.run_id),
+            new_rank=second.get(run.run_id),
+            old=old.get(run.run_id),
+            new=new.get(run.run_id),
         )
         for run in runs
     ]
@@ -95,44 +92,70 @@ def rank_changes(
     def place(row: RankChange) -> tuple[bool, float, str]:
         return row.new is None, 0.0 if row.new is None else -sign * row.new, row.run.name
 
-    estimate, truth = (np.array(list(each.values()), dtype=np.float64) for each in (before, after))
-    return RankChanges(by, tuple(sorted(rows, key=place)), tau_b(estimate, truth), tau_ap(estimate, truth))
+    estimate, truth = (np.array(list(scores.values()), dtype=np.float64) for scores in (before, after))
+    return RankChanges(
+        measure=by,
+        rows=tuple(sorted(rows, key=place)),
+        tau=tau_b(estimate, truth),
+        tau_ap=tau_ap(estimate, truth),
+    )
 
 
-def table(found: RankChanges) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows for CSV, in the new order."""
-    header = ["run", "team", "kind", "old_rank", "new_rank", "moved_up", "old", "new", "difference"]
-    return header, [
-        [
-            *(row.run.name, row.run.team, row.run.kind, row.old_rank, row.new_rank, row.moved),
-            *(row.old, row.new, row.difference),
-        ]
-        for row in found.rows
+def scored_runs(session: Session, viewer: Viewer, task: Task, run_ids: Collection[int]) -> list[RunName]:
+    """The runs by id, with the names this viewer may read, without those that were withdrawn."""
+    names = policy.team_names(session, viewer, task)
+    rows = session.execute(
+        select(Run.id, Run.name, Run.team_id, Run.kind)
+        .where(Run.task_id == task.id, Run.withdrawn_at.is_(None), Run.id.in_(run_ids))
+        .order_by(Run.id)
+    )
+    return [
+        RunName(run_id=row.id, name=row.name, team=names.get(row.team_id, ""), kind=row.kind) for row in rows
     ]
 
 
-def as_json(found: RankChanges) -> dict[str, Any]:
+def facts(ranks: RankChanges) -> dict[str, Any]:
     """The changes as plain values at full precision."""
-    header, rows = table(found)
     return {
-        "measure": found.measure.key,
-        "tau": found.tau,
-        "tau_ap": found.tau_ap,
-        "runs": [dict(zip(header, row, strict=True)) for row in rows],
+        "measure": ranks.measure.key,
+        "tau": ranks.tau,
+        "tau_ap": ranks.tau_ap,
+        "runs": table(ranks, "", "").facts(),
     }
 
 
-def short_table(found: RankChanges) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows as they are printed."""
-    digits = found.measure.digits
-    return ["Run", "Team", "Old rank", "New rank", "Old", "New", "Difference"], [
-        [
-            *(row.run.name, row.run.team, row.old_rank, row.new_rank),
-            *(None if value is None else f"{value:.{digits}f}" for value in (row.old, row.new)),
-            None if row.difference is None else f"{row.difference:+.{digits}f}",
-        ]
-        for row in found.rows
-    ]
+def table(ranks: RankChanges | None, name: str, caption: str) -> Table[RankChange]:
+    """The runs in the new order; None has no rows."""
+    key = ranks.measure.key if ranks else "score"
+    digits = ranks.measure.digits if ranks else None
+    return Table(
+        name=name,
+        caption=caption,
+        columns=[
+            Column(
+                key="new_rank", head="New rank", value=lambda row: row.new_rank, digits=0, shown=Place.PAGE
+            ),
+            Column(key="run", head="Run", value=lambda row: row.run.name),
+            Column(key="team", head="Team", value=lambda row: row.run.team),
+            Column(key="kind", value=lambda row: row.run.kind, shown=Place.DATA),
+            Column(key="old_rank", head="Old rank", value=lambda row: row.old_rank, digits=0),
+            Column(
+                key="new_rank", head="New rank", value=lambda row: row.new_rank, digits=0, shown=~Place.PAGE
+            ),
+            Column(key="moved_up", head="Moved", value=lambda row: row.moved, digits=0, shown=~Place.PRINT),
+            Column(key="new", head=f"New {key}", value=lambda row: row.new, digits=digits, shown=Place.PAGE),
+            Column(key="old", head="Old", value=lambda row: row.old, digits=digits),
+            Column(key="new", head="New", value=lambda row: row.new, digits=digits, shown=~Place.PAGE),
+            Column(
+                key="difference",
+                head="Difference",
+                value=lambda row: row.difference,
+                words=lambda row: None if row.difference is None else f"{row.difference:+.{digits}f}",
+                digits=digits,
+            ),
+        ],
+        rows=ranks.rows if ranks else (),
+    )
 
 
 def _ranks(scores: Mapping[int, float]) -> dict[int, int]:

@@ -8,12 +8,12 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
-from leaderboard.db.tables import Edition, QrelsRevision, Task, Topic
+from leaderboard.db.tables import Edition, QrelsRevision, Task
 from leaderboard.errors import NotFound
-from leaderboard.pages.revisions import judgment_changes, rank_changes
-from leaderboard.pages.revisions.judgment_changes import Changes
-from leaderboard.pages.revisions.lists import Building, Line, RevisionRow, building, lines_of, row_json
-from leaderboard.pages.revisions.previews import scored_runs
+from leaderboard.pages.revisions import changed, judgment_changes, rank_changes
+from leaderboard.pages.revisions.changed import ChangedJudgments, titles
+from leaderboard.pages.revisions.judgment_changes import Changes, TopicMeans
+from leaderboard.pages.revisions.lists import Building, Line, RevisionRow, building, lines_of, row_facts
 from leaderboard.pages.revisions.rank_changes import RankChanges
 from leaderboard.pages.scores import fields
 from leaderboard.services import policy
@@ -23,42 +23,24 @@ from leaderboard.services.policy import ALL_TOPICS, Sight, Viewer
 from leaderboard.services.qrels import judged_inputs, lines
 from leaderboard.services.qrels.files import PreparedQrels
 from leaderboard.services.qrels.judged_inputs import MAIN
+from leaderboard.tables.record import Files
 
 
-@dataclass(frozen=True, slots=True)
-class TopicMeans:
-    """The mean over the runs of one topic's scores, before and after."""
-
-    before: float
-    after: float
-
-
-@dataclass(frozen=True, slots=True)
-class RevisionPage:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevisionPage(ChangedJudgments):
     """One revision, against the one before it."""
 
-    task: str
-    slug: str
-    is_draft: bool
     sight: Sight
-    kind: str
-    origin: str
-    origin_name: str
     row: RevisionRow
     before: int | None
     after: int | None
     """The neighbours' numbers."""
-    changes: Changes
     beside: tuple[tuple[str, Changes], ...]
     """(kind, what is new) of what stands beside the judgments and has changed with this revision."""
     measures: tuple[MeasureColumn, ...]
-    ranks: RankChanges | None
-    why_no_ranks: str
     old_edition: int | None
     new_edition: int | None
-    topics: Mapping[str, TopicMeans]
     building: Building | None
-    level: int
 
 
 def revision_page(
@@ -75,8 +57,7 @@ def revision_page(
         raise NotFound(f"{task.name} has no revision {number}.")
     revision = _stored(session, line.id, number)
     parent = session.get(QrelsRevision, revision.parent_id, options=_WHOLE) if revision.parent_id else None
-    titles = _titles(session, task)
-    found = _changes(session, parent, revision, titles, task.level)
+    topic_titles = titles(session, task)
     old, new = _editions(session, task, revision)
     measures = fields.columns_of(new) if new is not None else ()
     by = fields.chosen(measures, new.primary_measure, measure) if new is not None else None
@@ -87,14 +68,15 @@ def revision_page(
         slug=task.slug,
         is_draft=task.published_at is None,
         sight=sight,
+        number=number,
         kind=line.kind,
         origin=line.origin,
         origin_name=line.origin_name,
         row=rows[number],
-        before=max((each for each in rows if each < number), default=None),
-        after=min((each for each in rows if each > number), default=None),
-        changes=found,
-        beside=_beside(session, parent, revision, titles, task.level),
+        before=max((other for other in rows if other < number), default=None),
+        after=min((other for other in rows if other > number), default=None),
+        changes=_changes(session, parent, revision, topic_titles, task.level),
+        beside=_beside(session, parent, revision, topic_titles, task.level),
         measures=measures,
         ranks=ranks,
         why_no_ranks=why,
@@ -112,23 +94,21 @@ def revision_id(session: Session, viewer: Viewer, slug: str, number: int) -> int
     return _stored(session, line.id, number).id
 
 
-def as_json(found: RevisionPage) -> dict[str, Any]:
+def facts(page: RevisionPage) -> dict[str, Any]:
     """The revision as plain values at full precision."""
     return {
-        "task": found.slug,
-        "revision": row_json(found.row),
-        "kind": found.kind,
-        "origin": found.origin,
-        "origin_name": found.origin_name,
-        "before": found.before,
-        "changes": judgment_changes.as_json(found.changes),
-        "beside": {kind: judgment_changes.as_json(each) for kind, each in found.beside},
-        "editions": [found.old_edition, found.new_edition],
-        "ranks": rank_changes.as_json(found.ranks) if found.ranks is not None else None,
-        "topics": {topic: [each.before, each.after] for topic, each in found.topics.items()},
+        **changed.facts(page),
+        "revision": row_facts(page.row),
+        "origin": page.origin,
+        "origin_name": page.origin_name,
+        "before": page.before,
+        "beside": {kind: judgment_changes.facts(changes) for kind, changes in page.beside},
+        "editions": [page.old_edition, page.new_edition],
+        "topics": {topic: [mean.before, mean.after] for topic, mean in page.topics.items()},
     }
 
 
+FILES = Files(facts=facts, tables=changed.TABLES)
 _WHOLE = [undefer(QrelsRevision.packed), undefer(QrelsRevision.distractors)]
 
 
@@ -137,7 +117,7 @@ def _open_line(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sight
     task, sight = policy.visible_task(session, viewer, slug)
     if not sight.details:
         raise NotFound(f"{sight.why} Revisions of judgments are shown when it closes.")
-    line = next((each for each in lines_of(session, task) if each.name == MAIN), None)
+    line = next((line for line in lines_of(session, task) if line.name == MAIN), None)
     if line is None:
         raise NotFound(f"{task.name} has no judgments yet.")
     return task, sight, line
@@ -152,13 +132,6 @@ def _stored(session: Session, line_id: int, number: int) -> QrelsRevision:
     if revision is None:
         raise NotFound(f"There is no revision {number}.")
     return revision
-
-
-def _titles(session: Session, task: Task) -> dict[str, str]:
-    rows = session.execute(
-        select(Topic.topic_id, Topic.title).where(Topic.task_id == task.id).order_by(Topic.position)
-    )
-    return {row.topic_id: row.title for row in rows}
 
 
 def _changes(
@@ -183,28 +156,25 @@ def _beside(
 ) -> tuple[tuple[str, Changes], ...]:
     """What is new in the subtopics and preferences beside a revision."""
     old = judged_inputs.companions(session, before) if before is not None else {}
-    found = []
+    changed_kinds = []
     for kind, companion in sorted(judged_inputs.companions(session, after).items()):
         if old.get(kind) == companion:
             continue
         new = session.get_one(QrelsRevision, companion, options=_WHOLE)
         parent = session.get(QrelsRevision, old[kind], options=_WHOLE) if kind in old else None
-        found.append((kind, _changes(session, parent, new, titles, level)))
-    return tuple(found)
+        changed_kinds.append((kind, _changes(session, parent, new, titles, level)))
+    return tuple(changed_kinds)
 
 
 def _editions(session: Session, task: Task, revision: QrelsRevision) -> tuple[Edition | None, Edition | None]:
     """The last edition shown before the first one under a revision, and that first one."""
-    there = Edition.shown_from.is_not(None) | (Edition.state == "building")
-    mine = (Edition.task_id == task.id, there)
-    new = session.scalar(
-        select(Edition).where(*mine, Edition.revision_id == revision.id).order_by(Edition.number).limit(1)
+    shown = select(Edition).where(
+        Edition.task_id == task.id, Edition.shown_from.is_not(None) | (Edition.state == "building")
     )
+    new = session.scalar(shown.where(Edition.revision_id == revision.id).order_by(Edition.number).limit(1))
     if new is None:
         return None, None
-    old = session.scalar(
-        select(Edition).where(*mine, Edition.number < new.number).order_by(Edition.number.desc()).limit(1)
-    )
+    old = session.scalar(shown.where(Edition.number < new.number).order_by(Edition.number.desc()).limit(1))
     return old, new
 
 
@@ -222,15 +192,15 @@ def _ranks(
         return None, "The board began with this revision: no run had a rank before it."
     before, after = (
         {
-            run_id: found[by.key]
-            for run_id, found in means(session, edition, ALL_TOPICS, keys=(by.key,)).items()
-            if by.key in found
+            run_id: scores[by.key]
+            for run_id, scores in means(session, edition, ALL_TOPICS, keys=(by.key,)).items()
+            if by.key in scores
         }
         for edition in (old, new)
     )
     if not before:
         return None, f"No run had a score by {by.key} before this revision."
-    runs = scored_runs(session, viewer, task, [*before.keys() & after.keys()])
+    runs = rank_changes.scored_runs(session, viewer, task, before.keys() & after.keys())
     if not runs:
         return None, "No run is scored under this revision yet."
     return rank_changes.rank_changes(runs, before, after, by), ""
@@ -247,14 +217,14 @@ def _topic_means(
     if old is None or new is None or by is None or ranks is None:
         return {}
     ids = [row.run.run_id for row in ranks.rows if row.old is not None and row.new is not None]
-    found: list[dict[str, float]] = []
+    by_edition: list[dict[str, float]] = []
     for edition in (old, new):
-        versions = {each["key"]: each["version"] for each in edition.measures}
+        versions = {measure["key"]: measure["version"] for measure in edition.measures}
         source = source_of(edition, session.get_one(QrelsRevision, edition.revision_id), ALL_TOPICS)
         scores = scores_of(session, source, by.key, versions[by.key], ids)
         if not scores or not source.topics:
             return {}
         mean = np.mean([scores[run_id] for run_id in ids if run_id in scores], axis=0)
-        found.append(dict(zip(source.topics, mean.tolist(), strict=True)))
-    before, after = found
+        by_edition.append(dict(zip(source.topics, mean.tolist(), strict=True)))
+    before, after = by_edition
     return {topic: TopicMeans(before[topic], after[topic]) for topic in before if topic in after}

@@ -44,21 +44,20 @@ def pack(rows: Iterable[PoolDocument]) -> bytes:
     1
     """
     documents = tuple(rows)
-    strata = sorted({each.stratum for each in documents})
+    strata = sorted({document.stratum for document in documents})
     place = {name: index for index, name in enumerate(strata)}
-    docnos, names = [bytes_of(each.docno) for each in documents], [bytes_of(name) for name in strata]
+    docnos, names = [bytes_of(document.docno) for document in documents], [bytes_of(name) for name in strata]
     columns = (
-        np.array([each.priority for each in documents], _REAL),
-        np.array([each.probability for each in documents], _REAL),
-        np.array([each.grade or 0 for each in documents], _GRADE),
-        np.array([each.grade is not None for each in documents], _FLAG),
-        np.array([place[each.stratum] for each in documents], _NUMBER),
-        np.array([len(each) for each in docnos], _LENGTH),
-        np.array([len(each) for each in names], _LENGTH),
+        np.array([document.priority for document in documents], _REAL),
+        np.array([document.probability for document in documents], _REAL),
+        np.array([document.grade or 0 for document in documents], _GRADE),
+        np.array([document.grade is not None for document in documents], _FLAG),
+        np.array([place[document.stratum] for document in documents], _NUMBER),
+        np.array([len(docno) for docno in docnos], _LENGTH),
+        np.array([len(name) for name in names], _LENGTH),
     )
-    plain = b"".join(
-        (_HEAD.pack(len(documents), len(strata)), *(each.tobytes() for each in columns), *docnos, *names)
-    )
+    head = _HEAD.pack(len(documents), len(strata))
+    plain = b"".join((head, *(column.tobytes() for column in columns), *docnos, *names))
     return _MAGIC + zstandard.compress(plain, _LEVEL)
 
 
@@ -81,14 +80,14 @@ def unpack(body: bytes) -> tuple[PoolDocument, ...]:
     return tuple(
         map(
             PoolDocument._make,
-            zip(docnos, priority, (names[each] for each in stratum), probability, grades, strict=True),
+            zip(docnos, priority, (names[number] for number in stratum), probability, grades, strict=True),
         )
     )
 
 
 def _texts(plain: bytes, start: int, lengths: list[int]) -> list[str]:
-    found = []
+    texts = []
     for length in lengths:
-        found.append(text_of(plain[start : start + length]))
+        texts.append(text_of(plain[start : start + length]))
         start += length
-    return found
+    return texts

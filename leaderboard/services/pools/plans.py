@@ -14,6 +14,7 @@ from leaderboard.pooling.methods import DEFAULT, BoundMethod, method
 from leaderboard.services import policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import primary_runs
+from leaderboard.services.runs.names import RunName
 
 OFFICIAL, ALL, CHOSEN = "official", "all", "chosen"
 WHICH = {OFFICIAL: "All official runs", ALL: "All runs", CHOSEN: "Those chosen below"}
@@ -41,7 +42,7 @@ class Plan:
     overlap: float = 0.0
 
     def hours(self, documents: int) -> float:
-        """How long one person takes to judge so many documents, those judged twice counted twice.
+        """How long one person takes to judge n documents, those judged twice counted twice.
 
         >>> Plan(seconds=30, overlap=0.2).hours(1200)
         12.0
@@ -49,15 +50,11 @@ class Plan:
         return documents * (1.0 + self.overlap) * self.seconds / 3600
 
 
-@dataclass(frozen=True, slots=True)
-class PooledRun:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PooledRun(RunName):
     """A run that is pooled."""
 
-    run_id: int
-    name: str
     team_id: int
-    team: str
-    kind: str
     primary: bool
     ranking_sha256: str
 
@@ -82,9 +79,13 @@ def candidates(session: Session, viewer: Viewer, task: Task) -> tuple[PooledRun,
     primary, teams = primary_runs.declared(session, task), policy.team_names(session, viewer, task)
     return tuple(
         PooledRun(
-            *(row.id, row.name, row.team_id, teams.get(row.team_id, ""), row.kind),
-            row.id in primary,
-            row.ranking_sha256,
+            run_id=row.id,
+            name=row.name,
+            team_id=row.team_id,
+            team=teams.get(row.team_id, ""),
+            kind=row.kind,
+            primary=row.id in primary,
+            ranking_sha256=row.ranking_sha256,
         )
         for row in rows
     )
@@ -98,19 +99,19 @@ def pooled_runs(plan: Plan, offered: Sequence[PooledRun]) -> tuple[PooledRun, ..
     known = {run.run_id for run in offered}
     if plan.runs == CHOSEN and (lost := set(plan.chosen) - known):
         raise Invalid(f"There is no run {', '.join(map(str, sorted(lost)))} to be pooled.")
-    wanted = [
+    chosen = [
         run
         for run in offered
         if plan.runs == ALL
         or (plan.runs == OFFICIAL and run.kind == "official")
         or (plan.runs == CHOSEN and run.run_id in plan.chosen)
     ]
-    if not wanted:
-        what = "Choose at least one run." if plan.runs == CHOSEN else "No run is there to be pooled yet."
+    if not chosen:
+        what = "Choose at least one run." if plan.runs == CHOSEN else "There is no run to pool yet."
         raise Conflict(what)
-    primary = [run.primary for run in wanted] if plan.primary_first else ()
-    order = chosen_runs([run.team_id for run in wanted], primary=primary, cap=plan.cap)
-    return tuple(wanted[place] for place in order)
+    primary = [run.primary for run in chosen] if plan.primary_first else ()
+    order = chosen_runs([run.team_id for run in chosen], primary=primary, cap=plan.cap)
+    return tuple(chosen[place] for place in order)
 
 
 def bound(plan: Plan, runs: Sequence[PooledRun]) -> BoundMethod:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -76,7 +75,7 @@ class TopicPool:
             PoolDocument(
                 self.tops.docno(place), priority, self.strata[stratum], chance, self.grades.get(place)
             )
-            for place, priority, stratum, chance in zip(*(each.tolist() for each in columns), strict=True)
+            for place, priority, stratum, chance in zip(*(values.tolist() for values in columns), strict=True)
         ]
         chances = dict(zip(pooled.stratum.tolist(), pooled.probability.tolist(), strict=True))
         passed = zip(pooled.passed.tolist(), pooled.passed_stratum.tolist(), strict=True)
@@ -88,7 +87,7 @@ class TopicPool:
         ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TopicShare:
     """A topic's numbers."""
 
@@ -101,9 +100,9 @@ class TopicShare:
     undrawn: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Contribution:
-    """What a run, or a team, brings: documents of the pool, and those that nobody else has."""
+    """What a run, or a team, brings: documents of the pool, and those that no other has."""
 
     name: str
     team: str
@@ -138,12 +137,12 @@ class Preview:
     @property
     def documents(self) -> int:
         """Documents over all topics."""
-        return sum(each.documents for each in self.topics)
+        return sum(topic.documents for topic in self.topics)
 
     @property
     def reused(self) -> int:
         """Documents that are judged already."""
-        return sum(each.reused for each in self.topics)
+        return sum(topic.reused for topic in self.topics)
 
     @property
     def to_judge(self) -> int:
@@ -153,7 +152,7 @@ class Preview:
     @property
     def undrawn(self) -> int:
         """Documents of the strata that were not drawn."""
-        return sum(each.undrawn for each in self.topics)
+        return sum(topic.undrawn for topic in self.topics)
 
     @property
     def hours(self) -> float:
@@ -163,7 +162,7 @@ class Preview:
     @property
     def middle(self) -> float:
         """The median number of documents a topic."""
-        return median(each.documents for each in self.topics)
+        return median(topic.documents for topic in self.topics)
 
 
 def preview(session: Session, viewer: Viewer, slug: str, plan: Plan) -> Preview:
@@ -172,8 +171,7 @@ def preview(session: Session, viewer: Viewer, slug: str, plan: Plan) -> Preview:
     The tops of all runs are read once. Raises NotFound, SignInNeeded or Forbidden unless the viewer organises
     the task, Invalid for a plan that cannot be carried out, Conflict where there are no runs or topics.
     """
-    task, _ = policy.visible_task(session, viewer, slug)
-    policy.require_organiser(viewer, task)
+    task = policy.own_task(session, viewer, slug)
     plans.check(plan)
     runs = plans.pooled_runs(plan, plans.candidates(session, viewer, task))
     bound = plans.bound(plan, runs)
@@ -203,11 +201,11 @@ def preview(session: Session, viewer: Viewer, slug: str, plan: Plan) -> Preview:
         method=bound,
         runs=runs,
         pools=pools,
-        topics=tuple(_share(each) for each in pools),
+        topics=tuple(_share(of_topic) for of_topic in pools),
         by_run=by_run,
         by_team=by_team,
-        entries=sum(each.entries for each in pools),
-        candidates=sum(len(each.tops.docnos) for each in pools),
+        entries=sum(of_topic.entries for of_topic in pools),
+        candidates=sum(len(of_topic.tops.docnos) for of_topic in pools),
         revision=revision.number if revision is not None else None,
         revision_id=revision.id if revision is not None else None,
     )
@@ -221,45 +219,6 @@ def titles_of(session: Session, task: Task) -> dict[str, str]:
         .order_by(Topic.position)
     )
     return {row.topic_id: row.title for row in rows}
-
-
-def as_json(found: Preview) -> dict[str, Any]:
-    """The preview as plain values."""
-    return {
-        "task": found.task,
-        "method": found.method.spec,
-        "seed": found.plan.seed,
-        "runs": len(found.runs),
-        "places": found.entries,
-        "candidates": found.candidates,
-        "documents": found.documents,
-        "reused": found.reused,
-        "to_judge": found.to_judge,
-        "seconds_per_document": found.plan.seconds,
-        "overlap": found.plan.overlap,
-        "hours": found.hours,
-        "topics": [{name: getattr(each, name) for name in TopicShare.__slots__} for each in found.topics],
-        "by_run": [{name: getattr(each, name) for name in Contribution.__slots__} for each in found.by_run],
-        "by_team": [
-            {"team": each.team, "runs": each.runs, "documents": each.documents, "alone": each.alone}
-            for each in found.by_team
-        ],
-    }
-
-
-def table(found: Preview, which: str = "topics") -> tuple[list[str], list[list[Any]]]:
-    """One of the preview's tables, `topics`, `runs` or `teams`, as header and rows."""
-    if which == "runs":
-        return ["run", "team", "documents", "alone"], [
-            [each.name, each.team, each.documents, each.alone] for each in found.by_run
-        ]
-    if which == "teams":
-        return ["team", "runs", "documents", "alone"], [
-            [each.team, each.runs, each.documents, each.alone] for each in found.by_team
-        ]
-    names = ("topic_id", "title", "candidates", "documents", "reused", "to_judge", "undrawn")
-    header = ["topic", *names[1:]]
-    return header, [[getattr(each, name) for name in names] for each in found.topics]
 
 
 def _distractors(session: Session, revision: QrelsRevision | None) -> tuple[bytes, ...]:
@@ -283,13 +242,26 @@ def _topic_pool(
         raise Invalid(plans.sentence(error)) from None
     budget = bound.budget if bound.adaptive else None
     judged = pool_rankings.judged_places(tops, grades)
-    return TopicPool(topic_id, title, tops, pooled, judged, budget, plans.strata(bound))
+    return TopicPool(
+        topic_id=topic_id,
+        title=title,
+        tops=tops,
+        pooled=pooled,
+        grades=judged,
+        budget=budget,
+        strata=plans.strata(bound),
+    )
 
 
-def _share(each: TopicPool) -> TopicShare:
+def _share(of_topic: TopicPool) -> TopicShare:
     return TopicShare(
-        *(each.topic_id, each.title, len(each.tops.docnos), each.documents, each.reused, each.to_judge),
-        len(each.pooled.passed),
+        topic_id=of_topic.topic_id,
+        title=of_topic.title,
+        candidates=len(of_topic.tops.docnos),
+        documents=of_topic.documents,
+        reused=of_topic.reused,
+        to_judge=of_topic.to_judge,
+        undrawn=len(of_topic.pooled.passed),
     )
 
 
@@ -300,38 +272,53 @@ def _contributions(
     team_ids = sorted({run.team_id for run in runs})
     team = np.searchsorted(team_ids, [run.team_id for run in runs])
     own = np.arange(len(runs))
-    held, alone = np.zeros(len(runs), np.int64), np.zeros(len(runs), np.int64)
-    team_held, team_alone = np.zeros(len(team_ids), np.int64), np.zeros(len(team_ids), np.int64)
-    for each in pools:
-        count = len(each.tops.docnos)
-        pooled = np.zeros(count, np.bool_)
-        pooled[each.pooled.documents] = True
-        held += [int(pooled[ranking].sum()) for ranking in each.tops.rankings]
-        alone += _alone(each, own, pooled, len(runs))
-        team_alone += _alone(each, team, pooled, len(team_ids))
-        team_held += _team_held(each, team, pooled, len(team_ids))
-    names = {run.team_id: run.team for run in runs}
+    documents, alone = np.zeros(len(runs), np.int64), np.zeros(len(runs), np.int64)
+    of_teams, teams_alone = np.zeros(len(team_ids), np.int64), np.zeros(len(team_ids), np.int64)
+    for of_topic in pools:
+        pooled = np.zeros(len(of_topic.tops.docnos), np.bool_)
+        pooled[of_topic.pooled.documents] = True
+        documents += [int(pooled[ranking].sum()) for ranking in of_topic.tops.rankings]
+        alone += _alone(of_topic, own, pooled, len(runs))
+        teams_alone += _alone(of_topic, team, pooled, len(team_ids))
+        of_teams += _of_teams(of_topic, team, pooled, len(team_ids))
     by_run = tuple(
-        Contribution(run.name, run.team, run.run_id, 1, int(documents), int(single))
-        for run, documents, single in zip(runs, held, alone, strict=True)
+        Contribution(
+            name=run.name,
+            team=run.team,
+            run_id=run.run_id,
+            runs=1,
+            documents=int(documents[at]),
+            alone=int(alone[at]),
+        )
+        for at, run in enumerate(runs)
     )
-    sizes = np.bincount(team, minlength=len(team_ids)).tolist()
-    counted = zip(team_ids, sizes, team_held.tolist(), team_alone.tolist(), strict=True)
-    by_team = (Contribution(names[at], names[at], 0, *counts) for at, *counts in counted)
-    return by_run, tuple(sorted(by_team, key=lambda each: each.team))
+    names = {run.team_id: run.team for run in runs}
+    sizes = np.bincount(team, minlength=len(team_ids))
+    by_team = (
+        Contribution(
+            name=names[team_id],
+            team=names[team_id],
+            run_id=0,
+            runs=int(sizes[at]),
+            documents=int(of_teams[at]),
+            alone=int(teams_alone[at]),
+        )
+        for at, team_id in enumerate(team_ids)
+    )
+    return by_run, tuple(sorted(by_team, key=lambda row: row.team))
 
 
-def _alone(each: TopicPool, groups: IntArray, pooled: BoolArray, size: int) -> IntArray:
-    holder = holders(each.tops.rankings, groups, len(each.tops.docnos))[pooled]
+def _alone(of_topic: TopicPool, groups: IntArray, pooled: BoolArray, size: int) -> IntArray:
+    holder = holders(of_topic.tops.rankings, groups, len(of_topic.tops.docnos))[pooled]
     return np.bincount(holder[holder >= 0], minlength=size)
 
 
-def _team_held(each: TopicPool, team: IntArray, pooled: BoolArray, size: int) -> IntArray:
+def _of_teams(of_topic: TopicPool, team: IntArray, pooled: BoolArray, size: int) -> IntArray:
     """How many pooled documents each team has in any of its runs."""
-    count = len(each.tops.docnos)
+    count = len(of_topic.tops.docnos)
     pairs = np.concatenate(
-        [at * count + ranking for at, ranking in zip(team.tolist(), each.tops.rankings, strict=True)]
+        [at * count + ranking for at, ranking in zip(team.tolist(), of_topic.tops.rankings, strict=True)]
     )
     present = (np.bincount(pairs, minlength=size * count) > 0).reshape(size, count)
-    held: IntArray = (present & pooled).sum(axis=1)
-    return held
+    documents: IntArray = (present & pooled).sum(axis=1)
+    return documents

@@ -29,7 +29,7 @@ Judged = Mapping[str, Mapping[bytes, int]]
 """Topic -> docno -> grade."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PreparedQrels:
     """Judgments of one kind, parsed and packed; made without a session."""
 
@@ -112,7 +112,15 @@ def of_grades(
     plain = {topic: dict(grades) for topic, grades in judgments.items() if grades}
     rows = tuple((topic, "", docno, grade) for topic in plain for docno, grade in plain[topic].items())
     packed = pack_judgments(plain)
-    return PreparedQrels(file_name, sha256 or _digest(packed), "graded", plain, rows, packed, warnings)
+    return PreparedQrels(
+        file_name=file_name,
+        sha256=sha256 or _digest(packed),
+        kind="graded",
+        judgments=plain,
+        rows=rows,
+        packed=packed,
+        warnings=warnings,
+    )
 
 
 def of_subtopics(
@@ -131,16 +139,30 @@ def of_subtopics(
         for docno, grade in grades.items()
     )
     highest = highest_grades(plain)
-    sha256 = sha256 or _digest(pack_subtopics(plain))
-    packed = pack_judgments(highest)
-    return PreparedQrels(file_name, sha256, "subtopic", highest, rows, packed, warnings, plain)
+    return PreparedQrels(
+        file_name=file_name,
+        sha256=sha256 or _digest(pack_subtopics(plain)),
+        kind="subtopic",
+        judgments=highest,
+        rows=rows,
+        packed=pack_judgments(highest),
+        warnings=warnings,
+        subtopics=plain,
+    )
 
 
 def of_preferences(given: PreferenceJudgments, file_name: str, sha256: str = "") -> PreparedQrels:
     """Preferences, prepared."""
     packed = pack_preferences(given)
     return PreparedQrels(
-        *(file_name, sha256 or _digest(packed), "preference", {}, (), packed, given.notes), preferences=given
+        file_name=file_name,
+        sha256=sha256 or _digest(packed),
+        kind="preference",
+        judgments={},
+        rows=(),
+        packed=packed,
+        warnings=given.notes,
+        preferences=given,
     )
 
 

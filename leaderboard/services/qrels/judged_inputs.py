@@ -1,7 +1,7 @@
 """What the scores under a revision rest on: its judgments, and what stands beside them at its number.
 
 A revision of subtopics or preferences of its own is always followed by a new revision of the judgments a
-board is computed from. So the companions of that one are the newest that were there before it, for ever,
+board is computed from. So the companions of that one always are the newest that were there before it,
 and scores, comparisons and snapshots need to know no number but its.
 """
 
@@ -42,7 +42,7 @@ def inputs(session: Session, revision_id: int) -> RevisionInputs:
     revision = row.QrelsRevision
     beside = companions(session, revision)
     others = select(QrelsRevision.id, QrelsRevision.packed).where(QrelsRevision.id.in_(beside.values()))
-    bodies = {each.id: each.packed for each in session.execute(others)} if beside else {}
+    bodies = {row.id: row.packed for row in session.execute(others)} if beside else {}
     packed = {kind: bodies[companion] for kind, companion in beside.items()}
     if row.kind == "subtopic":
         packed["subtopic"] = pack_subtopics(subtopics(session, revision_id))
@@ -57,15 +57,15 @@ def inputs(session: Session, revision_id: int) -> RevisionInputs:
 
 def subtopics(session: Session, revision_id: int) -> dict[str, dict[str, dict[bytes, int]]]:
     """Topic -> subtopic -> docno -> grade of a revision of that kind."""
-    found: dict[str, dict[str, dict[bytes, int]]] = {}
+    by_topic: dict[str, dict[str, dict[bytes, int]]] = {}
     rows = session.execute(
         select(Judgment.topic_id, Judgment.subtopic, Judgment.docno, Judgment.grade).where(
             Judgment.revision_id == revision_id
         )
     )
     for topic, subtopic, docno, grade in rows:
-        found.setdefault(topic, {}).setdefault(subtopic, {})[docno.encode()] = grade
-    return found
+        by_topic.setdefault(topic, {}).setdefault(subtopic, {})[docno.encode()] = grade
+    return by_topic
 
 
 def has(session: Session, revision: QrelsRevision) -> frozenset[str]:

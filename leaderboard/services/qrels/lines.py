@@ -36,7 +36,7 @@ MOST_NAMED = 10
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who judged; kind None is whoever judged the line before, people where there is none."""
+    """Who judged; kind None stands for those who judged the line before, people where there is none."""
 
     kind: str | None = None
     name: str = ""
@@ -164,7 +164,7 @@ def require_irrelevant(judgments: Judged, distractors: Collection[bytes]) -> Non
         more = f" and {len(clashes) - MOST_NAMED:,} more" if len(clashes) > MOST_NAMED else ""
         raise Invalid(
             f"Distractors are relevant to no topic, but these judgments say otherwise: {named}{more}. "
-            "Take them off the list of distractors, or mend the judgments."
+            "Take them off the list of distractors, or fix the judgments."
         )
 
 

@@ -18,7 +18,7 @@ from leaderboard.services.qrels.files import PreparedQrels, newest
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.qrels.lines import DRAFT, Origin
 from leaderboard.services.revisions import publish as revisions
-from leaderboard.services.revisions.publish import Revision
+from leaderboard.services.revisions.publish import NewRevision, Revision
 
 KEPT = timedelta(days=1)
 TOKEN_BYTES = 12
@@ -55,15 +55,14 @@ def keep(
 
     prepared None are the board's newest ones, with other distractors; distractors None are those of the
     line's newest revision. Drafts older than a day are dropped. Raises as `revisions.revise` where it is
-    plain by now that they cannot be published, and Invalid without a note.
+    clear by now that they cannot be published, and Invalid without a note.
     """
     task = policy.own_task(session, viewer, slug)
     if not 0 < len(note.strip()) <= NOTE_CHARACTERS:
-        rule = (
-            f"A revision needs a note of at most {NOTE_CHARACTERS} characters: the board's history shows it."
-        )
+        problem = Problem("says what is new in this revision.", "Write a sentence.", field="note")
         raise Invalid(
-            rule, [Problem("says what is new in this revision.", "Write a sentence.", field="note")]
+            f"A revision needs a note of at most {NOTE_CHARACTERS} characters: the board's history shows it.",
+            [problem],
         )
     judged = prepared or revisions.unchanged(session, task.id)
     by = Origin(origin, origin_name)
@@ -82,7 +81,7 @@ def keep(
 
 
 def find(session: Session, viewer: Viewer, slug: str, token: str) -> Draft:
-    """A kept draft; raises NotFound where there is none, or not any more."""
+    """A kept draft; raises NotFound where there is none, or it is no longer kept."""
     task = policy.own_task(session, viewer, slug)
     row = session.execute(
         select(Qrels, QrelsRevision)
@@ -95,7 +94,7 @@ def find(session: Session, viewer: Viewer, slug: str, token: str) -> Draft:
         .options(undefer(QrelsRevision.packed), undefer(QrelsRevision.distractors))
     ).one_or_none()
     if row is None:
-        raise NotFound("These judgments are not kept any more: they are for a day. Send them again.")
+        raise NotFound("These judgments are no longer kept: they are for a day. Send them again.")
     qrels, revision = row
     return Draft(
         token=token,
@@ -113,15 +112,15 @@ def publish(
 ) -> Revision:
     """Make a revision of a draft, which is gone then; raises as `revisions.revise`."""
     draft = find(session, viewer, slug, token)
-    made = revisions.revise(
-        *(session, viewer, slug, draft.prepared, draft.note),
-        origin=draft.by.kind,
-        origin_name=draft.by.name,
+    new = NewRevision(
+        prepared=draft.prepared,
+        note=draft.note,
+        by=draft.by,
         distractors=draft.distractors,
         line=draft.line,
         base=base,
-        limit_s=limit_s,
     )
+    made = revisions.revise(session, viewer, slug, new, limit_s=limit_s)
     _drop(session, draft)
     return made
 

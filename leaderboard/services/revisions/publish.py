@@ -27,16 +27,31 @@ from leaderboard.services.qrels.files import (
     newest,
     of_grades,
     of_preferences,
-    of_subtopics,
 )
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.qrels.lines import Origin
 from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 from leaderboard.trec.qrels.preferences import Pair, PreferenceJudgments
-from leaderboard.trec.qrels.revision_inputs import BySubtopic
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class NewRevision:
+    """A revision to be: judgments, what is new in them, who judged, and the line they go to.
+
+    distractors None are those of the revision before. A line of another name than the board's has no scores;
+    base is the number of the board's revision that this one was made from, where that must still be the
+    newest.
+    """
+
+    prepared: PreparedQrels
+    note: str
+    by: Origin = Origin()
+    distractors: Collection[bytes] | None = None
+    line: str = MAIN
+    base: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
     """A stored revision; jobs is how many runs are being scored under it."""
 
@@ -47,85 +62,38 @@ class Revision:
     change: Change
     jobs: int
     warnings: tuple[Problem, ...]
-    line: str = MAIN
+    line: str
 
 
-def revise(
-    session: Session,
-    viewer: Viewer,
-    slug: str,
-    prepared: PreparedQrels,
-    note: str,
-    *,
-    origin: str | None = None,
-    origin_name: str = "",
-    distractors: Collection[bytes] | None = None,
-    line: str = MAIN,
-    base: int | None = None,
-    limit_s: int = 600,
-) -> Revision:
+def revise(session: Session, viewer: Viewer, slug: str, new: NewRevision, *, limit_s: int = 600) -> Revision:
     """Add a revision to the task's judgments and queue the scoring of every run under it.
 
-    The board keeps showing the revision before until all runs are scored. distractors are those of the
-    revision before unless they are given. A line of another name than the board's has no scores; base is
-    the number of the revision that this one was made from, where that must still be the newest. Raises
-    Conflict where it is not, where nothing is new, or where origin or kind differs from that of the
-    line: human and machine judgments are not mixed. Raises Invalid for a distractor that is relevant.
+    The board keeps showing the revision before until all runs are scored. Raises Conflict where its base is
+    no longer the newest, where nothing is new, or where origin or kind differs from that of the line: human
+    and machine judgments are not mixed. Raises Invalid for a distractor that is relevant.
     """
-    task, _ = policy.visible_task(session, viewer, slug)
-    policy.require_organiser(viewer, task)
+    task = policy.own_task(session, viewer, slug)
+    # Two revisions at once would have the same number and parent.
     lock_row(session, Task, task.id)
     board = newest(session, task.id)
-    _require_base(board, base)
-    by = Origin(origin, origin_name)
-    if line == MAIN and is_companion(session, task.id, prepared.kind):
-        revision, change = _add_beside(session, viewer, task, prepared, note, by, board)
+    _require_base(board, new.base)
+    if new.line == MAIN and is_companion(session, task.id, new.prepared.kind):
+        revision, change = _add_beside(session, viewer, task, new, board)
     else:
-        revision, change = _add_line(session, viewer, task, prepared, note, by, line, distractors)
-    queued = _rescore(session, task, revision, limit_s) if line == MAIN else 0
-    facts = {"number": revision.number, "sha256": prepared.sha256, "kind": prepared.kind, "line": line}
+        revision, change = _add_line(session, viewer, task, new)
+    queued = _rescore(session, task, revision, limit_s) if new.line == MAIN else 0
+    prepared = new.prepared
+    facts = {"number": revision.number, "sha256": prepared.sha256, "kind": prepared.kind, "line": new.line}
     audit.record(session, viewer, "qrels.revise", f"task:{task.id}", **facts)
     return Revision(
-        *(
-            revision.id,
-            revision.number,
-            prepared.size,
-            len(prepared.topics),
-            change,
-            queued,
-            prepared.warnings,
-            line,
-        )
-    )
-
-
-def publish_judgments(
-    session: Session,
-    viewer: Viewer,
-    slug: str,
-    judgments: Judged,
-    note: str,
-    *,
-    origin: str | None = None,
-    origin_name: str = "",
-    mode: str = "replace",
-    line: str = MAIN,
-    limit_s: int = 600,
-) -> Revision:
-    """Make a revision of settled judgments (topic -> docno -> grade); see `revise` for what it raises.
-
-    mode `merge` adds them to the line's newest revision and goes before what that says of the same
-    documents; `replace` leaves nothing of it.
-    """
-    task, _ = policy.visible_task(session, viewer, slug)
-    policy.require_organiser(viewer, task)
-    prepared = settled(session, task.id, judgments, mode=mode, line=line)
-    return revise(
-        *(session, viewer, slug, prepared, note),
-        origin=origin,
-        origin_name=origin_name,
-        line=line,
-        limit_s=limit_s,
+        id=revision.id,
+        number=revision.number,
+        judgments=prepared.size,
+        topics=len(prepared.topics),
+        change=change,
+        jobs=queued,
+        warnings=prepared.warnings,
+        line=new.line,
     )
 
 
@@ -148,25 +116,6 @@ def settled(
     return made
 
 
-def publish_subtopics(
-    session: Session,
-    viewer: Viewer,
-    slug: str,
-    by_topic: BySubtopic,
-    note: str,
-    *,
-    origin: str | None = None,
-    origin_name: str = "",
-    limit_s: int = 600,
-) -> Revision:
-    """Make a revision of judgments of subtopics (topic -> subtopic -> docno -> grade); see `revise`."""
-    prepared = of_subtopics(by_topic, "subtopics")
-    if not prepared.rows:
-        raise Invalid("There is no judgment of a subtopic to publish.")
-    by = Origin(origin, origin_name)
-    return _revise(session, viewer, slug, prepared, note, by, limit_s)
-
-
 def publish_preferences(
     session: Session,
     viewer: Viewer,
@@ -175,40 +124,15 @@ def publish_preferences(
     note: str,
     *,
     origin: str | None = None,
-    origin_name: str = "",
     limit_s: int = 600,
 ) -> Revision:
     """Make a revision of preferences (topic -> (better, worse) -> weight above 0); see `revise`."""
     if not any(pairs.values()):
         raise Invalid("There is no preference to publish.")
-    given = PreferenceJudgments({topic: {"": dict(found)} for topic, found in pairs.items() if found})
+    given = PreferenceJudgments({topic: {"": dict(weights)} for topic, weights in pairs.items() if weights})
     prepared = of_preferences(given, "preferences")
-    by = Origin(origin, origin_name)
-    return _revise(session, viewer, slug, prepared, note, by, limit_s)
-
-
-def _revise(
-    session: Session,
-    viewer: Viewer,
-    slug: str,
-    prepared: PreparedQrels,
-    note: str,
-    by: Origin,
-    limit_s: int,
-) -> Revision:
-    return revise(
-        *(session, viewer, slug, prepared, note), origin=by.kind, origin_name=by.name, limit_s=limit_s
-    )
-
-
-def publish_distractors(
-    session: Session, viewer: Viewer, slug: str, docnos: Collection[bytes], note: str, *, limit_s: int = 600
-) -> Revision:
-    """Make a revision of the board's judgments as they are with another list of distractors; see `revise`."""
-    task, _ = policy.visible_task(session, viewer, slug)
-    policy.require_organiser(viewer, task)
-    prepared = unchanged(session, task.id)
-    return revise(session, viewer, slug, prepared, note, distractors=docnos, limit_s=limit_s)
+    new = NewRevision(prepared=prepared, note=note, by=Origin(origin))
+    return revise(session, viewer, slug, new, limit_s=limit_s)
 
 
 def unchanged(session: Session, task_id: int) -> PreparedQrels:
@@ -233,60 +157,46 @@ def target_of(session: Session, task_id: int, kind: str, line: str) -> str:
 
 
 def _require_base(board: QrelsRevision | None, base: int | None) -> None:
-    there = board.number if board is not None else 0
-    if base is not None and base != there:
-        raise Conflict(f"Revision {there} came in the meantime; look at what changes against it.")
+    number = board.number if board is not None else 0
+    if base is not None and base != number:
+        raise Conflict(f"Revision {number} came in the meantime; look at what changes against it.")
 
 
-def _add_line(
-    session: Session,
-    viewer: Viewer,
-    task: Task,
-    prepared: PreparedQrels,
-    note: str,
-    by: Origin,
-    line: str,
-    distractors: Collection[bytes] | None,
-) -> tuple[QrelsRevision, Change]:
+def _add_line(session: Session, viewer: Viewer, task: Task, new: NewRevision) -> tuple[QrelsRevision, Change]:
     """A revision of a line of grades, or of subtopics where the line has such."""
-    qrels = lines.fitting(session, task, prepared.kind, by, line)
-    qrels = qrels or lines.new(session, task, prepared.kind, by, line)
+    prepared, line = new.prepared, new.line
+    qrels = lines.fitting(session, task, prepared.kind, new.by, line)
+    qrels = qrels or lines.new(session, task, prepared.kind, new.by, line)
     parent = newest(session, task.id, line)
     before = lines.stored(session, parent).facts if parent is not None else {}
     old = lines.distractors_of(parent)
-    others = old if distractors is None else frozenset(distractors)
+    others = old if new.distractors is None else frozenset(new.distractors)
     if parent is not None and before == prepared.facts and others == old:
         raise Conflict(f"These judgments are revision {parent.number} already; nothing was added.")
     lines.require_irrelevant(prepared.judgments, others)
-    revision = lines.add(session, viewer, qrels, parent, prepared, note, others)
+    revision = lines.add(session, viewer, qrels, parent, prepared, new.note, others)
     return revision, compare(before, prepared.facts)
 
 
 def _add_beside(
-    session: Session,
-    viewer: Viewer,
-    task: Task,
-    prepared: PreparedQrels,
-    note: str,
-    by: Origin,
-    board: QrelsRevision | None,
+    session: Session, viewer: Viewer, task: Task, new: NewRevision, board: QrelsRevision | None
 ) -> tuple[QrelsRevision, Change]:
     """A revision of subtopics or preferences, and one of the board's judgments that stands for both."""
-    name = prepared.kind
+    prepared, name = new.prepared, new.prepared.kind
     if board is None:
         raise Conflict(
             f"The task has no graded judgments yet; add these first: {KINDS[name]} stand beside them."
         )
-    qrels = lines.fitting(session, task, name, by, name)
-    qrels = qrels or lines.new(session, task, name, by, name)
+    qrels = lines.fitting(session, task, name, new.by, name)
+    qrels = qrels or lines.new(session, task, name, new.by, name)
     parent = newest(session, task.id, name)
     before = lines.stored(session, parent).facts if parent is not None else {}
     if before == prepared.facts:
         raise Conflict(f"These {KINDS[name]} are there already; nothing was added.")
-    lines.add(session, viewer, qrels, parent, prepared, note)
+    lines.add(session, viewer, qrels, parent, prepared, new.note)
     same, others = lines.stored(session, board), lines.distractors_of(board)
     line = session.get_one(Qrels, board.qrels_id)
-    revision = lines.add(session, viewer, line, board, same, note, others)
+    revision = lines.add(session, viewer, line, board, same, new.note, others)
     return revision, compare(before, prepared.facts)
 
 

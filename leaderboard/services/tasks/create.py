@@ -26,7 +26,9 @@ from leaderboard.services.evaluations import editions
 from leaderboard.services.policy import ALL_TOPICS, PUBLIC_TOPICS, Viewer
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.files import PreparedQrels
+from leaderboard.services.qrels.lines import Origin
 from leaderboard.services.revisions import publish as revisions
+from leaderboard.services.revisions.publish import NewRevision
 from leaderboard.services.tasks import board_measures
 from leaderboard.trec.topics import topics as trec_topics
 
@@ -151,15 +153,9 @@ def create(session: Session, viewer: Viewer, prepared: PreparedTask) -> CreatedT
     maker = _as_organiser(viewer, task.id)
     audit.record(session, viewer, "task.create", f"task:{task.id}", slug=task.slug)
     if prepared.qrels is not None:
-        revisions.revise(
-            session,
-            maker,
-            task.slug,
-            prepared.qrels,
-            draft.note,
-            origin=draft.origin,
-            origin_name=draft.origin_name,
-        )
+        by = Origin(draft.origin, draft.origin_name)
+        first = NewRevision(prepared=prepared.qrels, note=draft.note, by=by)
+        revisions.revise(session, maker, task.slug, first)
     return CreatedTask(task.id, task.slug)
 
 

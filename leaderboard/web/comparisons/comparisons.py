@@ -1,21 +1,19 @@
 """Comparisons at one address: two runs (`a`, `b`), several (`run`, again and again), or a choice of them."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid, NotFound, Problem
-from leaderboard.pages import prints
-from leaderboard.pages.comparisons import pair
+from leaderboard.pages.comparisons import pair, pair_tables
 from leaderboard.pages.comparisons.pair import PairPage
 from leaderboard.pages.comparisons.paired_rankings import RECALLS, PairedDocument
+from leaderboard.pages.comparisons.words import short_p
 from leaderboard.stats.orders.rbo import weight_of_top
-from leaderboard.stats.pairs.methods import TESTS
 from leaderboard.stats.pairs.two_runs import RECOMMENDED, ROPE
 from leaderboard.web import responses
-from leaderboard.web.addresses import kept
+from leaderboard.web.addresses import kept, whole
 from leaderboard.web.charts import (
     BarChart,
     Curve,
@@ -60,15 +58,18 @@ def compare(slug: str) -> ResponseReturnValue:
 
 def _pair_html(page: PairPage) -> str:
     links = _links(page)
+    chosen = next((topic for topic in page.topics if topic.topic_id == page.topic), None)
     return render_template(
         "comparisons/pair.html",
         page=page,
+        tables={name: table(page) for name, table in pair_tables.FILES.tables.items()},
+        chosen=chosen,
+        chosen_table=pair_tables.rankings_of_topic(chosen) if chosen and chosen.alike else None,
         args=kept(STATE, flags=["all"]),
         rows=page.topics if "all" in request.args else page.topics[:ROWS_AT_FIRST],
-        tests=TESTS,
         recommended=RECOMMENDED,
         rope=ROPE,
-        short_p=many.short_p,
+        short_p=short_p,
         bars=_bars(page, links),
         scatter_chart=_scatter(page, links),
         most_listed=MOST_LINKED,
@@ -76,38 +77,17 @@ def _pair_html(page: PairPage) -> str:
         overlap=_overlap(page),
         side_by_side=_side_by_side(page),
         persistences=sorted({*PERSISTENCES, page.p}),
-        recalls=RECALLS,
         weight=weight_of_top(TOP, page.p),
     )
 
 
-@blueprint.get("/tasks/<slug>/compare.json")
+@blueprint.get("/tasks/<slug>/compare.<form:form>")
 @rule(PUBLIC)
-def compare_json(slug: str) -> ResponseReturnValue:
-    """The comparison as JSON."""
-    if _several():
-        return many.show_json(slug)
-    return responses.as_json(pair.as_json(_pair(slug)))
-
-
-@blueprint.get("/tasks/<slug>/compare.csv")
-@rule(PUBLIC)
-def compare_csv(slug: str) -> ResponseReturnValue:
-    """The comparison by topic, or of all pairs, as CSV."""
-    if _several():
-        return many.show_csv(slug)
-    page = _pair(slug)
-    return responses.as_csv(pair.table(page), f"{page.first.name}-{page.second.name}")
-
-
-@blueprint.get("/tasks/<slug>/compare.tex")
-@rule(PUBLIC)
-def compare_tex(slug: str) -> ResponseReturnValue:
-    """Two runs by topic, or the means of several with marks for what is significant, as LaTeX."""
-    if _several() or not _chosen():
-        return many.show_latex(slug)
-    page = _pair(slug)
-    return responses.as_printed(prints.of_pair(page), f"{page.first.name}-{page.second.name}")
+def export(slug: str, form: str) -> ResponseReturnValue:
+    """Two runs by topic, or all pairs of several, as a file."""
+    if _several() or (form == "tex" and not _chosen()):
+        return many.export(slug, form)
+    return responses.export(form, pair_tables.FILES, _pair(slug))
 
 
 def _several() -> bool:
@@ -135,9 +115,10 @@ def _pair(slug: str) -> PairPage:
 
 def _run(name: str) -> int:
     text = request.args[name]
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
+    run_id = whole(text)
+    if run_id is None:
         raise NotFound(f"There is no run {text[:20]!r} here.")
-    return int(text)
+    return run_id
 
 
 def _persistence() -> float:
@@ -154,13 +135,15 @@ def _persistence() -> float:
 
 def _bars(page: PairPage, links: Mapping[str, str]) -> BarChart:
     differences = [
-        Difference(each.topic_id, each.difference, links.get(each.topic_id)) for each in page.topics
+        Difference(topic.topic_id, topic.difference, links.get(topic.topic_id)) for topic in page.topics
     ]
     return signed_bars(differences, digits=page.measure.digits)
 
 
 def _scatter(page: PairPage, links: Mapping[str, str]) -> ScatterChart:
-    pairs = [Pair(each.topic_id, each.first, each.second, links.get(each.topic_id)) for each in page.topics]
+    pairs = [
+        Pair(topic.topic_id, topic.first, topic.second, links.get(topic.topic_id)) for topic in page.topics
+    ]
     return scatter_chart(pairs, digits=page.measure.digits)
 
 
@@ -183,7 +166,7 @@ def _side_by_side(page: PairPage) -> RankingsChart | None:
     both = page.side_by_side
     if both is None:
         return None
-    sides = ([_ranked(page, each) for each in side] for side in (both.first, both.second))
+    sides = ([_ranked(page, document) for document in side] for side in (both.first, both.second))
     return rankings_chart(*sides, level=page.level)
 
 
@@ -196,8 +179,8 @@ def _links(page: PairPage) -> dict[str, str]:
     """Topic -> the address of both rankings side by side; empty where there are too many to point at one."""
     if len(page.topics) > MOST_LINKED:
         return {}
-    chosen: dict[str, Any] = {**kept(STATE, flags=["all"]), "measure": page.measure.key, "_anchor": "topic"}
+    chosen = {**kept(STATE, flags=["all"]), "measure": page.measure.key, "_anchor": "topic"}
     return {
-        each.topic_id: url_for("comparisons.compare", slug=page.slug, **{**chosen, "topic": each.topic_id})
-        for each in page.topics
+        topic.topic_id: url_for("comparisons.compare", slug=page.slug, **{**chosen, "topic": topic.topic_id})
+        for topic in page.topics
     }

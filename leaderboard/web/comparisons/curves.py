@@ -8,16 +8,18 @@ from flask.typing import ResponseReturnValue
 from leaderboard.errors import NotFound
 from leaderboard.measures.drawn_curves import DEPTH, DEPTHS, KINDS
 from leaderboard.pages.comparisons import curves
-from leaderboard.pages.comparisons.curves import MOST_RUNS, CurvesPage, Wanted
+from leaderboard.pages.comparisons.curves import MOST_RUNS, Choice, CurvesPage
 from leaderboard.services.boards.rows import Row
+from leaderboard.tables.latex import latex_text
 from leaderboard.web import responses
+from leaderboard.web.addresses import kept, whole
 from leaderboard.web.charts import MOST_CURVES, Curve, LineChart, line_chart
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("curves", __name__)
 
-STATE = ("kind", "topic", "depth", "whole")
+STATE = ("kind", "topic", "depth")
 DRAWN_RANKS = 100
 """Points that are all drawn; of those behind, which only curves by rank have, one in ten is."""
 CHOICES_AT_FIRST = 12
@@ -36,7 +38,8 @@ def show(slug: str) -> ResponseReturnValue:
         args=_state(page),
         chart=_chart(page),
         has_ideal=_has_ideal(page),
-        telling=curves.telling(page),
+        points=curves.points(page, is_short=True),
+        runs=curves.runs(page),
         kinds=KINDS,
         depths=DEPTHS,
         whole="whole" in request.args,
@@ -48,53 +51,44 @@ def show(slug: str) -> ResponseReturnValue:
     return responses.page(html)
 
 
-@blueprint.get("/tasks/<slug>/curves.json")
+@blueprint.get("/tasks/<slug>/curves.<form:form>")
 @rule(PUBLIC)
-def show_json(slug: str) -> ResponseReturnValue:
-    """The curves as JSON."""
-    return responses.as_json(curves.as_json(_page(slug)))
-
-
-@blueprint.get("/tasks/<slug>/curves.csv")
-@rule(PUBLIC)
-def show_csv(slug: str) -> ResponseReturnValue:
-    """The curves as CSV, a row for each point."""
+def export(slug: str, form: str) -> ResponseReturnValue:
+    """The curves as a file, a row for each point; LaTeX has the points of the page's own table."""
     page = _page(slug)
-    return responses.as_csv(curves.table(page), f"{slug}-{page.kind.key}")
-
-
-@blueprint.get("/tasks/<slug>/curves.tex")
-@rule(PUBLIC)
-def show_tex(slug: str) -> ResponseReturnValue:
-    """The curves as a LaTeX table, at the points the page's own has."""
-    page = _page(slug)
-    return responses.as_latex(curves.as_latex(page), f"{slug}-{page.kind.key}")
+    if form != "tex" or "table" in request.args:
+        return responses.export(form, curves.FILES, page)
+    table = curves.points(page, is_short=True)
+    return responses.as_latex(latex_text(table), table.name)
 
 
 def _page(slug: str) -> CurvesPage:
-    depth = request.args.get("depth", "")
-    wanted = Wanted(
+    choice = Choice(
         runs=tuple(_run(text) for text in request.args.getlist("run") if text),
         kind=request.args.get("kind") or "rp",
         topic=request.args.get("topic") or None,
-        depth=int(depth) if depth.isascii() and depth.isdigit() and len(depth) < 6 else DEPTH,
+        depth=_depth(request.args.get("depth")),
         whole="whole" in request.args,
     )
-    return curves.curves_page(reading(), viewer(), slug, wanted)
+    return curves.curves_page(reading(), viewer(), slug, choice)
+
+
+def _depth(text: str | None) -> int:
+    depth = whole(text, digits=5)
+    return DEPTH if depth is None else depth
 
 
 def _run(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
+    run_id = whole(text)
+    if run_id is None:
         raise NotFound(f"There is no run {text[:20]!r} here.")
-    return int(text)
+    return run_id
 
 
 def _state(page: CurvesPage) -> dict[str, Any]:
     """The parts of the address that choose what is shown, to be kept in links."""
-    kept: dict[str, Any] = {key: request.args[key] for key in STATE if request.args.get(key) is not None}
-    if "run" in request.args:
-        kept["run"] = list(page.chosen)
-    return kept
+    chosen = kept(STATE, flags=["whole"])
+    return {**chosen, "run": list(page.chosen)} if "run" in request.args else chosen
 
 
 def _offered(page: CurvesPage) -> tuple[list[Row], list[Row]]:
@@ -114,13 +108,13 @@ def _chart(page: CurvesPage) -> LineChart | None:
     if not page.runs:
         return None
     drawn = [place for place in range(len(page.points)) if place <= DRAWN_RANKS or place % 10 == 9]
-    found = [
+    lines = [
         Curve(_name(page, place), _points(page, run.values, drawn)) for place, run in enumerate(page.runs)
     ]
     if page.ideal is not None and _has_ideal(page):
-        found.append(Curve("ideal", _points(page, page.ideal, drawn)))
+        lines.append(Curve("ideal", _points(page, page.ideal, drawn)))
     return line_chart(
-        found, x=(page.points[0], page.points[-1]), y=None if page.kind.key == "gain" else (0.0, 1.0)
+        lines, x=(page.points[0], page.points[-1]), y=None if page.kind.key == "gain" else (0.0, 1.0)
     )
 
 

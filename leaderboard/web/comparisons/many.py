@@ -1,22 +1,26 @@
 """The comparison of several runs as page, JSON, CSV and LaTeX, and the button that has it computed.
 
-The routes of the first three are in web.comparisons, which tells comparisons of two runs from these.
+The routes of the page and its files are in web.comparisons, which tells two runs from several.
 """
 
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import NotFound
-from leaderboard.pages.comparisons import files, many
-from leaderboard.pages.comparisons.many import Choice, ManyComparison, Pair
+from leaderboard.pages.comparisons import many, many_tables
+from leaderboard.pages.comparisons.many import Choice, Compared, ManyComparison, Pair
+from leaderboard.pages.comparisons.words import short_p
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.procedures import ranking_overlaps
 from leaderboard.services.statistics.standings import ALPHA
 from leaderboard.stats.orders.rbo import weight_of_top
+from leaderboard.tables.latex import latex_text
 from leaderboard.web import responses
+from leaderboard.web.addresses import kept, whole
 from leaderboard.web.charts import Interval, IntervalChart, interval_chart
 from leaderboard.web.charts.intervals import Kind
 from leaderboard.web.charts.matrix import Matrix, matrix
@@ -39,53 +43,46 @@ STATE = ("measure", "method", "baseline", "edition")
 
 def show(slug: str) -> ResponseReturnValue:
     """The page: every run against every other, or against a baseline."""
-    found = _found(slug)
+    page = _page(slug)
     html = render_template(
         "comparisons/many.html",
-        found=found,
+        page=page,
+        table=many_tables.runs(page),
+        alike=many_tables.alike(page),
         args=_state(),
-        matrix=_matrix(found) if found.pairs else None,
-        chart=_chart(found),
-        most_alike=_most_alike(found),
-        overlaps=_overlaps(found) if len(found.runs) <= OVERLAPS_UP_TO else [],
+        matrix=_matrix(page) if page.pairs else None,
+        chart=_chart(page),
+        most_alike=MOST_ALIKE,
+        overlaps=_overlaps(page) if len(page.runs) <= OVERLAPS_UP_TO else [],
         alpha=f"{ALPHA:.0%}",
-        short_p=short_p,
         rbo=(ranking_overlaps.P, ranking_overlaps.DEPTH, weight_of_top(10, ranking_overlaps.P)),
     )
     return responses.page(html)
 
 
-def show_json(slug: str) -> ResponseReturnValue:
-    """The comparison as JSON."""
-    return responses.as_json(files.as_json(_found(slug)))
-
-
-def show_csv(slug: str) -> ResponseReturnValue:
-    """All pairs as CSV."""
-    return responses.as_csv(files.table(_found(slug)), f"{slug}-comparison")
-
-
-def show_latex(slug: str) -> ResponseReturnValue:
-    """The runs by one measure or several as a LaTeX table."""
+def export(slug: str, form: str) -> ResponseReturnValue:
+    """All pairs as a file; as LaTeX the runs by one measure or several unless a table is named."""
+    if form != "tex" or "table" in request.args:
+        return responses.export(form, many_tables.FILES, _page(slug))
     measures = request.args.getlist("measure")
-    text = files.latex(reading(), viewer(), slug, _choice(), measures or (None,))
-    return responses.as_latex(text, f"{slug}-comparison")
+    table = many_tables.means(reading(), viewer(), slug, _choice(), measures or (None,))
+    return responses.as_latex(latex_text(table), table.name)
 
 
 @blueprint.post("/tasks/<slug>/comparisons")
 @rule(SIGNED_IN)
 def ask(slug: str) -> ResponseReturnValue:
     """Have computed what the page of the comparison at this address waits for."""
-    waiting = _found(slug).waiting
+    waiting = _page(slug).waiting
     if waiting:
         with writing() as session:
-            for each in waiting:
-                requests.ask(session, each.request)
+            for job in waiting:
+                requests.ask(session, job.request)
         wake()
     return redirect(url_for("comparisons.compare", slug=slug, **_state()), 303)
 
 
-def _found(slug: str) -> ManyComparison:
+def _page(slug: str) -> ManyComparison:
     measure = request.args.get("measure") or None
     return many.many_comparison(reading(), viewer(), slug, _choice(), measure)
 
@@ -105,98 +102,80 @@ def _optional(name: str) -> int | None:
 
 
 def _number(text: str, what: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
+    number = whole(text)
+    if number is None:
         raise NotFound(f"There is no {what} {text[:20]!r} here.")
-    return int(text)
+    return number
 
 
 def _state() -> dict[str, Any]:
     """The parts of the address that choose what is shown, to be kept in links."""
-    chosen = {key: request.args[key] for key in STATE if request.args.get(key)}
-    return {"run": request.args.getlist("run"), **chosen}
+    return {"run": request.args.getlist("run"), **kept(STATE)}
 
 
-def _matrix(found: ManyComparison) -> Matrix:
-    count = len(found.runs)
+def _matrix(page: ManyComparison) -> Matrix:
+    count = len(page.runs)
     empty: list[list[Any]] = [[None] * count for _ in range(count)]
     notes, lines, links = ([list(row) for row in empty] for _ in range(3))
-    for pair in found.pairs if count <= NOTES_UP_TO else ():
-        for each in (pair, many.turned(pair)):
-            notes[each.first][each.second] = _words(found, each)
-            lines[each.first][each.second] = _lines(found, each)
-            links[each.first][each.second] = _link(found, each) if count <= LINKS_UP_TO else None
+    for pair in page.pairs if count <= NOTES_UP_TO else ():
+        for cell in (pair, many.turned(pair)):
+            notes[cell.first][cell.second] = _note(page, cell)
+            lines[cell.first][cell.second] = _lines(page, cell)
+            links[cell.first][cell.second] = _link(page, cell) if count <= LINKS_UP_TO else None
     made = matrix(
-        [each.run.name for each in found.runs],
-        found.verdicts,
+        [row.run.name for row in page.runs],
+        page.verdicts,
         notes=notes if count <= NOTES_UP_TO else None,
         lines=lines if count <= NUMBERS_UP_TO else None,
-        hrefs=[url_for("runs.show", run_id=each.run.run_id) for each in found.runs],
+        hrefs=[url_for("runs.show", run_id=row.run.run_id) for row in page.runs],
         cell_hrefs=links if count <= LINKS_UP_TO else None,
     )
-    return made if count <= NOTES_UP_TO else _without_words(made)
+    return made if count <= NOTES_UP_TO else _without_labels(made)
 
 
-def _without_words(found: Matrix) -> Matrix:
+def _without_labels(made: Matrix) -> Matrix:
     """The matrix with nothing to read where a cell is pointed at: of many runs that were most of the page."""
-    rows = (replace(row, cells=tuple(replace(cell, label="") for cell in row.cells)) for row in found.rows)
-    return replace(found, rows=tuple(rows))
+    rows = (replace(row, cells=tuple(replace(cell, label="") for cell in row.cells)) for row in made.rows)
+    return replace(made, rows=tuple(rows))
 
 
-def _link(found: ManyComparison, pair: Pair) -> str:
-    one, two = (found.runs[each].run.run_id for each in (pair.first, pair.second))
-    return url_for("comparisons.compare", slug=found.slug, a=one, b=two, measure=found.measure.key)
+def _link(page: ManyComparison, pair: Pair) -> str:
+    one, two = (page.runs[place].run.run_id for place in (pair.first, pair.second))
+    return url_for("comparisons.compare", slug=page.slug, a=one, b=two, measure=page.measure.key)
 
 
-def _words(found: ManyComparison, pair: Pair) -> str:
-    return f"{pair.difference:+.{found.measure.digits}f}, p {short_p(pair.adjusted)}"
+def _note(page: ManyComparison, pair: Pair) -> str:
+    return f"{pair.difference:+.{page.measure.digits}f}, p {short_p(pair.adjusted)}"
 
 
-def _lines(found: ManyComparison, pair: Pair) -> tuple[str, str]:
-    difference = f"{pair.difference:+.{found.measure.digits}f}"
-    if found.topics >= EFFECTS_FROM:
+def _lines(page: ManyComparison, pair: Pair) -> tuple[str, str]:
+    difference = f"{pair.difference:+.{page.measure.digits}f}"
+    if page.topics >= EFFECTS_FROM:
         return difference, "" if pair.effect is None else f"d {pair.effect:+.2f}"
     return difference, f"p {short_p(pair.adjusted)}"
 
 
-def short_p(p: float) -> str:
-    """A p to three places, never as the 0 it is not.
-
-    >>> short_p(0.0123), short_p(1e-9), short_p(0.0), short_p(1.0)
-    ('.012', '< .001', '0', '1')
-    """
-    if p in (0, 1):
-        return f"{p:.0f}"
-    return "< .001" if p < 0.0005 else f"{p:.3f}".removeprefix("0")
-
-
-def _chart(found: ManyComparison) -> IntervalChart | None:
+def _chart(page: ManyComparison) -> IntervalChart | None:
     """Each run's difference from the baseline, with its paired interval."""
-    if found.baseline is None or not found.pairs:
+    if page.baseline is None or not page.pairs:
         return None
-    intervals = []
-    for each in found.runs:
-        link = url_for("runs.show", run_id=each.run.run_id)
-        if each.against is None:
-            intervals.append(Interval(each.run.name, 0.0, 0.0, 0.0, "reference", link))
-            continue
-        pair = each.against.pair
-        low, high = (
-            float(f"{sign}inf") if end is None else end for sign, end in (("-", pair.low), ("+", pair.high))
-        )
-        kind: Kind = "highlight" if each.against.verdict else "plain"
-        intervals.append(Interval(each.run.name, pair.difference, low, high, kind, link))
-    return interval_chart(intervals, digits=found.measure.digits)
+    return interval_chart([_interval(row) for row in page.runs], digits=page.measure.digits)
 
 
-def _most_alike(found: ManyComparison) -> list[Pair]:
-    """The pairs whose rankings overlap most, for more runs than a matrix of numbers can show."""
-    known = [pair for pair in found.pairs if pair.overlap is not None]
-    return sorted(known, key=lambda pair: -(pair.overlap or 0.0))[:MOST_ALIKE]
+def _interval(row: Compared) -> Interval:
+    link = url_for("runs.show", run_id=row.run.run_id)
+    if row.against is None:
+        return Interval(row.run.name, 0.0, 0.0, 0.0, "reference", link)
+    pair = row.against.pair
+    low = -inf if pair.low is None else pair.low
+    high = inf if pair.high is None else pair.high
+    kind: Kind = "highlight" if row.against.verdict else "plain"
+    return Interval(row.run.name, pair.difference, low, high, kind, link)
 
 
-def _overlaps(found: ManyComparison) -> list[list[float | None]]:
+def _overlaps(page: ManyComparison) -> list[list[float | None]]:
     """The overlap of every two rankings; none on the diagonal."""
-    square: list[list[float | None]] = [[None] * len(found.runs) for _ in found.runs]
-    for pair in found.pairs:
+    square: list[list[float | None]] = [[None] * len(page.runs) for _ in page.runs]
+    for pair in page.pairs:
         square[pair.first][pair.second] = square[pair.second][pair.first] = pair.overlap
     return square

@@ -10,6 +10,7 @@ from leaderboard.errors import Invalid, Problem
 from leaderboard.pooling.methods import DEFAULT, METHODS, Method
 from leaderboard.pooling.parameters import LARGEST, Parameter
 from leaderboard.services.pools.plans import OFFICIAL, SECONDS, Plan
+from leaderboard.web.addresses import whole
 
 STAGED = "staged"
 THEN = "then"
@@ -42,11 +43,15 @@ class MethodForm:
 def method_form(values: Values) -> MethodForm:
     """The fields of the method that the values choose, the default one where they choose none."""
     chosen = METHODS.get(values.get("method", ""), METHODS[str(DEFAULT["name"])])
-    after = tuple(each for each in METHODS.values() if each.name not in (STAGED, "depth", "priority"))
-    if not chosen.staged:
-        return MethodForm(chosen, None, _fields(chosen, values, ()), (), after)
-    then = next((each for each in after if each.name == values.get(THEN)), METHODS["rrf"])
-    return MethodForm(chosen, then, _fields(chosen, values, ()), _fields(then, values, ("budget",)), after)
+    after = tuple(method for method in METHODS.values() if method.name not in (STAGED, "depth", "priority"))
+    then = next((method for method in after if method.name == values.get(THEN)), METHODS["rrf"])
+    return MethodForm(
+        method=chosen,
+        then=then if chosen.staged else None,
+        fields=_fields(chosen, values),
+        then_fields=_fields(then, values, without="budget") if chosen.staged else (),
+        seconds=after,
+    )
 
 
 def plan(values: Values) -> Plan:
@@ -66,17 +71,17 @@ def plan(values: Values) -> Plan:
 
 def state(values: Values) -> dict[str, list[str]]:
     """The values that say a plan, to be kept in links and hidden fields."""
-    wanted = {"method", THEN, "runs", "run", "primary", "cap", "reuse", "seed", "seconds", "overlap"}
+    names = {"method", THEN, "runs", "run", "primary", "cap", "reuse", "seed", "seconds", "overlap"}
     form = method_form(values)
-    wanted |= {each.name for each in (*form.fields, *form.then_fields)}
-    return {name: [each for each in values.getlist(name) if each] for name in values if name in wanted}
+    names |= {field.name for field in (*form.fields, *form.then_fields)}
+    return {name: [text for text in values.getlist(name) if text] for name in values if name in names}
 
 
 def _spec(values: Values) -> dict[str, Any]:
     if "method" not in values:
         return dict(DEFAULT)
     if values["method"] not in METHODS:
-        problem = Problem("is no pooling method.", field="method", value=values["method"][:40])
+        problem = Problem("is not a pooling method.", field="method", value=values["method"][:40])
         raise Invalid(f"Choose one of {', '.join(METHODS)}.", [problem])
     form = method_form(values)
     spec: dict[str, Any] = {"name": form.method.name, **_given(form.method, form.fields)}
@@ -86,25 +91,25 @@ def _spec(values: Values) -> dict[str, Any]:
 
 
 def _given(method: Method, fields: Sequence[Field]) -> Mapping[str, str]:
-    return {each.name.removeprefix(f"{method.name}."): each.value for each in fields if each.value}
+    return {field.name.removeprefix(f"{method.name}."): field.value for field in fields if field.value}
 
 
-def _fields(method: Method, values: Values, without: Sequence[str]) -> tuple[Field, ...]:
+def _fields(method: Method, values: Values, without: str = "") -> tuple[Field, ...]:
     return tuple(
         Field(
-            name=f"{method.name}.{each.name}",
-            label=each.title.capitalize(),
-            hint=f"{each.text.capitalize()}: {_rule(each)}.",
-            value=values.get(f"{method.name}.{each.name}", _default(method, each)),
-            choices=each.choices,
+            name=f"{method.name}.{parameter.name}",
+            label=parameter.title.capitalize(),
+            hint=f"{parameter.text.capitalize()}: {_rule(parameter)}.",
+            value=values.get(f"{method.name}.{parameter.name}", _default(method, parameter)),
+            choices=parameter.choices,
         )
-        for each in method.parameters
-        if each.name not in without
+        for parameter in method.parameters
+        if parameter.name != without
     )
 
 
 def _rule(parameter: Parameter) -> str:
-    """What a field may hold; an upper end that nobody reaches is not told."""
+    """What a field may hold; an upper end that is out of reach is left out."""
     if parameter.kind in ("integer", "number") and parameter.high >= LARGEST:
         return f"a {'whole ' if parameter.kind == 'integer' else ''}number from {parameter.low:g} up"
     return parameter.rule
@@ -123,10 +128,11 @@ def _default(method: Method, parameter: Parameter) -> str:
 
 
 def _whole(name: str, text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= 10):
+    number = whole(text, digits=10)
+    if number is None:
         problem = Problem("must be a whole number.", "Write digits only.", field=name, value=text[:40])
         raise Invalid(f"{name.capitalize()} must be a whole number.", [problem])
-    return int(text)
+    return number
 
 
 def _share(text: str) -> float:

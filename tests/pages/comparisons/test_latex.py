@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.pages.comparisons.latex import BETTER, WORSE, MeasureOfRuns, latex_table
+from leaderboard.pages.comparisons.latex import BETTER, WORSE, MeasureOfRuns, means_table
 from leaderboard.stats.pairs.baseline import against_baseline
 from leaderboard.stats.pairs.methods import all_pairs, method
-from leaderboard.tables.latex import escaped
+from leaderboard.tables.latex import escaped, latex_text
 
 NAMES = {
+    r"$\tau$": "τ",
     r"\textbackslash{}": "\\",
     r"\textasciitilde{}": "~",
     r"\textasciicircum{}": "^",
@@ -40,6 +41,13 @@ def printed(text: str) -> str:
         else:
             found, at = found + NAMES[command], at + len(command)
     return found
+
+
+def latex_table(
+    runs: list[str], columns: list[MeasureOfRuns], *, topics: int, judgments: str = "revision 7"
+) -> str:
+    """The runs by these measures as LaTeX."""
+    return latex_text(means_table(runs, columns, name="t", topics=topics, judgments=judgments))
 
 
 def column(
@@ -90,16 +98,16 @@ def test_no_letters_are_joined(text: str) -> None:
 @given(st.lists(st.text(min_size=1), min_size=2, max_size=4, unique=True))
 def test_no_name_breaks_out_of_its_cell(names: list[str]) -> None:
     """Whatever runs are called, the table has its rows and columns and its braces are balanced."""
-    text = latex_table(names, [column(clear(len(names)))], topics=20, judgments="revision 1")
+    text = latex_table(names, [column(clear(len(names)))], topics=20)
     assert [len(row) for row in cells(text)] == [2] * len(names)
     commands = re.sub(r"\\[{}]", "", text)
     assert commands.count("{") == commands.count("}")
-    assert text.count("\n") == 11 + len(names)
+    assert text.count("\n") == 12 + len(names)
 
 
 def test_the_best_is_bold_and_letters_tell_runs_apart() -> None:
     """Three runs, all told apart: three letters, the first bold."""
-    text = latex_table(["a_1", "b", "c"], [column(clear(3))], topics=20, judgments="revision 7")
+    text = latex_table(["a_1", "b", "c"], [column(clear(3))], topics=20)
     assert [row[0] for row in cells(text)] == [r"a\_1", "b", "c"]
     marks = [row[1] for row in cells(text)]
     assert marks[0].startswith(r"\textbf{0.1")
@@ -112,21 +120,21 @@ def test_the_best_is_bold_and_letters_tell_runs_apart() -> None:
 def test_equal_means_are_all_bold() -> None:
     """Two best runs are both best, and share a letter."""
     scores = clear(2)
-    text = latex_table(["a", "b"], [column(np.vstack([scores[0], scores[0]]))], topics=20, judgments="r")
+    text = latex_table(["a", "b"], [column(np.vstack([scores[0], scores[0]]))], topics=20)
     assert [row[1].startswith(r"\textbf") for row in cells(text)] == [True, True]
     assert [row[1].endswith(r"$^{\mathrm{a}}$") for row in cells(text)] == [True, True]
 
 
 def test_lower_can_be_better() -> None:
     """Where lower is better the lowest mean is bold and its column says so."""
-    text = latex_table(["a", "b"], [column(clear(2), lower=True)], topics=20, judgments="r")
+    text = latex_table(["a", "b"], [column(clear(2), lower=True)], topics=20)
     assert [row[1].startswith(r"\textbf") for row in cells(text)] == [False, True]
     assert r"AP ($\downarrow$)" in text
 
 
 def test_daggers_stand_for_the_baseline() -> None:
     """The run above the baseline has one dagger, that below two, the baseline none."""
-    text = latex_table(["a", "base", "c"], [column(clear(3), baseline=1)], topics=20, judgments="r")
+    text = latex_table(["a", "base", "c"], [column(clear(3), baseline=1)], topics=20)
     assert [row[1].removeprefix(r"\textbf{")[-14:] for row in cells(text)][1][-1].isdigit()
     assert [BETTER in row[1] for row in cells(text)] == [True, False, False]
     assert [WORSE in row[1] for row in cells(text)] == [False, False, True]
@@ -136,7 +144,7 @@ def test_daggers_stand_for_the_baseline() -> None:
 
 def test_many_runs_are_marked_against_the_best() -> None:
     """Above 15 runs daggers say which are worse than the best, and the caption says so."""
-    text = latex_table([f"r{number}" for number in range(16)], [column(clear(16))], topics=20, judgments="r")
+    text = latex_table([f"r{number}" for number in range(16)], [column(clear(16))], topics=20)
     assert [BETTER in row[1] for row in cells(text)] == [False] + [True] * 15
     assert "worse than the best" in caption(text)
 
@@ -144,7 +152,7 @@ def test_many_runs_are_marked_against_the_best() -> None:
 @pytest.mark.parametrize(("key", "topics"), [("sign+holm", 5), ("t+holm", 1)])
 def test_a_test_that_can_find_nothing_marks_nothing(key: str, topics: int) -> None:
     """Where no pair could have been told apart there are no marks, and the caption says why."""
-    text = latex_table(["a", "b", "c"], [column(clear(3, topics), key)], topics=topics, judgments="r")
+    text = latex_table(["a", "b", "c"], [column(clear(3, topics), key)], topics=topics)
     assert all("$" not in row[1] for row in cells(text))
     assert "can tell no pair apart" in caption(text)
 

@@ -12,7 +12,7 @@ from sqlalchemy import event, select
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job
 from leaderboard.errors import Conflict, Invalid, LeaderboardError, NotFound, UnknownMeasure
-from leaderboard.pages.comparisons import files, many
+from leaderboard.pages.comparisons import many, many_tables
 from leaderboard.pages.comparisons.many import Choice, ManyComparison, many_comparison
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.runs import uploads
@@ -21,6 +21,7 @@ from leaderboard.services.statistics.cache import KeptResults
 from leaderboard.services.statistics.procedures import ranking_overlaps
 from leaderboard.stats.orders.rbo import rbo
 from leaderboard.stats.pairs.corrections import holm
+from leaderboard.tables.latex import latex_text
 from tests.make import build
 from tests.make.copies import built_once
 
@@ -230,7 +231,7 @@ def test_one_topic_has_no_intervals(database: Database, tmp_path: Path) -> None:
     assert (found.pairs[0].low, found.pairs[0].high, found.pairs[0].effect) == (None, None, None)
     assert not found.reachable
     assert not found.has_letters
-    assert files.as_json(found)["pairs"][0]["interval"] == [None, None]
+    assert many_tables.facts(found)["pairs"][0]["interval"] == [None, None]
 
 
 def test_a_test_that_can_find_nothing_says_so(database: Database, filled: dict[str, int]) -> None:
@@ -304,9 +305,9 @@ def test_what_takes_long_is_a_job(
     found = compared(database, list(filled.values()), method="randomised_tukey")
     assert [each.request.procedure for each in found.waiting] == ["pairs", "overlaps"]
     assert (found.state, found.pairs, found.runs[0].letters) == ("absent", (), "")
-    assert files.as_json(found)["state"] == "absent"
+    assert many_tables.facts(found)["state"] == "absent"
     with pytest.raises(Conflict, match="not computed yet"):
-        files.table(found)
+        many_tables.pairs(found)
     with database.write() as session:
         for each in found.waiting:
             requests.ask(session, each.request)
@@ -323,16 +324,17 @@ def test_what_takes_long_is_a_job(
 def test_the_files_hold_what_the_page_shows(database: Database, filled: dict[str, int]) -> None:
     """JSON and CSV name the better run of every pair told apart; LaTeX has a row a run."""
     found = compared(database, list(filled.values()))
-    facts = files.as_json(found)
+    facts = many_tables.facts(found)
     assert [run["run"] for run in facts["runs"]] == list(BEST_FIRST)
-    header, rows = files.table(found)
+    header, rows = many_tables.pairs(found).data()
     assert len(rows) == len(facts["pairs"]) == 6
     for row, pair in zip(rows, facts["pairs"], strict=True):
         line = dict(zip(header, row, strict=True))
         assert (line["a"], line["low"], line["better"]) == (pair["a"], pair["interval"][0], pair["better"])
         assert pair["better"] in (None, pair["a"])
     with database.read() as session:
-        text = files.latex(session, ANONYMOUS, "t", Choice(tuple(filled.values())), ["RR", "P@5"])
+        table = many_tables.means(session, ANONYMOUS, "t", Choice(tuple(filled.values())), ["RR", "P@5"])
+    text = latex_text(table)
     assert [text.index(name) for name in BEST_FIRST] == sorted(text.index(name) for name in BEST_FIRST)
     for part in (
         "RR (version 1)",

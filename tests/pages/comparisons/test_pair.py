@@ -9,7 +9,7 @@ from scipy.stats import ttest_rel
 from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid, NotFound, UnknownMeasure
 from leaderboard.pages.comparisons import pair as comparisons
-from leaderboard.pages.comparisons import paired_rankings
+from leaderboard.pages.comparisons import pair_tables, paired_rankings
 from leaderboard.pages.comparisons.pair import PairPage
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.stats.orders.rbo import rbo_with_ties
@@ -59,7 +59,7 @@ def test_lower_values_may_be_better(database: Database, ids: tuple[int, int]) ->
     """The topic with the shorter search of the first run comes first and counts as its win."""
     page = pair(database, *ids, measure="SearchLength")
     ahead, _ = page.contrasting
-    assert page.lower_is_better
+    assert page.measure.lower_is_better
     assert {each.topic_id for each in ahead} >= {"1"}
     assert page.scores.wins == len([each for each in page.topics if each.difference < 0])
 
@@ -124,7 +124,7 @@ def test_one_topic_stands_side_by_side(database: Database, ids: tuple[int, int])
 
 def test_json_has_the_keys_that_were_promised(database: Database, ids: tuple[int, int]) -> None:
     """Strict JSON, with what the numbers rest on."""
-    found = comparisons.as_json(pair(database, *ids))
+    found = pair_tables.facts(pair(database, *ids))
     json.dumps(found, allow_nan=False)
     assert (found["measure"], found["topics"], found["revision"], found["dialect"]) == ("AP", 3, 1, 10)
     assert found["mean_a"] - found["mean_b"] == pytest.approx(found["difference"])
@@ -133,7 +133,7 @@ def test_json_has_the_keys_that_were_promised(database: Database, ids: tuple[int
     assert found["compat"] == {
         side: pytest.approx(values.mean()) for side, values in zip("ab", page.rankings.compat, strict=True)
     }
-    header, rows = comparisons.table(page)
+    header, rows = pair_tables.topics(page).data()
     assert header[:5] == ["topic", "title", "one", "two", "difference"]
     assert header[-2:] == ["Compat of one", "Compat of two"]
     assert len(rows) == 3

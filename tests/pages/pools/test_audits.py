@@ -9,7 +9,7 @@ from sqlalchemy import insert, update
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Assessment, Assessor, Run, Task
 from leaderboard.errors import Invalid, NotFound, UnknownMeasure
-from leaderboard.pages.pools import audit_files, audits, simulation
+from leaderboard.pages.pools import audit_tables, audits, simulation
 from leaderboard.pages.pools.audits import AuditPage, Choice
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.pools import pools, previews
@@ -154,11 +154,12 @@ def test_tables_and_json_hold_plain_numbers(database: Database, tmp_path: Path) 
     """Every table has a row for what it is of, and nothing that JSON cannot say."""
     fill(database, tmp_path)
     page = _page(database, depth=3)
-    sizes = {which: len(audit_files.table(page, which)[1]) for which in audit_files.TABLES}
-    assert sizes == {"teams": 3, "runs": 3, "depths": 3, "methods": len(simulation.USUAL)}
-    facts = audit_files.as_json(page)
+    sizes = {name: len(table(page).rows) for name, table in audit_tables.FILES.tables.items()}
+    methods = len(simulation.USUAL)
+    assert sizes == {"teams": 3, "runs": 3, "depths": 3, "methods": methods, "unfair": 0, "found": 21}
+    facts = audit_tables.facts(page)
     assert facts["left_out"]["largest_drop"] == 1
-    assert "pool depth 3" in audit_files.caption(page, "teams")
+    assert "pool depth 3" in audit_tables.teams(page).caption
 
 
 @pytest.mark.parametrize(

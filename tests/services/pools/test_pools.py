@@ -11,6 +11,8 @@ from sqlalchemy import insert, update
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Assessment, Assessor, Entry, QrelsRevision, Run
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound, SignInNeeded
+from leaderboard.pages.pools import new
+from leaderboard.pages.pools import pools as pages
 from leaderboard.pooling.methods import METHODS
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
 from leaderboard.services.pools import files, pools, previews
@@ -59,8 +61,8 @@ def test_a_preview_counts_documents_duplicates_and_who_brings_what(
         ("Team B", 1, 1),
         ("Team C", 1, 2),
     ]
-    assert previews.table(found)[1] == [["1", "title of 1", 6, 6, 2, 4, 0]]
-    assert json.loads(json.dumps(previews.as_json(found)))["to_judge"] == 4
+    assert new.topics(found).data()[1] == [["1", "title of 1", 6, 6, 2, 4, 0]]
+    assert json.loads(json.dumps(new.facts(found)))["to_judge"] == 4
 
 
 @pytest.mark.parametrize("name", sorted(set(METHODS) - {"staged"}))
@@ -72,7 +74,7 @@ def test_every_method_makes_a_pool(database: Database, tmp_path: Path, name: str
     assert len(docnos) == len(set(docnos))
     assert set(docnos) <= set(GRADES)
     with database.read() as session:
-        (row,) = pools.index(session, OPERATOR, "t").pools
+        (row,) = pages.index(session, OPERATOR, "t").pools
     assert row.method.startswith(METHODS[name].title)
     assert row.adaptive == METHODS[name].adaptive
 
@@ -91,10 +93,10 @@ def test_judgments_are_used_again_unless_they_are_not_wanted(database: Database,
     anew = _add(database, _preview(database, Plan(plan.spec, reuse=False)))
     assert [each.grade for each in _documents(database, anew)] == [None] * 3
     with database.read() as session:
-        page = pools.page(session, OPERATOR, "t", number)
+        page = pages.page(session, OPERATOR, "t", number)
         assert (page.pool.documents, page.pool.note, page.revision) == (2, "first", 1)
         assert page.run_names == tuple((run_id, name) for run_id, name in zip((1, 2, 3), RUNS, strict=True))
-        assert pools.page(session, OPERATOR, "t", anew).revision is None
+        assert pages.page(session, OPERATOR, "t", anew).revision is None
 
 
 def test_stages_and_strata_are_kept_by_name(database: Database, tmp_path: Path) -> None:
@@ -194,7 +196,7 @@ def test_a_plan_that_cannot_be_carried_out_is_refused(
 def test_without_runs_there_is_no_pool(database: Database, tmp_path: Path) -> None:
     """The organiser is told, and nothing is made."""
     build.task(database, tmp_path)
-    with pytest.raises(Conflict, match="No run"):
+    with pytest.raises(Conflict, match="no run to pool"):
         _preview(database, Plan())
 
 
@@ -215,7 +217,7 @@ def test_states_follow_one_another_and_only_a_draft_is_discarded(database: Datab
     with database.write() as session:
         pools.discard(session, OPERATOR, "t", 2)
     with database.read() as session, pytest.raises(NotFound):
-        pools.page(session, OPERATOR, "t", 2)
+        pages.page(session, OPERATOR, "t", 2)
 
 
 @pytest.mark.dialect
@@ -240,8 +242,8 @@ def test_progress_counts_documents_once(database: Database, tmp_path: Path) -> N
             ],
         )
     with database.read() as session:
-        (topic,) = pools.page(session, OPERATOR, "t", 1).topics
-        (row,) = pools.index(session, OPERATOR, "t").pools
+        (topic,) = pages.page(session, OPERATOR, "t", 1).topics
+        (row,) = pages.index(session, OPERATOR, "t").pools
     assert (topic.documents, topic.judged, topic.skipped) == (4, 1, 1)
     assert (row.judged, row.hours_left) == (1, 3 * 30 / 3600)
 
@@ -252,9 +254,9 @@ def test_only_organisers_see_pools(database: Database, tmp_path: Path) -> None:
     other = viewer(database, account(database, "Otto", is_organiser=True))
     with database.read() as session:
         with pytest.raises(SignInNeeded):
-            pools.index(session, ANONYMOUS, "t")
+            pages.index(session, ANONYMOUS, "t")
         with pytest.raises(Forbidden):
-            pools.index(session, other, "t")
+            pages.index(session, other, "t")
         with pytest.raises(Forbidden):
             previews.preview(session, other, "t", Plan())
 
@@ -275,7 +277,7 @@ def test_a_pool_goes_out_and_comes_back_as_a_file(database: Database, tmp_path: 
     with database.write() as session:
         again = files.bring_in(session, OPERATOR, "t", found, "pool.csv", seconds=20)
     with database.read() as session:
-        page = pools.page(session, OPERATOR, "t", again)
+        page = pages.page(session, OPERATOR, "t", again)
     assert (page.pool.method, page.pool.documents) == ("Imported from pool.csv", 5)
     assert [each[:4] for each in _documents(database, again)] == [tuple(each) for each in found["1"]]
 

@@ -10,17 +10,15 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Qrels, QrelsRevision
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound
 from leaderboard.pages.revisions import lists, previews
-from leaderboard.pages.revisions.rank_changes import RankChanges
 from leaderboard.services.boards import board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.qrels import files
-from leaderboard.services.revisions import drafts, publish
+from leaderboard.services.revisions import drafts
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.cache import KeptResults
-from leaderboard.services.statistics.requests import Waiting
 from leaderboard.services.tasks import board_measures
 from tests.make import build
-from tests.make.revised import BETTER, graded, task
+from tests.make.revised import BETTER, graded, settle, task
 
 
 def test_a_draft_says_what_would_change_and_where_the_runs_would_stand(
@@ -54,7 +52,7 @@ def test_a_draft_says_what_would_change_and_where_the_runs_would_stand(
             *("1", 1, 1, 2),
             *(2, 1),
         )
-        assert isinstance(found.ranks, RankChanges)
+        assert found.ranks is not None
         foretold = {row.run.name: (row.new, row.new_rank) for row in found.ranks.rows}
         assert lists.revision_list(session, OPERATOR, "t").rows[0].number == 1
     with database.write() as session:
@@ -77,19 +75,19 @@ def test_what_takes_long_is_computed_by_a_job(
     with database.write() as session:
         token = drafts.keep(session, OPERATOR, "t", files.of_grades(graded(BETTER), "better.txt"), "better")
     with database.read() as session:
-        waiting = previews.preview(session, OPERATOR, "t", token).ranks
-    assert isinstance(waiting, Waiting)
+        waiting = previews.preview(session, OPERATOR, "t", token).waiting
+    assert waiting is not None
     assert waiting.state == "absent"
     with database.write() as session:
         requests.ask(session, waiting.request)
     with database.read() as session:
-        queued = previews.preview(session, OPERATOR, "t", token).ranks
-    assert isinstance(queued, Waiting)
+        queued = previews.preview(session, OPERATOR, "t", token).waiting
+    assert queued is not None
     assert queued.state == "queued"
     build.drain(database)
     with database.read() as session:
         found = previews.preview(session, OPERATOR, "t", token).ranks
-    assert isinstance(found, RankChanges)
+    assert found is not None
     assert found.rows[0].run.name == "second"
 
 
@@ -98,7 +96,7 @@ def test_a_draft_is_refused_once_another_revision_came(database: Database, tmp_p
     task(database, tmp_path)
     with database.write() as session:
         token = drafts.keep(session, OPERATOR, "t", files.of_grades(graded(BETTER), "better.txt"), "better")
-        publish.publish_judgments(session, OPERATOR, "t", {"1": {b"a": 1}}, "in between")
+        settle(session, {"1": {b"a": 1}})
     with pytest.raises(Conflict, match="Revision 2 came in the meantime"), database.write() as session:
         drafts.publish(session, OPERATOR, "t", token, base=1)
     with database.write() as session:

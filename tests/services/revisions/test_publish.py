@@ -17,6 +17,7 @@ from leaderboard.services.boards import board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels import judged_inputs
+from leaderboard.services.qrels.lines import Origin
 from leaderboard.services.revisions import publish
 from leaderboard.services.tasks import board_measures
 from leaderboard.trec.qrels.align import align
@@ -25,7 +26,7 @@ from leaderboard.trec.qrels.preferences import PreferenceJudgments
 from leaderboard.trec.qrels.qrels import Qrels as ReadQrels
 from leaderboard.trec.runs.runs import Ranking
 from tests.make import build
-from tests.make.revised import BETTER, FIRST, graded, scores, task
+from tests.make.revised import BETTER, FIRST, graded, revise, scores, settle, task
 
 
 def test_published_judgments_switch_the_board_when_all_runs_are_scored(
@@ -35,7 +36,7 @@ def test_published_judgments_switch_the_board_when_all_runs_are_scored(
     task(database, tmp_path)
     before = scores(database, "AP")
     with database.write() as session:
-        made = publish.publish_judgments(session, OPERATOR, "t", graded(BETTER), "settled")
+        made = settle(session, graded(BETTER))
     assert (made.number, made.jobs, made.topics) == (2, 2, 3)
     assert scores(database, "AP") == before
     build.drain(database)
@@ -64,33 +65,24 @@ def test_merged_judgments_go_before_those_that_were_there(database: Database, tm
     task(database, tmp_path)
     some = {"1": {b"a": 0, b"q": 1}}
     with database.write() as session:
-        made = publish.publish_judgments(session, OPERATOR, "t", some, "more", mode="merge")
+        made = settle(session, some, mode="merge")
     assert (made.change.added, made.change.changed, made.change.removed) == (1, 1, 0)
     with database.write() as session:
-        made = publish.publish_judgments(session, OPERATOR, "t", some, "only these")
+        made = settle(session, some)
     assert (made.judgments, made.topics) == (2, 1)
     assert made.change.topics_lost == ("2", "3")
     with pytest.raises(Invalid, match="replace the newest"), database.write() as session:
-        publish.publish_judgments(session, OPERATOR, "t", some, "x", mode="mix")
+        settle(session, some, mode="mix")
 
 
 def test_machine_judgments_are_kept_in_a_line_of_their_own(database: Database, tmp_path: Path) -> None:
     """They are refused beside human ones, and fine under another name, where no score rests on them."""
     task(database, tmp_path)
-    by = {"origin": "machine", "origin_name": "judge-1"}
+    by = Origin("machine", "judge-1")
     with pytest.raises(Conflict, match="line of their own"), database.write() as session:
-        publish.publish_judgments(session, OPERATOR, "t", graded(BETTER), "m", **by)  # type: ignore[arg-type]
+        settle(session, graded(BETTER), by=by)
     with database.write() as session:
-        made = publish.publish_judgments(
-            session,
-            OPERATOR,
-            "t",
-            graded(BETTER),
-            "m",
-            origin="machine",
-            origin_name="judge-1",
-            line="judge-1",
-        )
+        made = settle(session, graded(BETTER), by=by, line="judge-1")
     assert (made.number, made.jobs, made.line) == (1, 0, "judge-1")
     with database.read() as session:
         found = lists.revision_list(session, ANONYMOUS, "t")
@@ -101,7 +93,7 @@ def test_machine_judgments_are_kept_in_a_line_of_their_own(database: Database, t
         text = revision_files.of_line(session, ANONYMOUS, "t", found.lines[0].id, 1)
     assert text.splitlines()[:2] == ["1 0 a 0", "1 0 x 2"]
     with pytest.raises(Conflict, match="never mixed"), database.write() as session:
-        publish.publish_judgments(session, OPERATOR, "t", graded(BETTER), "m", origin="human", line="judge-1")
+        settle(session, graded(BETTER), by=Origin("human"), line="judge-1")
 
 
 @pytest.mark.dialect
@@ -111,7 +103,7 @@ def test_subtopics_and_preferences_stand_beside_the_grades(database: Database, t
     subtopics = {"1": {"1": {b"a": 1}, "2": {b"x": 1}}, "2": {"1": {b"d": 1, b"y": 1}}}
     pairs = {"1": {(b"x", b"a"): 2.0, (b"a", b"q"): 1.0}}
     with database.write() as session:
-        made = publish.publish_subtopics(session, OPERATOR, "t", subtopics, "aspects")
+        made = revise(session, qrels.of_subtopics(subtopics, "aspects"))
         assert (made.number, made.judgments) == (2, 4)
         made = publish.publish_preferences(session, OPERATOR, "t", pairs, "clicks", origin="click")
         assert (made.number, made.judgments, made.topics) == (3, 2, 1)
@@ -178,7 +170,7 @@ def test_a_measure_without_its_judgments_has_a_dash_and_a_sentence(
     build.task(database, tmp_path, judgments=None, measures=("AP", "alpha_nDCG@5"), primary="AP")
     build.run(database, tmp_path, FIRST, "first")
     with database.write() as session:
-        publish.publish_judgments(session, OPERATOR, "t", graded(build.JUDGMENTS), "first")
+        settle(session, graded(build.JUDGMENTS))
     build.drain(database)
     with database.read() as session:
         shown = board.board(session, OPERATOR, "t")
@@ -186,7 +178,7 @@ def test_a_measure_without_its_judgments_has_a_dash_and_a_sentence(
         assert shown.rows[0].scores["AP"] is not None
         assert any("has no subtopics" in sentence for sentence in shown.sentences)
     with database.write() as session:
-        publish.publish_subtopics(session, OPERATOR, "t", {"1": {"1": {b"a": 1}, "2": {b"c": 1}}}, "aspects")
+        revise(session, qrels.of_subtopics({"1": {"1": {b"a": 1}, "2": {b"c": 1}}}, "aspects"))
     build.drain(database)
     with database.read() as session:
         shown = board.board(session, OPERATOR, "t")
@@ -203,12 +195,12 @@ def test_a_task_of_subtopic_qrels_ranks_by_a_measure_of_subtopics(database: Data
     build.task(database, tmp_path, judgments=None, measures=("alpha_nDCG@5", "AP"), primary="alpha_nDCG@5")
     build.run(database, tmp_path, FIRST, "first")
     with database.write() as session:
-        publish.revise(session, OPERATOR, "t", prepared, "aspects")
+        revise(session, prepared)
     build.drain(database)
     assert scores(database, "alpha_nDCG@5")["first"] == pytest.approx(1.0)
     path.write_text("1 1 a 1\n1 2 x 0\n2 1 y 1\n2 2 d 0\n")
     with database.write() as session:
-        made = publish.revise(session, OPERATOR, "t", qrels.prepare(path), "fewer")
+        made = revise(session, qrels.prepare(path))
     assert (made.number, made.change.changed) == (2, 1)
     with database.read() as session:
         revision = qrels.newest(session, 1)
@@ -222,7 +214,7 @@ def test_distractors_count_as_judged_and_are_part_of_the_digest(database: Databa
     task(database, tmp_path)
     plain = scores(database, "Bpref")
     with database.write() as session:
-        made = publish.publish_distractors(session, OPERATOR, "t", {b"x", b"y", b"z"}, "known")
+        made = revise(session, publish.unchanged(session, 1), distractors={b"x", b"y", b"z"})
     assert (made.number, made.judgments) == (2, 7)
     build.drain(database)
     ours = scores(database, "Bpref")
@@ -239,15 +231,11 @@ def test_distractors_count_as_judged_and_are_part_of_the_digest(database: Databa
         assert text == "x\ny\nz\n"
     whole = {topic: {"x": 0, "y": 0, "z": 0, **grades} for topic, grades in build.JUDGMENTS.items()}
     with database.write() as session:
-        publish.revise(
-            session, OPERATOR, "t", qrels.of_grades(graded(whole), "expanded"), "written out", distractors=()
-        )
+        revise(session, qrels.of_grades(graded(whole), "expanded"), distractors=())
     build.drain(database)
     assert scores(database, "Bpref") == ours
     with pytest.raises(Invalid, match=r"x \(topic 1, grade 2\)"), database.write() as session:
-        publish.revise(
-            session, OPERATOR, "t", qrels.of_grades(graded(BETTER), "b"), "clash", distractors={b"x"}
-        )
+        revise(session, qrels.of_grades(graded(BETTER), "b"), distractors={b"x"})
 
 
 def test_held_back_judgments_have_no_revisions_to_see(database: Database, tmp_path: Path) -> None:

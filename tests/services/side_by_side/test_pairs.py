@@ -11,6 +11,7 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Assessor, Run, SideBySide, Task
 from leaderboard.errors import Conflict, Invalid, NotFound, OverQuota
 from leaderboard.pages.comparisons import pair as comparisons
+from leaderboard.pages.comparisons import pair_tables
 from leaderboard.pages.side_by_side import desk as side_by_side_desk
 from leaderboard.pages.side_by_side import question
 from leaderboard.pages.side_by_side import results as side_by_side_results
@@ -336,7 +337,7 @@ def test_others_see_results_when_nothing_is_outstanding(desk: Desk) -> None:
     with desk.database.read() as session:
         page = comparisons.pair_page(session, ANONYMOUS, "t", desk.one, desk.two)
         assert page.people is not None
-        assert comparisons.as_json(page)["people"]["by_topic"]["wins"] == 1
+        assert pair_tables.facts(page)["people"]["by_topic"]["wins"] == 1
     assert [len(desk.asked(person)) for person in (0, 1)] == [1, 0]
 
 

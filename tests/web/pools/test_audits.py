@@ -58,20 +58,21 @@ def test_everybody_reads_the_audit_of_an_open_task(visitor: FlaskClient) -> None
     assert parsed(page).find("figure", id="found") is not None
 
 
-@pytest.mark.parametrize("which", ["teams", "runs", "depths", "methods"])
+@pytest.mark.parametrize("which", ["teams", "runs", "depths", "methods", "found"])
 def test_every_table_is_a_file_too(visitor: FlaskClient, which: str) -> None:
     """CSV and LaTeX by name, JSON with all of them."""
     for suffix in (".csv", ".tex"):
         found = visitor.get(f"{AUDIT}{suffix}?depth=3&table={which}")
         assert found.status_code == 200
         assert len(found.text.splitlines()) > 3
-    assert json.loads(visitor.get(f"{AUDIT}.json?depth=3").text)[which]
+    assert which == "found" or json.loads(visitor.get(f"{AUDIT}.json?depth=3").text)[which]
 
 
 def test_wrong_addresses_are_answered_with_a_sentence(visitor: FlaskClient) -> None:
-    """Depths, tables and methods that there are not."""
-    for asked in ("?depth=deep", "?depth=0", ".csv?table=x", "?method=x", "?measure=P@5"):
+    """Depths, methods, measures and tables that do not exist."""
+    for asked in ("?depth=deep", "?depth=0", "?method=x", "?measure=P@5"):
         assert visitor.get(f"{AUDIT}{asked}").status_code == 422, asked
+    assert visitor.get(f"{AUDIT}.csv?table=x").status_code == 404
 
 
 def test_nothing_shows_where_there_is_nothing_or_it_is_held_back(visitor: FlaskClient) -> None:

@@ -167,7 +167,7 @@ def test_every_table_is_a_file_too(organiser: FlaskClient, suffix: str) -> None:
         found = organiser.get(f"{POOLS}/new{suffix}?table={which}&method=take")
         assert found.status_code == 200
     if suffix != ".json":
-        assert organiser.get(f"{POOLS}/new{suffix}?table=nothing").status_code == 422
+        assert organiser.get(f"{POOLS}/new{suffix}?table=nothing").status_code == 404
     listed = json.loads(organiser.get(f"{POOLS}.json").text)
     assert listed["pools"][0]["method"] == "Depth-k, depth 2"
 

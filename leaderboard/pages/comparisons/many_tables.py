@@ -1,0 +1,277 @@
+"""A comparison of several runs as plain values and as tables: every pair, every run, means in print."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from leaderboard.errors import Conflict
+from leaderboard.pages.comparisons.latex import MeasureOfRuns, means_table
+from leaderboard.pages.comparisons.many import (
+    Against,
+    Choice,
+    Compared,
+    Comparison,
+    ManyComparison,
+    Pair,
+    compare,
+)
+from leaderboard.pages.comparisons.words import short_p, span
+from leaderboard.services.boards.rows import place_facts
+from leaderboard.services.evaluations.shown import rests_on
+from leaderboard.services.policy import Viewer
+from leaderboard.services.statistics.requests import Waiting
+from leaderboard.services.statistics.standings import ALPHA
+from leaderboard.tables.record import Column, Files, Place, Table
+
+NOT_YET = "The comparison is not computed yet; ask for it on its page first."
+VERDICTS = {1: "better", -1: "worse", 0: "undecided"}
+
+
+def facts(page: ManyComparison) -> dict[str, Any]:
+    """The comparison as plain values at full precision; there are no pairs until they are computed."""
+    base = page.runs[page.baseline].run if page.baseline is not None else None
+    return {
+        "task": page.slug,
+        "measure": page.measure.key,
+        "measure_version": page.measure.version,
+        "direction": page.measure.direction,
+        "topics": page.topics,
+        "edition": page.basis.edition,
+        "revision": page.basis.revision,
+        "dialect": page.basis.dialect,
+        "method": page.method.key,
+        "method_version": page.method.version,
+        "alpha": ALPHA,
+        "resamples": page.resamples,
+        "reachable": page.reachable,
+        "state": page.state,
+        "remarks": list(page.remarks),
+        "baseline": base.name if base else None,
+        "runs": [_run_facts(row) for row in page.runs],
+        "pairs": [_pair_facts(row) for row in _pairs(page).facts()],
+    }
+
+
+def pairs(page: ManyComparison) -> Table[Pair]:
+    """All pairs in the order of the runs; raises Conflict until they are computed."""
+    if page.state != "done":
+        raise Conflict(NOT_YET)
+    return _pairs(page)
+
+
+def runs(page: ManyComparison) -> Table[Compared]:
+    """The runs, best first: their letters, and how they stand to the baseline or to each other."""
+    digits = page.measure.digits
+    has_baseline = page.baseline is not None and bool(page.pairs)
+    letters: Column[Compared] = Column(key="letters", head="Letters", value=lambda row: row.letters)
+    return Table(
+        name=f"{page.slug}-compared-runs",
+        caption=f"{page.task}: mean {page.measure.key}, {_under(page)}; {page.measure.direction} is better.",
+        columns=[
+            Column(key="run", head="Run", value=lambda row: row.run.name),
+            Column(key="team", head="Team", value=lambda row: row.run.team),
+            Column(key="kind", value=lambda row: row.run.kind, shown=Place.DATA),
+            Column(key=page.measure.key, value=lambda row: row.mean, digits=digits),
+            *([letters] if page.has_letters and page.baseline is None else []),
+            *(_against_baseline(page) if has_baseline else _among_the_others() if page.pairs else ()),
+        ],
+        rows=page.runs,
+    )
+
+
+def alike(page: ManyComparison) -> Table[Pair]:
+    """The pairs whose rankings overlap, those that overlap most first."""
+    known = [pair for pair in page.pairs if pair.overlap is not None]
+    return Table(
+        name=f"{page.slug}-overlaps",
+        caption=f"{page.task}: mean RBO over the topics for which either run has documents.",
+        columns=[
+            *_names(page),
+            Column(key="rbo", head="RBO", value=lambda pair: pair.overlap, digits=3),
+        ],
+        rows=sorted(known, key=lambda pair: -(pair.overlap or 0.0)),
+    )
+
+
+FILES = Files(facts=facts, tables={"pairs": pairs, "runs": runs, "overlaps": alike})
+
+
+def means(
+    session: Session, viewer: Viewer, slug: str, choice: Choice, measures: Sequence[str | None] = (None,)
+) -> Table[int]:
+    """The runs by some measures, best first by the first of them, for print.
+
+    Raises Conflict while a comparison is not computed yet, and what compare raises.
+    """
+    compared = [compare(session, viewer, slug, choice, measure) for measure in measures]
+    scores, basis = compared[0].table, compared[0].table.basis
+    order = [run.run_id for run in scores.runs]
+    return means_table(
+        [run.name for run in scores.runs],
+        [_measure(comparison).in_order(_places(comparison, order)) for comparison in compared],
+        name=f"{slug}-comparison",
+        topics=len(scores.topics),
+        judgments=f"qrels revision {basis.revision}, as trec_eval {basis.dialect} computes them",
+    )
+
+
+def _pairs(page: ManyComparison) -> Table[Pair]:
+    names = [row.run.name for row in page.runs]
+    digits = page.measure.digits
+
+    def better(pair: Pair) -> str | None:
+        return {1: names[pair.first], -1: names[pair.second]}.get(pair.verdict)
+
+    return Table(
+        name=f"{page.slug}-comparison",
+        caption=(
+            f"{page.task}: all pairs of {len(names)} runs by {page.measure.key}, {_under(page)}; "
+            f"{page.method.title}, {ALPHA:.0%}."
+        ),
+        columns=[
+            *_names(page),
+            Column(key="difference", head="Difference", value=lambda pair: pair.difference, digits=digits),
+            Column(key="low", head="Lowest", value=lambda pair: pair.low, digits=digits),
+            Column(key="high", head="Highest", value=lambda pair: pair.high, digits=digits),
+            Column(key="effect_size", head="d_z", value=lambda pair: pair.effect, digits=2),
+            Column(key="p", value=lambda pair: pair.p, digits=4),
+            Column(key="adjusted_p", head="Corrected p", value=lambda pair: pair.adjusted, digits=4),
+            Column(key="better", head="Better", value=better),
+            Column(key="rbo", head="RBO", value=lambda pair: pair.overlap, digits=3),
+        ],
+        rows=page.pairs,
+    )
+
+
+def _names(page: ManyComparison) -> list[Column[Pair]]:
+    names = [row.run.name for row in page.runs]
+    return [
+        Column(key="a", head="Run", value=lambda pair: names[pair.first]),
+        Column(key="b", head="Run", value=lambda pair: names[pair.second]),
+    ]
+
+
+def _among_the_others() -> list[Column[Compared]]:
+    titles = {
+        "beats": ("Beats", "Of these runs, those it is better than"),
+        "beaten_by": ("Beaten by", "Of these runs, those that are better than it"),
+        "undecided": ("Undecided", "Of these runs, those it cannot be told apart from"),
+    }
+    return [
+        Column(key=key, head=head, title=title, value=_of_place(key), digits=0)
+        for key, (head, title) in titles.items()
+    ]
+
+
+def _of_place(key: str) -> Any:
+    return lambda row: place_facts(row.place)[key]
+
+
+def _against_baseline(page: ManyComparison) -> list[Column[Compared]]:
+    """What is said of a run against the baseline; nothing of the baseline itself."""
+    assert page.baseline is not None, "asked for only with a baseline"
+    digits = page.measure.digits
+
+    def of(value: Any) -> Any:
+        return lambda row: None if row.against is None else value(row.against)
+
+    def interval(against: Against) -> str | None:
+        return span(against.pair.low, against.pair.high, digits)
+
+    def effect(against: Against) -> str | None:
+        return None if against.pair.effect is None else f"{against.pair.effect:+.2f}"
+
+    return [
+        Column(
+            key="difference",
+            head="Difference",
+            value=of(lambda against: against.pair.difference),
+            words=of(lambda against: f"{against.pair.difference:+.{digits}f}"),
+            digits=digits,
+        ),
+        Column(key="low", value=of(lambda against: against.pair.low), shown=Place.DATA),
+        Column(key="high", value=of(lambda against: against.pair.high), shown=Place.DATA),
+        Column(
+            key="interval",
+            head="95% interval",
+            value=of(interval),
+            words=of(interval),
+            digits=digits,
+            shown=~Place.DATA,
+        ),
+        Column(
+            key="effect_size",
+            head="d_z",
+            title="Cohen’s d of paired differences: mean over standard deviation",
+            value=of(lambda against: against.pair.effect),
+            words=of(effect),
+            digits=2,
+        ),
+        Column(key="p", value=of(lambda against: against.pair.p), shown=Place.DATA),
+        Column(
+            key="adjusted_p",
+            head="p",
+            value=of(lambda against: against.adjusted),
+            words=of(lambda against: short_p(against.adjusted)),
+            digits=4,
+        ),
+        Column(
+            key="verdict",
+            head=f"Than {page.runs[page.baseline].run.name}",
+            value=lambda row: None if row.against is None else row.against.verdict,
+            words=lambda row: "the baseline" if row.against is None else VERDICTS[row.against.verdict],
+        ),
+    ]
+
+
+def _places(comparison: Comparison, order: Sequence[int]) -> list[int]:
+    ids = [run.run_id for run in comparison.table.runs]
+    return [ids.index(run_id) for run_id in order]
+
+
+def _measure(comparison: Comparison) -> MeasureOfRuns:
+    if isinstance(comparison.standing, Waiting):
+        raise Conflict(NOT_YET)
+    table = comparison.table
+    return MeasureOfRuns(
+        measure=table.measure.key,
+        version=table.measure.version,
+        digits=table.measure.digits,
+        lower_is_better=table.measure.lower_is_better,
+        means=table.means.tolist(),
+        table=comparison.standing.table,
+        against=comparison.against,
+    )
+
+
+def _run_facts(row: Compared) -> dict[str, Any]:
+    values = {
+        "run": row.run.name,
+        "run_id": row.run.run_id,
+        "team": row.run.team,
+        "kind": row.run.kind,
+        "mean": row.mean,
+        "letters": row.letters or None,
+        **place_facts(row.place),
+    }
+    against = row.against
+    if against is not None:
+        values["against_baseline"] = {
+            "difference": against.pair.difference,
+            "interval": [against.pair.low, against.pair.high],
+            "effect_size": against.pair.effect,
+            "p": against.pair.p,
+            "adjusted_p": against.adjusted,
+            "verdict": against.verdict,
+        }
+    return values
+
+
+def _pair_facts(row: dict[str, Any]) -> dict[str, Any]:
+    low, high = row.pop("low"), row.pop("high")
+    return {**row, "interval": [low, high]}
+
+
+def _under(page: ManyComparison) -> str:
+    return f"under {rests_on(page.basis.revision, page.topics, page.basis.dialect)}"

@@ -1,0 +1,264 @@
+"""The audit of a task's judgments as plain values and as tables."""
+
+from dataclasses import replace
+from operator import attrgetter
+from typing import Any
+
+from leaderboard.pages.pools.audits import Agreement, AuditedRun, AuditedTeam, AuditPage, DepthOrder, losers
+from leaderboard.pages.pools.simulation import Simulated
+from leaderboard.services.evaluations.shown import rests_on
+from leaderboard.services.statistics.procedures.pool_simulations import ORDERED_AT, SHARES
+from leaderboard.tables.record import Column, Files, Place, Table
+
+
+def facts(page: AuditPage) -> dict[str, Any]:
+    """The audit as plain values; what is not computed yet is None."""
+    audited, done = page.audited, page.reusability
+    return {
+        "task": audited.task,
+        "said": audited.said,
+        "measure": audited.measure.key if audited.measure else None,
+        "qrels_revision": audited.basis.revision if audited.basis else None,
+        "topics": audited.basis.topics if audited.basis else None,
+        "depth": page.depth or None,
+        "pooled_runs": sum(audited.pooled),
+        "waiting": [
+            {"procedure": job.request.procedure, "state": job.state, "progress": job.progress}
+            for job in page.waiting
+        ],
+        "left_out": None
+        if done is None
+        else {
+            **_agreement(done.agreement),
+            "mean_relative_change": done.change,
+            "largest_drop": done.drop,
+        },
+        "teams": teams(page).facts(),
+        "runs": runs(page).facts(),
+        "depths": depths(page).facts(),
+        "methods": methods(page).facts(),
+    }
+
+
+def teams(page: AuditPage) -> Table[AuditedTeam]:
+    """What every pooled team brought; without rows while it is not computed."""
+    return Table(
+        name=_name(page, "teams"),
+        caption=_caption(page, "what each team alone brought, and its runs without it"),
+        columns=[
+            Column(key="team", head="Team", value=attrgetter("team")),
+            Column(key="runs", head="Runs", value=attrgetter("runs"), digits=0),
+            Column(key="alone", head="Alone", value=attrgetter("alone"), digits=0),
+            Column(key="alone_relevant", head="Relevant", value=attrgetter("alone_relevant"), digits=0),
+            Column(key="change", head="Change", value=attrgetter("change"), digits=4),
+            Column(key="drop", head="Largest drop", value=attrgetter("drop"), digits=0),
+            _coefficient("tau", "τ", "agreement.tau"),
+            _coefficient("tau_ap", "τ_AP", "agreement.tau_ap"),
+        ],
+        rows=page.reusability.teams if page.reusability else (),
+    )
+
+
+def runs(page: AuditPage) -> Table[AuditedRun]:
+    """Every run under all judgments and without what its team alone brought, best first."""
+    measure = page.audited.measure
+    key, digits = (measure.key, measure.digits) if measure else ("Score", 4)
+    rank: Column[AuditedRun] = Column(key="rank", head="Rank", value=attrgetter("rank"), digits=0)
+    return Table(
+        name=_name(page, "runs"),
+        caption=_caption(page, "every run under all judgments and without what its team alone brought"),
+        columns=[
+            replace(rank, shown=Place.PAGE),
+            Column(key="name", head="Run", value=attrgetter("name")),
+            Column(key="team", head="Team", value=attrgetter("team")),
+            Column(key="kind", head="Kind", value=attrgetter("kind"), shown=~Place.PAGE),
+            Column(key="pooled", head="Pooled", value=attrgetter("pooled"), shown=~Place.PAGE),
+            Column(key="score", head=key, value=attrgetter("score"), digits=digits),
+            replace(rank, shown=~Place.PAGE),
+            *_alone(~Place.PAGE),
+            Column(key="left_out", head="Without", value=attrgetter("left_out"), digits=digits),
+            Column(key="left_out_rank", head="Rank then", value=attrgetter("left_out_rank"), digits=0),
+            *_alone(Place.PAGE),
+            Column(key="judged_top", head="Judged@10", value=attrgetter("judged_top"), shown=~Place.PAGE),
+            Column(
+                key="judged_depth",
+                head=f"Judged@{page.depth}",
+                value=attrgetter("judged_depth"),
+                shown=~Place.PAGE,
+            ),
+            Column(
+                key="unjudged_top",
+                head="Unjudged@10",
+                value=attrgetter("judged_top"),
+                digits=2,
+                shown=Place.PAGE,
+                group="unjudged",
+            ),
+            Column(
+                key="unjudged_depth",
+                head=f"Unjudged@{page.depth}",
+                value=attrgetter("judged_depth"),
+                digits=2,
+                shown=Place.PAGE,
+                group="unjudged",
+            ),
+            Column(key="unfair", head="Unfair", value=attrgetter("unfair"), shown=~Place.PAGE),
+            Column(key="most", head="At most", value=attrgetter("most"), digits=digits, shown=~Place.PAGE),
+            Column(
+                key="best_rank", head="Best rank", value=attrgetter("best_rank"), digits=0, shown=~Place.PAGE
+            ),
+        ],
+        rows=page.reusability.runs if page.reusability else (),
+    )
+
+
+def unfair(page: AuditPage) -> Table[AuditedRun]:
+    """The runs that lose by the pool, least judged first, and how high their scores could be."""
+    measure = page.audited.measure
+    key, digits = (measure.key, measure.digits) if measure else ("Score", 4)
+    return Table(
+        name=_name(page, "unfair"),
+        caption=_caption(page, "runs that the pool treats unfairly, least judged first"),
+        columns=[
+            Column(key="name", head="Run", value=attrgetter("name")),
+            Column(key="team", head="Team", value=attrgetter("team")),
+            Column(key="judged_top", head="Judged@10", value=attrgetter("judged_top"), digits=2),
+            Column(key="score", head=key, value=attrgetter("score"), digits=digits),
+            Column(key="rank", head="Rank", value=attrgetter("rank"), digits=0),
+            Column(key="most", head=f"{key} at most", value=attrgetter("most"), digits=digits),
+            Column(key="best_rank", head="Rank then", value=attrgetter("best_rank"), digits=0),
+        ],
+        rows=losers(page.reusability.runs) if page.reusability else (),
+    )
+
+
+def depths(page: AuditPage) -> Table[DepthOrder]:
+    """How the order of runs agrees with that under all judgments, by depth of the pool."""
+    return Table(
+        name=_name(page, "depths"),
+        caption=_caption(
+            page, "agreement of the order of runs with that under all judgments, by depth of the pool"
+        ),
+        columns=[
+            Column(key="depth", head="Depth", value=attrgetter("depth"), digits=0),
+            _coefficient("tau", "τ", "agreement.tau"),
+            _coefficient("tau_ap", "τ_AP", "agreement.tau_ap"),
+        ],
+        rows=page.reusability.depths if page.reusability else (),
+    )
+
+
+def methods(page: AuditPage) -> Table[Simulated]:
+    """Every simulated method: what it finds by share judged, and how it orders the runs on the way."""
+    key = page.audited.measure.key if page.audited.measure else "score"
+    shares = f"at {len(SHARES)} shares, order by {key} at {ORDERED_AT}"
+    on_page = [column for at in range(len(ORDERED_AT)) for column in _ordered_on_page(at)]
+    return Table(
+        name=_name(page, "methods"),
+        caption=_caption(page, f"relevant documents found by the share of documents judged {shares}"),
+        columns=[
+            Column(key="method", head="Method", value=attrgetter("title")),
+            _coefficient("area", "Area", "area"),
+            *on_page,
+            *(_found(f"found@{share:.0%}", at, ~Place.PAGE) for at, share in enumerate(SHARES)),
+            *(_tau(at, side, ~Place.PAGE) for at in range(len(ORDERED_AT)) for side in (0, 1)),
+        ],
+        rows=page.simulated,
+    )
+
+
+def found(page: AuditPage) -> Table[int]:
+    """The share of relevant documents that every method finds, by the share judged."""
+    return Table(
+        name=_name(page, "found"),
+        caption=_caption(page, "share of relevant documents found by share of documents judged"),
+        columns=[
+            Column(key="judged", head="Judged", value=lambda at: float(SHARES[at]), digits=2),
+            *(_curve(method) for method in page.simulated),
+        ],
+        rows=range(len(SHARES)),
+    )
+
+
+FILES = Files(
+    facts=facts,
+    tables={
+        "teams": teams,
+        "runs": runs,
+        "depths": depths,
+        "methods": methods,
+        "unfair": unfair,
+        "found": found,
+    },
+)
+
+
+def _coefficient(key: str, head: str, path: str) -> Column[Any]:
+    return Column(key=key, head=head, value=attrgetter(path), digits=4, group="coefficient")
+
+
+def _alone(shown: Place) -> list[Column[AuditedRun]]:
+    return [
+        Column(key="alone", head="Alone", value=attrgetter("alone"), digits=0, shown=shown),
+        Column(
+            key="alone_relevant", head="Relevant", value=attrgetter("alone_relevant"), digits=0, shown=shown
+        ),
+    ]
+
+
+def _ordered_on_page(at: int) -> list[Column[Simulated]]:
+    """What a method finds at a share, and how it orders the runs then."""
+    share = ORDERED_AT[at]
+    place = round(share * (len(SHARES) - 1))
+    return [
+        _found(f"Found at {share:.0%}", place, Place.PAGE),
+        _tau(at, 0, Place.PAGE),
+        _tau(at, 1, Place.PAGE),
+    ]
+
+
+def _found(key: str, place: int, shown: Place) -> Column[Simulated]:
+    return Column(
+        key=key,
+        title="Share of relevant documents found",
+        value=lambda method: method.recall[place],
+        digits=4,
+        shown=shown,
+        group="found",
+    )
+
+
+def _tau(at: int, side: int, shown: Place) -> Column[Simulated]:
+    share = f"{ORDERED_AT[at]:.0%}"
+    return Column(
+        key=f"{('tau', 'tau_ap')[side]}@{share}",
+        head=f"{('τ', 'τ_AP')[side]} at {share}",
+        value=lambda method: method.taus[at][side],
+        digits=4,
+        shown=shown,
+        group="coefficient",
+    )
+
+
+def _curve(method: Simulated) -> Column[int]:
+    return Column(key=method.title, value=lambda at: method.recall[at], digits=3)
+
+
+def _name(page: AuditPage, which: str) -> str:
+    return f"{page.audited.slug}-audit-{which}"
+
+
+def _caption(page: AuditPage, what: str) -> str:
+    """What a table holds and rests on, as a sentence."""
+    audited = page.audited
+    if audited.basis is None or audited.measure is None:
+        return f"{audited.task}: {what}."
+    under = rests_on(audited.basis.revision, audited.basis.topics, audited.basis.dialect)
+    return (
+        f"{audited.task}: {what}; {audited.measure.key} ({audited.measure.direction} is better), "
+        f"pool depth {page.depth}, under {under}."
+    )
+
+
+def _agreement(agreement: Agreement) -> dict[str, float | None]:
+    return {"tau": agreement.tau, "tau_ap": agreement.tau_ap}

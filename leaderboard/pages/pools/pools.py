@@ -1,0 +1,333 @@
+"""The pages of a task's pools: the list, a pool topic by topic, a topic's documents."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from operator import attrgetter
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Account, Assessment, Pool, PoolTopic, QrelsRevision, Run, Task, Topic
+from leaderboard.errors import NotFound
+from leaderboard.services import policy
+from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.pools import documents as pool_documents
+from leaderboard.services.pools import pools
+from leaderboard.services.pools.documents import PoolDocument
+from leaderboard.services.tasks.topics import grade_names
+from leaderboard.tables.record import Column, Files, Place, Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolRow:
+    """A pool in the list."""
+
+    number: int
+    name: str
+    state: str
+    method: str
+    adaptive: bool
+    runs: int
+    topics: int
+    documents: int
+    """To be judged."""
+    judged: int
+    """Of these, how many have a grade from an assessor."""
+    seconds_per_document: int
+    note: str
+    created_at: datetime
+    created_by: str
+
+    @property
+    def hours_left(self) -> float:
+        """How long one person takes for the rest, each document judged once."""
+        return max(self.documents - self.judged, 0) * self.seconds_per_document / 3600
+
+
+@dataclass(frozen=True, slots=True)
+class PoolList:
+    """All pools of a task, newest first."""
+
+    task: str
+    slug: str
+    pools: tuple[PoolRow, ...]
+    sight: Sight
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicRow:
+    """A topic of a pool."""
+
+    topic_id: str
+    title: str
+    documents: int
+    """To be judged."""
+    judged: int
+    """Of these, how many have a grade from an assessor."""
+    skipped: int
+    """How many an assessor skipped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolPage:
+    """One pool, topic by topic."""
+
+    task: str
+    slug: str
+    pool: PoolRow
+    spec: Mapping[str, Any]
+    seed: int
+    revision: int | None
+    """Whose judgments are used again."""
+    run_names: tuple[tuple[int, str], ...]
+    topics: tuple[TopicRow, ...]
+    changes: tuple[str, ...]
+    """The states that it may be changed to."""
+    sight: Sight
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicPage:
+    """A topic's documents in a pool, in judging order."""
+
+    task: str
+    slug: str
+    pool: PoolRow
+    topic: TopicRow
+    documents: tuple[PoolDocument, ...]
+    grade_names: dict[int, str]
+    level: int
+    sight: Sight
+
+
+def index(session: Session, viewer: Viewer, slug: str) -> PoolList:
+    """All pools of a task; raises NotFound, SignInNeeded or Forbidden unless the viewer organises it."""
+    task, sight = organised(session, viewer, slug)
+    rows = session.execute(
+        select(Pool, Account.name)
+        .outerjoin(Account, Account.id == Pool.created_by)
+        .where(Pool.task_id == task.id)
+        .order_by(Pool.number.desc())
+    ).all()
+    ids = [row.Pool.id for row in rows]
+    counts = dict(
+        session.execute(
+            select(PoolTopic.pool_id, func.count())
+            .where(PoolTopic.pool_id.in_(ids))
+            .group_by(PoolTopic.pool_id)
+        ).all()
+    )
+    judged = _judged_by(session, ids)
+    made = tuple(
+        _row(row.Pool, row.name or "", counts.get(row.Pool.id, 0), judged.get(row.Pool.id, 0)) for row in rows
+    )
+    return PoolList(task=task.name, slug=task.slug, pools=made, sight=sight)
+
+
+def page(session: Session, viewer: Viewer, slug: str, number: int) -> PoolPage:
+    """One pool, topic by topic; raises as `index`, and NotFound for an unknown number."""
+    task, sight = organised(session, viewer, slug)
+    pool = pools.find(session, task, number)
+    topics = _topics(session, task, pool)
+    maker = session.scalar(select(Account.name).where(Account.id == pool.created_by)) or ""
+    names = dict(session.execute(select(Run.id, Run.name).where(Run.id.in_(pool.run_ids))).all())
+    revision = select(QrelsRevision.number).where(QrelsRevision.id == pool.revision_id)
+    return PoolPage(
+        task=task.name,
+        slug=task.slug,
+        pool=_row(pool, maker, len(topics), sum(topic.judged for topic in topics)),
+        spec=pool.method,
+        seed=pool.seed,
+        revision=session.scalar(revision),
+        run_names=tuple((run_id, names[run_id]) for run_id in pool.run_ids if run_id in names),
+        topics=topics,
+        changes=pools.NEXT[pool.state],
+        sight=sight,
+    )
+
+
+def topic_page(session: Session, viewer: Viewer, slug: str, number: int, topic_id: str) -> TopicPage:
+    """A topic's documents in a pool; raises as `page`, and NotFound for a topic that is not in the pool."""
+    task, _ = organised(session, viewer, slug)
+    pool = pools.find(session, task, number)
+    whole = page(session, viewer, slug, number)
+    topic = next((topic for topic in whole.topics if topic.topic_id == topic_id), None)
+    if topic is None:
+        raise NotFound(f"Pool {number} of {task.name} has no topic {topic_id!r}.")
+    body = session.scalars(
+        select(PoolTopic.body).where(PoolTopic.pool_id == pool.id, PoolTopic.topic_id == topic_id)
+    ).one()
+    return TopicPage(
+        task=task.name,
+        slug=slug,
+        pool=whole.pool,
+        topic=topic,
+        documents=pool_documents.unpack(body),
+        grade_names=grade_names(task),
+        level=task.level,
+        sight=whole.sight,
+    )
+
+
+def organised(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sight]:
+    """The task and its sight; raises NotFound, SignInNeeded or Forbidden unless the viewer organises it."""
+    task, sight = policy.visible_task(session, viewer, slug)
+    policy.require_organiser(viewer, task)
+    return task, sight
+
+
+def list_table(page: PoolList) -> Table[PoolRow]:
+    """All pools, newest first."""
+    return Table(
+        name=f"{page.slug}-pools",
+        caption=f"{page.task}: pools.",
+        columns=[
+            Column(key="pool", head="Pool", value=attrgetter("number")),
+            Column(key="state", head="State", value=attrgetter("state")),
+            Column(key="method", head="Method", value=attrgetter("method")),
+            Column(key="runs", head="Runs", value=attrgetter("runs"), digits=0),
+            Column(key="topics", head="Topics", value=attrgetter("topics"), digits=0),
+            Column(key="documents", head="To judge", value=attrgetter("documents"), digits=0),
+            Column(key="judged", head="Judged", value=attrgetter("judged"), digits=0),
+            Column(key="hours_left", head="Hours left", value=attrgetter("hours_left"), digits=1),
+            Column(key="note", head="Note", value=attrgetter("note"), shown=~Place.PAGE),
+            Column(key="made", head="Made", value=lambda row: row.created_at.isoformat(timespec="seconds")),
+        ],
+        rows=page.pools,
+    )
+
+
+def table(page: PoolPage) -> Table[TopicRow]:
+    """A pool's topics and how far their judging is."""
+    return Table(
+        name=f"{page.slug}-pool-{page.pool.number}",
+        caption=f"{page.task}: pool {page.pool.number}, {page.pool.method}, by topic.",
+        columns=[
+            Column(key="topic", head="Topic", value=attrgetter("topic_id")),
+            Column(key="title", head="Title", value=attrgetter("title")),
+            Column(key="documents", head="To judge", value=attrgetter("documents"), digits=0),
+            Column(key="judged", head="Judged", value=attrgetter("judged"), digits=0),
+            Column(key="share", head="Share", value=attrgetter("judged"), digits=0, shown=Place.PAGE),
+            Column(key="skipped", head="Skipped", value=attrgetter("skipped"), digits=0),
+        ],
+        rows=page.topics,
+    )
+
+
+def documents_table(page: TopicPage) -> Table[PoolDocument]:
+    """A topic's documents, in judging order."""
+    places = {document.docno: place for place, document in enumerate(page.documents, start=1)}
+    number, topic = page.pool.number, page.topic.topic_id
+    return Table(
+        name=f"{page.slug}-pool-{number}-{topic}",
+        caption=f"{page.task}: pool {number}, topic {topic}, in the order documents were chosen.",
+        columns=[
+            Column(
+                key="place", head="Place", value=lambda row: places[row.docno], digits=0, shown=Place.PAGE
+            ),
+            Column(key="docno", head="Document", value=attrgetter("docno")),
+            Column(key="priority", head="Priority", value=attrgetter("priority"), digits=4),
+            Column(key="stratum", head="Stratum", value=attrgetter("stratum")),
+            Column(key="probability", head="Probability", value=attrgetter("probability"), digits=4),
+            Column(key="grade", head="Judgment used again", value=attrgetter("grade")),
+        ],
+        rows=page.documents,
+    )
+
+
+def _list_facts(page: PoolList) -> dict[str, Any]:
+    return {"task": page.task, "pools": list_table(page).facts()}
+
+
+def _facts(page: PoolPage) -> dict[str, Any]:
+    return {
+        "task": page.task,
+        "pool": page.pool.number,
+        "state": page.pool.state,
+        "method": dict(page.spec),
+        "adaptive": page.pool.adaptive,
+        "seed": page.seed,
+        "reused_revision": page.revision,
+        "runs": [name for _, name in page.run_names],
+        "documents": page.pool.documents,
+        "judged": page.pool.judged,
+        "seconds_per_document": page.pool.seconds_per_document,
+        "note": page.pool.note,
+        "topics": table(page).facts(),
+    }
+
+
+def _topic_facts(page: TopicPage) -> dict[str, Any]:
+    return {
+        "task": page.task,
+        "pool": page.pool.number,
+        "topic": page.topic.topic_id,
+        "documents": documents_table(page).facts(),
+    }
+
+
+LIST_FILES = Files(facts=_list_facts, tables={"pools": list_table})
+FILES = Files(facts=_facts, tables={"topics": table})
+TOPIC_FILES = Files(facts=_topic_facts, tables={"documents": documents_table})
+
+
+def _topics(session: Session, task: Task, pool: Pool) -> tuple[TopicRow, ...]:
+    """The topics of a pool with how far their judging is, in the task's order."""
+    rows = session.execute(
+        select(PoolTopic.topic_id, PoolTopic.documents, Topic.title)
+        .outerjoin(Topic, (Topic.topic_id == PoolTopic.topic_id) & (Topic.task_id == task.id))
+        .where(PoolTopic.pool_id == pool.id)
+        .order_by(Topic.position, PoolTopic.topic_id)
+    ).all()
+    counted = session.execute(
+        select(
+            Assessment.topic_id,
+            func.count(Assessment.docno.distinct()).filter(Assessment.grade.is_not(None)),
+            func.count(Assessment.docno.distinct()).filter(Assessment.grade.is_(None)),
+        )
+        .where(Assessment.pool_id == pool.id, Assessment.undone.is_(False))
+        .group_by(Assessment.topic_id)
+    )
+    known = {topic: (judged, skipped) for topic, judged, skipped in counted}
+    return tuple(
+        TopicRow(
+            topic_id=row.topic_id,
+            title=row.title or "",
+            documents=row.documents,
+            judged=known.get(row.topic_id, (0, 0))[0],
+            skipped=known.get(row.topic_id, (0, 0))[1],
+        )
+        for row in rows
+    )
+
+
+def _judged_by(session: Session, pool_ids: list[int]) -> dict[int, int]:
+    """Pool id -> how many of its documents have a grade from an assessor."""
+    pairs = (
+        select(Assessment.pool_id, Assessment.topic_id, Assessment.docno)
+        .where(Assessment.pool_id.in_(pool_ids), Assessment.undone.is_(False), Assessment.grade.is_not(None))
+        .distinct()
+        .subquery()
+    )
+    rows = session.execute(select(pairs.c.pool_id, func.count()).group_by(pairs.c.pool_id))
+    return {pool_id: count for pool_id, count in rows}
+
+
+def _row(pool: Pool, maker: str, topics: int, judged: int) -> PoolRow:
+    return PoolRow(
+        number=pool.number,
+        name=f"Pool {pool.number}",
+        state=pool.state,
+        method=pools.title(pool.method),
+        adaptive=pool.adaptive,
+        runs=len(pool.run_ids),
+        topics=topics,
+        documents=pool.documents,
+        judged=judged,
+        seconds_per_document=pool.seconds_per_document,
+        note=pool.note,
+        created_at=pool.created_at,
+        created_by=maker,
+    )
