@@ -83,12 +83,12 @@ def mean_recall(
 
 def _hits(judged: Judged, level: int, judged_only: bool) -> _Hits:
     topics = len(judged.judgments)
-    found = judged.relevant_count(level)
+    hit_count = judged.relevant_count(level)
     if not judged_only:
         hits = judged.relevant(level)
-        return _Hits(hits.topic, hits.rank - hits.nth, found, judged.retrieved - found)
+        return _Hits(hits.topic, hits.rank - hits.nth, hit_count, judged.retrieved - hit_count)
     condensed = judged.condensed
-    wanted = condensed.grade >= level
-    topic = condensed.topic[wanted]
+    relevant = condensed.grade >= level
+    topic = condensed.topic[relevant]
     nth = positions(bounds_of(topic, topics), topic)
-    return _Hits(topic, condensed.rank[wanted] - nth, found, condensed.retrieved - found)
+    return _Hits(topic, condensed.rank[relevant] - nth, hit_count, condensed.retrieved - hit_count)

@@ -22,10 +22,10 @@ def counts_of(judged: Judged, rel: int) -> Counts:
 
     A collection is never taken to be smaller than what was retrieved or is relevant.
     """
-    relevant, found = judged.judgments.relevant(rel), judged.relevant_count(rel)
-    wrong = judged.retrieved - found
+    relevant, hit_count = judged.judgments.relevant(rel), judged.relevant_count(rel)
+    wrong = judged.retrieved - hit_count
     size = judged.judgments.collection_size or 0
-    return Counts(relevant, np.maximum(size - relevant, wrong), found, wrong)
+    return Counts(relevant, np.maximum(size - relevant, wrong), hit_count, wrong)
 
 
 def roc_area(judged: Judged, *, rel: int = 1) -> FloatArray:
@@ -96,10 +96,10 @@ def pairwise_accuracy(judged: Judged, *, rel: int = 1, cutoff: int | None = None
     >>> pairwise_accuracy(judged({2: 1}, missed=[1], retrieved=3))
     array([0.5])
     """
-    hits, found = judged.relevant(rel, cutoff), judged.relevant_count(rel, cutoff)
+    hits, hit_count = judged.relevant(rel, cutoff), judged.relevant_count(rel, cutoff)
     length = judged.retrieved if cutoff is None else np.minimum(judged.retrieved, cutoff)
-    above = np.bincount(hits.topic, weights=hits.rank - hits.nth, minlength=len(found))
-    pairs = found * (length - found)
+    above = np.bincount(hits.topic, weights=hits.rank - hits.nth, minlength=len(hit_count))
+    pairs = hit_count * (length - hit_count)
     return ratio(pairs - above, pairs)
 
 

@@ -49,8 +49,8 @@ class Reading:
 
 
 READINGS: dict[str, Reading] = {
-    each.key: each
-    for each in (
+    rule.key: rule
+    for rule in (
         Reading(
             "skip-above",
             "skip above",

@@ -42,8 +42,8 @@ class Judgments:
         zeros = np.zeros(len(self.population))
         return np.divide(self.population, self.drawn, out=zeros, where=self.drawn > 0)
 
-    def _count(self, wanted: NDArray[np.bool_]) -> IntArray:
-        return np.bincount(self.stratum[wanted], minlength=len(self.population))
+    def _count(self, mask: NDArray[np.bool_]) -> IntArray:
+        return np.bincount(self.stratum[mask], minlength=len(self.population))
 
 
 def xinf_ap(ranking: IntArray, judgments: Judgments, *, rel: int = 1) -> float:
@@ -68,13 +68,13 @@ def xinf_ap(ranking: IntArray, judgments: Judgments, *, rel: int = 1) -> float:
     rank, document = rows + 1.0, ranking[rows]
     grade, stratum = judgments.grade[document], judgments.stratum[document]
     expected = 1.0 / rank
-    for each in range(len(judgments.population)):
-        pooled = _before(stratum == each)
-        hits = _before((stratum == each) & (grade >= rel))
-        judged = _before((stratum == each) & (grade > NOT_DRAWN))
+    for number in range(len(judgments.population)):
+        pooled = _before(stratum == number)
+        hits = _before((stratum == number) & (grade >= rel))
+        judged = _before((stratum == number) & (grade > NOT_DRAWN))
         expected += pooled / rank * (hits + EPSILON) / (judged + 2.0 * EPSILON)
-    found = grade >= rel
-    return float((judgments.expansion[stratum] * expected)[found].sum() / total)
+    relevant = grade >= rel
+    return float((judgments.expansion[stratum] * expected)[relevant].sum() / total)
 
 
 def stat_ap(ranking: IntArray, judgments: Judgments, *, rel: int = 1) -> float:
@@ -114,6 +114,6 @@ def _both(judgments: Judgments) -> FloatArray:
     return np.divide(size * (size - 1.0), pairs, out=np.zeros_like(size), where=pairs > 0)
 
 
-def _before(wanted: NDArray[np.bool_]) -> IntArray:
+def _before(mask: NDArray[np.bool_]) -> IntArray:
     """How many of those above each row are wanted."""
-    return np.cumsum(wanted) - wanted
+    return np.cumsum(mask) - mask

@@ -44,8 +44,8 @@ def posterior(scores: FloatArray, *, rope: float) -> Posterior:
         raise ValueError("one topic says nothing of how differences vary, so nothing is likely or unlikely")
     if rope < 0:
         raise ValueError(f"a difference of {rope} is not a size")
-    found = paired_t(scores)
-    worse, better = (_tail(-sign * found.difference - rope, found.sd, topics) for sign in (1, -1))
+    t = paired_t(scores)
+    worse, better = (_tail(-sign * t.difference - rope, t.sd, topics) for sign in (1, -1))
     return Posterior(worse, np.maximum(0.0, 1 - worse - better), better)
 
 

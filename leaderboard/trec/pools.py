@@ -55,7 +55,7 @@ def as_text(pool: Pool, form: str) -> Iterator[str]:
 
 def _nist(pool: Pool) -> Iterator[str]:
     for topic in sorted(pool, key=bytes_of):
-        docnos = sorted((each.docno for each in pool[topic]), key=bytes_of)
+        docnos = sorted((pooled.docno for pooled in pool[topic]), key=bytes_of)
         yield "".join(f"{topic} {docno}\n" for docno in docnos)
 
 
@@ -63,14 +63,14 @@ def _csv(pool: Pool) -> Iterator[str]:
     yield ",".join(COLUMNS) + "\r\n"
     for topic, documents in pool.items():
         text = io.StringIO()
-        csv.writer(text, lineterminator="\r\n").writerows((topic, *each) for each in documents)
+        csv.writer(text, lineterminator="\r\n").writerows((topic, *pooled) for pooled in documents)
         yield text.getvalue()
 
 
 def _jsonl(pool: Pool) -> Iterator[str]:
     for topic, documents in pool.items():
-        facts = ({"topic": topic, **each._asdict()} for each in documents)
-        yield "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in facts)
+        facts = ({"topic": topic, **pooled._asdict()} for pooled in documents)
+        yield "".join(json.dumps(fact, ensure_ascii=False) + "\n" for fact in facts)
 
 
 class _Reader:
@@ -101,7 +101,7 @@ class _Reader:
             self.problems.add(Problem("The file has no documents.", "Write one line each: topic docno."))
         self.problems.stop()
         for documents in self.documents.values():
-            documents.sort(key=lambda each: -each.priority)
+            documents.sort(key=lambda pooled: -pooled.priority)
         return self.documents
 
     def _is_header(self, text: str) -> bool:
@@ -109,7 +109,7 @@ class _Reader:
         if text.startswith("{"):
             self.form = "jsonl"
             return False
-        header = [each.strip().lower() for each in next(csv.reader([text]))]
+        header = [name.strip().lower() for name in next(csv.reader([text]))]
         self.form = "csv" if {"topic", "docno"} <= set(header) else "nist"
         self.header = header
         return self.form == "csv"
@@ -134,11 +134,11 @@ class _Reader:
 
     def _object(self, number: int, text: str) -> dict[str, object] | None:
         try:
-            found = json.loads(text)
+            fields = json.loads(text)
         except ValueError:
-            found = None
-        if isinstance(found, dict):
-            return found
+            fields = None
+        if isinstance(fields, dict):
+            return fields
         rule = "Every line is one JSON object."
         self.problems.add(Problem(rule, 'Write {"topic": ..., "docno": ...}.', number, "", shown(text)))
         return None
@@ -171,11 +171,11 @@ class _Reader:
         if value is None or value == "":
             return default
         try:
-            found = float(value) if isinstance(value, str | int | float) else math.nan
+            parsed = float(value) if isinstance(value, str | int | float) else math.nan
         except ValueError:
-            found = math.nan
-        if math.isfinite(found) and low <= found <= high and (found > 0 or name != "probability"):
-            return found
+            parsed = math.nan
+        if math.isfinite(parsed) and low <= parsed <= high and (parsed > 0 or name != "probability"):
+            return parsed
         rule = (
             "A probability is over 0 and at most 1." if name == "probability" else "A priority is a number."
         )

@@ -37,7 +37,7 @@ class Settled:
 
     grades: dict[tuple[str, str], int]
     open: tuple[tuple[str, str], ...]
-    """Judged documents that the rule leaves without a grade: somebody must decide."""
+    """Judged documents that the rule leaves without a grade: an assessor must decide."""
     disagreed: tuple[tuple[str, str], ...]
     """Documents whose assessors, adjudicators apart, gave different grades, settled or not."""
     skipped: tuple[tuple[str, str], ...]
@@ -45,13 +45,17 @@ class Settled:
 
 
 RULES: dict[RuleKey, Rule] = {
-    each.key: each
-    for each in (
-        Rule("single", "first assessor", "The label of whoever judged it first; others only show agreement."),
+    rule.key: rule
+    for rule in (
+        Rule(
+            "single",
+            "first assessor",
+            "The label of the assessor who judged it first; others only show agreement.",
+        ),
         Rule("majority", "majority", "The grade that most gave; of equally many the lower one."),
-        Rule("last", "last label", "The label that was given last, by whoever."),
+        Rule("last", "last label", "The label that was given last, by any assessor."),
         Rule("mean", "mean, rounded", "The mean of all labels, rounded to the nearest grade, halves up."),
-        Rule("max", "highest", "The highest grade that anybody gave."),
+        Rule("max", "highest", "The highest grade that any assessor gave."),
         Rule(
             "adjudicated",
             "adjudicated",
@@ -69,8 +73,8 @@ def in_force(events: Iterable[Label]) -> list[Label]:
     >>> [each.grade for each in in_force([Label("1", "a", "x", 0, 1.0), Label("1", "a", "x", 2, 2.0)])]
     [2]
     """
-    last = {(each.topic, each.docno, each.assessor): each for each in _by_time(events)}
-    return _by_time(each for each in last.values() if each.grade is not None)
+    last = {(event.topic, event.docno, event.assessor): event for event in _by_time(events)}
+    return _by_time(event for event in last.values() if event.grade is not None)
 
 
 def settle(
@@ -79,37 +83,37 @@ def settle(
     """One grade a document by a rule of RULES.
 
     adjudicators: assessors whose label decides where the rule is adjudicated; by the other rules they
-    count as everybody does. ties is for majority alone. A document whose only assessor skipped it has
+    count as all do. ties is for majority alone. A document whose only assessor skipped it has
     no grade and is not open. mean rounds halves up: 0 and 1 make 1.
     """
     log = _by_time(events)
     began: dict[tuple[str, str, str], int] = {}
-    for place, each in enumerate(log):
-        if each.grade is not None:
-            began.setdefault((each.topic, each.docno, each.assessor), place)
+    for place, event in enumerate(log):
+        if event.grade is not None:
+            began.setdefault((event.topic, event.docno, event.assessor), place)
     labels: dict[tuple[str, str], list[tuple[str, int]]] = {}
     in_order = in_force(log)
     if rule == "single":
-        in_order.sort(key=lambda each: began[each.topic, each.docno, each.assessor])
-    for each in in_order:
-        if each.grade is not None:
-            labels.setdefault((each.topic, each.docno), []).append((each.assessor, each.grade))
+        in_order.sort(key=lambda event: began[event.topic, event.docno, event.assessor])
+    for event in in_order:
+        if event.grade is not None:
+            labels.setdefault((event.topic, event.docno), []).append((event.assessor, event.grade))
     grades: dict[tuple[str, str], int] = {}
     still_open, disagreed = [], []
     for document, given in sorted(labels.items()):
         if len({grade for assessor, grade in given if assessor not in adjudicators}) > 1:
             disagreed.append(document)
-        found = _settled(rule, given, adjudicators, ties)
-        if found is None:
+        decision = _settled(rule, given, adjudicators, ties)
+        if decision is None:
             still_open.append(document)
         else:
-            grades[document] = found
-    skipped = {(each.topic, each.docno) for each in log} - labels.keys()
+            grades[document] = decision
+    skipped = {(event.topic, event.docno) for event in log} - labels.keys()
     return Settled(grades, tuple(still_open), tuple(disagreed), tuple(sorted(skipped)))
 
 
 def _by_time(events: Iterable[Label]) -> list[Label]:
-    return sorted(events, key=lambda each: each.at)
+    return sorted(events, key=lambda event: event.at)
 
 
 def _settled(

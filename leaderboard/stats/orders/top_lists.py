@@ -154,15 +154,15 @@ def _inversions(values: IntArray) -> int:
     Bit by bit from the highest, values equal so far side by side: a pair's order shows at the first bit
     in which it differs. So 1,000 documents a list take no matrix of pairs.
     """
-    found = 0
+    inversions = 0
     for bit in reversed(range(int(values.max(initial=0)).bit_length())):
         group = values >> (bit + 1)
         ones = (values >> bit) & 1
         before = np.cumsum(ones) - ones
         zeros = ones == 0
-        found += int((before - before[np.searchsorted(group, group)])[zeros].sum())
+        inversions += int((before - before[np.searchsorted(group, group)])[zeros].sum())
         values = values[np.argsort(values >> bit, kind="stable")]
-    return found
+    return inversions
 
 
 def _tied_pairs(values: IntArray) -> int:

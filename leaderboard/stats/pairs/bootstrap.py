@@ -30,7 +30,7 @@ class Bootstrap(NamedTuple):
     p: FloatArray
     """Two-sided, above 0 and at most 1."""
     smallest: FloatArray
-    """The smallest p that so many resamples can give."""
+    """The smallest p that this number of resamples can give."""
     resamples: int
 
 
@@ -109,8 +109,8 @@ def bootstrap(
         moved: FloatArray = resampled_sums(whole, stream(seed, block), BLOCK) - sums[:, None]
         return moved
 
-    found = exceedances(draw, resamples, least, progress) + 1
-    return Bootstrap(found / (resamples + 1), np.full(len(first), 1 / (resamples + 1)), resamples)
+    at_least = exceedances(draw, resamples, least, progress) + 1
+    return Bootstrap(at_least / (resamples + 1), np.full(len(first), 1 / (resamples + 1)), resamples)
 
 
 def bootstrap_intervals(
@@ -144,7 +144,7 @@ def bootstrap_intervals(
     drawn /= topics
     acceleration = _accelerations(scores)
     tie = TIE * float(np.abs(scores).max(initial=0.0))
-    found = np.empty((4, n * (n - 1) // 2))
+    ends = np.empty((4, n * (n - 1) // 2))
     start = 0
     for run in range(n - 1):
         block = slice(start, start := start + n - 1 - run)
@@ -153,8 +153,8 @@ def bootstrap_intervals(
         # Half of what ties with the observed mean counts as below it: with few different scores much ties.
         below = np.count_nonzero(resampled < mean - tie, axis=1) / 2
         below += np.count_nonzero(resampled <= mean + tie, axis=1) / 2
-        found[:, block] = _ends(resampled, below / resamples, acceleration[block], confidence)
-    return Intervals(*found)
+        ends[:, block] = _ends(resampled, below / resamples, acceleration[block], confidence)
+    return Intervals(*ends)
 
 
 def _ends(
@@ -185,11 +185,11 @@ def _quantiles(ascending: FloatArray, shares: FloatArray) -> FloatArray:
 def _accelerations(scores: FloatArray) -> FloatArray:
     """How fast the standard error changes with the mean difference, by jackknife, (pairs,)."""
     n = len(scores)
-    found = np.zeros(n * (n - 1) // 2)
-    for block, each in differences(scores):
-        each -= each.mean(axis=1, keepdims=True)
-        square = np.square(each)
+    accelerations = np.zeros(n * (n - 1) // 2)
+    for block, difference in differences(scores):
+        difference -= difference.mean(axis=1, keepdims=True)
+        square = np.square(difference)
         spread = square.sum(axis=1) ** 1.5
-        square *= each
-        np.divide(square.sum(axis=1), 6 * spread, out=found[block], where=spread > 0)
-    return found
+        square *= difference
+        np.divide(square.sum(axis=1), 6 * spread, out=accelerations[block], where=spread > 0)
+    return accelerations

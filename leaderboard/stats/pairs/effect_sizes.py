@@ -55,8 +55,8 @@ def effect_sizes(scores: FloatArray) -> EffectSizes:
     d_av = np.where(t.t == 0, 0.0, np.copysign(np.inf, t.difference))
     np.divide(t.difference, spread, out=d_av, where=spread > 0)
     wins, losses = np.empty((2, len(first)), dtype=np.int64)
-    for block, each in differences(scores):
-        wins[block] = np.count_nonzero(each >= TIE, axis=1)
-        losses[block] = np.count_nonzero(each <= -TIE, axis=1)
+    for block, difference in differences(scores):
+        wins[block] = np.count_nonzero(difference >= TIE, axis=1)
+        losses[block] = np.count_nonzero(difference <= -TIE, axis=1)
     ties = topics - wins - losses
     return EffectSizes(d_z, g_z, d_av, wins, ties, losses, (wins + ties / 2) / topics)

@@ -63,10 +63,10 @@ def paired_t(scores: FloatArray, *, confidence: float = 0.95) -> PairedT:
 def _means_and_sds(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
     n, topics = scores.shape
     mean, sd = np.empty((2, n * (n - 1) // 2))
-    for block, each in differences(scores):
-        mean[block] = each.mean(axis=1)
-        each -= mean[block, None]
-        sd[block] = np.sqrt(np.einsum("pt,pt->p", each, each) / max(1, topics - 1))
+    for block, difference in differences(scores):
+        mean[block] = difference.mean(axis=1)
+        difference -= mean[block, None]
+        sd[block] = np.sqrt(np.einsum("pt,pt->p", difference, difference) / max(1, topics - 1))
     sd[sd <= _rounding(scores)] = 0.0
     return mean, sd
 

@@ -24,7 +24,7 @@ class Sign(NamedTuple):
     p: FloatArray
     """Two-sided and exact, from 0 to 1."""
     smallest: FloatArray
-    """The p if one run had won all topics that are no ties: no smaller one was possible."""
+    """The p if one run had won all topics without a tie: no smaller one was possible."""
 
 
 def sign_test(scores: FloatArray, *, tie: float = 0.0) -> Sign:
@@ -38,9 +38,9 @@ def sign_test(scores: FloatArray, *, tie: float = 0.0) -> Sign:
     """
     n = len(scores)
     wins, losses = np.empty((2, n * (n - 1) // 2), dtype=np.int64)
-    for block, each in differences(scores):
-        wins[block] = np.count_nonzero(each > tie, axis=1)
-        losses[block] = np.count_nonzero(each < -tie, axis=1)
+    for block, difference in differences(scores):
+        wins[block] = np.count_nonzero(difference > tie, axis=1)
+        losses[block] = np.count_nonzero(difference < -tie, axis=1)
     decided = wins + losses
     return Sign(wins, losses, two_sided(np.minimum(wins, losses), decided), two_sided(0 * decided, decided))
 

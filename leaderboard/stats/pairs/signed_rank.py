@@ -39,8 +39,8 @@ def signed_rank(scores: FloatArray, *, correction: bool = False) -> SignedRank:
     """
     n = len(scores)
     positive, p, smallest = np.empty((3, n * (n - 1) // 2))
-    for block, each in differences(scores):
-        positive[block], p[block], smallest[block] = _of_block(each, 0.5 if correction else 0.0)
+    for block, difference in differences(scores):
+        positive[block], p[block], smallest[block] = _of_block(difference, 0.5 if correction else 0.0)
     return SignedRank(positive, p, smallest)
 
 

@@ -43,7 +43,7 @@ class FirstPlaces:
 
     `first` is the share of resamples that a run leads; runs that tie share it. `mean_rank` is its mean
     rank, ties sharing the smallest; `low` and `high` are percentiles of its rank. These describe the
-    resamples. They are no interval for the true rank: where runs are close they hold it far less often.
+    resamples. They are not an interval for the true rank: where runs are close they hold it far less often.
     """
 
     first: FloatArray

@@ -126,9 +126,9 @@ class Oddities:
         return _laid_out(topics, docnos, scores, firsts, [number - line for number in numbers])
 
     def _add_comments(self, lines: list[bytes]) -> None:
-        for each in lines:
-            if each.startswith(b"#") and len(self.comments) < metadata.MAX_LINES:
-                self.comments.append(each.decode("utf-8", "replace"))
+        for line in lines:
+            if line.startswith(b"#") and len(self.comments) < metadata.MAX_LINES:
+                self.comments.append(line.decode("utf-8", "replace"))
 
     def _note_columns(self, numbers: list[int], columns: list[Column], scores: FloatArray) -> None:
         self._note_second(numbers, columns[1])

@@ -77,12 +77,12 @@ class Report:
         }
 
     @classmethod
-    def from_json(cls, found: dict[str, Any]) -> "Report":
+    def from_json(cls, stored: dict[str, Any]) -> "Report":
         """The report that as_json made."""
         return cls(
-            tuple(Problem(**problem) for problem in found["problems"]),
-            tuple(Problem(**warning) for warning in found["warnings"]),
-            found["facts"],
+            tuple(Problem(**problem) for problem in stored["problems"]),
+            tuple(Problem(**warning) for warning in stored["warnings"]),
+            stored["facts"],
         )
 
 

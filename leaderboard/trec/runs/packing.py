@@ -125,7 +125,7 @@ class RunPacker:
         self._take(PENDING)
 
     def _take(self, left: int) -> None:
-        """Take compressed blocks in their order until so many are left."""
+        """Take compressed blocks in their order until this number is left."""
         while len(self._pending) > left:
             self._blocks.append(_RANKINGS + self._pending.popleft().result())
 

@@ -118,7 +118,7 @@ def test_a_row_that_is_no_row(tmp_path: Path, row: str, rule: str) -> None:
     ("heading", "rule"),
     [
         ("user,document,rank", "The heading lacks: topic (or query), clicked."),
-        ("docno,doc,topic,rank,clicked", "Two columns say document."),
+        ("docno,doc,topic,rank,clicked", "Two columns give document."),
         ("just text", "The heading lacks: topic (or query), document, rank, clicked."),
     ],
 )

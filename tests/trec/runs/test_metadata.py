@@ -78,6 +78,42 @@ def test_names_and_passwords_in_addresses_are_left_out() -> None:
     }
 
 
+TRACKED = """# ir_metadata.start
+# platform:
+#   hardware:
+#     cpu:
+#       model: Some CPU @ 3.00GHz
+#       caches: L1 instruction: 32 KB, L1 data: 48 KB, L2 unified: 2048 KB,
+#   software: {}
+# author: @ann
+# method:
+#   description: BM25: the usual one
+#   query: *retriev*
+# resources:
+#   runtime:
+#     wallclock: 90000 ms
+# ir_metadata.end
+"""
+
+
+def test_values_that_are_not_yaml_are_read() -> None:
+    """Colons, stars and at signs without quotes, as trackers and people write them, cost nothing else."""
+    assert parse(TRACKED.splitlines()) == {
+        "platform": {
+            "hardware": {
+                "cpu": {
+                    "model": "Some CPU @ 3.00GHz",
+                    "caches": "L1 instruction: 32 KB, L1 data: 48 KB, L2 unified: 2048 KB,",
+                }
+            },
+            "software": "{}",
+        },
+        "author": "@ann",
+        "method": {"description": "BM25: the usual one", "query": "*retriev*"},
+        "resources": {"runtime": {"wallclock": "90000 ms"}},
+    }
+
+
 def test_an_endless_header_is_cut() -> None:
     """Lines are cut at 4,000 characters, the header at 60,000; the key of a cut line stays."""
     found = parse(["# ir_metadata.start", *(f"# key {number}: {'x' * 10_000}" for number in range(100))])
