@@ -13,9 +13,6 @@ from leaderboard.trec.read.kernel import Index, Int32
 from leaderboard.trec.read.lines import bytes_of
 from leaderboard.trec.runs.runs import Ranking, block_of
 
-DIALECTS = (9, 10)
-"""Whose order of a ranking: trec_eval 9 compares scores as 32-bit floats, trec_eval 10 as doubles."""
-
 
 @dataclass(frozen=True, eq=False)
 class CompiledJudgments:

@@ -38,9 +38,7 @@ def test_worked_example() -> None:
     assert top_lists.overlap(ONE, TWO, 10) == 0.7
     assert top_lists.average_overlap(ONE, TWO, 10) == pytest.approx(0.771825, abs=5e-7)
     assert top_lists.footrule(ONE, TWO, 10) == 22
-    assert top_lists.footrule_similarity(ONE, TWO, 10) == 0.8
     assert [top_lists.kendall(ONE, TWO, 10, p=p) for p in (0, 0.5, 1)] == [14, 17, 20]
-    assert top_lists.kendall_share(ONE, TWO, 10, p=0.5) == pytest.approx(0.117241, abs=5e-7)
     assert top_lists.footrule_per_document(ONE, TWO, 10) == pytest.approx(1.692308, abs=5e-7)
     assert top_lists.kendall_per_pair(ONE, TWO, 10) == pytest.approx(0.179487, abs=5e-7)
 
@@ -51,8 +49,6 @@ def test_lists_with_nothing_in_common_are_farthest_apart() -> None:
     assert top_lists.kendall("abc", "def", 3) == 9
     assert top_lists.footrule_per_document("abc", "def", 3) == 2.0
     assert top_lists.kendall_per_pair("abc", "def", 3) == 0.6
-    assert top_lists.footrule_similarity("abc", "def", 3) == 0.0
-    assert top_lists.kendall_share("abc", "def", 3, p=0.5) == 1.0
 
 
 @given(LISTS, LISTS, DEPTHS, st.sampled_from([0.0, 0.5, 1.0]))

@@ -8,7 +8,6 @@ import pytest
 from scipy import integrate, stats
 from scipy.special import ndtr
 
-from leaderboard.stats.reliability import power as power_of
 from leaderboard.stats.reliability.power import (
     half_width,
     power,
@@ -79,12 +78,6 @@ def test_topics_needed_are_the_fewest(difference: float, sd: float) -> None:
     assert topics == 2 or power(difference, sd, topics - 1) < 0.8
 
 
-def test_topics_for_an_interval_are_the_fewest() -> None:
-    """One topic less has a wider interval."""
-    topics = power_of.topics_for_half_width(0.03, 0.2)
-    assert half_width(0.2, topics) <= 0.03 < half_width(0.2, topics - 1)
-
-
 def test_a_difference_without_spread_is_always_found() -> None:
     """Then p is 0, and the smallest difference found is none."""
     assert power(0.1, 0.0, 5) == 1.0
@@ -127,7 +120,6 @@ def test_sensitivity_where_runs_are_alike() -> None:
         (lambda: smallest_difference(0.2, 10, power=0.01), "between alpha and 1"),
         (lambda: topics_needed(0.0, 0.2), "difference of 0"),
         (lambda: topics_needed(1e-9, 0.2), "ten million"),
-        (lambda: power_of.topics_for_half_width(0.0, 0.2), "no width"),
         (lambda: sensitivity(np.ones((1, 5))), "two runs"),
         (lambda: sensitivity(np.ones((5, 1))), "two topics"),
     ],
