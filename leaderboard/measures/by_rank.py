@@ -31,8 +31,8 @@ def running(grades: IntArray, judged_grades: IntArray, level: int) -> Running:
 
     Relevant at ranks 1 and 3, a third one missed:
 
-    >>> found = running(np.array([2, -1, 1]), np.array([2, 1, 1, 0]), 1)
-    >>> found.precision.round(4), found.average_precision.round(4)
+    >>> curve = running(np.array([2, -1, 1]), np.array([2, 1, 1, 0]), 1)
+    >>> curve.precision.round(4), curve.average_precision.round(4)
     (array([1.    , 0.5   , 0.6667]), array([0.3333, 0.3333, 0.5556]))
     """
     rank = np.arange(1, len(grades) + 1)

@@ -158,6 +158,6 @@ def test_it_agrees_with_cwl_eval() -> None:
     judged = scored(*(Topic(ranking) for ranking in topics.values()))
     for theirs, ours in names.items():
         measure = ir_measures.parse_measure(theirs)
-        found = {each.query_id: each.value for each in ir_measures.iter_calc([measure], qrels, run)}
+        by_topic = {score.query_id: score.value for score in ir_measures.iter_calc([measure], qrels, run)}
         scores = parse(ours).compute(judged).tolist()
-        assert scores == pytest.approx([found[topic] for topic in topics], abs=1e-12), ours
+        assert scores == pytest.approx([by_topic[topic] for topic in topics], abs=1e-12), ours

@@ -17,11 +17,11 @@ OPTIONS = {"method": "randomisation+none", "seed": 5}
 def test_the_result_is_that_of_this_process() -> None:
     """To the bit, whatever is random."""
     told: list[float] = []
-    there = unpack(process.run("pairs", SCORES, OPTIONS, told.append))
+    elsewhere = unpack(process.run("pairs", SCORES, OPTIONS, told.append))
     here = PROCEDURES["pairs"](SCORES, OPTIONS, lambda _: None)
-    assert there.keys() == here.keys()
+    assert elsewhere.keys() == here.keys()
     for name, array in here.items():
-        np.testing.assert_array_equal(there[name], array)
+        np.testing.assert_array_equal(elsewhere[name], array)
     assert told == sorted(told)
     assert all(0 <= share <= 1 for share in told)
 

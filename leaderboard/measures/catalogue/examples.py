@@ -140,7 +140,7 @@ def worked_examples(measure: Measure) -> tuple[Worked, ...]:
     """Every ranking in the docstring of the measure's function, with its scores, computed now.
 
     >>> from leaderboard.measures.registry import NAMES
-    >>> [each.scores for each in worked_examples(NAMES["P"])]
+    >>> [worked.scores for worked in worked_examples(NAMES["P"])]
     [(Score(written='P@5', value=0.4),)]
     """
     scores_of: dict[Ranking, list[Score]] = {}

@@ -85,7 +85,7 @@ def trec_forms(measure: Measure) -> tuple[TrecForm, ...]:
     """What trec_eval calls the measure, and its variants.
 
     >>> from leaderboard.measures.registry import NAMES
-    >>> [(each.name, each.here) for each in trec_forms(NAMES["SetF"])]
+    >>> [(form.name, form.here) for form in trec_forms(NAMES["SetF"])]
     [('set_F', 'SetF'), ('set_F_x', 'SetF(beta=√x)')]
     """
     return tuple(_form(measure, name) for name in measure.trec_names)

@@ -70,7 +70,7 @@ def in_force(events: Iterable[Label]) -> list[Label]:
 
     Of labels that were undone the caller has left out the events.
 
-    >>> [each.grade for each in in_force([Label("1", "a", "x", 0, 1.0), Label("1", "a", "x", 2, 2.0)])]
+    >>> [label.grade for label in in_force([Label("1", "a", "x", 0, 1.0), Label("1", "a", "x", 2, 2.0)])]
     [2]
     """
     last = {(event.topic, event.docno, event.assessor): event for event in _by_time(events)}

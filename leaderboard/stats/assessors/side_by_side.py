@@ -46,8 +46,8 @@ def votes(signs: Sequence[int]) -> Votes:
 
     Dixon and Mood, The Statistical Sign Test, Journal of the American Statistical Association 41, 1946.
 
-    >>> found = votes([1, 1, 1, 0, -1, 1])
-    >>> found.wins, found.ties, found.losses, round(found.p, 6)
+    >>> result = votes([1, 1, 1, 0, -1, 1])
+    >>> result.wins, result.ties, result.losses, round(result.p, 6)
     (4, 1, 1, 0.375)
     """
     if not signs:

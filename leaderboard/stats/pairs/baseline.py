@@ -38,8 +38,8 @@ def against_baseline(
 
     >>> from leaderboard.stats.pairs.methods import all_pairs, method
     >>> scores = np.array([[0.9, 0.8, 0.9, 0.7], [0.1, 0.3, 0.2, 0.1], [0.2, 0.2, 0.3, 0.1]])
-    >>> found = against_baseline(all_pairs(scores, method("t+holm"), seed=1), scores, 1)
-    >>> found.verdicts.tolist(), found.adjusted.round(4).tolist()
+    >>> against = against_baseline(all_pairs(scores, method("t+holm"), seed=1), scores, 1)
+    >>> against.verdicts.tolist(), against.adjusted.round(4).tolist()
     ([1, 0, 0], [0.0042, 1.0, 0.6376])
     """
     if not 0 <= baseline < table.runs:

@@ -89,8 +89,8 @@ def bootstrap(
     counted as (1 + found) / (1 + drawn), so that it is never 0. One topic leaves nothing to draw: p 1.
     progress is told the share done. Raises ValueError where resamples is below 1.
 
-    >>> found = bootstrap(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]), seed=1)
-    >>> round(float(found.p[0]), 3)
+    >>> result = bootstrap(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]), seed=1)
+    >>> round(float(result.p[0]), 3)
     0.001
     """
     if resamples < 1:
@@ -124,10 +124,10 @@ def bootstrap_intervals(
     resample gives the same, so does the interval. Raises ValueError where resamples is below 1 or the
     confidence is not between 0 and 1.
 
-    >>> found = bootstrap_intervals(
+    >>> intervals = bootstrap_intervals(
     ...     np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]), seed=1
     ... )
-    >>> [round(float(end[0]), 2) for end in found]
+    >>> [round(float(end[0]), 2) for end in intervals]
     [0.04, 0.16, 0.04, 0.16]
     """
     if resamples < 1:

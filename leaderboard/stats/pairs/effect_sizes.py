@@ -41,8 +41,8 @@ def effect_sizes(scores: FloatArray) -> EffectSizes:
 
     Without any spread an effect size is infinite, or 0 where there is no difference either.
 
-    >>> found = effect_sizes(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]))
-    >>> round(float(found.d_z[0]), 6), round(float(found.d_av[0]), 6), float(found.superiority[0])
+    >>> effects = effect_sizes(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]))
+    >>> round(float(effects.d_z[0]), 6), round(float(effects.d_av[0]), 6), float(effects.superiority[0])
     (1.414214, 0.559017, 0.9)
     """
     n, topics = scores.shape

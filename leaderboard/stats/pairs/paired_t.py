@@ -40,8 +40,8 @@ def paired_t(scores: FloatArray, *, confidence: float = 0.95) -> PairedT:
     infinite t and p 0. One topic says nothing of the spread: t 0, p 1 and an interval without ends.
     Raises ValueError where there is no topic or the confidence is not between 0 and 1.
 
-    >>> found = paired_t(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]))
-    >>> [round(float(each[0]), 6) for each in found]
+    >>> result = paired_t(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]))
+    >>> [round(float(values[0]), 6) for values in result]
     [0.1, 0.070711, 3.162278, 0.034109, 0.012201, 0.187799]
     """
     topics = scores.shape[1]

@@ -44,8 +44,8 @@ def randomisation(
     EXACT_TOPICS topics, else (1 + flips found) / (1 + flips drawn), so that it is never 0. progress is
     told the share done. Raises ValueError where resamples is below 1.
 
-    >>> found = randomisation(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]), seed=1)
-    >>> float(found.p[0]), found.resamples
+    >>> result = randomisation(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]), seed=1)
+    >>> float(result.p[0]), result.resamples
     (0.125, None)
     """
     if resamples < 1:

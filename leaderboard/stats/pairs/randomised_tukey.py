@@ -53,8 +53,8 @@ def randomised_tukey(
     ValueError where resamples is below 1.
 
     >>> scores = np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5], [0.3, 0.5, 0.4, 0.2, 0.3]])
-    >>> found = randomised_tukey(scores, seed=1)
-    >>> found.p.round(2)
+    >>> result = randomised_tukey(scores, seed=1)
+    >>> result.p.round(2)
     array([0.47, 0.17, 0.96])
     """
     if resamples < 1:

@@ -32,8 +32,8 @@ def sign_test(scores: FloatArray, *, tie: float = 0.0) -> Sign:
 
     A topic on which two runs differ by tie or less is left out. Runs that tie on all have p 1.
 
-    >>> found = sign_test(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]))
-    >>> int(found.wins[0]), int(found.losses[0]), float(found.p[0])
+    >>> result = sign_test(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]))
+    >>> int(result.wins[0]), int(result.losses[0]), float(result.p[0])
     (4, 0, 0.125)
     """
     n = len(scores)

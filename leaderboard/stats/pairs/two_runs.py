@@ -80,8 +80,8 @@ def compare_scores(
     are few. Raises ValueError without a topic.
 
     >>> first, second = np.array([0.5, 0.4, 0.7, 0.2, 0.6]), np.array([0.4, 0.4, 0.5, 0.1, 0.5])
-    >>> found = compare_scores(first, second, seed=1)
-    >>> found.wins, found.ties, found.losses, round(found.tests["t"], 6), found.tests["randomisation"]
+    >>> both = compare_scores(first, second, seed=1)
+    >>> both.wins, both.ties, both.losses, round(both.tests["t"], 6), both.tests["randomisation"]
     (4, 1, 0, 0.034109, 0.125)
     """
     scores = np.array([first, second], dtype=np.float64)

@@ -114,8 +114,8 @@ def sensitivity(scores: NDArray[np.float64], *, power: float = 0.8, alpha: float
 
     Raises ValueError for fewer than two runs or topics.
 
-    >>> found = sensitivity(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]))
-    >>> round(found.sd, 4), round(found.planned, 4), found.planned_topics, found.pairs
+    >>> board = sensitivity(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]))
+    >>> round(board.sd, 4), round(board.planned, 4), board.planned_topics, board.pairs
     (0.0707, 0.1189, 14, 1)
     """
     runs, topics = scores.shape

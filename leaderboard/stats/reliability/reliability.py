@@ -68,8 +68,8 @@ def reliability(scores: FloatArray) -> Reliability:
     Components come from the mean squares of the two-way analysis of variance; one that comes out negative
     is 0. Raises ValueError for fewer than two runs or two topics.
 
-    >>> found = reliability(np.array([[5, 4, 7, 2, 6], [4, 4, 5, 1, 5], [3, 5, 4, 2, 3]]) / 10)
-    >>> round(found.order, 6), round(found.absolute, 6), found.topics_for_order()
+    >>> components = reliability(np.array([[5, 4, 7, 2, 6], [4, 4, 5, 1, 5], [3, 5, 4, 2, 3]]) / 10)
+    >>> round(components.order, 6), round(components.absolute, 6), components.topics_for_order()
     (0.641026, 0.393701, 54)
     """
     runs, topics = _shape(scores)

@@ -45,8 +45,8 @@ def standing(table: PairTable, alpha: float = 0.05) -> Standing:
 
     >>> from leaderboard.stats.pairs.methods import all_pairs, method
     >>> scores = np.array([[0.9, 0.8, 0.9, 0.7], [0.1, 0.3, 0.2, 0.1], [0.2, 0.2, 0.3, 0.1]])
-    >>> found = standing(all_pairs(scores, method("t+holm"), seed=1))
-    >>> found.beats.tolist(), found.rank_low.tolist(), found.rank_high.tolist()
+    >>> standings = standing(all_pairs(scores, method("t+holm"), seed=1))
+    >>> standings.beats.tolist(), standings.rank_low.tolist(), standings.rank_high.tolist()
     ([2, 0, 0], [1, 2, 2], [1, 3, 3])
     """
     signs = decided(table, alpha)

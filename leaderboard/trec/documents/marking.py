@@ -106,8 +106,8 @@ def snippet(text: str, topic_terms: frozenset[str], length: int = SNIPPET) -> tu
     The first such part; the beginning where none has any. Cut between words where there are spaces,
     with an ellipsis at either end that is not the text's own; runs of white space are one space.
 
-    >>> found = snippet("Much else comes first. Then a cat chases a dog.", terms("cat, dog"), 26)
-    >>> "".join(piece.text for piece in found)
+    >>> pieces = snippet("Much else comes first. Then a cat chases a dog.", terms("cat, dog"), 26)
+    >>> "".join(piece.text for piece in pieces)
     '… Then a cat chases a dog.'
     """
     if len(text) <= length:

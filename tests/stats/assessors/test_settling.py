@@ -31,11 +31,11 @@ LOG = [
 )
 def test_each_rule(rule: RuleKey, expected: dict[str, int]) -> None:
     """What each rule makes of the log; disagreements and skips are the same by all."""
-    found = settle(LOG, rule)
-    assert found.grades == {("1", docno): grade for docno, grade in expected.items()}
-    assert found.disagreed == (("1", "a"), ("1", "b"))
-    assert found.skipped == (("2", "a"),)
-    assert found.open == tuple(("1", docno) for docno in "abcd" if docno not in expected)
+    settled = settle(LOG, rule)
+    assert settled.grades == {("1", docno): grade for docno, grade in expected.items()}
+    assert settled.disagreed == (("1", "a"), ("1", "b"))
+    assert settled.skipped == (("2", "a"),)
+    assert settled.open == tuple(("1", docno) for docno in "abcd" if docno not in expected)
 
 
 def test_every_rule_is_worked_here() -> None:
@@ -46,10 +46,10 @@ def test_every_rule_is_worked_here() -> None:
 def test_the_adjudicator_decides() -> None:
     """Her last label counts, against all others, and is no disagreement of assessors."""
     log = [*LOG, Label("1", "b", "judge", 1, 10.0), Label("1", "d", "judge", 0, 11.0)]
-    found = settle(log, "adjudicated", adjudicators={"judge"})
-    assert (found.grades["1", "b"], found.grades["1", "d"]) == (1, 0)
-    assert found.open == (("1", "a"),)
-    assert found.disagreed == (("1", "a"), ("1", "b"))
+    settled = settle(log, "adjudicated", adjudicators={"judge"})
+    assert (settled.grades["1", "b"], settled.grades["1", "d"]) == (1, 0)
+    assert settled.open == (("1", "a"),)
+    assert settled.disagreed == (("1", "a"), ("1", "b"))
 
 
 def test_a_draw_goes_where_it_is_told_to() -> None:
@@ -71,17 +71,17 @@ def test_an_assessor_who_changes_her_mind_counts_once() -> None:
 def test_a_skip_takes_back_the_label_before() -> None:
     """Skipping what was judged leaves no label of that assessor."""
     log = [*LOG, Label("1", "d", "x", None, 10.0), Label("1", "a", "x", None, 11.0)]
-    found = settle(log, "single")
-    assert ("1", "d") not in found.grades
-    assert found.grades["1", "a"] == 0
-    assert found.skipped == (("1", "d"), ("2", "a"))
+    settled = settle(log, "single")
+    assert ("1", "d") not in settled.grades
+    assert settled.grades["1", "a"] == 0
+    assert settled.skipped == (("1", "d"), ("2", "a"))
 
 
 def test_events_may_come_in_any_order() -> None:
     """Time decides; of equal times the later in the log."""
     assert settle(LOG[::-1], "last") == settle(LOG, "last")
     twice = [Label("1", "a", "x", 0, 1.0), Label("1", "a", "x", 1, 1.0)]
-    assert [each.grade for each in in_force(twice)] == [1]
+    assert [label.grade for label in in_force(twice)] == [1]
 
 
 def test_no_labels_make_no_grades() -> None:

@@ -63,10 +63,10 @@ def test_closed_forms_hold(one: str, two: str, k: int, p: float) -> None:
     one, two = one[:k], two[:k]
     shared = [document for document in one if document in two]
     z = len(shared)
-    alone = sum(one.index(each) + 1 for each in set(one) - set(two)) + sum(
-        two.index(each) + 1 for each in set(two) - set(one)
+    alone = sum(one.index(letter) + 1 for letter in set(one) - set(two)) + sum(
+        two.index(letter) + 1 for letter in set(two) - set(one)
     )
-    moved = sum(abs(one.index(each) - two.index(each)) for each in shared)
+    moved = sum(abs(one.index(letter) - two.index(letter)) for letter in shared)
     assert top_lists.footrule(one, two, k) == 2 * (k - z) * (k + 1) + moved - alone
     crossed = sum(two.index(a) > two.index(b) for a, b in combinations(shared, 2))
     closed = (k - z) * ((2 + p) * k - p * z + 1 - p) + crossed - alone
@@ -84,7 +84,7 @@ def test_the_footrule_is_a_metric(one: str, two: str, three: str, k: int) -> Non
 
 def test_kendall_is_no_metric() -> None:
     """Over a third list the way can be shorter: ab to cd is 4 pairs, over ac only 3."""
-    lists = ["".join(each) for each in permutations("abcde", 2)]
+    lists = ["".join(letters) for letters in permutations("abcde", 2)]
     broken = [
         (one, two, three)
         for one in lists
@@ -98,7 +98,7 @@ def test_kendall_is_no_metric() -> None:
 
 def test_lecture_bounds_hold_on_one_side_only() -> None:
     """The share of swapped pairs never exceeds the footrule per document but mostly misses its half."""
-    tops = ["".join(each) for each in permutations("abcdefgh", 4)]
+    tops = ["".join(letters) for letters in permutations("abcdefgh", 4)]
     pairs = [
         (top_lists.footrule_per_document("abcd", top, 4), top_lists.kendall_per_pair("abcd", top, 4))
         for top in tops
@@ -138,8 +138,8 @@ def test_kendall_at_actual_ranks_is_pair_by_pair(
     """Opposite is every pair whose ranks, one below the end where there is none, rise and fall."""
     one, two = one[:length_one], two[:length_two]
     ranks = [
-        (one.find(each) + 1 or len(one) + 1, two.find(each) + 1 or len(two) + 1)
-        for each in set(one[:k]) | set(two[:k])
+        (one.find(letter) + 1 or len(one) + 1, two.find(letter) + 1 or len(two) + 1)
+        for letter in set(one[:k]) | set(two[:k])
     ]
     opposite = sum((a[0] - b[0]) * (a[1] - b[1]) < 0 for a, b in combinations(ranks, 2))
     assert top_lists.kendall(one, two, k, absent="actual") == opposite

@@ -95,21 +95,21 @@ def test_sensitivity_of_a_board() -> None:
     """Three runs on five topics: the median spread, and a level divided by three pairs."""
     scores = np.array([[5, 4, 7, 2, 6], [4, 4, 5, 1, 5], [3, 5, 4, 2, 3]]) / 10
     spreads = [np.std(scores[i] - scores[j], ddof=1) for i, j in ((0, 1), (0, 2), (1, 2))]
-    found = sensitivity(scores)
-    assert (found.topics, found.pairs, found.alpha, found.power) == (5, 3, 0.05, 0.8)
-    assert found.sd == pytest.approx(np.median(spreads), abs=1e-15)
-    assert found.planned == smallest_difference(found.sd, 5)
-    assert found.any == smallest_difference(found.sd, 5, alpha=0.05 / 3)
-    assert found.planned_topics == topics_needed(found.planned / 2, found.sd)
-    assert found.any_topics == topics_needed(found.any / 2, found.sd, alpha=0.05 / 3)
-    assert found.half_width == half_width(found.sd, 5)
+    board = sensitivity(scores)
+    assert (board.topics, board.pairs, board.alpha, board.power) == (5, 3, 0.05, 0.8)
+    assert board.sd == pytest.approx(np.median(spreads), abs=1e-15)
+    assert board.planned == smallest_difference(board.sd, 5)
+    assert board.any == smallest_difference(board.sd, 5, alpha=0.05 / 3)
+    assert board.planned_topics == topics_needed(board.planned / 2, board.sd)
+    assert board.any_topics == topics_needed(board.any / 2, board.sd, alpha=0.05 / 3)
+    assert board.half_width == half_width(board.sd, 5)
 
 
 def test_sensitivity_where_runs_are_alike() -> None:
     """Identical runs have no spread; still so many more topics would halve what is seen."""
-    found = sensitivity(np.full((3, 50), 0.25))
-    assert (found.sd, found.planned, found.any) == (0.0, 0.0, 0.0)
-    assert found.planned_topics == topics_needed(smallest_difference(1.0, 50) / 2, 1.0)
+    board = sensitivity(np.full((3, 50), 0.25))
+    assert (board.sd, board.planned, board.any) == (0.0, 0.0, 0.0)
+    assert board.planned_topics == topics_needed(smallest_difference(1.0, 50) / 2, 1.0)
 
 
 @pytest.mark.parametrize(
