@@ -117,7 +117,7 @@ def test_grades_outside_the_scale_count_as_its_ends() -> None:
 
 @pytest.mark.parametrize("name", ["INST(max_rel=2,min_rel=2)", "gRBP(max_rel=1,min_rel=3)"])
 def test_a_scale_without_a_step_is_refused(name: str) -> None:
-    """min_rel must be below max_rel; what to mend is said."""
+    """min_rel must be below max_rel; the error says what to fix."""
     with pytest.raises(UnknownMeasure, match="min_rel must be below max_rel"):
         parse(name)
 

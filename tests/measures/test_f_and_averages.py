@@ -15,7 +15,7 @@ BETAS = st.sampled_from(["0.5", "1", "2", "3"])
 
 
 def run_of(relevant: list[bool], missed: int = 0) -> Judged:
-    """A ranking with a relevant document at each true place, and so many missed."""
+    """A ranking with a relevant document at each true place, and this number missed."""
     hits = {rank: int(is_relevant) for rank, is_relevant in enumerate(relevant, start=1)}
     return judged(hits, missed=[1] * missed)
 
@@ -26,7 +26,7 @@ def score(name: str, relevant: list[bool], missed: int = 0) -> float:
 
 
 def counts(*topics: tuple[int, int, int]) -> Judged:
-    """A run with so many documents found, retrieved and relevant for each topic."""
+    """A run with these numbers of documents found, retrieved and relevant for each topic."""
     hits_of, retrieved, relevant = np.array(topics, dtype=np.int64).T
     starts = np.concatenate(([0], np.cumsum(relevant)))
     judgments = Judgments(tuple(map(str, range(len(hits_of)))), np.ones(starts[-1], dtype=np.int64), starts)

@@ -33,7 +33,7 @@ def test_a_topic_scores_alike_alone_and_among_others(name: str, topics: list[Top
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_topics_have_no_scores(name: str) -> None:
-    """Judgments without a topic are no error."""
+    """Judgments without a topic are not an error."""
     assert parse(name).compute(scored(collection_size=SIZE)).tolist() == []
 
 

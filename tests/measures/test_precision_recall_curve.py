@@ -17,7 +17,7 @@ MISSED = st.integers(0, 10)
 
 
 def run_of(relevant: list[bool], missed: int = 0) -> Judged:
-    """A ranking with a relevant document at each true place, and so many missed."""
+    """A ranking with a relevant document at each true place, and this number missed."""
     hits = {rank: int(is_relevant) for rank, is_relevant in enumerate(relevant, start=1)}
     return judged(hits, missed=[1] * missed)
 

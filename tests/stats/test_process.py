@@ -32,7 +32,7 @@ def test_a_failure_says_what_was_wrong() -> None:
         process.run("pairs", SCORES, {"method": "luck+holm", "seed": 5}, lambda _: None)
 
 
-def test_whoever_stops_listening_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_that_stops_listening_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """An exception while progress is told, such as a lost lease, kills the process."""
     started: list[subprocess.Popen[bytes]] = []
     real = subprocess.Popen

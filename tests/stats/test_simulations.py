@@ -4,7 +4,7 @@ Twenty runs in teams of four on fifty topics. The figures of docs/statistics.md 
 
     LEADERBOARD_REPETITIONS=4000 python -m pytest -s tests/stats/test_simulations.py
 
-Every bound leaves room for chance: three standard errors of a share of so many boards.
+Every bound leaves room for chance: three standard errors of a share of that number of boards.
 """
 
 import os

@@ -199,7 +199,7 @@ def test_a_topic_without_preferences_scores_0(name: str) -> None:
     assert parse(name).compute(several(preferred("ab"), preferred("ab", []))).tolist() == [0.0, 0.0]
 
 
-def test_preferences_of_nobody_are_one_judges() -> None:
+def test_preferences_without_a_judge_are_one_judges() -> None:
     """With one judge for all the mean over judges is that of the one there is."""
     known = CLICKS.judgments.preferences
     assert known is not None

@@ -157,7 +157,7 @@ def test_ratings_keep_the_last_label_and_pairs_what_both_judged() -> None:
     assert (one.tolist(), other.tolist()) == ([2], [1])
 
 
-def test_grades_of_a_scale_show_in_the_table_although_nobody_gave_them() -> None:
+def test_grades_of_a_scale_show_in_the_table_although_no_one_gave_them() -> None:
     """Grade 3 of the task has a row and a column of zeros."""
     counted = confusion(np.array([0]), np.array([1]), (0, 1, 2, 3))
     assert counted.grades == (0, 1, 2, 3)

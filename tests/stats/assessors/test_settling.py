@@ -44,7 +44,7 @@ def test_every_rule_is_worked_here() -> None:
 
 
 def test_the_adjudicator_decides() -> None:
-    """Her last label counts, against all others, and is no disagreement of assessors."""
+    """Her last label counts, against all others, and does not count as a disagreement of assessors."""
     log = [*LOG, Label("1", "b", "judge", 1, 10.0), Label("1", "d", "judge", 0, 11.0)]
     settled = settle(log, "adjudicated", adjudicators={"judge"})
     assert (settled.grades["1", "b"], settled.grades["1", "d"]) == (1, 0)

@@ -245,7 +245,7 @@ def test_a_ranking_equals_itself_unless_ties_hide_its_order(
 
 
 def test_empty_rankings_leave_all_open() -> None:
-    """Nothing seen is no agreement, and all of it is still possible."""
+    """Nothing seen means no agreement, and all of it is still possible."""
     for one, two in [("", "abc"), ("abc", ""), ("", "")]:
         assert_close(rbo(one, two), Rbo(0.0, 0.0, 1.0))
         assert_close(rbo_with_ties(list(one), list(two)), Rbo(0.0, 0.0, 1.0))

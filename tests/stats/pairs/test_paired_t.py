@@ -50,7 +50,7 @@ def test_identical_runs() -> None:
 
 @pytest.mark.parametrize("by", [0.25, -0.25, 0.1])
 def test_a_constant_difference(by: float) -> None:
-    """An infinite t and p 0, also where 0.1 is no round number."""
+    """An infinite t and p 0, also where 0.1 is not a round number."""
     result = paired_t(np.array([WORKED[0] + by, WORKED[0]]))
     assert result.t.item() == np.copysign(np.inf, by)
     assert (result.p.item(), result.sd.item()) == (0, 0)

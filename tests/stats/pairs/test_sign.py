@@ -20,7 +20,7 @@ def test_worked_example() -> None:
 @pytest.mark.parametrize("topics", [3, 50, 2000])
 @pytest.mark.parametrize("tie", [0.0, 0.01])
 def test_agrees_with_scipy(topics: int, tie: float) -> None:
-    """binomtest of wins among topics that are no ties, within 1e-12."""
+    """binomtest of wins among topics without a tie, within 1e-12."""
     scores = np.round(generated(8, topics), 2)
     result = sign_test(scores, tie=tie)
     for wins, losses, p, smallest in zip(*result[:2], *result[2:], strict=True):

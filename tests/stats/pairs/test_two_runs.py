@@ -90,7 +90,7 @@ def test_skewed_differences_are_found() -> None:
 
 
 def test_many_topics_are_resampled_less_often() -> None:
-    """What was drawn is told, and it is the p of so many resamples with this seed."""
+    """What was drawn is told, and it is the p of that number of resamples with this seed."""
     first, second = np.random.default_rng(4).random((2, 1250))
     comparison = compare_scores(first, second, seed=5)
     assert resamples_of(1250) == 8_000

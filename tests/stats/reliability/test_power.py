@@ -106,7 +106,7 @@ def test_sensitivity_of_a_board() -> None:
 
 
 def test_sensitivity_where_runs_are_alike() -> None:
-    """Identical runs have no spread; still so many more topics would halve what is seen."""
+    """Identical runs have no spread; still the same factor of topics would halve what is seen."""
     board = sensitivity(np.full((3, 50), 0.25))
     assert (board.sd, board.planned, board.any) == (0.0, 0.0, 0.0)
     assert board.planned_topics == topics_needed(smallest_difference(1.0, 50) / 2, 1.0)

@@ -83,8 +83,8 @@ def test_after_z_come_primed_letters() -> None:
     assert len(set().union(*map(letters_of, labels))) == 56
 
 
-def test_refuses_what_nobody_can_read() -> None:
-    """More than fifteen runs, and what is no symmetric relation."""
+def test_refuses_what_no_one_can_read() -> None:
+    """More than fifteen runs, and what is not a symmetric relation."""
     with pytest.raises(ValueError, match="at most 15 runs"):
         letters(np.ones((16, 16), dtype=bool))
     with pytest.raises(ValueError, match="symmetric"):

@@ -111,7 +111,7 @@ def test_what_matches_no_topic_is_counted_and_listed(tmp_path: Path, monkeypatch
 
 
 def test_users_are_hashed_or_dropped(tmp_path: Path) -> None:
-    """Who is the same stays the same; without a key nobody is kept, but sessions stay apart."""
+    """Who is the same stays the same; without a key no one is kept, but sessions stay apart."""
     rows = "ann,1,a,1,1,|bob,1,a,1,0,|ann,2,a,1,0,"
     kept = read(tmp_path, rows).kept
     assert kept.users == (keyed_hash(KEY, "ann"), keyed_hash(KEY, "bob"))

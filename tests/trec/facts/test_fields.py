@@ -74,7 +74,7 @@ def test_all_problems_are_said_at_once_each_with_a_remedy() -> None:
     ],
 )
 def test_only_plain_addresses_of_the_web_are_linked(text: str) -> None:
-    """Other schemes, hidden hosts, markup, blanks and endless addresses are no addresses."""
+    """Other schemes, hidden hosts, markup, blanks and endless addresses are not addresses."""
     assert fields.address(text) is None
 
 

@@ -126,7 +126,7 @@ def test_the_measures_are_really_moved_by_distractors() -> None:
 
 
 def test_a_depth_cuts_distractors_like_other_documents() -> None:
-    """Below the depth a distractor is no hit."""
+    """Below the depth a distractor is not a hit."""
     ours, written = _both(3, 10, depth=4)
     for part in ("topic", "rank", "grade", "retrieved"):
         assert getattr(ours, part).tolist() == getattr(written, part).tolist(), part

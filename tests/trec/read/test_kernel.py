@@ -187,7 +187,7 @@ def order_of(ranking: Ranking) -> list[int]:
 
 @given(rankings(), st.data())
 def test_both_kernels_find_a_document_that_comes_twice(run: list[Ranking], data: st.DataObject) -> None:
-    """The first topic that has a docno twice is named; the same docno in two topics is no fault."""
+    """The first topic that has a docno twice is named; the same docno in two topics is not a fault."""
     group = data.draw(st.integers(-1, len(run) - 1))
     if group >= 0:
         one = run[group]
