@@ -16,12 +16,12 @@ def differing(base: Path, other: Path) -> tuple[int, int]:
 
     A name and topic that comes again is another run's: those are compared in their order.
     """
-    expected, found = _read(base), _read(other)
-    shared = {name for name, _ in expected} & {name for name, _ in found}
+    expected, actual = _read(base), _read(other)
+    shared = {name for name, _ in expected} & {name for name, _ in actual}
     wrong = total = 0
-    for key in expected.keys() | found.keys():
+    for key in expected.keys() | actual.keys():
         if key[0] in shared:
-            pairs = list(zip_longest(expected.get(key, []), found.get(key, [])))
+            pairs = list(zip_longest(expected.get(key, []), actual.get(key, [])))
             total += len(pairs)
             wrong += sum(one != another for one, another in pairs)
     return wrong, total

@@ -28,35 +28,35 @@ def workloads(data: Path, selected: Iterable[str]) -> list[Workload]:
         "irregular": {f"big, {name}": [big / f"run.{name}.txt"] for name in IRREGULAR},
         "gz": {"big, .gz": [big / "run.txt.gz"]},
     }
-    found = []
+    works = []
     for selection in selected:
         for name, runs in files[selection].items():
             folder = data / "many" if selection == "many" else big
             if not runs or not all(run.is_file() for run in runs):
                 sys.exit(f"no files for {name} in {data}: see python -m benchmarks.generate --help")
-            found.append(Workload(name, folder / "qrels.txt", tuple(runs)))
-    return found
+            works.append(Workload(name, folder / "qrels.txt", tuple(runs)))
+    return works
 
 
 def tools(given: argparse.Namespace) -> list[Tool]:
     """Those that are there; for each other one a line that says why not."""
-    found: list[Tool] = []
+    available: list[Tool] = []
 
     def add(name: str, make: Callable[[], Tool]) -> None:
         try:
-            found.append(make())
+            available.append(make())
         except Missing as missing:
             print(f"- {name}: skipped, {missing}")
 
     add(commands.BASE, partial(commands.trec_eval, given.trec_eval))
-    major = found[0].version.partition(".")[0] if found else ""
+    major = available[0].version.partition(".")[0] if available else ""
     dialect = int(major) if major in ("9", "10") else DEFAULT_DIALECT
     add(commands.OURS, partial(commands.leaderboard, given.leaderboard, dialect, kernel=True))
     add(commands.WITHOUT_KERNEL, partial(commands.leaderboard, given.leaderboard, dialect, kernel=False))
     for name in commands.PACKAGES:
         add(name, partial(commands.package, name, given.python))
     print(f"- dialect of leaderboard: {dialect}")
-    return [tool for tool in found if tool.name in (given.only or commands.NAMES)]
+    return [tool for tool in available if tool.name in (given.only or commands.NAMES)]
 
 
 def compare(work: Workload, present: Sequence[Tool], repeats: int, folder: Path) -> list[Row]:
@@ -75,8 +75,8 @@ def compare(work: Workload, present: Sequence[Tool], repeats: int, folder: Path)
                 row.costs[repeat] = measuring.measure(command, output, tool.environment, ROOT)
             except measuring.Failed as failed:
                 row.failure = str(failed)
-            said = row.failure or f"{row.costs[repeat].seconds:.2f} s"
-            print(f"{work.name}, {repeat + 1} of {repeats}, {tool.name}: {said}", file=sys.stderr)
+            outcome = row.failure or f"{row.costs[repeat].seconds:.2f} s"
+            print(f"{work.name}, {repeat + 1} of {repeats}, {tool.name}: {outcome}", file=sys.stderr)
     _compare_values(present, rows, folder)
     return list(rows.values())
 
@@ -90,8 +90,8 @@ def _compare_values(present: Sequence[Tool], rows: dict[str, Row], folder: Path)
             # In another process: this one has to stay small, see `measure`.
             files = (str(_output(folder, base)), str(_output(folder, tool)))
             command = [sys.executable, "-m", "benchmarks.agreement", *files]
-            said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-            wrong, total = map(int, said.stdout.split())
+            output = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+            wrong, total = map(int, output.stdout.split())
             rows[tool.name].agreement = f"{wrong:,} of {total:,}"
 
 

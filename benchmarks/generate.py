@@ -78,10 +78,10 @@ def _big_topic(rng: Generator, topic: str, judged: dict[str, int], depth: int) -
     relevant = np.array([int(docno) for docno, grade in judged.items() if grade > 0], dtype=np.int64)
     documents = rng.choice(COLLECTION_SIZE, size=depth + len(relevant), replace=False)
     documents = documents[~np.isin(documents, relevant)][:depth]
-    found = relevant[rng.random(len(relevant)) < FOUND]
-    ranks = (depth ** (rng.random(len(found)) ** STEEPNESS)).astype(np.int64) - 1
+    retrieved = relevant[rng.random(len(relevant)) < FOUND]
+    ranks = (depth ** (rng.random(len(retrieved)) ** STEEPNESS)).astype(np.int64) - 1
     # Two relevant documents at one rank: the first gives way to the last.
-    documents[ranks] = found
+    documents[ranks] = retrieved
     scores = _descending(rng, depth, SPREADS[0], TIES)
     rows = zip(documents.tolist(), range(1, depth + 1), scores.tolist(), strict=True)
     return "".join([f"{topic} Q0 {docno} {rank} {score:.6f} {TAG}\n" for docno, rank, score in rows])

@@ -163,7 +163,7 @@ def timed(client: FlaskClient, database: Database, path: str, repeats: int) -> t
     """Milliseconds of the first answer and the median of later ones, their bytes and SQL statements."""
     first, _, _ = _asked(client, database, path)
     later = [_asked(client, database, path) for _ in range(repeats)]
-    return first, median(each[0] for each in later), later[-1][1], later[-1][2]
+    return first, median(timing[0] for timing in later), later[-1][1], later[-1][2]
 
 
 def _asked(client: FlaskClient, database: Database, path: str) -> tuple[float, int, int]:
@@ -181,13 +181,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--only", choices=SITES, help="one of the tasks")
-    wanted = parser.parse_args(arguments)
+    given = parser.parse_args(arguments)
     print(table.facts(measuring.machine()))
     print("| page | first ms | warm ms | target | KB | SQL |\n|---|---:|---:|---:|---:|---:|")
     for name, size in SITES.items():
-        if wanted.only in (None, name):
+        if given.only in (None, name):
             with tempfile.TemporaryDirectory() as folder:
-                _site(Path(folder), name, size, wanted.repeats)
+                _site(Path(folder), name, size, given.repeats)
 
 
 def _pooled(database: Database) -> Iterator[tuple[str, float, float]]:
@@ -198,11 +198,11 @@ def _pooled(database: Database) -> Iterator[tuple[str, float, float]]:
             start = time.perf_counter()
             previews.preview(session, OPERATOR, "t", Plan(spec, seed=SEED))
             yield f"preview of a pool: {name}", (time.perf_counter() - start) * 1000, 1500
-        found = audited_runs.audited(session, OPERATOR, "t", "AP")
-        options = pool_reusability.options(100, found.level, found.teams)
+        audited = audited_runs.audited(session, OPERATOR, "t", "AP")
+        options = pool_reusability.options(100, audited.level, audited.teams)
         start = time.perf_counter()
-        ids = [run.run_id for run in found.runs]
-        pool_reusability.compute(session, found.rests_on[0], ids, "AP", options, lambda _: None)
+        ids = [run.run_id for run in audited.runs]
+        pool_reusability.compute(session, audited.rests_on[0], ids, "AP", options, lambda _: None)
         yield "each team left out, pool of depth 100", (time.perf_counter() - start) * 1000, 5000
 
 
@@ -214,7 +214,7 @@ def _site(folder: Path, name: str, size: Site, repeats: int) -> None:
     for site, title, path, target in PAGES:
         if site == name:
             first, warm, count, statements = timed(client, database, path, repeats)
-            numbers = (f"{each:.0f}" for each in (first, warm, target, count / 1024, statements))
+            numbers = (f"{number:.0f}" for number in (first, warm, target, count / 1024, statements))
             print(f"| {title} | {' | '.join(numbers)} |")
     for title, took, target in _pooled(database) if name == POOLED else ():
         print(f"| {title} | {took:.0f} | – | {target:.0f} | – | – |")

@@ -57,7 +57,7 @@ def made_up(runs: int, topics: int, length: int, seed: int = SEED) -> list[Topic
     """Runs of teams of four over six times as many documents as a ranking is long.
 
     Every document has its worth, which makes it relevant or not; a run sees it through noise, part of it
-    its own, part its team's, and part everybody's: all are led astray by the same documents. Teams, and
+    its own, part its team's, and part all runs': all are misled by the same documents. Teams, and
     their runs, differ in how much noise there is.
     """
     random = np.random.default_rng(seed)
@@ -110,12 +110,12 @@ def simulated(bound: BoundMethod, topics: Sequence[Topic], depth: int) -> Simula
             scores.append(average_precision(topic, judged_after <= share))
     truth = np.mean(full, axis=0)
     means = [np.mean(scores, axis=0) for scores in partial]
-    every, wanted = np.concatenate(after), np.concatenate(relevant)
+    every, relevance = np.concatenate(after), np.concatenate(relevant)
     return Simulated(
-        simulation.recall(every, wanted, SHARES),
-        simulation.area(every, wanted),
-        [tau_b(each, truth) or 0.0 for each in means],
-        [tau_ap(each, truth) or 0.0 for each in means],
+        simulation.recall(every, relevance, SHARES),
+        simulation.area(every, relevance),
+        [tau_b(scores, truth) or 0.0 for scores in means],
+        [tau_ap(scores, truth) or 0.0 for scores in means],
     )
 
 
@@ -126,7 +126,7 @@ def pools(topics: Sequence[Topic], spec: Mapping[str, object]) -> Callable[[], o
 
 
 def next_document(topic: Topic, spec: Mapping[str, object], judged: int) -> Callable[[], object]:
-    """A judge started, and its next document after so many judgments of documents it gave."""
+    """A judge started, and its next document after `judged` judgments of documents it gave."""
     bound = method(spec)
     relevant = dict(enumerate(topic.relevant.astype(int).tolist()))
     order = start(bound, topic.rankings, SEED).order(relevant)[:judged].tolist()
@@ -144,7 +144,7 @@ def procedures() -> Iterator[tuple[str, Callable[[], object], float]]:
     tops = [topic.rankings for topic in topics]
     teams = np.arange(RUNS) // TEAM
     everything = np.ones(6 * DEPTH, dtype=np.bool_)
-    yield "unique documents", lambda: [audit.unique(each, teams, everything, everything) for each in tops], 0
+    yield "unique documents", lambda: [audit.unique(top, teams, everything, everything) for top in tops], 0
     deep = made_up(RUNS, 1, 1000)[0]
     for name in (
         "Hedge",
@@ -171,11 +171,11 @@ def line(name: str, run: Callable[[], object], target: float, repeats: int) -> s
 def simulation_line(name: str, topics: Sequence[Topic], depth: int) -> str:
     """A row of the table of methods."""
     began = time.perf_counter()
-    found = simulated(method(METHODS[name]), topics, depth)
+    outcome = simulated(method(METHODS[name]), topics, depth)
     spent = time.perf_counter() - began
-    recall = " ".join(f"{each:.2f}" for each in found.recall)
-    tau = " ".join(f"{each:.2f}" for each in found.tau)
-    return f"| {name} | {recall} | {found.area:.3f} | {tau} | {found.tau_ap[0]:.2f} | {spent:.1f} |"
+    recall = " ".join(f"{value:.2f}" for value in outcome.recall)
+    tau = " ".join(f"{value:.2f}" for value in outcome.tau)
+    return f"| {name} | {recall} | {outcome.area:.3f} | {tau} | {outcome.tau_ap[0]:.2f} | {spent:.1f} |"
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -187,8 +187,8 @@ def main(arguments: Sequence[str]) -> None:
     print(table.facts(measuring.machine()), end="", flush=True)
     print(f"\n### {RUNS} runs, {TOPICS} topics, depth {DEPTH}\n")
     print("| procedure | milliseconds | target |\n| --- | ---: | ---: |", flush=True)
-    for each in procedures():
-        print(line(*each, given.repeats), flush=True)
+    for procedure in procedures():
+        print(line(*procedure, given.repeats), flush=True)
     print(f"\n### Every method against all judgments of a depth-20 pool, {given.topics} topics\n")
     shares = "10 / 20 / 30 %"
     print(f"| method | recall {shares} | area | tau {shares} | tau_AP 10 % | seconds |")

@@ -99,7 +99,7 @@ def line(procedure: Procedure, repeats: int) -> str:
         cpu, wall = time.process_time(), time.perf_counter()
         procedure.run()
         spent.append((time.process_time() - cpu, time.perf_counter() - wall))
-    cpu, wall = (median(each) for each in zip(*spent, strict=True))
+    cpu, wall = (median(seconds) for seconds in zip(*spent, strict=True))
     target = f"{procedure.target:g}" if procedure.target else ""
     return f"| {procedure.name} | {cpu:.3f} | {wall:.3f} | {target} |"
 

@@ -37,9 +37,9 @@ def workload(name: str, rows: Sequence[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def facts(found: Mapping[str, str]) -> str:
+def facts(environment: Mapping[str, str]) -> str:
     """A list of them."""
-    return "".join(f"- {name}: {value}\n" for name, value in found.items())
+    return "".join(f"- {name}: {value}\n" for name, value in environment.items())
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -24,7 +24,11 @@ MEASURES = (
 """What comes after `-m` in trec_eval and in `leaderboard evaluate`."""
 
 NAMES = (
-    *("map", "ndcg", "recip_rank", "Rprec", "bpref"),
+    "map",
+    "ndcg",
+    "recip_rank",
+    "Rprec",
+    "bpref",
     *(f"P_{cutoff}" for cutoff in CUTOFFS),
     *(f"recall_{cutoff}" for cutoff in RECALL_CUTOFFS),
     *(f"ndcg_cut_{cutoff}" for cutoff in CUTOFFS),

@@ -55,7 +55,7 @@ def interleaved(run: Path, target: Path, seed: int) -> None:
 
 
 VARIANTS: dict[str, Callable[[Path, Path, int], None]] = {
-    each.__name__: each for each in (blanks, crlf, unsorted, split, interleaved)
+    variant.__name__: variant for variant in (blanks, crlf, unsorted, split, interleaved)
 }
 
 
@@ -67,7 +67,7 @@ def _topics(run: Path) -> Iterator[list[bytes]]:
 
 
 def _write_pieces(run: Path, target: Path, pieces: int | None) -> None:
-    """Each topic cut into so many pieces (or lines): all first ones, then all second ones, and so on.
+    """Each topic cut into `pieces` pieces (or lines): all first ones, then all second ones, and so on.
 
     Only the places of the pieces are held, not the text.
     """

@@ -2,7 +2,7 @@
 
 demo/judgments/first.tsv and second.tsv hold the grades as given: topic, document, grade. The first judge's
 grades become the qrels; the second judge's serve only to measure agreement. With --import, both files are
-written anew from a folder of grades-NAME/TOPIC.tsv files, grades-second being the second judge.
+rewritten from a folder of grades-NAME/TOPIC.tsv files, grades-second being the second judge.
 """
 
 import argparse
@@ -29,7 +29,7 @@ def grade(text: str, where: str) -> int:
 
 def sheets(folders: Iterable[Path]) -> Grades:
     """The grades in folders of TOPIC.tsv files; one document graded twice in a topic is refused."""
-    found: Grades = {}
+    grades: Grades = {}
     for path in sorted(path for folder in folders for path in folder.glob("*.tsv")):
         for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
             if not line.strip():
@@ -37,10 +37,10 @@ def sheets(folders: Iterable[Path]) -> Grades:
             where = f"{path}, line {number}"
             docno, tab, given = line.partition("\t")
             key = (path.stem, docno.strip())
-            if not tab or key in found:
+            if not tab or key in grades:
                 raise SystemExit(f"{where}: expected a document not graded before, a tab and a grade.")
-            found[key] = grade(given, where)
-    return found
+            grades[key] = grade(given, where)
+    return grades
 
 
 def read(path: Path) -> Grades:
@@ -58,9 +58,9 @@ def write(grades: Grades, path: Path) -> None:
 
 def check(grades: Grades, pooled: Pool, topics: Iterable[str], judge: str) -> None:
     """Exit unless exactly the pooled documents of these topics have a grade."""
-    wanted = {(topic, docno) for topic in topics for docno in pooled.get(topic, {})}
-    problems = [f"{topic} {docno} has no grade" for topic, docno in sorted(wanted - grades.keys())]
-    problems += [f"{topic} {docno} is not in the pool" for topic, docno in sorted(grades.keys() - wanted)]
+    pool = {(topic, docno) for topic in topics for docno in pooled.get(topic, {})}
+    problems = [f"{topic} {docno} has no grade" for topic, docno in sorted(pool - grades.keys())]
+    problems += [f"{topic} {docno} is not in the pool" for topic, docno in sorted(grades.keys() - pool)]
     if problems:
         shown = "\n".join(problems[:20])
         raise SystemExit(f"{len(problems)} problems in the {judge} judge's grades:\n{shown}")

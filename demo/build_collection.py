@@ -190,16 +190,16 @@ def entries(page: str) -> list[Entry]:
         noise.decompose()
     heading = body.find("h1")
     page_title = re.sub(r"^[\d.]+ ", "", one_line(heading)) if isinstance(heading, Tag) else page
-    found: list[Entry] = []
+    entries: list[Entry] = []
     for node in reversed(body.find_all(["dl", "section"])):
         if node.name == "dl" and "py" not in (node.get("class") or ()):
             continue
         entry = definition(page, node) if node.name == "dl" else section(page, node, page_title)
         if entry is not None:
-            found.append(entry)
+            entries.append(entry)
         if entry is not None or node.name == "section":
             node.extract()
-    return found
+    return entries
 
 
 def collection() -> list[Entry]:
@@ -242,19 +242,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=OUT)
     out: Path = parser.parse_args().out
-    found = collection()
-    data = "".join(line(entry) for entry in found).encode("utf-8")
+    collected = collection()
+    data = "".join(line(entry) for entry in collected).encode("utf-8")
     out.mkdir(parents=True, exist_ok=True)
     (out / "documents.jsonl.zst").write_bytes(zstandard.ZstdCompressor(level=19).compress(data))
     (out / "LICENSE.python-docs.txt").write_text(licence(), encoding="utf-8")
     facts = {
         "package": PACKAGE,
         "version": package_version(),
-        "documents": len(found),
+        "documents": len(collected),
         "sha256": hashlib.sha256(data).hexdigest(),
     }
     (out / "COLLECTION.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-    print(f"{len(found)} documents, {len(data)} bytes plain")
+    print(f"{len(collected)} documents, {len(data)} bytes plain")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Make the pool of the demo task and the blind sheets its documents are judged from.
 
-demo/pool.tsv lists every pooled document with its best rank in any pooled run; it stays with whoever
-assembles the judgments. A sheet shows a topic and the pooled documents in shuffled order, without a trace
+demo/pool.tsv lists every pooled document with its best rank in any pooled run; it stays with the person
+who assembles the judgments. A sheet shows a topic and the pooled documents in shuffled order, without a trace
 of runs, ranks or scores.
 """
 
@@ -78,11 +78,11 @@ def shown(document: Document) -> list[str]:
     return [f"## {document.docno}", "", f"Title: {document.title}", "", "```text", text, "```", ""]
 
 
-def sheet(topic: Topic, found: list[Document]) -> str:
+def sheet(topic: Topic, pooled: list[Document]) -> str:
     """One judging sheet in Markdown, its documents in an order drawn from the topic's number."""
-    shuffled = sorted(found, key=lambda document: document.docno)
+    shuffled = sorted(pooled, key=lambda document: document.docno)
     random.Random(f"{SEED} {topic.number}").shuffle(shuffled)
-    lines = [*statement(topic), f"{len(found)} documents, in random order:", ""]
+    lines = [*statement(topic), f"{len(pooled)} documents, in random order:", ""]
     for document in shuffled:
         lines += shown(document)
     return "\n".join(lines)
@@ -99,8 +99,8 @@ def main() -> None:
         sheets.mkdir(parents=True, exist_ok=True)
         by_docno = {document.docno: document for document in documents()}
         for topic in topics():
-            found = [by_docno[docno] for docno in pooled[topic.number]]
-            (sheets / f"sheet-{topic.number}.md").write_text(sheet(topic, found), encoding="utf-8")
+            pooled_documents = [by_docno[docno] for docno in pooled[topic.number]]
+            (sheets / f"sheet-{topic.number}.md").write_text(sheet(topic, pooled_documents), encoding="utf-8")
     print(f"{sum(map(len, pooled.values()))} documents to judge for {len(pooled)} topics")
 
 

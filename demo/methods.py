@@ -125,8 +125,8 @@ class BM25:
         norm = self.k1 * (1 - self.b + self.b * source.lengths / source.lengths.mean())
         for term, weight in request.items():
             rows, counts = source.column(term)
-            found = source.frequencies[term]
-            idf = np.log(1 + (len(source.lengths) - found + 0.5) / (found + 0.5))
+            document_frequency = source.frequencies[term]
+            idf = np.log(1 + (len(source.lengths) - document_frequency + 0.5) / (document_frequency + 0.5))
             scores[rows] += weight * idf * counts * (self.k1 + 1) / (counts + norm[rows])
         return scores
 

@@ -25,8 +25,8 @@ class System:
 
 def ranking(docnos: Sequence[str], scores: Sequence[float], depth: int = DEPTH) -> Ranking:
     """The best documents with scores above 0, rounded, in the order trec_eval gives them."""
-    found = [(docno, round(float(score), 4)) for docno, score in zip(docnos, scores, strict=True)]
-    positive = [pair for pair in found if pair[1] > 0]
+    scored = [(docno, round(float(score), 4)) for docno, score in zip(docnos, scores, strict=True)]
+    positive = [pair for pair in scored if pair[1] > 0]
     positive.sort(key=lambda pair: (pair[1], pair[0]), reverse=True)
     return positive[:depth]
 

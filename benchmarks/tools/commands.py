@@ -48,8 +48,8 @@ def trec_eval(given: str | None) -> Tool:
     if program is None:
         raise Missing("no program (--trec-eval, TREC_EVAL or the PATH)")
     program = str(Path(program).resolve())
-    said = subprocess.run([program, "-v"], capture_output=True, text=True, check=False)
-    version = re.search(r"\d+(\.\d+)+", said.stdout + said.stderr)
+    output = subprocess.run([program, "-v"], capture_output=True, text=True, check=False)
+    version = re.search(r"\d+(\.\d+)+", output.stdout + output.stderr)
 
     def command(work: Workload, between: Path) -> list[str]:
         calls = [_trec_eval_call(program, work.qrels, run, between) for run in work.runs]
@@ -72,11 +72,11 @@ def leaderboard(given: str, dialect: int, *, kernel: bool) -> Tool:
     program = shutil.which(given)
     if program is None:
         raise Missing(f"no program {given}")
-    found = str(Path(program).absolute())
+    path = str(Path(program).absolute())
 
     def command(work: Workload, between: Path) -> list[str]:
         files = map(str, (work.qrels, *work.runs))
-        return [found, "evaluate", *files, "--per-topic", "--dialect", str(dialect), *MEASURES]
+        return [path, "evaluate", *files, "--per-topic", "--dialect", str(dialect), *MEASURES]
 
     name, switch = (OURS, "on") if kernel else (WITHOUT_KERNEL, "off")
     return Tool(name, command, environment={"LEADERBOARD_KERNEL": switch})
@@ -91,13 +91,13 @@ def package(name: str, python: str) -> Tool:
     if program is None:
         raise Missing(f"no program {python}")
     # Not resolved: what a link into a virtual environment points to is outside of it.
-    found = str(Path(program).absolute())
-    said = subprocess.run([found, "-c", asked], capture_output=True, text=True, check=False)
-    if said.returncode:
+    interpreter = str(Path(program).absolute())
+    output = subprocess.run([interpreter, "-c", asked], capture_output=True, text=True, check=False)
+    if output.returncode:
         raise Missing(f"not installed for {python}")
 
     def command(work: Workload, between: Path) -> list[str]:
         files = map(str, (work.qrels, *work.runs))
-        return [found, "-m", f"benchmarks.tools.with_{name}", *files]
+        return [interpreter, "-m", f"benchmarks.tools.with_{name}", *files]
 
-    return Tool(name, command, said.stdout.strip())
+    return Tool(name, command, output.stdout.strip())

@@ -26,8 +26,8 @@ def main(qrels: str, runs: list[str]) -> None:
     evaluator = ir_measures.evaluator(list(NAMES), list(ir_measures.read_trec_qrels(qrels)))
     for path in runs:
         scores: dict[str, dict[str, float]] = {name: {} for name in NAMES.values()}
-        for found in evaluator.iter_calc(ir_measures.read_trec_run(path)):
-            scores[NAMES[found.measure]][found.query_id] = found.value
+        for score in evaluator.iter_calc(ir_measures.read_trec_run(path)):
+            scores[NAMES[score.measure]][score.query_id] = score.value
         print_run(scores)
 
 

@@ -15,7 +15,9 @@ def main(qrels: str, runs: list[str]) -> None:
     for path in runs:
         with opened(path) as lines:
             by_topic = evaluator.evaluate(pytrec_eval.parse_run(lines))
-        print_run({name: {topic: found[name] for topic, found in by_topic.items()} for name in values.NAMES})
+        print_run(
+            {name: {topic: scores[name] for topic, scores in by_topic.items()} for name in values.NAMES}
+        )
 
 
 if __name__ == "__main__":

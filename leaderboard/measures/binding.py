@@ -31,14 +31,14 @@ class BoundMeasure:
     def key(self) -> str:
         """The canonical name, which `parse` reads back; values at their default are left out."""
         inner, at = [], ""
-        for each in self.measure.parameters:
-            value = self.params[each.name]
-            if value is None or value == each.default:
+        for parameter in self.measure.parameters:
+            value = self.params[parameter.name]
+            if value is None or value == parameter.default:
                 continue
-            if each.at:
+            if parameter.at:
                 at = f"@{value_text(value)}"
             else:
-                inner.append(f"{each.name}={value_text(value)}")
+                inner.append(f"{parameter.name}={value_text(value)}")
         return f"{self.measure.name}{'(' + ','.join(inner) + ')' if inner else ''}{at}"
 
     def compute(self, judged: Judged) -> FloatArray:
@@ -95,12 +95,20 @@ def bind(measure: Measure, given: Mapping[str, Value]) -> BoundMeasure:
     Raises UnknownMeasure where a parameter is missing, not taken, of the wrong kind or out of range.
     """
     checked = {name: _checked(measure, parameter_of(measure, name), value) for name, value in given.items()}
-    for each in measure.parameters:
-        if each.required and each.name not in given:
-            value = number_text(min(max(each.low, 10), each.high) if each.kind == "integer" else each.high)
-            example = f"{measure.name}@{value}" if each.at else f"{measure.name}({each.name}={value})"
-            raise UnknownMeasure(f"{measure.name} needs its {each.called}: write {example}, for instance.")
-    params = {each.name: checked.get(each.name, each.default) for each in measure.parameters}
+    for parameter in measure.parameters:
+        if parameter.required and parameter.name not in given:
+            value = number_text(
+                min(max(parameter.low, 10), parameter.high) if parameter.kind == "integer" else parameter.high
+            )
+            example = (
+                f"{measure.name}@{value}" if parameter.at else f"{measure.name}({parameter.name}={value})"
+            )
+            raise UnknownMeasure(
+                f"{measure.name} needs its {parameter.called}: write {example}, for instance."
+            )
+    params = {
+        parameter.name: checked.get(parameter.name, parameter.default) for parameter in measure.parameters
+    }
     low, high = params.get("min_rel"), params.get("max_rel")
     if isinstance(low, int) and isinstance(high, int) and low >= high:
         raise UnknownMeasure(f"min_rel must be below max_rel; {low} and {high} leave no scale.")
@@ -120,10 +128,10 @@ def with_level(bound: BoundMeasure, level: int) -> BoundMeasure:
 
 
 def parameter_of(measure: Measure, name: str) -> Parameter:
-    """The measure's parameter of that name; raises UnknownMeasure where it takes none such."""
+    """The measure's parameter of that name; raises UnknownMeasure where it has none."""
     parameter = measure.parameter(name)
     if parameter is None:
-        taken = " and the ".join(each.called for each in measure.parameters)
+        taken = " and the ".join(parameter.called for parameter in measure.parameters)
         takes = f"takes only the {taken}" if taken else "takes none"
         raise UnknownMeasure(f"{measure.name} has no parameter {name!r}; it {takes}.")
     return parameter

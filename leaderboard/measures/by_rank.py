@@ -31,22 +31,22 @@ def running(grades: IntArray, judged_grades: IntArray, level: int) -> Running:
 
     Relevant at ranks 1 and 3, a third one missed:
 
-    >>> found = running(np.array([2, -1, 1]), np.array([2, 1, 1, 0]), 1)
-    >>> found.precision.round(4), found.average_precision.round(4)
+    >>> curve = running(np.array([2, -1, 1]), np.array([2, 1, 1, 0]), 1)
+    >>> curve.precision.round(4), curve.average_precision.round(4)
     (array([1.    , 0.5   , 0.6667]), array([0.3333, 0.3333, 0.5556]))
     """
     rank = np.arange(1, len(grades) + 1)
     relevant = grades >= level
-    found = np.cumsum(relevant)
+    hits = np.cumsum(relevant)
     total = np.full(len(grades), np.count_nonzero(judged_grades >= level))
     best = np.zeros(len(grades), np.int64)
     ideal = np.sort(judged_grades[judged_grades > 0])[::-1][: len(grades)]
     best[: len(ideal)] = ideal
     dcg = np.cumsum(np.maximum(grades, 0) / log2_discounts(rank))
     return Running(
-        precision=found / rank,
-        recall=ratio(found, total),
-        average_precision=ratio(np.cumsum(np.where(relevant, found / rank, 0.0)), total),
+        precision=hits / rank,
+        recall=ratio(hits, total),
+        average_precision=ratio(np.cumsum(np.where(relevant, hits / rank, 0.0)), total),
         ndcg=ratio(dcg, np.cumsum(best / log2_discounts(rank))),
         dcg=dcg,
     )
@@ -61,9 +61,9 @@ def mean_precision(judged: Judged, places: IntArray, depth: int, *, rel: int = 1
     >>> mean_precision(judged({1: 1, 4: 1}), np.array([0]), 4)
     array([1.        , 0.5       , 0.33333333, 0.5       ])
     """
-    wanted = (judged.grade >= rel) & _among(judged.topic, places, len(judged.judgments))
-    found = _sums_by_rank(judged.rank[wanted], np.ones(int(wanted.sum())), depth)
-    return found / (np.arange(1, depth + 1) * max(len(places), 1))
+    counted = (judged.grade >= rel) & _among(judged.topic, places, len(judged.judgments))
+    sums = _sums_by_rank(judged.rank[counted], np.ones(int(counted.sum())), depth)
+    return sums / (np.arange(1, depth + 1) * max(len(places), 1))
 
 
 def mean_gain(judged: Judged, places: IntArray, depth: int, *, discounted: bool = False) -> FloatArray:
@@ -76,8 +76,8 @@ def mean_gain(judged: Judged, places: IntArray, depth: int, *, discounted: bool 
     >>> mean_gain(judged({1: 1, 3: 2}), np.array([0]), 4)
     array([1., 1., 3., 3.])
     """
-    wanted = (judged.grade > 0) & _among(judged.topic, places, len(judged.judgments))
-    return _gains(judged.rank[wanted], judged.grade[wanted], depth, discounted) / max(len(places), 1)
+    counted = (judged.grade > 0) & _among(judged.topic, places, len(judged.judgments))
+    return _gains(judged.rank[counted], judged.grade[counted], depth, discounted) / max(len(places), 1)
 
 
 def ideal_gain(judgments: Judgments, places: IntArray, depth: int, *, discounted: bool = False) -> FloatArray:
@@ -88,8 +88,8 @@ def ideal_gain(judgments: Judgments, places: IntArray, depth: int, *, discounted
     array([2., 3., 3.])
     """
     rank = positions(judgments.starts, judgments.topic)
-    wanted = (judgments.descending > 0) & _among(judgments.topic, places, len(judgments))
-    return _gains(rank[wanted], judgments.descending[wanted], depth, discounted) / max(len(places), 1)
+    counted = (judgments.descending > 0) & _among(judgments.topic, places, len(judgments))
+    return _gains(rank[counted], judgments.descending[counted], depth, discounted) / max(len(places), 1)
 
 
 def _gains(rank: IntArray, grade: IntArray, depth: int, discounted: bool) -> FloatArray:

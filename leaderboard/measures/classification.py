@@ -50,7 +50,7 @@ def set_accuracy(judged: Judged, *, rel: int = 1) -> FloatArray:
     """
     counts = counts_of(judged, rel)
     size = counts.relevant + counts.other
-    return np.where(size > 0, ratio(counts.found + counts.other - counts.wrong, size), 1.0)
+    return np.where(size > 0, ratio(counts.hit_count + counts.other - counts.wrong, size), 1.0)
 
 
 def set_dice(judged: Judged, *, rel: int = 1) -> FloatArray:

@@ -24,9 +24,9 @@ def compatibility(
     >>> compatibility(judged({2: 1}), p=0.5, depth=2)
     array([0.2])
     """
-    wanted = judged.grade > 0
-    topic, document, rank = judged.topic[wanted], judged.document[wanted], judged.rank[wanted]
-    ideal_rank = _places(judged.judgments)[document] + _order_within_grade(topic, judged.grade[wanted])
+    gaining = judged.grade > 0
+    topic, document, rank = judged.topic[gaining], judged.document[gaining], judged.rank[gaining]
+    ideal_rank = _places(judged.judgments)[document] + _order_within_grade(topic, judged.grade[gaining])
     met = np.maximum(rank, ideal_rank)
     shared = met <= depth
     # A document counts in the overlap of every depth from where both rankings have it.

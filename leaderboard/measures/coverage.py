@@ -21,10 +21,10 @@ def judged_share(judged: Judged, *, cutoff: int | None = None) -> FloatArray:
     >>> judged_share(judged({1: 0, 2: -1}, retrieved=3), cutoff=10)
     array([0.33333333])
     """
-    wanted = judged.grade != UNJUDGED
+    counted = judged.grade != UNJUDGED
     if cutoff is not None:
-        wanted &= judged.rank <= cutoff
-    count = np.bincount(judged.topic[wanted], minlength=len(judged.judgments))
+        counted &= judged.rank <= cutoff
+    count = np.bincount(judged.topic[counted], minlength=len(judged.judgments))
     return ratio(count, judged.retrieved if cutoff is None else np.minimum(judged.retrieved, cutoff))
 
 
@@ -40,8 +40,8 @@ def unjudged_share(judged: Judged, *, cutoff: int) -> FloatArray:
     >>> unjudged_share(judged({1: 0, 2: -1}, retrieved=3), cutoff=10)
     array([0.2])
     """
-    wanted = (judged.rank <= cutoff) & (judged.grade >= 0)
-    count = np.bincount(judged.topic[wanted], minlength=len(judged.judgments))
+    counted = (judged.rank <= cutoff) & (judged.grade >= 0)
+    count = np.bincount(judged.topic[counted], minlength=len(judged.judgments))
     return (np.minimum(judged.retrieved, cutoff) - count) / np.float64(cutoff)
 
 
@@ -94,8 +94,8 @@ def number_nonrelevant_retrieved(judged: Judged, *, rel: int = 1) -> FloatArray:
     >>> number_nonrelevant_retrieved(judged({1: 1, 2: 0, 3: -1}, missed=[0], retrieved=50))
     array([1.])
     """
-    wanted = (judged.grade >= 0) & (judged.grade < rel)
-    return np.bincount(judged.topic[wanted], minlength=len(judged.judgments)).astype(np.float64)
+    counted = (judged.grade >= 0) & (judged.grade < rel)
+    return np.bincount(judged.topic[counted], minlength=len(judged.judgments)).astype(np.float64)
 
 
 JUDGED = Measure(

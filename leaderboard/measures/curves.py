@@ -25,9 +25,9 @@ def relevance(judged: Judged, place: int, *, rel: int = 1) -> Relevance:
     >>> relevance(judged({1: 2, 2: 0, 4: 1}), 0)
     array([ True, False, False,  True])
     """
-    found = np.zeros(int(judged.retrieved[place]), dtype=np.bool_)
-    found[judged.rank[(judged.topic == place) & (judged.grade >= rel)] - 1] = True
-    return found
+    is_relevant = np.zeros(int(judged.retrieved[place]), dtype=np.bool_)
+    is_relevant[judged.rank[(judged.topic == place) & (judged.grade >= rel)] - 1] = True
+    return is_relevant
 
 
 def precision_by_rank(relevant: Relevance) -> FloatArray:
@@ -67,9 +67,9 @@ def interpolated(relevant: Relevance, total: int, levels: Iterable[float] = ELEV
     >>> interpolated(np.array([True, False, True]), 4, [0.0, 0.25, 0.5, 0.75])
     array([1.        , 1.        , 0.66666667, 0.        ])
     """
-    found, precision = np.cumsum(relevant), precision_by_rank(relevant)
+    hits, precision = np.cumsum(relevant), precision_by_rank(relevant)
     needed = [math.ceil(level_of(level) * total) for level in levels]
-    return np.array([precision[found >= count].max(initial=0.0) if total else 0.0 for count in needed])
+    return np.array([precision[hits >= count].max(initial=0.0) if total else 0.0 for count in needed])
 
 
 def precisions_at_recall(relevant: Relevance, total: int, recall: float) -> FloatArray:
@@ -81,8 +81,8 @@ def precisions_at_recall(relevant: Relevance, total: int, recall: float) -> Floa
     >>> precisions_at_recall(np.array([True, False, False, True]), 2, 0.5)
     array([1.        , 0.5       , 0.33333333])
     """
-    there: Relevance = (np.cumsum(relevant) == math.ceil(level_of(recall) * total)) & (total > 0)
-    return precision_by_rank(relevant)[there]
+    at_level: Relevance = (np.cumsum(relevant) == math.ceil(level_of(recall) * total)) & (total > 0)
+    return precision_by_rank(relevant)[at_level]
 
 
 def break_even(relevant: Relevance, total: int) -> float | None:

@@ -39,7 +39,7 @@ def insq(
 def inst(
     judged: Judged, *, max_rel: int, min_rel: int = 0, T: float = 1.0, depth: int | None = None
 ) -> FloatArray:
-    """The gain per document of a reader who wants T of it and minds what is still to find, (topics,).
+    """The gain per document of a reader who wants T of it and looks at what is still missing, (topics,).
 
     float64, from 0 to 1. C(i) = ((i + T + T(i) - 1) / (i + T + T(i)))², where T(i) is T less the gain
     of the top i: every find makes going on less likely. depth: how many ranks the weights are spread
@@ -53,11 +53,11 @@ def inst(
     (array([1.]), array([0.607927]))
     """
     hits = scaled_gains(judged, min_rel, max_rel, depth)
-    found = running(np.add, hits.starts, hits.steps.astype(np.float64))
+    gained = running(np.add, hits.starts, hits.steps.astype(np.float64))
     # From one find to the next, c = T + T(i) stays, C telescopes, and the weight of rank i is
     # level / (i - 1 + c)²; at a find, c falls by its gain, and level so that the weight goes on.
-    c_above = 2.0 * T - (found - hits.steps) / hits.scale
-    c_below = 2.0 * T - found / hits.scale
+    c_above = 2.0 * T - (gained - hits.steps) / hits.scale
+    c_below = 2.0 * T - gained / hits.scale
     above, below = hits.rank - 1 + c_above, hits.rank - 1 + c_below
     start = (2.0 * T) ** 2
     level = start * running(np.multiply, hits.starts, np.square(below / above))
@@ -106,9 +106,9 @@ def bejeweled_player_model(
     array([0.25])
     """
     hits = scaled_gains(judged, min_rel, max_rel, cutoff)
-    found = running(np.add, hits.starts, hits.steps.astype(np.float64))
-    goes_on = before(hits.starts, found, 0.0) < T * hits.scale
-    enough = goes_on & (found >= T * hits.scale)
+    gained = running(np.add, hits.starts, hits.steps.astype(np.float64))
+    goes_on = before(hits.starts, gained, 0.0) < T * hits.scale
+    enough = goes_on & (gained >= T * hits.scale)
     read = np.full(len(judged.judgments), float(cutoff))
     read[hits.topic[enough]] = hits.rank[enough]
     scores: FloatArray = judged.totals(hits.topic[goes_on], hits.gain[goes_on]) / read

@@ -84,8 +84,8 @@ def ideal_of_retrieved(judged: Judged, gains: Gains | None, dcg: str, cutoff: in
 def _in_order(topic: IntArray, values: FloatArray, topics: int, dcg: str, cutoff: int | None) -> FloatArray:
     rank = positions(np.searchsorted(topic, np.arange(topics)), topic)
     if cutoff is not None:
-        wanted = rank <= cutoff
-        topic, values, rank = topic[wanted], values[wanted], rank[wanted]
+        counted = rank <= cutoff
+        topic, values, rank = topic[counted], values[counted], rank[counted]
     return sums(topic, values / discounts(rank, dcg), topics)
 
 
@@ -98,8 +98,8 @@ def cumulated_gain(judged: Judged, *, cutoff: int | None = None) -> FloatArray:
     >>> cumulated_gain(judged({1: 3, 2: 0, 3: 2})), cumulated_gain(judged({1: 3, 2: 0, 3: 2}), cutoff=2)
     (array([5.]), array([3.]))
     """
-    wanted = judged.grade > 0 if cutoff is None else (judged.grade > 0) & (judged.rank <= cutoff)
-    return judged.totals(judged.topic[wanted], judged.grade[wanted])
+    counted = judged.grade > 0 if cutoff is None else (judged.grade > 0) & (judged.rank <= cutoff)
+    return judged.totals(judged.topic[counted], judged.grade[counted])
 
 
 def discounted_gain(
@@ -120,8 +120,8 @@ def discounted_gain(
     (array([4.26186]), array([5.]))
     """
     values = worth(judged.judgments, gains, dcg)[judged.document]
-    wanted = values > 0 if cutoff is None else (values > 0) & (judged.rank <= cutoff)
-    return judged.totals(judged.topic[wanted], values[wanted] / discounts(judged.rank[wanted], dcg))
+    counted = values > 0 if cutoff is None else (values > 0) & (judged.rank <= cutoff)
+    return judged.totals(judged.topic[counted], values[counted] / discounts(judged.rank[counted], dcg))
 
 
 def ideal_gain(

@@ -70,13 +70,13 @@ def draw(
     if kind.key == "roc":
         return _roc(kind, runs, places, level, whole)
     if kind.key == "rp":
-        values = tuple(_at_recall(each, places, level) for each in runs)
+        values = tuple(_at_recall(run, places, level) for run in runs)
         return Drawn(np.array(ELEVEN), values, places, kind.across, kind.measures)
     ranks = np.arange(1, depth + 1, dtype=np.float64)
     if kind.key == "precision":
-        values = tuple(by_rank.mean_precision(each, places, depth, rel=level) for each in runs)
+        values = tuple(by_rank.mean_precision(run, places, depth, rel=level) for run in runs)
         return Drawn(ranks, values, places, kind.across, kind.measures)
-    values = tuple(by_rank.mean_gain(each, places, depth) for each in runs)
+    values = tuple(by_rank.mean_gain(run, places, depth) for run in runs)
     ideal = by_rank.ideal_gain(runs[0].judgments, places, depth)
     return Drawn(ranks, values, places, kind.across, kind.measures, ideal)
 
@@ -84,17 +84,17 @@ def draw(
 def _at_recall(judged: Judged, places: IntArray, level: int) -> FloatArray:
     """Mean interpolated precision at recall 0, 0.1, .., 1, (11,)."""
     by_topic = [interpolated_precision(judged, recall=recall, rel=level)[places] for recall in ELEVEN]
-    return np.array([each.mean() if len(each) else 0.0 for each in by_topic])
+    return np.array([precisions.mean() if len(precisions) else 0.0 for precisions in by_topic])
 
 
 def _roc(kind: Kind, runs: Sequence[Judged], places: IntArray, level: int, whole: bool) -> Drawn:
     judgments = runs[0].judgments
     judged_only = judgments.collection_size is None
     chosen = mean_roc.usable(judgments, places, level, judged_only=judged_only)
-    reached = max(mean_roc.reach(each, chosen, level, judged_only=judged_only) for each in runs)
+    reached = max(mean_roc.reach(run, chosen, level, judged_only=judged_only) for run in runs)
     fallout = np.linspace(0.0, 1.0 if whole else end_of_axis(reached), STEPS + 1)
     values = tuple(
-        mean_roc.mean_recall(each, chosen, fallout, level=level, judged_only=judged_only) for each in runs
+        mean_roc.mean_recall(run, chosen, fallout, level=level, judged_only=judged_only) for run in runs
     )
     # The measures are defined over the whole collection only.
     measures = () if judged_only else kind.measures

@@ -58,14 +58,14 @@ def exact_interpolated_precision(judged: Judged, *, rel: int = 1, recall: float)
     """
     hits = judged.relevant(rel)
     best = best_from_here(hits.topic, hits.nth / hits.rank)
-    wanted = hits.nth == np.maximum(needed(level_of(recall), judged.judgments.relevant(rel)), 1)[hits.topic]
-    return judged.totals(hits.topic[wanted], best[wanted])
+    reached = hits.nth == np.maximum(needed(level_of(recall), judged.judgments.relevant(rel)), 1)[hits.topic]
+    return judged.totals(hits.topic[reached], best[reached])
 
 
 def interpolated_average(judged: Judged, *, rel: int = 1, step: float = 0.1) -> FloatArray:
     """The mean of the interpolated precision at recall step, 2 · step, ... 1, float64 (topics,), 0 to 1.
 
-    Recall 0 is no level. Where 1 is no multiple of the step, the last level is the multiple below.
+    Recall 0 is not a level. Where 1 is not a multiple of the step, the last level is the multiple below.
     Source: Manning, Raghavan and Schütze 2008, section 8.4, at other levels.
 
     One of two relevant documents found, at rank 2: 1/2 at five of ten levels.
@@ -132,7 +132,7 @@ INTERPOLATED_AVERAGE = Measure(
     compute=interpolated_average,
     parameters=(REL, STEP, JUDGED_ONLY),
     aliases=("MAPI",),
-    note="Recall 0 is no level here, unlike in the 11-point average.",
+    note="Recall 0 is not a level here, unlike in the 11-point average.",
 )
 
 EXACT_ELEVEN_POINTS = Measure(

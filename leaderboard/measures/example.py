@@ -24,7 +24,7 @@ def judged(
     array([2, 0, 1])
     """
     rank = np.array(sorted(hits), dtype=np.int64)
-    grades = np.array([*(hits[each] for each in sorted(hits)), *missed], dtype=np.int64)
+    grades = np.array([*(hits[rank] for rank in sorted(hits)), *missed], dtype=np.int64)
     judgments = Judgments(("1",), grades, np.array([0, len(grades)]), collection_size=collection_size)
     length = int(rank.max(initial=0)) if retrieved is None else retrieved
     hit = np.arange(len(rank))

@@ -21,11 +21,11 @@ def expected_reciprocal_rank(judged: Judged, *, max_rel: int = 4, cutoff: int | 
     >>> expected_reciprocal_rank(judged({1: 1, 3: 1}), max_rel=1)
     array([0.58333333])
     """
-    wanted = judged.grade > 0
+    gaining = judged.grade > 0
     if cutoff is not None:
-        wanted &= judged.rank <= cutoff
-    topic = judged.topic[wanted]
-    return _expected(topic, judged.rank[wanted], judged.grade[wanted], max_rel, len(judged.judgments))
+        gaining &= judged.rank <= cutoff
+    topic = judged.topic[gaining]
+    return _expected(topic, judged.rank[gaining], judged.grade[gaining], max_rel, len(judged.judgments))
 
 
 def normalised_err(judged: Judged, *, max_rel: int = 4, cutoff: int | None = None) -> FloatArray:
@@ -44,9 +44,11 @@ def normalised_err(judged: Judged, *, max_rel: int = 4, cutoff: int | None = Non
 
     def ideal() -> FloatArray:
         rank = positions(judgments.starts, judgments.topic)
-        wanted = judgments.descending > 0 if cutoff is None else (judgments.descending > 0) & (rank <= cutoff)
-        grade = judgments.descending[wanted]
-        return _expected(judgments.topic[wanted], rank[wanted], grade, max_rel, len(judgments))
+        gaining = (
+            judgments.descending > 0 if cutoff is None else (judgments.descending > 0) & (rank <= cutoff)
+        )
+        grade = judgments.descending[gaining]
+        return _expected(judgments.topic[gaining], rank[gaining], grade, max_rel, len(judgments))
 
     err = expected_reciprocal_rank(judged, max_rel=max_rel, cutoff=cutoff)
     return ratio(err, judgments.keep(("ideal ERR", max_rel, cutoff), ideal))

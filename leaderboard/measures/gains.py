@@ -37,10 +37,10 @@ def ideal_order(judgments: Judgments, gains: Gains | None = None) -> IntArray:
 
 
 def _gains(grades: IntArray, gains: Gains | None) -> FloatArray:
-    found = np.maximum(grades, 0).astype(np.float64)
+    gained = np.maximum(grades, 0).astype(np.float64)
     for grade, gain in gains or ():
-        found[grades == grade] = gain
-    return found
+        gained[grades == grade] = gain
+    return gained
 
 
 def _order(judgments: Judgments, gains: Gains | None) -> IntArray:

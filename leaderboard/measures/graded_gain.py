@@ -36,7 +36,7 @@ def gain_over_cost(judged: Judged, *, gains: Gains | None = None) -> FloatArray:
     place, beyond = ideal.place(hits.topic, hits.rank)
     behind = 2.0 + (cost[place] + beyond) - running(np.add, hits.starts, hits.gain)
     # math.log2 and not np.log2: the same bits on every processor.
-    discount = np.array([math.log2(each) for each in behind.tolist()], dtype=np.float64)
+    discount = np.array([math.log2(value) for value in behind.tolist()], dtype=np.float64)
     best = np.bincount(ideal.topic, weights=ideal.gain, minlength=len(judged.judgments))
     return ratio(judged.totals(hits.topic, hits.gain / discount), best)
 
@@ -53,8 +53,8 @@ def binary_gain(judged: Judged, *, rel: int = 1) -> FloatArray:
     array([0.5])
     """
     hits = judged.relevant(rel)
-    found = 1.0 / log2_discounts(hits.rank - hits.nth + 1)
-    return ratio(judged.totals(hits.topic, found), judged.judgments.relevant(rel))
+    gains = 1.0 / log2_discounts(hits.rank - hits.nth + 1)
+    return ratio(judged.totals(hits.topic, gains), judged.judgments.relevant(rel))
 
 
 def ndcg_at_relevant(judged: Judged, *, gains: Gains | None = None) -> FloatArray:
@@ -97,8 +97,8 @@ def ndcg_at_levels(judged: Judged, *, rel: int = 1, gains: Gains | None = None) 
     best = running(np.add, ideal.starts, ideal.gain / log2_discounts(ideal.rank))
     change = ideal.changes()
     topic = ideal.topic[change]
-    found = _sum_at(hits, dcg, topic, ideal.rank[change])
-    total = judged.totals(topic, found / best[change])
+    gained = _sum_at(hits, dcg, topic, ideal.rank[change])
+    total = judged.totals(topic, gained / best[change])
     count = np.bincount(topic, minlength=len(total))
     longer = (judged.retrieved > np.diff(ideal.starts) + 1) & (count > 0)
     final = ratio(last(hits.starts, dcg, 0.0), last(ideal.starts, best, 0.0))
@@ -138,9 +138,9 @@ class _Ideal(NamedTuple):
 
 def _gained(judged: Judged, gains: Gains | None) -> _Gained:
     gain = document_gains(judged.judgments, gains)[judged.document]
-    wanted = gain > 0
-    topic = judged.topic[wanted]
-    return _Gained(topic, judged.rank[wanted], gain[wanted], bounds_of(topic, len(judged.judgments)))
+    gaining = gain > 0
+    topic = judged.topic[gaining]
+    return _Gained(topic, judged.rank[gaining], gain[gaining], bounds_of(topic, len(judged.judgments)))
 
 
 def _ideal(judgments: Judgments, gains: Gains | None) -> _Ideal:

@@ -48,7 +48,7 @@ def parse(text: str) -> BoundMeasure:
 
 
 def _given(measure: Measure, inner: str | None, at: str | None) -> dict[str, Value]:
-    pairs = [_pair(measure, each) for each in _COMMA.split(inner)] if inner and inner.strip() else []
+    pairs = [_pair(measure, part) for part in _COMMA.split(inner)] if inner and inner.strip() else []
     if at is not None:
         pairs.append((_at_name(measure), at.strip()))
     given: dict[str, Value] = {}
@@ -67,9 +67,9 @@ def _pair(measure: Measure, text: str) -> tuple[str, str]:
 
 
 def _at_name(measure: Measure) -> str:
-    for each in measure.parameters:
-        if each.at:
-            return each.name
+    for parameter in measure.parameters:
+        if parameter.at:
+            return parameter.name
     raise UnknownMeasure(f"{measure.name} takes no cut-off; write it without @.")
 
 
@@ -86,8 +86,8 @@ def _gains(text: str) -> Value | None:
     if not (text.startswith("{") and text.endswith("}")):
         return None
     pairs: dict[int, float] = {}
-    for each in text[1:-1].split(","):
-        match = _GAIN.fullmatch(each)
+    for part in text[1:-1].split(","):
+        match = _GAIN.fullmatch(part)
         if match is None or not _NUMBER.fullmatch(match["gain"]) or int(match["grade"]) in pairs:
             return None
         pairs[int(match["grade"])] = float(match["gain"])
@@ -105,16 +105,16 @@ _READERS: dict[str, Callable[[str], Value | None]] = {
 
 def _nearest(text: str, name: str) -> str:
     known = (*_trec_examples(), *NAMES, *(measure.name for measure in MEASURES))
-    names = {each.lower(): each for each in known}
+    names = {spelling.lower(): spelling for spelling in known}
     close = get_close_matches(name.lower(), names, n=1)
     if not close:
         return "; the list of measures shows those there are."
-    found = names[close[0]]
-    return f"; did you mean {found}{text[len(name) :] if found in NAMES else ''}?"
+    nearest = names[close[0]]
+    return f"; did you mean {nearest}{text[len(name) :] if nearest in NAMES else ''}?"
 
 
 def _trec_examples() -> list[str]:
-    return [f"{each.name}_{each.defaults[0]}" if each.defaults else each.name for each in FAMILIES]
+    return [f"{family.name}_{family.defaults[0]}" if family.defaults else family.name for family in FAMILIES]
 
 
 def _quoted(text: str) -> str:

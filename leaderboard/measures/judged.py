@@ -119,15 +119,15 @@ class Judgments:
         """The largest discounted gain the top cutoff ranks (None: all) of each topic can have."""
         return self.keep(("ideal", cutoff), lambda: self._ideal(cutoff))
 
-    def count(self, wanted: NDArray[np.bool_]) -> IntArray:
+    def count(self, mask: NDArray[np.bool_]) -> IntArray:
         """How many of the documents each topic has for which wanted, (documents,), is true, (topics,)."""
-        counted = np.bincount(self.topic[wanted], minlength=len(self))
+        counted = np.bincount(self.topic[mask], minlength=len(self))
         if self.distractors is not None:
-            counted += np.where(wanted[self.starts[:-1]], self.distractors - 1, 0)
+            counted += np.where(mask[self.starts[:-1]], self.distractors - 1, 0)
         return counted
 
     def repeated(self, documents: IntArray) -> IntArray:
-        """The documents, each as often as it is there: what stands for several comes several times."""
+        """The documents, each as often as it occurs: what stands for several comes several times."""
         if self.distractors is None:
             return documents
         times = np.ones(len(self.grades), dtype=np.int64)
@@ -137,10 +137,10 @@ class Judgments:
     @cached_property
     def named(self) -> NDArray[np.bool_]:
         """Which documents have a docno, (documents,): all but those that stand for distractors."""
-        there = np.ones(len(self.grades), dtype=np.bool_)
+        has_docno = np.ones(len(self.grades), dtype=np.bool_)
         if self.distractors is not None:
-            there[self.starts[:-1]] = False
-        return there
+            has_docno[self.starts[:-1]] = False
+        return has_docno
 
     def listed(self, place: int) -> tuple[int, int]:
         """Where the documents that have a docno begin and end, of the topic at a place."""
@@ -155,8 +155,8 @@ class Judgments:
 
     def _ideal(self, cutoff: int | None) -> FloatArray:
         rank = positions(self.starts, self.topic)
-        wanted = self.descending > 0 if cutoff is None else (self.descending > 0) & (rank <= cutoff)
-        topic, rank, gain = self.topic[wanted], rank[wanted], self.descending[wanted]
+        counted = self.descending > 0 if cutoff is None else (self.descending > 0) & (rank <= cutoff)
+        topic, rank, gain = self.topic[counted], rank[counted], self.descending[counted]
         return sums(topic, gain / log2_discounts(rank), len(self))
 
 
@@ -204,8 +204,8 @@ class Judged:
             key = ("relevant", level, cutoff)
             if key not in self._kept:
                 self._kept[key] = self._relevant(level, cutoff)
-            found: Relevant = self._kept[key]
-            return found
+            relevant: Relevant = self._kept[key]
+            return relevant
         return self._relevant(level, cutoff)
 
     def relevant_count(self, level: int, cutoff: int | IntArray | None = None) -> IntArray:
@@ -216,9 +216,9 @@ class Judged:
         """The sum of values for each topic, (topics,), added in the order given."""
         return sums(topic, values, len(self.judgments))
 
-    def above(self, wanted: NDArray[np.bool_]) -> IntArray:
+    def above(self, mask: NDArray[np.bool_]) -> IntArray:
         """For every hit, how many hits of its topic ranked above it are wanted, (hits,)."""
-        before = np.concatenate(([0], np.cumsum(wanted, dtype=np.int64)))
+        before = np.concatenate(([0], np.cumsum(mask, dtype=np.int64)))
         return before[:-1] - before[self.starts[self.topic]]
 
     @cached_property
@@ -227,17 +227,17 @@ class Judged:
 
         Source: Sakai 2007, condensed lists; trec_eval -J.
         """
-        wanted = self.grade >= 0
-        topic, document = self.topic[wanted], self.document[wanted]
+        is_judged = self.grade >= 0
+        topic, document = self.topic[is_judged], self.document[is_judged]
         starts = np.searchsorted(topic, np.arange(len(self.judgments)))
         retrieved = np.bincount(topic, minlength=len(self.judgments))
         rank = positions(starts, topic)
         return Judged(self.judgments, topic, rank, document, retrieved, self.dialect)
 
     def _relevant(self, level: int, cutoff: int | IntArray | None) -> Relevant:
-        wanted = self.grade >= level
+        counted = self.grade >= level
         if cutoff is not None:
-            wanted &= self.rank <= (cutoff if isinstance(cutoff, int) else cutoff[self.topic])
-        topic = self.topic[wanted]
+            counted &= self.rank <= (cutoff if isinstance(cutoff, int) else cutoff[self.topic])
+        topic = self.topic[counted]
         starts = np.searchsorted(topic, np.arange(len(self.judgments)))
-        return Relevant(topic, self.rank[wanted], positions(starts, topic))
+        return Relevant(topic, self.rank[counted], positions(starts, topic))

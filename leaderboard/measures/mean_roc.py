@@ -13,7 +13,7 @@ class _Hits(NamedTuple):
 
     topic: IntArray
     wrong_above: IntArray
-    found: IntArray
+    hit_count: IntArray
     wrong: IntArray
 
 
@@ -72,7 +72,7 @@ def mean_recall(
     at = np.searchsorted(fallout, ratio(hits.wrong_above, total[hits.topic])[mine], side="left")
     steps = np.bincount(at, weights=1.0 / relevant[hits.topic][mine], minlength=len(fallout) + 1)
     recall = np.cumsum(steps[: len(fallout)], dtype=np.float64)
-    end, left = ratio(hits.wrong, total)[places], 1.0 - ratio(hits.found, relevant)[places]
+    end, left = ratio(hits.wrong, total)[places], 1.0 - ratio(hits.hit_count, relevant)[places]
     beyond = np.clip(fallout[None, :] - end[:, None], 0.0, None)
     recall += (left[:, None] * beyond / np.where(end < 1.0, 1.0 - end, 1.0)[:, None]).sum(axis=0)
     # All that was retrieved may stand above what was not: there the line is upright, at fallout 1.
@@ -83,12 +83,12 @@ def mean_recall(
 
 def _hits(judged: Judged, level: int, judged_only: bool) -> _Hits:
     topics = len(judged.judgments)
-    found = judged.relevant_count(level)
+    hit_count = judged.relevant_count(level)
     if not judged_only:
         hits = judged.relevant(level)
-        return _Hits(hits.topic, hits.rank - hits.nth, found, judged.retrieved - found)
+        return _Hits(hits.topic, hits.rank - hits.nth, hit_count, judged.retrieved - hit_count)
     condensed = judged.condensed
-    wanted = condensed.grade >= level
-    topic = condensed.topic[wanted]
+    relevant = condensed.grade >= level
+    topic = condensed.topic[relevant]
     nth = positions(bounds_of(topic, topics), topic)
-    return _Hits(topic, condensed.rank[wanted] - nth, found, condensed.retrieved - found)
+    return _Hits(topic, condensed.rank[relevant] - nth, hit_count, condensed.retrieved - hit_count)

@@ -57,10 +57,10 @@ def rbp_residual(judged: Judged, *, p: float = 0.8, cutoff: int | None = None) -
     >>> rbp_residual(judged({1: 1, 2: -1, 3: 0}), p=0.5)
     array([0.375])
     """
-    wanted = judged.grade != UNJUDGED
+    counted = judged.grade != UNJUDGED
     if cutoff is not None:
-        wanted &= judged.rank <= cutoff
-    topic, rank = judged.topic[wanted], judged.rank[wanted]
+        counted &= judged.rank <= cutoff
+    topic, rank = judged.topic[counted], judged.rank[counted]
     starts = bounds_of(topic, len(judged.judgments))
     # Gap by gap, so that nothing is lost to subtraction from 1.
     below = powers(p, rank)

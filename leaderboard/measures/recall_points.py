@@ -38,8 +38,8 @@ def precision_at_recall(judged: Judged, *, rel: int = 1, recall: float) -> Float
     array([0.4])
     """
     hits = judged.relevant(rel)
-    wanted = hits.nth == needed(level_of(recall), judged.judgments.relevant(rel))[hits.topic]
-    return judged.totals(hits.topic[wanted], (hits.nth / hits.rank)[wanted])
+    reached = hits.nth == needed(level_of(recall), judged.judgments.relevant(rel))[hits.topic]
+    return judged.totals(hits.topic[reached], (hits.nth / hits.rank)[reached])
 
 
 def highest_precision(judged: Judged, *, rel: int = 1, cutoff: int) -> FloatArray:

@@ -129,7 +129,7 @@ class Measure:
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of that name, or None."""
-        return next((each for each in self.parameters if each.name == name), None)
+        return next((parameter for parameter in self.parameters if parameter.name == name), None)
 
 
 REL = Parameter("rel", "integer", "The lowest grade that counts as relevant.", 1, LARGEST, default=1)

@@ -27,12 +27,14 @@ def covering(
     >>> covering({1: (1, 2), 3: {2: 4}}).judgments.subtopics.grade
     array([1, 1, 4])
     """
-    documents = [_graded(each) for each in (*(hits[rank] for rank in sorted(hits)), *missed)]
-    highest = [max(each.values(), default=0) for each in documents]
+    documents = [_graded(grades) for grades in (*(hits[rank] for rank in sorted(hits)), *missed)]
+    highest = [max(grades.values(), default=0) for grades in documents]
     plain = judged(
         dict(zip(sorted(hits), highest, strict=False)), missed=highest[len(hits) :], retrieved=retrieved
     )
-    rows = [(place, number - 1, each[number]) for place, each in enumerate(documents) for number in each]
+    rows = [
+        (place, number - 1, grades[number]) for place, grades in enumerate(documents) for number in grades
+    ]
     document, subtopic, grade = np.array(rows, dtype=np.int64).reshape(-1, 3).T
     count = int(subtopic.max(initial=-1)) + 1 if subtopics is None else subtopics
     known = Subtopics(document, subtopic, grade, np.array([count]))

@@ -9,11 +9,11 @@ from leaderboard.measures.record import CUTOFF, JUDGED_ONLY, REL, Measure
 
 
 class Counts(NamedTuple):
-    """How a topic's collection divides into relevant and other documents, found and not, each (topics,)."""
+    """How a topic's collection divides into relevant and other documents, retrieved and not; (topics,)."""
 
     relevant: IntArray
     other: IntArray
-    found: IntArray
+    hit_count: IntArray
     wrong: IntArray
 
 
@@ -22,10 +22,10 @@ def counts_of(judged: Judged, rel: int) -> Counts:
 
     A collection is never taken to be smaller than what was retrieved or is relevant.
     """
-    relevant, found = judged.judgments.relevant(rel), judged.relevant_count(rel)
-    wrong = judged.retrieved - found
+    relevant, hit_count = judged.judgments.relevant(rel), judged.relevant_count(rel)
+    wrong = judged.retrieved - hit_count
     size = judged.judgments.collection_size or 0
-    return Counts(relevant, np.maximum(size - relevant, wrong), found, wrong)
+    return Counts(relevant, np.maximum(size - relevant, wrong), hit_count, wrong)
 
 
 def roc_area(judged: Judged, *, rel: int = 1) -> FloatArray:
@@ -44,8 +44,8 @@ def roc_area(judged: Judged, *, rel: int = 1) -> FloatArray:
     """
     hits, counts = judged.relevant(rel), counts_of(judged, rel)
     above = np.bincount(hits.topic, weights=hits.rank - hits.nth, minlength=len(counts.other))
-    tied = (counts.relevant - counts.found) * (counts.other - counts.wrong)
-    return ratio(counts.found * counts.other - above + tied / 2.0, counts.relevant * counts.other)
+    tied = (counts.relevant - counts.hit_count) * (counts.other - counts.wrong)
+    return ratio(counts.hit_count * counts.other - above + tied / 2.0, counts.relevant * counts.other)
 
 
 def equal_error_rate(judged: Judged, *, rel: int = 1) -> FloatArray:
@@ -78,7 +78,7 @@ def equal_error_rate(judged: Judged, *, rel: int = 1) -> FloatArray:
 
 def _after_last_hit(counts: Counts) -> FloatArray:
     """The equal error rate where the curve crosses below the last relevant document retrieved."""
-    recall, fallout = ratio(counts.found, counts.relevant), ratio(counts.wrong, counts.other)
+    recall, fallout = ratio(counts.hit_count, counts.relevant), ratio(counts.wrong, counts.other)
     to_go = np.maximum(1.0 - recall - fallout, 0.0)
     on_the_line = fallout + ratio(to_go, 2.0 - fallout - recall) * (1.0 - fallout)
     return np.where(recall + fallout >= 1.0, 1.0 - recall, on_the_line)
@@ -96,10 +96,10 @@ def pairwise_accuracy(judged: Judged, *, rel: int = 1, cutoff: int | None = None
     >>> pairwise_accuracy(judged({2: 1}, missed=[1], retrieved=3))
     array([0.5])
     """
-    hits, found = judged.relevant(rel, cutoff), judged.relevant_count(rel, cutoff)
+    hits, hit_count = judged.relevant(rel, cutoff), judged.relevant_count(rel, cutoff)
     length = judged.retrieved if cutoff is None else np.minimum(judged.retrieved, cutoff)
-    above = np.bincount(hits.topic, weights=hits.rank - hits.nth, minlength=len(found))
-    pairs = found * (length - found)
+    above = np.bincount(hits.topic, weights=hits.rank - hits.nth, minlength=len(hit_count))
+    pairs = hit_count * (length - hit_count)
     return ratio(pairs - above, pairs)
 
 

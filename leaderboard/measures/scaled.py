@@ -31,10 +31,10 @@ class ScaledGains(NamedTuple):
 
 def scaled_gains(judged: Judged, min_rel: int, max_rel: int, cutoff: int | None = None) -> ScaledGains:
     """The gains of a run's top cutoff ranks (None: all): (grade - min_rel) / (max_rel - min_rel)."""
-    wanted = judged.grade > min_rel
+    gaining = judged.grade > min_rel
     if cutoff is not None:
-        wanted &= judged.rank <= cutoff
-    topic, rank = judged.topic[wanted], judged.rank[wanted]
+        gaining &= judged.rank <= cutoff
+    topic, rank = judged.topic[gaining], judged.rank[gaining]
     scale = max_rel - min_rel
-    steps = np.minimum(judged.grade[wanted] - min_rel, scale)
+    steps = np.minimum(judged.grade[gaining] - min_rel, scale)
     return ScaledGains(topic, rank, steps, steps / scale, bounds_of(topic, len(judged.judgments)), scale)

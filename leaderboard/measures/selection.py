@@ -28,7 +28,7 @@ NOT_HERE = {
     "P_avgjg": "several judges' grades of one document are not read",
     "Rprec_mult_avgjg": "several judges' grades of one document are not read",
 }
-"""What trec_eval has under a name that is none here."""
+"""What trec_eval has under a name that means nothing here."""
 
 _REQUIRED: Mapping[str, int | float] = {"cutoff": 10, "recall": 0.5}
 """What `all` takes for parameters that have no default; max_rel is the caller's to say."""
@@ -47,9 +47,9 @@ def select(
     all_trec; available: the inputs there are for measures of `all`, grades apart; max_rel: the highest
     grade, for those of `all` that must be told it. Raises UnknownMeasure.
     """
-    wanted = [name.strip() for name in names] or ["official"]
-    found = (_meant(name, dialect, available, max_rel) for name in wanted)
-    return tuple(dict.fromkeys(bound for measures in found for bound in measures))
+    written = [name.strip() for name in names] or ["official"]
+    meant = (_meant(name, dialect, available, max_rel) for name in written)
+    return tuple(dict.fromkeys(bound for measures in meant for bound in measures))
 
 
 def _meant(name: str, dialect: int, available: Collection[Need], max_rel: int) -> Iterator[BoundMeasure]:
@@ -85,12 +85,12 @@ def _group(group: str, dialect: int) -> Iterator[BoundMeasure]:
 def _family(family: Family, given: str | None) -> Iterator[BoundMeasure]:
     """The measures of a family, with the parameters after the dot or its own."""
     if given is None:
-        texts = [f"{family.name}_{each}" for each in family.defaults] or [family.name]
+        texts = [f"{family.name}_{default}" for default in family.defaults] or [family.name]
     elif family.form == "none":
         raise UnknownMeasure(f"trec_eval's {family.name} takes no parameters; write {family.name}.")
     else:
         parts = given.split(",") if family.form == "each" else [given]
-        texts = [f"{family.name}_{each.strip()}" for each in parts]
+        texts = [f"{family.name}_{part.strip()}" for part in parts]
     seen: set[BoundMeasure] = set()
     for text in texts:
         bound = from_trec_name(text)
@@ -106,5 +106,7 @@ def _family(family: Family, given: str | None) -> Iterator[BoundMeasure]:
 
 def _default(measure: Measure, max_rel: int) -> BoundMeasure:
     values = {**_REQUIRED, "max_rel": max_rel}
-    required = [each for each in measure.parameters if each.required]
-    return bind(measure, {each.name: min(values[each.name], each.high) for each in required})
+    required = [parameter for parameter in measure.parameters if parameter.required]
+    return bind(
+        measure, {parameter.name: min(values[parameter.name], parameter.high) for parameter in required}
+    )

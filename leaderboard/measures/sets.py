@@ -16,8 +16,8 @@ def set_precision(judged: Judged, *, rel: int = 1, relative: bool = False) -> Fl
     >>> set_precision(judged({1: 1, 8: 0}, retrieved=8))
     array([0.125])
     """
-    found, retrieved = judged.relevant_count(rel), judged.retrieved
-    return ratio(found, np.minimum(retrieved, judged.judgments.relevant(rel)) if relative else retrieved)
+    hit_count, retrieved = judged.relevant_count(rel), judged.retrieved
+    return ratio(hit_count, np.minimum(retrieved, judged.judgments.relevant(rel)) if relative else retrieved)
 
 
 def set_recall(judged: Judged, *, rel: int = 1) -> FloatArray:
@@ -61,8 +61,8 @@ def set_average_precision(judged: Judged, *, rel: int = 1) -> FloatArray:
     >>> set_average_precision(judged({1: 1}, missed=[1, 1, 1], retrieved=2))
     array([0.125])
     """
-    found = judged.relevant_count(rel)
-    return ratio(found * found, judged.retrieved * judged.judgments.relevant(rel))
+    hit_count = judged.relevant_count(rel)
+    return ratio(hit_count * hit_count, judged.retrieved * judged.judgments.relevant(rel))
 
 
 RELATIVE = Parameter(

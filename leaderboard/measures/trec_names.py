@@ -45,8 +45,8 @@ def trec_name(bound: BoundMeasure, level: int = 1) -> str | None:
     >>> trec_name(from_trec_name("P_5"))
     'P_5'
     """
-    found = printed(bound, level)
-    return None if found is None else found.name
+    in_trec_eval = printed(bound, level)
+    return None if in_trec_eval is None else in_trec_eval.name
 
 
 def printed(bound: BoundMeasure, level: int = 1) -> Printed | None:
@@ -58,9 +58,9 @@ def printed(bound: BoundMeasure, level: int = 1) -> Printed | None:
     if bound.params.get("rel", level) != level:
         return None
     apart = {
-        each.name: bound.params[each.name]
-        for each in bound.measure.parameters
-        if each.name != "rel" and bound.params[each.name] != each.default
+        parameter.name: bound.params[parameter.name]
+        for parameter in bound.measure.parameters
+        if parameter.name != "rel" and bound.params[parameter.name] != parameter.default
     }
     for name in bound.measure.trec_names:
         own = apart.get(name.parameter)
@@ -101,14 +101,14 @@ def _read_listed(measure: Measure, family: str, tail: str) -> dict[str, Value] |
 def _read_numbers(measure: Measure, tail: str) -> dict[str, Value] | None:
     """A number for each parameter that is one, in their order."""
     texts = tail.split(",")
-    names = [each.name for each in measure.parameters if each.kind == "number"]
+    names = [parameter.name for parameter in measure.parameters if parameter.kind == "number"]
     if len(texts) != len(names) or not all(map(_NUMBER.fullmatch, texts)):
         return None
     return dict(zip(names, map(_number, texts), strict=True))
 
 
 def _read_pairs(measure: Measure, tail: str) -> dict[str, Value] | None:
-    """grade=gain and p=number, as far as the measure takes them; a number alone is p."""
+    """grade=gain and p=number, where the measure takes them; a number alone is p."""
     if _NUMBER.fullmatch(tail) and measure.parameter("p"):
         tail = f"p={tail}"
     gains: dict[int, float] = {}
@@ -132,7 +132,7 @@ def _shortest(text: str) -> str:
     texts = tail.split(",")
     if len(texts) == 1 or not all(map(_NUMBER.fullmatch, texts)):
         return text
-    return f"{head}_{','.join(number_text(_number(each)) for each in texts)}"
+    return f"{head}_{','.join(number_text(_number(text)) for text in texts)}"
 
 
 def _number(text: str) -> int | float:
@@ -153,7 +153,11 @@ def _write_listed(bound: BoundMeasure, family: str, apart: Mapping[str, Value | 
     """What follows the name of a family that takes a list, empty where it has no way to say this."""
     form = family_of(family).form
     if form == "numbers" and all(isinstance(value, int | float) for value in apart.values()):
-        values = (bound.params[each.name] for each in bound.measure.parameters if each.kind == "number")
+        values = (
+            bound.params[parameter.name]
+            for parameter in bound.measure.parameters
+            if parameter.kind == "number"
+        )
         return ",".join(number_text(value) for value in values if isinstance(value, int | float))
     if form != "pairs" or not apart.keys() <= {"gains", "p"}:
         return ""

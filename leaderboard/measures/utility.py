@@ -20,16 +20,16 @@ def utility(
     >>> utility(judged({1: 1, 2: 0}, missed=[1], retrieved=4))
     array([-2.])
     """
-    found, total = judged.relevant_count(rel), judged.judgments.relevant(rel)
+    hit_count, total = judged.relevant_count(rel), judged.judgments.relevant(rel)
     size = judged.judgments.collection_size
     if p4 and size is None:
         raise MissingInput(
             "Utility with p4 other than 0 needs the number of documents in the collection.",
             need="collection size",
         )
-    others = (size or 0) + found - judged.retrieved - total
-    wanted = p1 * found + p2 * (judged.retrieved - found)
-    scores: FloatArray = wanted + p3 * (total - found) + p4 * others
+    others = (size or 0) + hit_count - judged.retrieved - total
+    of_retrieved = p1 * hit_count + p2 * (judged.retrieved - hit_count)
+    scores: FloatArray = of_retrieved + p3 * (total - hit_count) + p4 * others
     return scores
 
 

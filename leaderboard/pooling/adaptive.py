@@ -2,7 +2,7 @@
 
 A policy is asked for the next candidate given the state of all of them: OPEN, PASSED (asked for, or skipped,
 and nothing learnt), MISS or HIT. What it answers depends on the states alone, not on when they came to be:
-the same judgments, the same next document, whoever asks and after whatever restart.
+the same judgments give the same next document, for every assessor and after every restart.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from leaderboard.pooling.candidates import Candidates, FloatArray, IntArray
 from leaderboard.pooling.draws import beta, stream
 
 DECIMALS = 10
-"""Hedge's sums that agree to so many decimals are tied: rounding moves them by far less than that."""
+"""Hedge's sums that agree to this number of decimals are tied: rounding moves them by far less than that."""
 States = NDArray[np.int8]
 OPEN, PASSED, MISS, HIT = 0, 1, 2, 3
 
@@ -92,12 +92,12 @@ class SharedArms:
 
     def next(self, states: States) -> int | None:
         """The best ranked open document of the best run; ties by stored order."""
-        held = states[self._pool.document]
-        open_runs = np.bincount(self._pool.run[held == OPEN], minlength=self._pool.runs) > 0
+        pooled_states = states[self._pool.document]
+        open_runs = np.bincount(self._pool.run[pooled_states == OPEN], minlength=self._pool.runs) > 0
         if not open_runs.any():
             return None
-        relevant = np.bincount(self._pool.run[held == HIT], minlength=self._pool.runs)
-        judged = np.bincount(self._pool.run[held >= MISS], minlength=self._pool.runs)
+        relevant = np.bincount(self._pool.run[pooled_states == HIT], minlength=self._pool.runs)
+        judged = np.bincount(self._pool.run[pooled_states >= MISS], minlength=self._pool.runs)
         run = _best(self._worth(relevant, judged, judged), open_runs)
         ranking = self._pool.rankings[run]
         return int(ranking[np.argmax(states[ranking] == OPEN)])

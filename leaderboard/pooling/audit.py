@@ -40,7 +40,7 @@ class Kept(NamedTuple):
 
 
 def holders(documents: Sequence[IntArray], groups: IntArray, count: int) -> IntArray:
-    """The group that alone holds each document, (count,), NOBODY or SEVERAL where there is none such.
+    """The group that alone holds each document, (count,), NOBODY or SEVERAL where there is no such group.
 
     documents: of every run, as deep as the pool went. groups: (runs,) a number from 0 for each run: its
     team's, or its own place to ask which run holds a document alone.
@@ -49,9 +49,9 @@ def holders(documents: Sequence[IntArray], groups: IntArray, count: int) -> IntA
     array([ 0, -2,  1, -1])
     """
     lowest, highest = np.full(count, NEVER), np.full(count, NOBODY)
-    for held, group in zip(documents, groups.tolist(), strict=True):
-        lowest[held] = np.minimum(lowest[held], group)
-        highest[held] = np.maximum(highest[held], group)
+    for pooled, group in zip(documents, groups.tolist(), strict=True):
+        lowest[pooled] = np.minimum(lowest[pooled], group)
+        highest[pooled] = np.maximum(highest[pooled], group)
     return np.where((highest >= 0) & (lowest != highest), SEVERAL, highest)
 
 
@@ -81,8 +81,8 @@ def best_ranks(documents: Sequence[IntArray], ranks: Sequence[IntArray], count: 
     A depth-k pool holds those with at most k: this says how judgments grow with the pool's depth.
     """
     best = np.full(count, NEVER)
-    for held, rank in zip(documents, ranks, strict=True):
-        best[held] = np.minimum(best[held], rank)
+    for pooled, rank in zip(documents, ranks, strict=True):
+        best[pooled] = np.minimum(best[pooled], rank)
     return best
 
 
@@ -102,7 +102,7 @@ def rank_drops(full: FloatArray, left_out: FloatArray, teams: IntArray) -> IntAr
     """How many places each run falls when its team had brought nothing into the pool, (runs,).
 
     full: (runs,) scores under all judgments, higher is better; left_out: (runs,) each run's score under
-    the judgments without what its team alone had brought. Only the team's own runs are scored anew; a run
+    the judgments without what its team alone had brought. Only the team's own runs are scored again; a run
     is behind those with a higher score. Negative where a run would have risen.
 
     >>> rank_drops(np.array([0.6, 0.5, 0.4]), np.array([0.45, 0.5, 0.3]), np.array([0, 1, 2]))
@@ -132,6 +132,6 @@ def _places(scores: FloatArray) -> IntArray:
     return len(scores) - np.searchsorted(np.sort(scores), scores, side="right")
 
 
-def _count(holder: IntArray, wanted: NDArray[np.bool_], groups: int) -> IntArray:
-    alone = holder[wanted & (holder >= 0)]
+def _count(holder: IntArray, mask: NDArray[np.bool_], groups: int) -> IntArray:
+    alone = holder[mask & (holder >= 0)]
     return np.bincount(alone, minlength=groups)

@@ -87,22 +87,22 @@ def method(spec: Spec) -> BoundMethod:
     >>> method({"name": "staged", "depth": 5, "then": {"name": "hedge"}}).title
     'Depth 5, then Hedge'
     """
-    found = METHODS.get(str(spec.get("name")))
-    if found is None:
+    chosen = METHODS.get(str(spec.get("name")))
+    if chosen is None:
         raise ValueError(f"there is no pooling method {spec.get('name')!r}: choose {', '.join(METHODS)}")
     given = {name: value for name, value in spec.items() if name not in ("name", "then")}
     for name in given:
-        if found.parameter(name) is None:
-            taken = ", ".join(each.name for each in found.parameters)
-            raise ValueError(f"{found.title} has no parameter {name!r}; it takes {taken}")
-    values = {each.name: each.read(given.get(each.name)) for each in found.parameters}
-    return BoundMethod(found, MappingProxyType(values), _stage(found, spec.get("then")))
+        if chosen.parameter(name) is None:
+            taken = ", ".join(parameter.name for parameter in chosen.parameters)
+            raise ValueError(f"{chosen.title} has no parameter {name!r}; it takes {taken}")
+    values = {parameter.name: parameter.read(given.get(parameter.name)) for parameter in chosen.parameters}
+    return BoundMethod(chosen, MappingProxyType(values), _stage(chosen, spec.get("then")))
 
 
-def _stage(found: Method, then: object) -> BoundMethod | None:
-    if not found.staged:
+def _stage(chosen: Method, then: object) -> BoundMethod | None:
+    if not chosen.staged:
         if then is not None:
-            raise ValueError(f"{found.title} is the only stage: leave `then` out, or choose staged")
+            raise ValueError(f"{chosen.title} is the only stage: leave `then` out, or choose staged")
         return None
     if not isinstance(then, Mapping):
         raise ValueError("a staged pool needs `then`, the method of its second stage")

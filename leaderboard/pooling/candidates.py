@@ -11,8 +11,8 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 BITS = 40
-"""Priorities that agree in so many leading bits are tied: sums of the same terms in another order differ in
-the last few of 53."""
+"""Priorities that agree in this number of leading bits are tied: sums of the same terms in another order
+differ in the last few of 53."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Which runs are pooled: chosen ones, primary runs first, and at most so many of a team."""
+"""Which runs are pooled: chosen ones, primary runs first, and at most a given number of a team."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ def chosen_runs(
     [1, 0, 2]
     """
     if primary and len(primary) != len(teams):
-        raise ValueError(f"{len(primary)} runs are said to be primary or not, of {len(teams)}")
+        raise ValueError(f"{len(primary)} runs are marked as primary or not, of {len(teams)}")
     if cap is not None and cap < 1:
         raise ValueError(f"a cap is a whole number from 1 up, not {cap}")
     first = [run for run, is_primary in enumerate(primary) if is_primary]

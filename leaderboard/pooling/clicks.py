@@ -49,8 +49,8 @@ class Reading:
 
 
 READINGS: dict[str, Reading] = {
-    each.key: each
-    for each in (
+    rule.key: rule
+    for rule in (
         Reading(
             "skip-above",
             "skip above",
@@ -154,7 +154,7 @@ def count_preferences(sessions: Sessions, rules: Sequence[Rule], *, by_user: boo
 
     >>> def row(*values): return np.array(values)
     >>> shown = Sessions(row(0, 2), row(4, 7), row(1, 2), row(0, 1) > 0, row(2), row(-1))
-    >>> [each.tolist() for each in count_preferences(shown, ["click > skip above"])]
+    >>> [column.tolist() for column in count_preferences(shown, ["click > skip above"])]
     [[4], [7], [0], [1]]
     """
     width = int(sessions.documents.max(initial=0)) + 1

@@ -32,8 +32,8 @@ class Judge:
         states = self._states(judged, level)
         if self._budget is not None and np.count_nonzero(states >= MISS) >= self._budget:
             return None
-        found = self._next(states)
-        return None if found is None else int(self._pool.documents[found])
+        place = self._next(states)
+        return None if place is None else int(self._pool.documents[place])
 
     def order(self, grades: Mapping[int, int], level: int = 1) -> IntArray:
         """The order in which all documents with a grade would be given, whatever the budget.
@@ -43,15 +43,15 @@ class Judge:
         answers = self._states(grades, level)
         states = np.where(answers >= MISS, OPEN, PASSED).astype(np.int8)
         order = []
-        while (found := self._next(states)) is not None:
-            order.append(found)
-            states[found] = answers[found]
+        while (place := self._next(states)) is not None:
+            order.append(place)
+            states[place] = answers[place]
         return self._pool.documents[np.array(order, dtype=np.int64)]
 
     def _next(self, states: States) -> int | None:
         with self._asking:
             every = (policy.next(states) for policy in self._policies)
-            return next((found for found in every if found is not None), None)
+            return next((place for place in every if place is not None), None)
 
     def _states(self, judged: Mapping[int, int], level: int) -> States:
         states = np.full(len(self._pool.documents), OPEN, dtype=np.int8)

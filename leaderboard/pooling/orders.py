@@ -36,7 +36,7 @@ def fair_take(pool: Candidates) -> Order:
         rounds += 1
         going = []
         for ranking in rankings:
-            document = next((each for each in ranking if not taken[each]), None)
+            document = next((candidate for candidate in ranking if not taken[candidate]), None)
             if document is not None:
                 taken[document] = True
                 order.append(document)
@@ -54,8 +54,8 @@ def by_priority(pool: Candidates, priorities: Sequence[int]) -> Order:
     if len(priorities) != pool.runs:
         raise ValueError(f"there are {len(priorities)} priorities for {pool.runs} runs: give one a run")
     given = np.array(priorities, dtype=np.int64)[pool.run]
-    wanted = np.flatnonzero(given > 0)
-    chosen = wanted[np.lexsort((pool.document[wanted], pool.rank[wanted], given[wanted]))]
+    prioritised = np.flatnonzero(given > 0)
+    chosen = prioritised[np.lexsort((pool.document[prioritised], pool.rank[prioritised], given[prioritised]))]
     order, place = _first_entries(pool.document[chosen], len(pool.documents))
     return order, 1.0 / given[chosen][place]
 

@@ -66,17 +66,17 @@ class Parameter:
 
 
 def _whole(parameter: Parameter, value: Any) -> int:
-    found = int(value)
-    if isinstance(value, bool) or found != float(value) or not parameter.low <= found <= parameter.high:
+    number = int(value)
+    if isinstance(value, bool) or number != float(value) or not parameter.low <= number <= parameter.high:
         raise ValueError
-    return found
+    return number
 
 
 def _number(parameter: Parameter, value: Any) -> float:
-    found = float(value)
-    if isinstance(value, bool) or not parameter.low <= found <= parameter.high:
+    number = float(value)
+    if isinstance(value, bool) or not parameter.low <= number <= parameter.high:
         raise ValueError
-    return found
+    return number
 
 
 def _choice(parameter: Parameter, value: Any) -> str:
@@ -86,21 +86,21 @@ def _choice(parameter: Parameter, value: Any) -> str:
 
 
 def _priorities(_: Parameter, value: Any) -> tuple[int, ...]:
-    each = [part.strip() for part in value.split(",")] if isinstance(value, str) else list(value)
-    found = tuple(int(part) for part in each)
-    if any(isinstance(part, bool) or int(part) != float(part) or int(part) < 0 for part in each):
+    parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else list(value)
+    priorities = tuple(int(part) for part in parts)
+    if any(isinstance(part, bool) or int(part) != float(part) or int(part) < 0 for part in parts):
         raise ValueError
-    return found
+    return priorities
 
 
 def _strata(_: Parameter, value: Any) -> Strata:
     pairs = [part.split(":") for part in value.split(",")] if isinstance(value, str) else list(value)
-    found = tuple((int(last), float(rate)) for last, rate in pairs)
-    lasts = [0, *(last for last, _ in found)]
+    strata = tuple((int(last), float(rate)) for last, rate in pairs)
+    lasts = [0, *(last for last, _ in strata)]
     grows = all(last > before for before, last in pairwise(lasts))
-    if not found or not grows or not all(0 < rate <= 1 and math.isfinite(rate) for _, rate in found):
+    if not strata or not grows or not all(0 < rate <= 1 and math.isfinite(rate) for _, rate in strata):
         raise ValueError
-    return found
+    return strata
 
 
 _READ: Mapping[Kind, Callable[[Parameter, Any], Value]] = {

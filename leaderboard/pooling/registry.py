@@ -42,7 +42,7 @@ class Method:
 
     def parameter(self, name: str) -> Parameter | None:
         """Its parameter of that name."""
-        return next((each for each in self.parameters if each.name == name), None)
+        return next((parameter for parameter in self.parameters if parameter.name == name), None)
 
 
 _LOSADA = (
@@ -51,8 +51,8 @@ _LOSADA = (
 )
 
 METHODS: Mapping[str, Method] = {
-    each.name: each
-    for each in (
+    method.name: method
+    for method in (
         Method(
             "staged",
             "Depth, then another method",

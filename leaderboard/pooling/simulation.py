@@ -31,7 +31,7 @@ def judging_order(
     if endless.adaptive:
         return start(endless, rankings, seed, scores=scores).order(grades, level)
     documents = pool(endless, rankings, seed=seed, scores=scores).documents
-    judged = np.fromiter((each for each, grade in grades.items() if grade >= 0), dtype=np.int64)
+    judged = np.fromiter((document for document, grade in grades.items() if grade >= 0), dtype=np.int64)
     return documents[np.isin(documents, judged)]
 
 
@@ -57,8 +57,8 @@ def recall(after: FloatArray, relevant: NDArray[np.bool_], shares: FloatArray) -
     >>> recall(np.array([0.5, 1.0]), np.array([True, True]), np.array([0.0, 0.5, 1.0]))
     array([0. , 0.5, 1. ])
     """
-    found = np.searchsorted(np.sort(after[relevant]), shares, side="right")
-    return found / max(int(relevant.sum()), 1)
+    counts = np.searchsorted(np.sort(after[relevant]), shares, side="right")
+    return counts / max(int(relevant.sum()), 1)
 
 
 def area(after: FloatArray, relevant: NDArray[np.bool_], *, steps: int = 100) -> float:

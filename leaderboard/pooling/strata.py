@@ -45,9 +45,9 @@ def stratified_sample(count: int, strata: Strata, seed: int) -> Sample:
     for number, ((begin, end), (_, rate)) in enumerate(zip(bounds, strata, strict=True)):
         size = end - begin
         if size:
-            wanted = min(size, max(1, floor(rate * size + 0.5)))
-            drawn[begin + order(stream(seed, number), size)[:wanted]] = True
-            probability[begin:end] = wanted / size
+            draws = min(size, max(1, floor(rate * size + 0.5)))
+            drawn[begin + order(stream(seed, number), size)[:draws]] = True
+            probability[begin:end] = draws / size
     population = np.array([end - begin for begin, end in bounds], dtype=np.int64)
     stratum = np.repeat(np.arange(len(population)), population)
     place, passed = np.flatnonzero(drawn), np.flatnonzero(~drawn)

@@ -21,5 +21,5 @@ def pack(arrays: Arrays) -> bytes:
 
 def unpack(body: bytes) -> Arrays:
     """The arrays that pack made bytes of; nothing but numbers is ever read."""
-    with np.load(io.BytesIO(body), allow_pickle=False) as found:
-        return dict(found)
+    with np.load(io.BytesIO(body), allow_pickle=False) as archive:
+        return dict(archive)

@@ -21,12 +21,12 @@ def front(cost: FloatArray, better: FloatArray) -> NDArray[np.bool_]:
     """
     known = np.flatnonzero(np.isfinite(cost) & np.isfinite(better))
     order = known[np.lexsort((-better[known], cost[known]))]
-    found = np.zeros(len(cost), np.bool_)
+    on_front = np.zeros(len(cost), np.bool_)
     if not len(order):
-        return found
+        return on_front
     highest = np.maximum.accumulate(better[order])
     cheaper = np.searchsorted(cost[order], cost[order], side="left")
     beaten = (cheaper > 0) & (highest[np.maximum(cheaper - 1, 0)] >= better[order])
     # Among equal costs the best comes first.
-    found[order] = ~beaten & (better[order] == better[order][cheaper])
-    return found
+    on_front[order] = ~beaten & (better[order] == better[order][cheaper])
+    return on_front

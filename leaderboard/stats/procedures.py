@@ -68,9 +68,12 @@ def places_of_resamples(scores: NDArray[np.float64], options: Options, progress:
 
 
 def _arrays(
-    found: Reliability | Sensitivity | SplitHalf | RankIntervals | FirstPlaces, before: str = ""
+    result: Reliability | Sensitivity | SplitHalf | RankIntervals | FirstPlaces, before: str = ""
 ) -> Arrays:
-    return {before + each.name: np.asarray(getattr(found, each.name)) for each in fields(found)}
+    return {
+        before + result_field.name: np.asarray(getattr(result, result_field.name))
+        for result_field in fields(result)
+    }
 
 
 PROCEDURES: dict[str, Callable[[NDArray[np.float64], Options, Progress], Arrays]] = {
@@ -89,7 +92,7 @@ def main(name: str, options: str, source: BinaryIO, target: BinaryIO) -> None:
 
 
 def _report(share: float) -> None:
-    # Where whoever waits is gone, the pipe is closed: then this fails and the process ends.
+    # When the reader is gone the pipe is closed: then this fails and the process ends.
     print(f"{share:.3f}", file=sys.stderr, flush=True)
 
 

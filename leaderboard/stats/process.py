@@ -33,7 +33,7 @@ def run(
     ProcedureFailed where the process ends badly.
     """
     command = [sys.executable, "-m", MODULE, name, json.dumps(dict(options))]
-    # Files, not pipes: nobody waits for the other to read.
+    # Files, not pipes: neither side waits for the other to read.
     with TemporaryFile() as source, TemporaryFile() as target:
         source.write(pack({"scores": scores}))
         source.seek(0)
@@ -41,12 +41,12 @@ def run(
             command, stdin=source, stdout=target, stderr=subprocess.PIPE, env=os.environ | ONE_THREAD
         ) as process:
             try:
-                said = _listen(process, progress)
+                last_line = _listen(process, progress)
             except BaseException:
                 process.kill()
                 raise
         if process.returncode != 0:
-            raise ProcedureFailed(said)
+            raise ProcedureFailed(last_line)
         target.seek(0)
         return target.read()
 
@@ -54,13 +54,13 @@ def run(
 def _listen(process: "subprocess.Popen[bytes]", progress: Callable[[float], None]) -> str:
     """Pass progress on until the process ends; the last line it said."""
     assert process.stderr is not None, "opened with a pipe"
-    said = ""
+    last_line = ""
     for line in process.stderr:
-        said = line.decode(errors="replace").strip() or said
-        if (share := _share(said)) is not None:
+        last_line = line.decode(errors="replace").strip() or last_line
+        if (share := _share(last_line)) is not None:
             progress(share)
     process.wait()
-    return said
+    return last_line
 
 
 def _share(text: str) -> float | None:

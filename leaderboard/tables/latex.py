@@ -72,7 +72,7 @@ def latex_text(table: Table[Any]) -> str:
     """A table as a booktabs table, with every letter of heads, cells and caption as it is.
 
     Numbers have the decimals of their column, four where it says nothing; whole numbers have none. Columns of
-    numbers are set right. None, and what is no finite number, is a dash.
+    numbers are set right. None, and any number that is not finite, is a dash.
 
     >>> from leaderboard.tables.record import Column, Table
     >>> run = Column(key="run", value=lambda row: row[0])
@@ -122,7 +122,7 @@ def latex_table(
     """Plain values as a booktabs table, with every letter of heads, cells and caption as it is.
 
     digits maps a column's head to the decimals of its numbers, four where it says nothing; whole numbers
-    have none. Columns of numbers are set right. None, and what is no finite number, is a dash. A label
+    have none. Columns of numbers are set right. None, and any number that is not finite, is a dash. A label
     keeps letters, digits and `:-.` only, which is all that \\ref takes.
 
     >>> print(latex_table(["run", "AP"], [["a_1", 0.25], ["b", None]], caption="Two runs."))
@@ -195,5 +195,5 @@ def _cell(value: Any, decimals: int) -> str:
     if isinstance(value, int | float):
         shown = f"{value}" if isinstance(value, int) else f"{value:.{decimals}f}"
         return f"$-${shown[1:]}" if shown.startswith("-") else shown
-    # A row that starts with a star or a bracket would be taken for an argument of the one before.
+    # A row that starts with a star or a bracket would be read as an argument of the one before.
     return escaped(str(value))

@@ -23,7 +23,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-unt
     runner = CliRunner()
 
     def call(*arguments: object) -> Result:
-        return runner.invoke(main, [str(each) for each in arguments])
+        return runner.invoke(main, [str(argument) for argument in arguments])
 
     assert call("db", "upgrade").exit_code == 0
     topics, qrels = build.topics_file(tmp_path), build.qrels_file(tmp_path)

@@ -24,9 +24,9 @@ def call(*arguments: str) -> Result:
 def test_the_list_has_a_line_for_every_measure() -> None:
     """Name, title and trec_eval's names in columns, in families."""
     lines = call().stdout.splitlines()
-    found = {line.split()[0]: line for line in lines if line.startswith("  ")}
-    assert set(found) == {measure.name for measure in MEASURES}
-    assert re.split(r"\s{2,}", found["AP"].strip()) == [
+    line_of = {line.split()[0]: line for line in lines if line.startswith("  ")}
+    assert set(line_of) == {measure.name for measure in MEASURES}
+    assert re.split(r"\s{2,}", line_of["AP"].strip()) == [
         "AP",
         "Average precision (its mean is MAP)",
         "map, map_cut_k",

@@ -20,7 +20,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-un
     runner = CliRunner()
 
     def call(*arguments: object) -> Result:
-        return runner.invoke(main, [str(each) for each in arguments])
+        return runner.invoke(main, [str(argument) for argument in arguments])
 
     topics, judged = build.topics_file(tmp_path), build.qrels_file(tmp_path)
     assert call("db", "upgrade").exit_code == 0

@@ -27,16 +27,16 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _call(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(each) for each in arguments])
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def _details(folder: Path) -> str:
     settings = Settings(data=folder / "data")
     database = Database(settings.url)
     with database.read() as session:
-        found = json.dumps(session.get_one(Run, 1).details, sort_keys=True)
+        details = json.dumps(session.get_one(Run, 1).details, sort_keys=True)
     database.dispose()
-    return found
+    return details
 
 
 def test_facts_are_added_and_corrected(data: Path) -> None:
@@ -71,4 +71,4 @@ def test_every_field_has_an_option() -> None:
     """Each thing a form asks for can be said on the command line, with the same words of help."""
     for command in ("add", "describe"):
         shown = " ".join(_call("run", command, "--help").output.split())
-        assert all(f"{each.option} " in shown and each.title in shown for each in FIELDS)
+        assert all(f"{fact_field.option} " in shown and fact_field.title in shown for fact_field in FIELDS)

@@ -35,14 +35,14 @@ def _get(address: str) -> tuple[int, str]:
 
 def _children(pid: int) -> dict[int, str]:
     """Process id -> command line of everything below a process."""
-    found: dict[int, str] = {}
+    children: dict[int, str] = {}
     for line in subprocess.run(
         ["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True
     ).stdout.splitlines():
         match = re.match(r"\s*(\d+)\s+(\d+)\s+(.*)", line)
-        if match and (int(match[2]) == pid or int(match[2]) in found):
-            found[int(match[1])] = match[3]
-    return found
+        if match and (int(match[2]) == pid or int(match[2]) in children):
+            children[int(match[1])] = match[3]
+    return children
 
 
 def _eventually(condition, seconds: float = 15) -> bool:  # type: ignore[no-untyped-def]

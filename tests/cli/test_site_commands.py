@@ -22,7 +22,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-unt
     runner = CliRunner()
 
     def call(*arguments: object) -> Result:
-        return runner.invoke(main, [str(each) for each in arguments])
+        return runner.invoke(main, [str(argument) for argument in arguments])
 
     assert call("db", "upgrade").exit_code == 0
     return call
@@ -32,8 +32,19 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-unt
 def task(run, tmp_path: Path):  # type: ignore[no-untyped-def]
     """A published task `t` with judgments."""
     made = run(
-        *("task", "create", "t", "--name", "A task", "--topics", build.topics_file(tmp_path)),
-        *("--qrels", build.qrels_file(tmp_path), "-m", "AP", "-m", "P@2"),
+        "task",
+        "create",
+        "t",
+        "--name",
+        "A task",
+        "--topics",
+        build.topics_file(tmp_path),
+        "--qrels",
+        build.qrels_file(tmp_path),
+        "-m",
+        "AP",
+        "-m",
+        "P@2",
     )
     assert made.exit_code == 0, made.output
     return run
@@ -86,12 +97,12 @@ def test_the_board_is_printed_as_table_json_and_csv(task, tmp_path: Path) -> Non
     assert "by AP, qrels revision 1 (human judgments), 3 topics, as trec_eval 10." in table
     assert "Highest mean AP: good (0.8611). It is the only ranked run" in table
     assert "1  good   Lab   0.8611  0.6667" in table
-    found = json.loads(task("board", "t", "--format", "json").output)
-    assert found["rows"][0]["scores"]["AP"] == (1 + 1 + (1 / 2 + 2 / 3) / 2) / 3
-    assert [row["rank"] for row in found["rows"]] == [1, None]
+    data = json.loads(task("board", "t", "--format", "json").output)
+    assert data["rows"][0]["scores"]["AP"] == (1 + 1 + (1 / 2 + 2 / 3) / 2) / 3
+    assert [row["rank"] for row in data["rows"]] == [1, None]
     rows = list(csv.reader(io.StringIO(task("board", "t", "--measure", "P@2", "--format", "csv").output)))
     assert rows[0][:7] == ["rank", "run", "team", "kind", "AP", "P@2", "state"]
-    assert float(rows[1][5]) == found["rows"][0]["scores"]["P@2"]
+    assert float(rows[1][5]) == data["rows"][0]["scores"]["P@2"]
 
 
 def test_a_revision_is_added_and_scored(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
@@ -172,8 +183,8 @@ def test_the_board_compares_as_its_organisers_chose(task, tmp_path: Path) -> Non
         task("run", "add", "t", build.run_file(tmp_path, rankings, name), "--team", f"Lab {name}")
     task("worker", "--once")
     assert "(paired t, Holm, 5%)" in task("board", "t").output
-    said = task("task", "comparison", "t", "t+bonferroni").output
-    assert "t compares runs by: paired t, Bonferroni." in said
+    output = task("task", "comparison", "t", "t+bonferroni").output
+    assert "t compares runs by: paired t, Bonferroni." in output
     assert "(paired t, Bonferroni, 5%)" in task("board", "t").output
     refused = task("task", "comparison", "t", "luck")
     assert (refused.exit_code, "choose one of t+holm" in refused.stderr) == (1, True)

@@ -92,10 +92,10 @@ def greedy(topic: Diverse, rel: int, alpha: float) -> list[Grades]:
     left, seen, order = sorted(topic.documents, reverse=True), Counter[str](), list[Grades]()
 
     def worth(docno: str) -> float:
-        return sum((1 - alpha) ** seen[each] for each in relevant(docno))
+        return sum((1 - alpha) ** seen[subtopic] for subtopic in relevant(docno))
 
     def relevant(docno: str) -> list[str]:
-        return [each for each, grade in topic.documents[docno].items() if grade >= rel]
+        return [document for document, grade in topic.documents[docno].items() if grade >= rel]
 
     while left:
         best = max(left, key=worth)
@@ -107,7 +107,9 @@ def greedy(topic: Diverse, rel: int, alpha: float) -> list[Grades]:
 
 def answerable(topic: Diverse, rel: int) -> set[str]:
     """The subtopics with a relevant document."""
-    return {each for grades in topic.documents.values() for each, grade in grades.items() if grade >= rel}
+    return {
+        subtopic for grades in topic.documents.values() for subtopic, grade in grades.items() if grade >= rel
+    }
 
 
 def quotient(value: float, divisor: float) -> float:
@@ -152,14 +154,16 @@ def of_one_subtopic(topic: Diverse, subtopic: str, name: str, rel: int, cutoff: 
         return sum(grade >= rel for grade in run[:cutoff]) / cutoff
     if name == "nDCG_IA":
         return quotient(dcg(run[:cutoff]), dcg(sorted(judged, reverse=True)[:cutoff]))
-    found = [rank for rank, grade in enumerate(run, start=1) if grade >= rel]
-    return sum(nth / rank for nth, rank in enumerate(found, start=1)) / sum(grade >= rel for grade in judged)
+    hits = [rank for rank, grade in enumerate(run, start=1) if grade >= rel]
+    return sum(nth / rank for nth, rank in enumerate(hits, start=1)) / sum(grade >= rel for grade in judged)
 
 
 def mean_of_subtopics(topic: Diverse, name: str, rel: int, cutoff: int) -> float:
     """P_IA, AP_IA or nDCG_IA of one topic."""
-    wanted = answerable(topic, rel)
-    return quotient(sum(of_one_subtopic(topic, each, name, rel, cutoff) for each in wanted), len(wanted))
+    subtopics = answerable(topic, rel)
+    return quotient(
+        sum(of_one_subtopic(topic, subtopic, name, rel, cutoff) for subtopic in subtopics), len(subtopics)
+    )
 
 
 def d_ndcg(topic: Diverse, cutoff: int) -> float:

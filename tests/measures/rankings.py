@@ -31,9 +31,9 @@ def scored(*topics: Topic, collection_size: int | None = None) -> Judged:
     documents: list[int] = []
     starts = [0]
     for place, topic in enumerate(topics):
-        found = [grade for at, _, grade in hits if at == place]
-        documents.extend(range(len(grades), len(grades) + len(found)))
-        grades.extend([*found, *topic.missed])
+        retrieved = [grade for at, _, grade in hits if at == place]
+        documents.extend(range(len(grades), len(grades) + len(retrieved)))
+        grades.extend([*retrieved, *topic.missed])
         starts.append(len(grades))
     judgments = Judgments(
         tuple(map(str, range(len(topics)))),

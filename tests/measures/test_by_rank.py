@@ -15,30 +15,30 @@ def test_every_rank_has_the_registrys_score_at_that_cut_off(topic: Topic, level:
     """To the last bit; what is not judged counts as not relevant."""
     judged = scored(topic)
     grades = np.array([-1 if grade is None else grade for grade in topic.ranking], dtype=np.int64)
-    found = by_rank.running(grades, judged.judgments.grades, level)
+    curve = by_rank.running(grades, judged.judgments.grades, level)
     for place, rank in enumerate(range(1, len(grades) + 1)):
         for name, values in (
-            (f"P(rel={level})", found.precision),
-            (f"R(rel={level})", found.recall),
-            (f"AP(rel={level})", found.average_precision),
-            ("nDCG", found.ndcg),
-            ("DCG", found.dcg),
+            (f"P(rel={level})", curve.precision),
+            (f"R(rel={level})", curve.recall),
+            (f"AP(rel={level})", curve.average_precision),
+            ("nDCG", curve.ndcg),
+            ("DCG", curve.dcg),
         ):
             assert values[place] == parse(f"{name}@{rank}").compute(judged)[0], (name, rank)
 
 
 def test_the_last_average_precision_is_that_of_the_ranking() -> None:
     """Without a cut-off too; of four relevant documents three are found at ranks 1, 3 and 4."""
-    found = by_rank.running(np.array([1, 0, 2, 1]), np.array([1, 0, 2, 1, 3]), 1)
-    assert found.average_precision[-1] == pytest.approx((1 + 2 / 3 + 3 / 4) / 4)
-    assert found.recall.tolist() == [0.25, 0.25, 0.5, 0.75]
+    curve = by_rank.running(np.array([1, 0, 2, 1]), np.array([1, 0, 2, 1, 3]), 1)
+    assert curve.average_precision[-1] == pytest.approx((1 + 2 / 3 + 3 / 4) / 4)
+    assert curve.recall.tolist() == [0.25, 0.25, 0.5, 0.75]
 
 
 def test_a_ranking_without_anything_has_no_numbers_that_are_none() -> None:
     """An empty one has no rank; one without relevant documents scores 0 everywhere."""
     assert by_rank.running(np.array([], dtype=np.int64), np.array([1]), 1).precision.tolist() == []
-    found = by_rank.running(np.array([0, -1]), np.array([0]), 1)
-    for values in (found.precision, found.recall, found.average_precision, found.ndcg, found.dcg):
+    curve = by_rank.running(np.array([0, -1]), np.array([0]), 1)
+    for values in (curve.precision, curve.recall, curve.average_precision, curve.ndcg, curve.dcg):
         assert values.tolist() == [0.0, 0.0]
 
 

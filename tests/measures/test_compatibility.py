@@ -26,7 +26,8 @@ def by_definition(topic: Topic, p: float, depth: int, normalize: bool) -> float:
     run = list(range(len(topic.ranking)))
     grades = {**dict(enumerate(topic.ranking)), **dict(enumerate(topic.missed, start=len(run)))}
     ideal = sorted(
-        (each for each in grades if (grades[each] or 0) > 0), key=lambda each: -(grades[each] or 0)
+        (document for document in grades if (grades[document] or 0) > 0),
+        key=lambda document: -(grades[document] or 0),
     )
     score = overlap(run, ideal, p, depth)
     if not normalize or not ideal:

@@ -117,7 +117,7 @@ def test_grades_outside_the_scale_count_as_its_ends() -> None:
 
 @pytest.mark.parametrize("name", ["INST(max_rel=2,min_rel=2)", "gRBP(max_rel=1,min_rel=3)"])
 def test_a_scale_without_a_step_is_refused(name: str) -> None:
-    """min_rel must be below max_rel; what to mend is said."""
+    """min_rel must be below max_rel; the error says what to fix."""
     with pytest.raises(UnknownMeasure, match="min_rel must be below max_rel"):
         parse(name)
 
@@ -158,6 +158,6 @@ def test_it_agrees_with_cwl_eval() -> None:
     judged = scored(*(Topic(ranking) for ranking in topics.values()))
     for theirs, ours in names.items():
         measure = ir_measures.parse_measure(theirs)
-        found = {each.query_id: each.value for each in ir_measures.iter_calc([measure], qrels, run)}
+        by_topic = {score.query_id: score.value for score in ir_measures.iter_calc([measure], qrels, run)}
         scores = parse(ours).compute(judged).tolist()
-        assert scores == pytest.approx([found[topic] for topic in topics], abs=1e-12), ours
+        assert scores == pytest.approx([by_topic[topic] for topic in topics], abs=1e-12), ours

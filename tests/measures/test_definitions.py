@@ -13,18 +13,18 @@ from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged, Judgments
 
 NAMES = (
-    *("AP", "AP@3", "AP(rel=2)", "nDCG", "nDCG@3", "P@3", "P(rel=2)@3", "R@3", "RR", "RR@3", "Rprec"),
-    *("Success@3", "Bpref", "Bpref(rel=2)", "SetP", "SetR", "SetF", "SetF(beta=2)", "Judged@3"),
-    *("NumRet", "NumRel", "NumRelRet", "NumNonrelJudgedRet", "NumQ", "Unj@3", "Judged"),
-    *("IPrec@0", "IPrec@0.3", "IPrec@1", "IAP11", "IAP3", "Rprec(mult=0.4)", "Rprec(mult=1.8)", "RelP@3"),
-    *("GMAP", "GMBpref", "infAP", "binG", "G", "nDCGrel", "RnDCG", "nDCG(gains={0:1,1:0.25,3:9})"),
-    *("G(gains={0:1,1:0.25})", "SetAP", "SetP(relative=True)", "Utility", "RBPtrec", "RBPtrecResid"),
-    *("AP(judged_only=True)", "P(judged_only=True)@3", "nDCG(judged_only=True)@3"),
-)
+    "AP", "AP@3", "AP(rel=2)", "nDCG", "nDCG@3", "P@3", "P(rel=2)@3", "R@3", "RR", "RR@3", "Rprec",
+    "Success@3", "Bpref", "Bpref(rel=2)", "SetP", "SetR", "SetF", "SetF(beta=2)", "Judged@3",
+    "NumRet", "NumRel", "NumRelRet", "NumNonrelJudgedRet", "NumQ", "Unj@3", "Judged",
+    "IPrec@0", "IPrec@0.3", "IPrec@1", "IAP11", "IAP3", "Rprec(mult=0.4)", "Rprec(mult=1.8)", "RelP@3",
+    "GMAP", "GMBpref", "infAP", "binG", "G", "nDCGrel", "RnDCG", "nDCG(gains={0:1,1:0.25,3:9})",
+    "G(gains={0:1,1:0.25})", "SetAP", "SetP(relative=True)", "Utility", "RBPtrec", "RBPtrecResid",
+    "AP(judged_only=True)", "P(judged_only=True)@3", "nDCG(judged_only=True)@3",
+)  # fmt: skip
 MEASURES = tuple(parse(name) for name in NAMES)
 COUNTING_ALL = {
-    *("SetP", "SetF", "SetAP", "Judged", "NumRet", "Utility", "Unj", "RBPtrecResid", "RnDCG"),
-}
+    "SetP", "SetF", "SetAP", "Judged", "NumRet", "Utility", "Unj", "RBPtrecResid", "RnDCG",
+}  # fmt: skip
 """Measures that look at how many documents were retrieved, judged or not."""
 
 GRADES = st.integers(-2, 4)

@@ -37,7 +37,9 @@ def test_every_form_is_the_published_sum(topic: Topic, form: str, cutoff: int) -
     judged = scored(topic)
     best = sorted((max(grade or 0, 0) for grade in (*topic.ranking, *topic.missed)), reverse=True)
     reordered = sorted((max(grade or 0, 0) for grade in topic.ranking), reverse=True)
-    gain, ideal, own_ideal = (by_definition(each, form, cutoff) for each in (topic.ranking, best, reordered))
+    gain, ideal, own_ideal = (
+        by_definition(ranking, form, cutoff) for ranking in (topic.ranking, best, reordered)
+    )
     for name, value in (
         (f"DCG(dcg={form!r})@{cutoff}", gain),
         (f"IDCG(dcg={form!r})@{cutoff}", ideal),

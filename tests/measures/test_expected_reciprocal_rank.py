@@ -26,11 +26,11 @@ def test_it_is_the_definition(topic: Topic) -> None:
         (grade for grade in (*topic.ranking, *topic.missed) if grade and grade > 0), reverse=True
     )
     for max_rel, cutoff in ((4, 5), (3, 20), (1, 100)):
-        found = expected(topic.ranking, max_rel, cutoff)
+        err = expected(topic.ranking, max_rel, cutoff)
         best = expected(positive, max_rel, cutoff)
-        assert parse(f"ERR(max_rel={max_rel})@{cutoff}").compute(scored(topic))[0] == found
+        assert parse(f"ERR(max_rel={max_rel})@{cutoff}").compute(scored(topic))[0] == err
         normalised = parse(f"nERR(max_rel={max_rel})@{cutoff}").compute(scored(topic))[0]
-        assert normalised == (found / best if best else 0.0)
+        assert normalised == (err / best if best else 0.0)
 
 
 def test_the_scale_is_stated_and_not_read_off_the_grades() -> None:
@@ -68,6 +68,8 @@ def test_it_agrees_with_gdeval() -> None:
         for topic, ranking in topics.items()
         for rank in range(len(ranking))
     ]
-    theirs = {each.query_id: each.value for each in ir_measures.iter_calc([ir_measures.ERR @ 5], qrels, run)}
+    theirs = {
+        score.query_id: score.value for score in ir_measures.iter_calc([ir_measures.ERR @ 5], qrels, run)
+    }
     ours = parse("ERR@5").compute(scored(*(Topic(ranking) for ranking in topics.values())))
     assert ours.tolist() == pytest.approx([theirs[topic] for topic in topics], abs=5e-6)

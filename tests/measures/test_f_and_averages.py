@@ -15,8 +15,8 @@ BETAS = st.sampled_from(["0.5", "1", "2", "3"])
 
 
 def run_of(relevant: list[bool], missed: int = 0) -> Judged:
-    """A ranking with a relevant document at each true place, and so many missed."""
-    hits = {rank: int(each) for rank, each in enumerate(relevant, start=1)}
+    """A ranking with a relevant document at each true place, and this number missed."""
+    hits = {rank: int(is_relevant) for rank, is_relevant in enumerate(relevant, start=1)}
     return judged(hits, missed=[1] * missed)
 
 
@@ -26,12 +26,12 @@ def score(name: str, relevant: list[bool], missed: int = 0) -> float:
 
 
 def counts(*topics: tuple[int, int, int]) -> Judged:
-    """A run with so many documents found, retrieved and relevant for each topic."""
-    found, retrieved, relevant = np.array(topics, dtype=np.int64).T
+    """A run with these numbers of documents found, retrieved and relevant for each topic."""
+    hits_of, retrieved, relevant = np.array(topics, dtype=np.int64).T
     starts = np.concatenate(([0], np.cumsum(relevant)))
-    judgments = Judgments(tuple(map(str, range(len(found)))), np.ones(starts[-1], dtype=np.int64), starts)
-    topic = np.repeat(np.arange(len(found)), found)
-    rank = np.concatenate([np.arange(1, number + 1) for number in found.tolist()])
+    judgments = Judgments(tuple(map(str, range(len(hits_of)))), np.ones(starts[-1], dtype=np.int64), starts)
+    topic = np.repeat(np.arange(len(hits_of)), hits_of)
+    rank = np.concatenate([np.arange(1, number + 1) for number in hits_of.tolist()])
     return Judged(judgments, topic, rank, starts[topic] + rank - 1, retrieved)
 
 
@@ -98,7 +98,7 @@ def test_micro_averages_pool_the_counts() -> None:
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=5))
 def test_averages_are_what_their_names_say(draws: list[tuple[int, int, int]]) -> None:
     """MicroF is F of MicroP and MicroR, FOfMeans of the means; single topics score SetP, SetR, SetF."""
-    run = counts(*((found, found + wrong, found + missed) for found, wrong, missed in draws))
+    run = counts(*((hits, hits + wrong, hits + missed) for hits, wrong, missed in draws))
     for micro, macro in (("MicroP", "SetP"), ("MicroR", "SetR"), ("MicroF", "SetF"), ("FOfMeans", "SetF")):
         ours = parse(micro).compute(run)
         assert ours == pytest.approx(parse(macro).compute(run), abs=1e-12), micro

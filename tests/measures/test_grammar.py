@@ -158,9 +158,11 @@ def values_of(parameter: Parameter) -> st.SearchStrategy[Value]:
 def bound_measures(draw: st.DrawFn) -> BoundMeasure:
     """Any registered measure with any permitted parameters."""
     measure: Measure = draw(st.sampled_from(MEASURES))
-    chosen = [each for each in measure.parameters if each.required or draw(st.booleans())]
-    values = {each.name: draw(values_of(each)) for each in chosen}
-    whole = {each.name: values.get(each.name, each.default) for each in measure.parameters}
+    chosen = [parameter for parameter in measure.parameters if parameter.required or draw(st.booleans())]
+    values = {parameter.name: draw(values_of(parameter)) for parameter in chosen}
+    whole = {
+        parameter.name: values.get(parameter.name, parameter.default) for parameter in measure.parameters
+    }
     low, high = whole.get("min_rel"), whole.get("max_rel")
     assume(not isinstance(low, int) or not isinstance(high, int) or low < high)
     return bind(measure, values)
@@ -181,11 +183,11 @@ def test_any_text_is_a_measure_or_a_sentence(text: str) -> None:
     try:
         bound = parse(text)
     except UnknownMeasure as error:
-        said = error.message
+        sentence = error.message
     else:
-        said = f"{bound.key} it is."
+        sentence = f"{bound.key} it is."
         assert parse(bound.key) == bound
-    assert said.endswith((".", "?"))
+    assert sentence.endswith((".", "?"))
 
 
 @pytest.mark.parametrize(

@@ -50,15 +50,15 @@ def test_one_topic_is_its_own_curve(topic: Topic) -> None:
     levels, last = np.unique(fallout[::-1], return_index=True)
     expected = recall[::-1][last]
     # A hair to the right, so that rounding of the fractions decides nothing.
-    found = mean_roc.mean_recall(judged, places, np.minimum(levels + 1e-9, 1.0), level=1)
-    assert found == pytest.approx(expected, abs=1e-6)
+    recalls = mean_roc.mean_recall(judged, places, np.minimum(levels + 1e-9, 1.0), level=1)
+    assert recalls == pytest.approx(expected, abs=1e-6)
 
 
 def test_topics_are_averaged_at_each_fallout() -> None:
     """Topic 1 has recall 1 at once; topic 2 none before all 4 others, half of which it retrieves."""
     judged = scored(Topic((1,)), Topic((0, None), (1,)), collection_size=5)
-    found = mean_roc.mean_recall(judged, every(judged), np.array([0.0, 0.5, 0.75, 1.0]), level=1)
-    assert found.tolist() == [0.5, 0.5, 0.75, 1.0]
+    recalls = mean_roc.mean_recall(judged, every(judged), np.array([0.0, 0.5, 0.75, 1.0]), level=1)
+    assert recalls.tolist() == [0.5, 0.5, 0.75, 1.0]
     assert mean_roc.reach(judged, np.array([0, 1]), 1, judged_only=False) == 0.5
 
 
@@ -67,8 +67,8 @@ def test_without_a_collection_size_the_judged_documents_count() -> None:
     judged = scored(Topic((None, 0, None, -1, 1), (0, 2)))
     places = np.array([0])
     fallout = np.array([0.0, 0.49, 0.5, 1.0])
-    found = mean_roc.mean_recall(judged, places, fallout, level=1, judged_only=True)
-    assert found.tolist() == [0.0, 0.0, 0.5, 1.0]
+    recalls = mean_roc.mean_recall(judged, places, fallout, level=1, judged_only=True)
+    assert recalls.tolist() == [0.0, 0.0, 0.5, 1.0]
     assert mean_roc.reach(judged, places, 1, judged_only=True) == 0.5
     with pytest.raises(ValueError, match="size is not known"):
         mean_roc.mean_recall(judged, places, fallout, level=1)

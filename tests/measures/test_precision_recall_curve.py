@@ -17,8 +17,8 @@ MISSED = st.integers(0, 10)
 
 
 def run_of(relevant: list[bool], missed: int = 0) -> Judged:
-    """A ranking with a relevant document at each true place, and so many missed."""
-    hits = {rank: int(each) for rank, each in enumerate(relevant, start=1)}
+    """A ranking with a relevant document at each true place, and this number missed."""
+    hits = {rank: int(is_relevant) for rank, is_relevant in enumerate(relevant, start=1)}
     return judged(hits, missed=[1] * missed)
 
 
@@ -123,8 +123,8 @@ def test_precision_at_recall_is_the_first_of_the_curve(
     relevant: list[bool], missed: int, recall: float
 ) -> None:
     """The measure takes the highest of the precisions the curve has while recall stays."""
-    found = curves.precisions_at_recall(np.array(relevant, dtype=bool), sum(relevant) + missed, recall)
-    assert score(f"PAtRecall@{recall}", relevant, missed) == (found[0] if len(found) else 0.0)
+    precisions = curves.precisions_at_recall(np.array(relevant, dtype=bool), sum(relevant) + missed, recall)
+    assert score(f"PAtRecall@{recall}", relevant, missed) == (precisions[0] if len(precisions) else 0.0)
 
 
 @given(RANKINGS, MISSED)

@@ -40,19 +40,19 @@ class TestRecord:
         assert measure.title
         assert measure.formula
         assert len(measure.citation) >= 8
-        assert all(each.text.endswith(".") for each in measure.parameters)
+        assert all(parameter.text.endswith(".") for parameter in measure.parameters)
 
     def test_parameters_are_those_of_its_function(self, measure: Measure) -> None:
         """compute takes exactly the declared parameters, with the declared defaults."""
         taken = list(inspect.signature(measure.compute).parameters.values())[1:]
-        assert {each.name for each in taken} == {
-            each.name for each in measure.parameters if each != JUDGED_ONLY
+        assert {argument.name for argument in taken} == {
+            parameter.name for parameter in measure.parameters if parameter != JUDGED_ONLY
         }
-        for each in taken:
-            parameter = measure.parameter(each.name)
+        for argument in taken:
+            parameter = measure.parameter(argument.name)
             assert parameter is not None
-            assert parameter.required == (each.default is inspect.Parameter.empty)
-            assert parameter.required or parameter.default == each.default
+            assert parameter.required == (argument.default is inspect.Parameter.empty)
+            assert parameter.required or parameter.default == argument.default
 
     def test_has_a_worked_example(self, measure: Measure) -> None:
         """The function's docstring carries a doctest that calls it."""
@@ -60,7 +60,10 @@ class TestRecord:
 
     def test_an_empty_ranking_scores_the_undefined_value(self, measure: Measure) -> None:
         """A topic without relevant documents and without a ranking scores the undefined value."""
-        bound = bind(measure, {each.name: some_value(each) for each in measure.parameters if each.required})
+        bound = bind(
+            measure,
+            {parameter.name: some_value(parameter) for parameter in measure.parameters if parameter.required},
+        )
         if measure.needs - {"graded", "collection size"}:
             with pytest.raises(MissingInput):
                 bound.compute(judged({}, missed=[0]))

@@ -20,7 +20,7 @@ FEW = st.integers(0, 6)
 
 def run_of(relevant: list[bool], missed: int, others: int) -> Judged:
     """A ranking, relevant documents it missed, and other documents of the collection it left out."""
-    hits = {rank: int(each) for rank, each in enumerate(relevant, start=1)}
+    hits = {rank: int(is_relevant) for rank, is_relevant in enumerate(relevant, start=1)}
     size = len(relevant) + missed + others
     return judged(hits, missed=[1] * missed, retrieved=len(relevant), collection_size=size)
 
@@ -65,10 +65,10 @@ def test_the_equal_error_rate_is_where_the_errors_meet(
     if not 0 < total < size:
         assert ours == 1.0
         return
-    found, points = 0, [(Fraction(0), Fraction(0))]
+    hits, points = 0, [(Fraction(0), Fraction(0))]
     for rank, mark in enumerate(relevant, start=1):
-        found += mark
-        points.append((Fraction(rank - found, size - total), Fraction(found, total)))
+        hits += mark
+        points.append((Fraction(rank - hits, size - total), Fraction(hits, total)))
     points.append((Fraction(1), Fraction(1)))
     for (x0, y0), (x1, y1) in pairwise(points):
         if x1 + y1 >= 1:

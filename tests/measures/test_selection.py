@@ -55,8 +55,17 @@ def test_a_family_alone_has_trec_evals_cut_offs() -> None:
     """P means P_5 to P_1000, iprec_at_recall the eleven levels."""
     assert keys(["P"]) == [f"P@{cutoff}" for cutoff in (5, 10, 15, 20, 30, 100, 200, 500, 1000)]
     assert keys(["iprec_at_recall"]) == [
-        *("IPrec@0", "IPrec@0.1", "IPrec@0.2", "IPrec@0.3", "IPrec@0.4", "IPrec@0.5"),
-        *("IPrec@0.6", "IPrec@0.7", "IPrec@0.8", "IPrec@0.9", "IPrec@1"),
+        "IPrec@0",
+        "IPrec@0.1",
+        "IPrec@0.2",
+        "IPrec@0.3",
+        "IPrec@0.4",
+        "IPrec@0.5",
+        "IPrec@0.6",
+        "IPrec@0.7",
+        "IPrec@0.8",
+        "IPrec@0.9",
+        "IPrec@1",
     ]
 
 
@@ -69,8 +78,16 @@ def test_nothing_named_is_official() -> None:
 def test_set_is_of_the_retrieved_set() -> None:
     """-m set: counts, utility, and precision, recall and F of all that was retrieved."""
     assert keys(["set"]) == [
-        *("NumQ", "NumRet", "NumRel", "NumRelRet", "Utility"),
-        *("SetP", "SetP(relative=True)", "SetR", "SetAP", "SetF"),
+        "NumQ",
+        "NumRet",
+        "NumRel",
+        "NumRelRet",
+        "Utility",
+        "SetP",
+        "SetP(relative=True)",
+        "SetR",
+        "SetAP",
+        "SetF",
     ]
 
 

@@ -67,7 +67,7 @@ def test_trec_eval_10s_rank_biased_precision_equals_a_loop(topics: list[Topic], 
 @pytest.mark.parametrize("p", [0.5, 0.9, 0.98])
 @pytest.mark.parametrize("judged_prefix", [0, 1, 40, 600])
 def test_the_residual_of_long_rankings_is_the_same_double(p: float, judged_prefix: int) -> None:
-    """Ranks whose weight changes no sum any more are left out without a trace."""
+    """Ranks whose weight no longer changes any sum are left out without a trace."""
     ranking = (0,) * judged_prefix + (None, 1, None, None, -2, 0, None) * 300
     topic = Topic(ranking)
     scores = parse(f"RBPtrecResid(p={p})").compute(scored(topic, Topic((1,)), topic)).tolist()

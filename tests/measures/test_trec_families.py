@@ -16,7 +16,7 @@ from tests.make.loops import for_every
 
 def names_of(family: Family) -> list[str]:
     """trec_eval's names of the family's measures with its default parameters."""
-    return [f"{family.name}_{each}" for each in family.defaults] or [family.name]
+    return [f"{family.name}_{default}" for default in family.defaults] or [family.name]
 
 
 @for_every("family", FAMILIES, lambda family: family.name)
@@ -64,7 +64,11 @@ def test_a_name_belongs_to_the_longest_family_it_begins_with() -> None:
     """ndcg_cut_10 is none of ndcg's, rbp_resid none of rbp's."""
     names = ("ndcg_cut_10", "rbp_resid", "set_relative_P", "recall_5", "11pt_avg_0.2,0.5,0.8")
     assert [family_of(name).name for name in names] == [
-        *("ndcg_cut", "rbp_resid", "set_relative_P", "recall", "11pt_avg")
+        "ndcg_cut",
+        "rbp_resid",
+        "set_relative_P",
+        "recall",
+        "11pt_avg",
     ]
 
 
@@ -90,11 +94,28 @@ def test_official_and_set_are_trec_evals() -> None:
     """The two other names for many measures, as its source has them."""
     official = {family.name for family in FAMILIES if "official" in family.groups}
     assert official == {
-        *("num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank"),
-        *("iprec_at_recall", "P"),
+        "num_q",
+        "num_ret",
+        "num_rel",
+        "num_rel_ret",
+        "map",
+        "gm_map",
+        "Rprec",
+        "bpref",
+        "recip_rank",
+        "iprec_at_recall",
+        "P",
     }
     assert {family.name for family in FAMILIES if "set" in family.groups} == {
-        *("num_q", "num_ret", "num_rel", "num_rel_ret", "utility", "set_P", "set_recall"),
-        *("set_relative_P", "set_map", "set_F"),
+        "num_q",
+        "num_ret",
+        "num_rel",
+        "num_rel_ret",
+        "utility",
+        "set_P",
+        "set_recall",
+        "set_relative_P",
+        "set_map",
+        "set_F",
     }
     assert len(BY_NAME) == len(FAMILIES)

@@ -45,14 +45,14 @@ def ndcg(gain: Gain) -> float:
 
 def ndcg_rel(gain: Gain) -> float:
     """nDCG at every document with a gain, those missed at the end."""
-    total, found = 0.0, 0
-    for rank, each in enumerate(gain.ranks, start=1):
-        if each:
+    total, hits = 0.0, 0
+    for rank, gained in enumerate(gain.ranks, start=1):
+        if gained:
             total += dcg(gain.ranks, rank) / dcg(gain.ideal, rank)
-            found += 1
+            hits += 1
     if not gain.ideal:
         return 0.0
-    total += (len(gain.ideal) - found) * dcg(gain.ranks, len(gain.ranks)) / dcg(gain.ideal, len(gain.ideal))
+    total += (len(gain.ideal) - hits) * dcg(gain.ranks, len(gain.ranks)) / dcg(gain.ideal, len(gain.ideal))
     return total / len(gain.ideal)
 
 
@@ -74,15 +74,15 @@ def rndcg(gain: Gain, relevant: int) -> float:
 
 def g(gain: Gain) -> float:
     """Gain over how far the ranking is behind the ideal one."""
-    total = found = cost = 0.0
-    for rank, each in enumerate(gain.ranks):
-        found += each
+    total = gained = cost = 0.0
+    for rank, gain_here in enumerate(gain.ranks):
+        gained += gain_here
         cost += max(gain.ideal[rank], 1.0) if rank < len(gain.ideal) else 1.0
-        if each:
-            total += each / math.log2(2 + cost - found)
+        if gain_here:
+            total += gain_here / math.log2(2 + cost - gained)
     best = 0.0
-    for each in gain.ideal:
-        best += each
+    for gain_here in gain.ideal:
+        best += gain_here
     return total / best if best else 0.0
 
 
@@ -118,9 +118,9 @@ def interpolated(topic: Topic, recall: float, dialect: int) -> float:
     relevant = sum(grade is not None and grade > 0 for grade in (*topic.ranking, *topic.missed))
     share = recall * relevant
     needed = int(share + 0.9) if dialect == 9 else math.floor(share + 0.5)
-    best, found = 0.0, 0
+    best, hits = 0.0, 0
     for rank, grade in enumerate(topic.ranking, start=1):
-        found += grade is not None and grade > 0
-        if found >= max(needed, 1):
-            best = max(best, found / rank)
+        hits += grade is not None and grade > 0
+        if hits >= max(needed, 1):
+            best = max(best, hits / rank)
     return best

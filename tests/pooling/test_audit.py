@@ -20,9 +20,9 @@ def test_documents_only_one_run_has() -> None:
 def test_teams_share_their_runs_contributions() -> None:
     """A and B are one team: d1 of all three stays common, d2 is now the team's own."""
     teams = np.array([0, 0, 1])
-    found = audit.unique(TOPS, teams, np.ones(9, dtype=np.bool_), RELEVANT)
-    assert (found.run.tolist(), found.run_relevant.tolist()) == ([1, 1, 2], [0, 1, 1])
-    assert (found.team.tolist(), found.team_relevant.tolist()) == ([3, 2], [1, 1])
+    unique = audit.unique(TOPS, teams, np.ones(9, dtype=np.bool_), RELEVANT)
+    assert (unique.run.tolist(), unique.run_relevant.tolist()) == ([1, 1, 2], [0, 1, 1])
+    assert (unique.team.tolist(), unique.team_relevant.tolist()) == ([3, 2], [1, 1])
     half = audit.unique(TOPS, teams, np.arange(9) < 6, RELEVANT)
     assert (half.run.tolist(), half.team.tolist()) == ([1, 1, 0], [3, 0])
 

@@ -81,7 +81,7 @@ def test_what_a_staged_method_is_follows_its_last_stage() -> None:
 def test_the_registry_tells_every_method_apart() -> None:
     """Names, titles and questions are all different, and all read well."""
     for field in ("name", "title", "question"):
-        assert len({getattr(each, field) for each in METHODS.values()}) == len(METHODS)
-    for each in METHODS.values():
-        assert each.question.endswith(".")
-        assert all(parameter.text and parameter.rule for parameter in each.parameters)
+        assert len({getattr(known, field) for known in METHODS.values()}) == len(METHODS)
+    for known in METHODS.values():
+        assert known.question.endswith(".")
+        assert all(parameter.text and parameter.rule for parameter in known.parameters)

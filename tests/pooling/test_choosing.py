@@ -24,5 +24,5 @@ def test_wrong_numbers_are_refused() -> None:
     """A cap of nothing, or primary runs of another list."""
     with pytest.raises(ValueError, match="from 1 up, not 0"):
         chosen_runs(TEAMS, cap=0)
-    with pytest.raises(ValueError, match="2 runs are said to be primary or not, of 5"):
+    with pytest.raises(ValueError, match="2 runs are marked as primary or not, of 5"):
         chosen_runs(TEAMS, primary=[True, False])

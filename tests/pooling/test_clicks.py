@@ -29,9 +29,9 @@ def sessions(shown: Shown) -> Sessions:
     last = [max((rank for rank, click in enumerate(clicks, 1) if click), default=0) for _, clicks, _ in shown]
     return Sessions(
         np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]),
-        np.array([each for documents, _, _ in shown for each in documents], dtype=np.int64),
+        np.array([document for documents, _, _ in shown for document in documents], dtype=np.int64),
         np.array([rank for size in sizes for rank in range(1, size + 1)], dtype=np.int64),
-        np.array([each for _, clicks, _ in shown for each in clicks], dtype=np.bool_),
+        np.array([click for _, clicks, _ in shown for click in clicks], dtype=np.bool_),
         np.array(last, dtype=np.int64),
         np.array([user for _, _, user in shown], dtype=np.int64),
     )
@@ -39,11 +39,11 @@ def sessions(shown: Shown) -> Sessions:
 
 def as_pairs(counts: Counts) -> dict[tuple[int, int], int]:
     """(better, worse) -> count."""
-    found = {}
-    for first, second, for_first, for_second in zip(*(each.tolist() for each in counts), strict=True):
+    by_pair = {}
+    for first, second, for_first, for_second in zip(*(column.tolist() for column in counts), strict=True):
         assert first < second
-        found |= {(first, second): for_first, (second, first): for_second}
-    return {pair: count for pair, count in found.items() if count}
+        by_pair |= {(first, second): for_first, (second, first): for_second}
+    return {pair: count for pair, count in by_pair.items() if count}
 
 
 @pytest.mark.parametrize(
@@ -158,8 +158,8 @@ def test_arrays_count_what_sessions_show_one_by_one(shown: Shown, reading: str, 
         for pair in preferences(documents, clicks, rules)  # type: ignore[arg-type]
     ]
     expected = Counter(pair for pair, _ in set(votes))
-    found = count_preferences(sessions(shown), rules, by_user=by_user)
-    assert as_pairs(found) == dict(expected)
+    counts = count_preferences(sessions(shown), rules, by_user=by_user)
+    assert as_pairs(counts) == dict(expected)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_PAIRS_AT_ONCE", 3)
         assert as_pairs(count_preferences(sessions(shown), rules, by_user=by_user)) == dict(expected)

@@ -16,7 +16,7 @@ def test_a_pool_is_the_union_of_the_tops() -> None:
 
 
 def test_short_rankings_give_what_they_have() -> None:
-    """A ranking shorter than the depth, or an empty one, is no error."""
+    """A ranking shorter than the depth, or an empty one, is not an error."""
     assert depth_pool([["d1"], [], ["d2", "d3"]], 2) == ["d1", "d2", "d3"]
     assert depth_pool(iter([["d1"]]), 0) == []
 

@@ -18,7 +18,7 @@ ORDERS = {
 }
 ADAPTIVE = [
     *({"name": name, **({"credit": credit} if METHODS[name].parameter("credit") else {})}
-      for name, each in METHODS.items() if each.adaptive for credit in ("holders", "own")),
+      for name, known in METHODS.items() if known.adaptive for credit in ("holders", "own")),
     {"name": "staged", "depth": 1, "then": {"name": "hedge"}},
     {"name": "staged", "depth": 1, "then": {"name": "mtf"}},
 ]  # fmt: skip
@@ -104,7 +104,7 @@ def test_stages_share_what_was_learnt() -> None:
     bound = method({"name": "staged", "depth": 1, "then": {"name": "hedge"}, "budget": 4})
     judge = start(bound, RUNS)
     assert names(start(bound, RUNS).order(GRADES)[:3]) == "d1 d2 d8"
-    judged = {each: GRADES[each] for each in (0, 1, 7)}
+    judged = {document: GRADES[document] for document in (0, 1, 7)}
     assert judge.next(judged) == start(method({"name": "hedge"}), RUNS).next(judged)
     assert judge.next({**judged, 2: 0}) is None
 

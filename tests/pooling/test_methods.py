@@ -53,15 +53,20 @@ def test_borda_points() -> None:
 
 def test_reciprocal_rank_fusion() -> None:
     """1/61 + 1/62 + 1/63 for d1; d3 and d6 are tied and go by document."""
-    found = priorities(pool(method({"name": "rrf"}), RUNS), 6)
-    assert list(found)[:4] == ["d1", "d2", "d3", "d6"]
-    assert (found["d1"], found["d2"], found["d3"], found["d6"]) == (0.048395, 0.047907, 0.031498, 0.031498)
+    selected = priorities(pool(method({"name": "rrf"}), RUNS), 6)
+    assert list(selected)[:4] == ["d1", "d2", "d3", "d6"]
+    assert (selected["d1"], selected["d2"], selected["d3"], selected["d6"]) == (
+        0.048395,
+        0.047907,
+        0.031498,
+        0.031498,
+    )
 
 
 def test_comb_mnz() -> None:
     """Scores 5 to 1 scale to 1, .75, .5, .25, 0; d1 has 2.25 from three runs."""
-    found = priorities(pool(method({"name": "combmnz"}), RUNS, scores=SCORES), 6)
-    assert (found["d1"], found["d2"], found["d3"], found["d6"]) == (6.75, 5.25, 1.5, 1.5)
+    selected = priorities(pool(method({"name": "combmnz"}), RUNS, scores=SCORES), 6)
+    assert (selected["d1"], selected["d2"], selected["d3"], selected["d6"]) == (6.75, 5.25, 1.5, 1.5)
     with pytest.raises(ValueError, match="needs the runs' scores"):
         pool(method({"name": "combmnz"}), RUNS)
     with pytest.raises(ValueError, match="a score for every document"):
@@ -70,8 +75,8 @@ def test_comb_mnz() -> None:
 
 def test_scores_that_are_all_the_same_count_fully() -> None:
     """There is no range to scale by, and the run has found the documents all the same."""
-    found = pool(method({"name": "combmnz"}), [indices("d2 d1")], scores=[np.array([3.0, 3.0])])
-    assert found.priority.tolist() == [1.0, 1.0]
+    selected = pool(method({"name": "combmnz"}), [indices("d2 d1")], scores=[np.array([3.0, 3.0])])
+    assert selected.priority.tolist() == [1.0, 1.0]
 
 
 def test_dcg_and_rbp_weights() -> None:
@@ -84,7 +89,9 @@ def test_dcg_and_rbp_weights() -> None:
 
 def test_ties_do_not_hang_on_the_order_of_additions() -> None:
     """Both documents have ranks 1, 2, 3 and 7, in other runs: equal in truth, not in the last bit."""
-    runs = [indices(each) for each in ("d1 d2", "d3 d1 d2", "d4 d5 d1 d6 d7 d8 d2", "d2 d9 d3 d4 d5 d6 d1")]
+    runs = [
+        indices(docnos) for docnos in ("d1 d2", "d3 d1 d2", "d4 d5 d1 d6 d7 d8 d2", "d2 d9 d3 d4 d5 d6 d1")
+    ]
     for name in ("rrf", "dcg", "rbp"):
         both = [names(pool(method({"name": name}), order).documents)[:5] for order in (runs, runs[::-1])]
         assert both == ["d1 d2", "d1 d2"], name
@@ -92,30 +99,30 @@ def test_ties_do_not_hang_on_the_order_of_additions() -> None:
 
 def test_small_priorities_are_no_ties() -> None:
     """Deep ranks weigh next to nothing, and still count one after the other."""
-    ranking = indices(" ".join(f"d{each}" for each in range(60, 0, -1)))
+    ranking = indices(" ".join(f"d{number}" for number in range(60, 0, -1)))
     for spec in ({"name": "rbp", "p": 0.4}, {"name": "rrf", "k": 1_000_000}):
         assert pool(method(spec), [ranking]).documents.tolist() == ranking.tolist()
 
 
 def test_staged_pools_finish_the_first_stage_first() -> None:
     """Depth 1 is d1 d2 d8; then RRF's order up to five in all; the strata say which stage it was."""
-    found = pool(method({"name": "staged", "depth": 1, "then": {"name": "rrf"}, "budget": 5}), RUNS)
-    assert names(found.documents) == "d1 d2 d8 d3 d6"
-    assert found.stratum.tolist() == [0, 0, 0, 1, 1]
-    assert found.population.tolist() == [3, 2]
+    selected = pool(method({"name": "staged", "depth": 1, "then": {"name": "rrf"}, "budget": 5}), RUNS)
+    assert names(selected.documents) == "d1 d2 d8 d3 d6"
+    assert selected.stratum.tolist() == [0, 0, 0, 1, 1]
+    assert selected.population.tolist() == [3, 2]
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_gives_each_candidate_once(name: str) -> None:
     """With room for all of them; in the order of the live judge where nothing depends on judgments."""
     bound = method({**SPECS[name], **({"strata": "100:1"} if name == "stratified" else {})})
-    found = pool(bound, RUNS, scores=SCORES)
-    assert sorted(found.documents.tolist()) == list(range(9))
-    assert {len(each) for each in found[:4]} == {9}
-    assert found.population.sum() == 9
+    selected = pool(bound, RUNS, scores=SCORES)
+    assert sorted(selected.documents.tolist()) == list(range(9))
+    assert {len(column) for column in selected[:4]} == {9}
+    assert selected.population.sum() == 9
     live = start(bound, RUNS, 0, scores=SCORES).order(GRADES)
     assert sorted(live.tolist()) == list(range(9))
-    assert bound.adaptive or live.tolist() == found.documents.tolist()
+    assert bound.adaptive or live.tolist() == selected.documents.tolist()
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -137,7 +144,7 @@ def test_topics_that_no_run_or_only_some_runs_have(name: str) -> None:
 def test_a_pool_does_not_depend_on_how_docnos_are_numbered(name: str) -> None:
     """Indices with gaps, as in a list of all documents of a topic, give the same documents."""
     runs = [10 * run + 7 for run in RUNS]
-    few, many = (pool(method(SPECS[name]), each, scores=SCORES) for each in (RUNS, runs))
+    few, many = (pool(method(SPECS[name]), rankings, scores=SCORES) for rankings in (RUNS, runs))
     assert many.documents.tolist() == (10 * few.documents + 7).tolist()
     assert many.priority.tolist() == few.priority.tolist()
 

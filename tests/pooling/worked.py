@@ -10,17 +10,17 @@ A, B, C = "d1 d2 d3 d4 d5", "d2 d1 d6 d3 d7", "d8 d9 d1 d6 d2"
 
 def indices(documents: str) -> NDArray[np.int64]:
     """Document indices: d1 is 0."""
-    return np.array([int(each[1:]) - 1 for each in documents.split()], dtype=np.int64)
+    return np.array([int(name[1:]) - 1 for name in documents.split()], dtype=np.int64)
 
 
 def names(documents: object) -> str:
     """The documents' names: 0 is d1."""
-    return " ".join(f"d{each + 1}" for each in np.asarray(documents).tolist())
+    return " ".join(f"d{document + 1}" for document in np.asarray(documents).tolist())
 
 
 RUNS = [indices(A), indices(B), indices(C)]
 SCORES = [np.arange(5.0, 0.0, -1.0)] * 3
-GRADES = {each: int(each in (0, 5, 8)) for each in range(9)}
+GRADES = {document: int(document in (0, 5, 8)) for document in range(9)}
 
 
 def priorities(pooled: Pooled, digits: int) -> dict[str, float]:

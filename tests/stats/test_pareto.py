@@ -11,7 +11,7 @@ few = st.sampled_from([0.0, 1.0, 2.0, 3.0])
 
 
 @given(st.lists(st.tuples(few, few), max_size=12))
-def test_nobody_on_the_front_is_beaten_and_everybody_else_is(points: list[tuple[float, float]]) -> None:
+def test_no_run_on_the_front_is_beaten_and_every_other_is(points: list[tuple[float, float]]) -> None:
     """Beaten: another is as good in both and better in one."""
     cost, better = (np.array([point[part] for point in points], dtype=float) for part in (0, 1))
     expected = [
@@ -22,12 +22,12 @@ def test_nobody_on_the_front_is_beaten_and_everybody_else_is(points: list[tuple[
 
 
 def test_equal_points_are_on_the_front_together() -> None:
-    """Two runs of the same cost and value are no reason to leave either out."""
+    """Two runs of the same cost and value are not a reason to leave either out."""
     assert front(np.array([1.0, 1.0, 2.0]), np.array([0.5, 0.5, 0.4])).tolist() == [True, True, False]
 
 
 @pytest.mark.parametrize("unknown", [np.nan, np.inf, -np.inf])
-def test_what_is_not_known_is_never_on_it_and_beats_nobody(unknown: float) -> None:
+def test_what_is_not_known_is_never_on_it_and_beats_no_run(unknown: float) -> None:
     """A run without a cost stands beside the comparison."""
     cost, better = np.array([unknown, 1.0, 2.0]), np.array([0.9, 0.5, unknown])
     assert front(cost, better).tolist() == [False, True, False]

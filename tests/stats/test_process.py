@@ -17,11 +17,11 @@ OPTIONS = {"method": "randomisation+none", "seed": 5}
 def test_the_result_is_that_of_this_process() -> None:
     """To the bit, whatever is random."""
     told: list[float] = []
-    there = unpack(process.run("pairs", SCORES, OPTIONS, told.append))
+    elsewhere = unpack(process.run("pairs", SCORES, OPTIONS, told.append))
     here = PROCEDURES["pairs"](SCORES, OPTIONS, lambda _: None)
-    assert there.keys() == here.keys()
+    assert elsewhere.keys() == here.keys()
     for name, array in here.items():
-        np.testing.assert_array_equal(there[name], array)
+        np.testing.assert_array_equal(elsewhere[name], array)
     assert told == sorted(told)
     assert all(0 <= share <= 1 for share in told)
 
@@ -32,7 +32,7 @@ def test_a_failure_says_what_was_wrong() -> None:
         process.run("pairs", SCORES, {"method": "luck+holm", "seed": 5}, lambda _: None)
 
 
-def test_whoever_stops_listening_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_that_stops_listening_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """An exception while progress is told, such as a lost lease, kills the process."""
     started: list[subprocess.Popen[bytes]] = []
     real = subprocess.Popen

@@ -4,7 +4,7 @@ Twenty runs in teams of four on fifty topics. The figures of docs/statistics.md 
 
     LEADERBOARD_REPETITIONS=4000 python -m pytest -s tests/stats/test_simulations.py
 
-Every bound leaves room for chance: three standard errors of a share of so many boards.
+Every bound leaves room for chance: three standard errors of a share of that number of boards.
 """
 
 import os
@@ -71,8 +71,8 @@ def compared(scores: Scores, rule: str) -> PairTable:
 def critical_range() -> float:
     """What Tukey's q must exceed at 5 %: looked for once, as a p for every pair of every board takes long."""
     freedom = (RUNS - 1) * (TOPICS - 1)
-    found: float = brentq(lambda q: studentized_range_sf(np.array([q]), RUNS, freedom)[0] - 0.05, 2, 10)
-    return found
+    chances: float = brentq(lambda q: studentized_range_sf(np.array([q]), RUNS, freedom)[0] - 0.05, 2, 10)
+    return chances
 
 
 def said(scores: Scores, rule: str) -> NDArray[np.float64]:
@@ -102,14 +102,16 @@ def errors(case: str) -> dict[str, tuple[float, float, float]]:
     }[case]
     first, second = pairs(RUNS)
     truth = np.sign(means[first] - means[second])
-    found: dict[str, list[tuple[float, float, float]]] = {rule: [] for rule in RULES}
+    outcomes: dict[str, list[tuple[float, float, float]]] = {rule: [] for rule in RULES}
     for scores in source:
         for rule in RULES:
             claims = said(scores, rule)
             wrong = np.count_nonzero((claims != 0) & (claims != truth))
             right = np.count_nonzero((claims != 0) & (claims == truth))
-            found[rule].append((wrong > 0, wrong / max(1, wrong + right), right / max(1, (truth != 0).sum())))
-    rates = {rule: tuple(np.mean(rows, axis=0).tolist()) for rule, rows in found.items()}
+            outcomes[rule].append(
+                (wrong > 0, wrong / max(1, wrong + right), right / max(1, (truth != 0).sum()))
+            )
+    rates = {rule: tuple(np.mean(rows, axis=0).tolist()) for rule, rows in outcomes.items()}
     print(f"\n{case}: any false finding, false among findings, power ({REPETITIONS} boards)")
     for rule, (any_false, false_share, power) in rates.items():
         print(f"  {rule:8} {any_false:.3f} {false_share:.3f} {power:.3f}")
@@ -150,7 +152,7 @@ def test_tukey_keeps_its_rate_only_where_all_runs_are_equally_noisy() -> None:
 @pytest.mark.parametrize(("topics", "bound"), [(50, 0.05), (25, 0.1), (10, 0.2)])
 def test_few_topics_are_too_few_where_scores_are_unlike(topics: int, bound: float) -> None:
     """The limit of the t test: runs of another kind of score on few topics; from 50 on it hardly matters."""
-    rate = np.mean([(compared(each, "t+holm").adjusted < 0.05).any() for each in unlike_boards(topics, 7)])
+    rate = np.mean([(compared(board, "t+holm").adjusted < 0.05).any() for board in unlike_boards(topics, 7)])
     print(f"\nequal but unlike, {topics} topics: any false finding {rate:.3f} ({REPETITIONS} boards)")
     assert rate <= above(bound)
 
@@ -160,7 +162,7 @@ def coverage(spread: float, noisy: bool) -> dict[str, tuple[float, float, float]
     """Of every kind of range: how often it holds a run's rank, how often all of them, and its mean width."""
     means, noise = np.linspace(spread, 0, RUNS), NOISY if noisy else EVEN
     ranks = np.arange(1, RUNS + 1)
-    found: dict[str, list[tuple[float, float, float]]] = {}
+    outcomes: dict[str, list[tuple[float, float, float]]] = {}
     for board, scores in enumerate(boards(means, noise, 5)):
         mogstad = rank_intervals(scores, seed=board, resamples=1000)
         places = first_places(scores, seed=board, resamples=1000)
@@ -174,15 +176,15 @@ def coverage(spread: float, noisy: bool) -> dict[str, tuple[float, float, float]
         }
         for name, (low, high) in ranges.items():
             holds = (low <= ranks) & (ranks <= high)
-            found.setdefault(name, []).append((holds.mean(), holds.all(), (high - low + 1).mean()))
+            outcomes.setdefault(name, []).append((holds.mean(), holds.all(), (high - low + 1).mean()))
         stays = best_set(scores)
-        found.setdefault("best set", []).append((stays[0], stays[0], stays.sum()))
-    rates = {name: np.mean(rows, axis=0).tolist() for name, rows in found.items()}
+        outcomes.setdefault("best set", []).append((stays[0], stays[0], stays.sum()))
+    rates = {name: np.mean(rows, axis=0).tolist() for name, rows in outcomes.items()}
     case = f"spread {spread}{', four noisy' if noisy else ''}"
     print(f"\n{case}: a rank held, all held, width ({REPETITIONS} boards)")
-    for name, (each, every, width) in rates.items():
-        print(f"  {name:10} {each:.3f} {every:.3f} {width:.1f}")
-    return {name: (each, every, width) for name, (each, every, width) in rates.items()}
+    for name, (one_run, every, width) in rates.items():
+        print(f"  {name:10} {one_run:.3f} {every:.3f} {width:.1f}")
+    return {name: (one_run, every, width) for name, (one_run, every, width) in rates.items()}
 
 
 TRUTHS = [(0.01, False), (0.1, False), (0.4, False), (0.1, True)]
@@ -191,11 +193,11 @@ TRUTHS = [(0.01, False), (0.1, False), (0.4, False), (0.1, True)]
 @pytest.mark.parametrize(("spread", "noisy"), TRUTHS)
 def test_rank_ranges_hold_the_true_ranks(spread: float, noisy: bool) -> None:
     """The ranges from Holm's pairs and the simultaneous intervals all at once, the others one by one."""
-    found = coverage(spread, noisy)
-    assert 1 - found["Holm"][1] <= above(0.05)
-    assert 1 - found["all runs"][1] <= above(0.05)
-    assert 1 - found["one run"][0] <= above(0.05)
-    assert found["one run"][2] <= found["all runs"][2]
+    rates = coverage(spread, noisy)
+    assert 1 - rates["Holm"][1] <= above(0.05)
+    assert 1 - rates["all runs"][1] <= above(0.05)
+    assert 1 - rates["one run"][0] <= above(0.05)
+    assert rates["one run"][2] <= rates["all runs"][2]
 
 
 @pytest.mark.parametrize(("spread", "noisy"), TRUTHS)

@@ -28,9 +28,9 @@ def test_published_p_of_two_runs(scores: FloatArray) -> None:
     assert signed_rank(pair, correction=True).p.item() == pytest.approx(0.003445188, abs=5e-10)
     assert sign_test(pair, tie=0.01).p.item() == pytest.approx(0.009559879, abs=5e-10)
     for key, published in (("randomisation+none", 0.001188), ("bootstrap+none", 0.000586)):
-        found = all_pairs(pair, method(key), seed=1, resamples=MILLION).p.item()
+        table = all_pairs(pair, method(key), seed=1, resamples=MILLION).p.item()
         # Both are drawn: four standard errors of the difference.
-        assert found == pytest.approx(published, abs=4 * np.sqrt(2 * published / MILLION))
+        assert table == pytest.approx(published, abs=4 * np.sqrt(2 * published / MILLION))
 
 
 @pytest.mark.parametrize(
@@ -48,5 +48,5 @@ def test_published_p_of_two_runs(scores: FloatArray) -> None:
 )
 def test_pairs_told_apart(scores: FloatArray, key: str, known: int, within: int) -> None:
     """How many of the 8,256 pairs each method tells apart at 5 %, random ones but for chance."""
-    found = all_pairs(scores, method(key), seed=1)
-    assert np.count_nonzero(found.adjusted < 0.05) == pytest.approx(known, abs=within)
+    table = all_pairs(scores, method(key), seed=1)
+    assert np.count_nonzero(table.adjusted < 0.05) == pytest.approx(known, abs=within)

@@ -22,11 +22,11 @@ def _read(folder: Path, text: str) -> dict[str, list[Pooled]]:
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_written_reads_back(tmp_path: Path, form: str) -> None:
     """CSV and JSON lines keep everything, NIST's form topics and docnos alone."""
-    found = _read(tmp_path, "".join(as_text(POOL, form)))
+    pool = _read(tmp_path, "".join(as_text(POOL, form)))
     if form == "nist":
-        assert found == {"10": [Pooled("d,1"), Pooled("d9")], "9": [Pooled("x")]}
+        assert pool == {"10": [Pooled("d,1"), Pooled("d9")], "9": [Pooled("x")]}
     else:
-        assert found == POOL
+        assert pool == POOL
 
 
 def test_what_a_spreadsheet_would_run_is_quoted_in_csv_and_read_back(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_nist_lines_are_sorted_as_bytes() -> None:
 def test_higher_priorities_come_first_and_equal_ones_keep_their_order(tmp_path: Path) -> None:
     """Columns may come in any order and others are passed over, as are blank lines and comments."""
     text = "# made by hand\nwho,docno,topic,priority\nme,a,1,1\n\nme,b,1,3\nme,c,1,\nme,d,1,3\n"
-    assert [each.docno for each in _read(tmp_path, text)["1"]] == ["b", "d", "a", "c"]
+    assert [pooled.docno for pooled in _read(tmp_path, text)["1"]] == ["b", "d", "a", "c"]
 
 
 @pytest.mark.parametrize(

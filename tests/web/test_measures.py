@@ -155,7 +155,7 @@ def test_trec_evals_names_are_told_with_what_they_are_here(client: FlaskClient) 
     [
         ("/measures/ndgc", "did you mean nDCG"),
         ("/measures/P@0", "must be a whole number"),
-        ("/measures/AP?written=P@5", "P@5 is no form of AP"),
+        ("/measures/AP?written=P@5", "P@5 is not a form of AP"),
         ("/measures/AP?written=%3Cb%3E", "is not a measure"),
         ("/measures/ndgc.json", "did you mean nDCG"),
     ],

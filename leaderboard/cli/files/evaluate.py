@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from leaderboard.trec.scores.scoring import Inputs, Options
 
 DEFAULT_MEASURES = (
-    *("num_ret", "num_rel", "num_rel_ret", "map", "Rprec", "bpref", "recip_rank"),
-    *("P.5,10,15,20,30,100,200,500,1000", "recall.100,1000", "ndcg", "ndcg_cut.10", "RR@10", "Judged@10"),
-)
+    "num_ret", "num_rel", "num_rel_ret", "map", "Rprec", "bpref", "recip_rank",
+    "P.5,10,15,20,30,100,200,500,1000",
+    "recall.100,1000", "ndcg", "ndcg_cut.10", "RR@10", "Judged@10",
+)  # fmt: skip
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 SPOOL_BYTES = 2**22
 

@@ -42,11 +42,11 @@ def _with_missed(judged: Judged, rel: int, above: IntArray) -> FloatArray:
     """Average precision with the missed relevant documents on the ranks right below `above`, (topics,)."""
     hits = judged.relevant(rel)
     relevant = judged.judgments.relevant(rel)
-    found = judged.relevant_count(rel)
-    missed = relevant - found
+    hit_count = judged.relevant_count(rel)
+    missed = relevant - hit_count
     topic = np.repeat(np.arange(len(missed)), missed)
     nth = positions(np.cumsum(missed) - missed, topic)
-    precision = np.concatenate((hits.nth / hits.rank, (found[topic] + nth) / (above[topic] + nth)))
+    precision = np.concatenate((hits.nth / hits.rank, (hit_count[topic] + nth) / (above[topic] + nth)))
     return ratio(judged.totals(np.concatenate((hits.topic, topic)), precision), relevant)
 
 

@@ -28,23 +28,23 @@ def lowest_ndcg(judged: Judged, *, max_rel: int, dcg: str = "log2", cutoff: int 
     >>> lowest_ndcg(judged({1: 1}, retrieved=2), max_rel=2).round(6)
     array([0.859719])
     """
-    found = gaps(judged, cutoff)
-    scale = _scale(judged.judgments, found, max_rel, dcg, cutoff)
+    rankings = gaps(judged, cutoff)
+    scale = _scale(judged.judgments, rankings, max_rel, dcg, cutoff)
     own = discounted_gain(judged, dcg=dcg, cutoff=cutoff)
-    discounted = found.total(1.0 / discounts(found.rank, dcg))
-    all_ranks = scale.best[found.depth] - discounted.whole
+    discounted = rankings.total(1.0 / discounts(rankings.rank, dcg))
+    all_ranks = scale.best[rankings.depth] - discounted.whole
 
     def value(number: IntArray) -> FloatArray:
-        """The score with max_rel for so many unjudged documents, from the lowest rank up, and 0 above."""
-        above = np.clip(found.rank_of(found.unjudged - number + 1) - 1, 0, found.depth)
-        weight = all_ranks - (scale.best[above] - discounted.first(found.above(above)))
+        """The score with max_rel for this number of unjudged documents, from the lowest rank up, 0 above."""
+        above = np.clip(rankings.rank_of(rankings.unjudged - number + 1) - 1, 0, rankings.depth)
+        weight = all_ranks - (scale.best[above] - discounted.first(rankings.above(above)))
         gain = own + np.where(number > 0, scale.steps.sum() * weight, 0.0)
-        return ratio(gain, scale.ideal(np.tile(number + found.outside, (max_rel, 1))))
+        return ratio(gain, scale.ideal(np.tile(number + rankings.outside, (max_rel, 1))))
 
     # The gain is linear and the ideal convex in the gains, so the worst are grades of 0 and max_rel only.
     # Of equally many max_rel the lowest ranks are worst; each further one, being higher up, adds more to
     # the gain and less to the ideal than the one before, so the score falls first and then rises.
-    return np.minimum(value(first_rise(value, found.unjudged)), value(np.zeros_like(found.unjudged)))
+    return np.minimum(value(first_rise(value, rankings.unjudged)), value(np.zeros_like(rankings.unjudged)))
 
 
 def highest_ndcg(judged: Judged, *, max_rel: int, dcg: str = "log2", cutoff: int | None = None) -> FloatArray:
@@ -60,10 +60,10 @@ def highest_ndcg(judged: Judged, *, max_rel: int, dcg: str = "log2", cutoff: int
     >>> highest_ndcg(judged({1: 0, 3: 1}), max_rel=1).round(6)
     array([0.693426])
     """
-    found = gaps(judged, cutoff)
-    scale = _scale(judged.judgments, found, max_rel, dcg, cutoff)
+    rankings = gaps(judged, cutoff)
+    scale = _scale(judged.judgments, rankings, max_rel, dcg, cutoff)
     own = discounted_gain(judged, dcg=dcg, cutoff=cutoff)
-    ends = _ends(found, scale, dcg)
+    ends = _ends(rankings, scale, dcg)
     best = ratio(own, ideal_of_judged(judged.judgments, None, dcg, cutoff))
     while True:
         # Dinkelbach: the grades best for gain - best · ideal give a higher score, until none do.
@@ -79,8 +79,8 @@ class _Scale(NamedTuple):
     """Gain as layers: a grade gains the sum of the steps up to it.
 
     steps: (max_rel,) what each grade gains more than the one below; judged: (max_rel, topics) judged
-    documents of at least each grade; best: sum of the discounts of the first so many ranks of an ideal
-    ranking, from 0 on; fixed: (topics,) the ideal gain of the judged documents.
+    documents of at least each grade; best: sum of the discounts of the first n ranks of an ideal
+    ranking, n from 0 on; fixed: (topics,) the ideal gain of the judged documents.
     """
 
     steps: FloatArray
@@ -89,7 +89,7 @@ class _Scale(NamedTuple):
     fixed: FloatArray
 
     def ideal(self, more: IntArray) -> FloatArray:
-        """The ideal gain with so many more documents of at least each grade, (max_rel, topics)."""
+        """The ideal gain with this many more documents of at least each grade, (max_rel, topics)."""
         gain = self.steps[:, None] * (self.best[self.judged + more] - self.best[self.judged])
         total: FloatArray = self.fixed + np.cumsum(gain, axis=0)[-1]
         return total
@@ -106,10 +106,10 @@ class _Ends(NamedTuple):
     weight: FloatArray
 
 
-def _scale(judgments: Judgments, found: Gaps, max_rel: int, dcg: str, cutoff: int | None) -> _Scale:
+def _scale(judgments: Judgments, rankings: Gaps, max_rel: int, dcg: str, cutoff: int | None) -> _Scale:
     steps = np.diff(gained(np.arange(max_rel + 1.0), dcg))
     judged = np.stack([judgments.relevant(grade) for grade in range(1, max_rel + 1)])
-    longest = int(np.maximum(judged[0] + found.unjudged + found.outside, found.depth).max(initial=0))
+    longest = int(np.maximum(judged[0] + rankings.unjudged + rankings.outside, rankings.depth).max(initial=0))
     rank = np.arange(1, longest + 1)
     weight = 1.0 / discounts(rank, dcg)
     if cutoff is not None:
@@ -118,7 +118,7 @@ def _scale(judgments: Judgments, found: Gaps, max_rel: int, dcg: str, cutoff: in
     return _Scale(steps, judged, best, ideal_of_judged(judgments, None, dcg, cutoff))
 
 
-def _ends(found: Gaps, scale: _Scale, dcg: str) -> _Ends:
+def _ends(rankings: Gaps, scale: _Scale, dcg: str) -> _Ends:
     """All ends worth trying in search of the highest score.
 
     A further document adds weight at its rank in the run and at the end of its layer in the ideal. If the
@@ -126,14 +126,14 @@ def _ends(found: Gaps, scale: _Scale, dcg: str) -> _Ends:
     weights fall faster down a gap than the run's, so it pays from some document on or not at all. Either
     way the best end is one of the gap's.
     """
-    topics = np.arange(len(found.depth))
-    discounted = found.total(1.0 / discounts(found.rank, dcg))
+    topics = np.arange(len(rankings.depth))
+    discounted = rankings.total(1.0 / discounts(rankings.rank, dcg))
     none = np.zeros_like(topics)
-    within = scale.best[found.rank - 1] - discounted.above(found.topic)
+    within = scale.best[rankings.rank - 1] - discounted.above(rankings.topic)
     return _Ends(
-        np.concatenate((topics, found.topic, topics)),
-        np.concatenate((none, found.unjudged_above, found.unjudged)),
-        np.concatenate((none, within, scale.best[found.depth] - discounted.whole)),
+        np.concatenate((topics, rankings.topic, topics)),
+        np.concatenate((none, rankings.unjudged_above, rankings.unjudged)),
+        np.concatenate((none, within, scale.best[rankings.depth] - discounted.whole)),
     )
 
 

@@ -36,12 +36,12 @@ def highest_reciprocal_rank(judged: Judged, *, rel: int = 1, cutoff: int | None 
     >>> highest_reciprocal_rank(judged({1: 0, 2: -1, 5: 1}))
     array([0.5])
     """
-    found = gaps(judged, cutoff)
-    possible = np.full(len(found.depth), np.inf)
+    rankings = gaps(judged, cutoff)
+    possible = np.full(len(rankings.depth), np.inf)
     hits = judged.relevant(rel, cutoff)
     first = hits.nth == 1
     possible[hits.topic[first]] = hits.rank[first]
-    unjudged = np.where(found.unjudged > 0, found.rank_of(np.ones_like(found.depth)), np.inf)
+    unjudged = np.where(rankings.unjudged > 0, rankings.rank_of(np.ones_like(rankings.depth)), np.inf)
     scores: FloatArray = 1.0 / np.minimum(possible, unjudged)
     return scores
 
@@ -59,24 +59,24 @@ def lowest_average_precision(judged: Judged, *, rel: int = 1, cutoff: int | None
     >>> lowest_average_precision(judged({1: 1, **dict.fromkeys(range(3, 10), 0)}, retrieved=10))
     array([0.6])
     """
-    found = gaps(judged, cutoff)
-    terms = _terms(found, rel)
-    divisor = judged.judgments.relevant(rel) + found.outside
-    whole, whole_inverse = terms.all_relevant(found, found.depth)
-    nothing = ratio(judged.totals(found.topic, terms.precision), divisor)
+    rankings = gaps(judged, cutoff)
+    terms = _terms(rankings, rel)
+    divisor = judged.judgments.relevant(rel) + rankings.outside
+    whole, whole_inverse = terms.all_relevant(rankings, rankings.depth)
+    nothing = ratio(judged.totals(rankings.topic, terms.precision), divisor)
 
     def value(number: IntArray) -> FloatArray:
-        """The score with so many unjudged documents, from the lowest rank up, relevant."""
-        above = np.maximum(found.rank_of(found.unjudged - number + 1) - 1, 0)
-        above = np.minimum(above, found.depth)
-        least, inverse = terms.all_relevant(found, above)
-        total = terms.precisions.first(found.above(above)) + whole - least
-        total -= (found.unjudged - number) * (whole_inverse - inverse)
+        """The score with this number of unjudged documents, from the lowest rank up, relevant."""
+        above = np.maximum(rankings.rank_of(rankings.unjudged - number + 1) - 1, 0)
+        above = np.minimum(above, rankings.depth)
+        least, inverse = terms.all_relevant(rankings, above)
+        total = terms.precisions.first(rankings.above(above)) + whole - least
+        total -= (rankings.unjudged - number) * (whole_inverse - inverse)
         return np.where(number > 0, ratio(total, divisor + number), nothing)
 
     # Of equally many relevant ones the lowest are worst; each further one, being higher up, adds more
     # than the one before, so the score falls first and then rises.
-    return np.minimum(value(first_rise(value, found.unjudged)), nothing)
+    return np.minimum(value(first_rise(value, rankings.unjudged)), nothing)
 
 
 def highest_average_precision(judged: Judged, *, rel: int = 1, cutoff: int | None = None) -> FloatArray:
@@ -91,25 +91,25 @@ def highest_average_precision(judged: Judged, *, rel: int = 1, cutoff: int | Non
     >>> highest_average_precision(judged({1: 0, 3: 1}))
     array([0.58333333])
     """
-    found = gaps(judged, cutoff)
-    terms = _terms(found, rel)
+    rankings = gaps(judged, cutoff)
+    terms = _terms(rankings, rel)
     relevant = judged.judgments.relevant(rel)
     best = average_precision(judged, rel=rel, cutoff=cutoff)
     # Of equally many relevant ones the highest are best. Down a gap each further one adds more than the
     # one before, so the best place to end is the end of a gap: just above a judged hit, or the last rank.
-    whole, _ = terms.all_relevant(found, found.depth)
-    best = np.maximum(best, np.where(found.unjudged > 0, ratio(whole, relevant + found.unjudged), 0.0))
-    topic = found.topic
+    whole, _ = terms.all_relevant(rankings, rankings.depth)
+    best = np.maximum(best, np.where(rankings.unjudged > 0, ratio(whole, relevant + rankings.unjudged), 0.0))
+    topic = rankings.topic
     above, _ = _all_relevant(
-        found.rank - 1,
+        rankings.rank - 1,
         terms.others.above(topic),
         terms.other_inverses.above(topic),
         terms.inverses_at_others.above(topic),
     )
     above += terms.precisions.whole[topic] - terms.precisions.above(topic)
-    above += found.unjudged_above * (terms.inverses.whole[topic] - terms.inverses.above(topic))
-    ends = found.unjudged_above > 0
-    score = above[ends] / (relevant[topic] + found.unjudged_above)[ends]
+    above += rankings.unjudged_above * (terms.inverses.whole[topic] - terms.inverses.above(topic))
+    ends = rankings.unjudged_above > 0
+    score = above[ends] / (relevant[topic] + rankings.unjudged_above)[ends]
     np.maximum.at(best, topic[ends], score)
     return best
 
@@ -130,9 +130,9 @@ class _Terms(NamedTuple):
     other_inverses: Prefix
     inverses_at_others: Prefix
 
-    def all_relevant(self, found: Gaps, rank: IntArray) -> tuple[FloatArray, FloatArray]:
+    def all_relevant(self, rankings: Gaps, rank: IntArray) -> tuple[FloatArray, FloatArray]:
         """What _all_relevant gives for one rank of each topic, 0 included."""
-        hits = found.above(rank)
+        hits = rankings.above(rank)
         return _all_relevant(
             rank,
             self.others.first(hits),
@@ -154,20 +154,20 @@ def _all_relevant(
     return sums, inverses
 
 
-def _terms(found: Gaps, rel: int) -> _Terms:
-    relevant = found.grade >= rel
-    nth = running(np.add, found.starts, relevant.astype(np.float64))
-    precision = np.where(relevant, nth / found.rank, 0.0)
+def _terms(rankings: Gaps, rel: int) -> _Terms:
+    relevant = rankings.grade >= rel
+    nth = running(np.add, rankings.starts, relevant.astype(np.float64))
+    precision = np.where(relevant, nth / rankings.rank, 0.0)
     others = np.where(relevant, 0.0, 1.0)
-    other_inverses = found.total(others / found.rank)
-    inverses_there = harmonic(found.rank) - other_inverses.sums[1:]
+    other_inverses = rankings.total(others / rankings.rank)
+    inverses_there = harmonic(rankings.rank) - other_inverses.sums[1:]
     return _Terms(
         precision,
-        found.total(precision),
-        found.total(np.where(relevant, 1.0 / found.rank, 0.0)),
-        found.total(others),
+        rankings.total(precision),
+        rankings.total(np.where(relevant, 1.0 / rankings.rank, 0.0)),
+        rankings.total(others),
         other_inverses,
-        found.total(others * inverses_there),
+        rankings.total(others * inverses_there),
     )
 
 

@@ -59,7 +59,7 @@ class Prefix:
     sums: FloatArray
 
     def first(self, hits: IntArray) -> FloatArray:
-        """The sum over the first so many hits of each topic, (topics,)."""
+        """The sum over the first hits of each topic, as many as hits says, (topics,)."""
         return np.where(hits > 0, self.sums[self.starts[:-1] + hits], 0.0)
 
     @property
@@ -80,8 +80,8 @@ def gaps(judged: Judged, cutoff: int | None) -> Gaps:
     topics = len(judged.judgments)
     depth = judged.retrieved if cutoff is None else np.minimum(judged.retrieved, cutoff)
     is_judged = judged.grade != UNJUDGED
-    wanted = is_judged & (judged.rank <= depth[judged.topic])
-    topic, rank = judged.topic[wanted], judged.rank[wanted]
+    kept = is_judged & (judged.rank <= depth[judged.topic])
+    topic, rank = judged.topic[kept], judged.rank[kept]
     starts = bounds_of(topic, topics)
     nth = np.arange(1, len(topic) + 1) - starts[topic]
     unjudged = depth - np.diff(starts)
@@ -89,7 +89,7 @@ def gaps(judged: Judged, cutoff: int | None) -> Gaps:
     pooled = judged.judgments.count(judged.judgments.grades == UNJUDGED)
     retrieved = np.bincount(judged.topic[~is_judged], minlength=topics)
     outside = everywhere - unjudged + pooled - retrieved
-    return Gaps(topic, rank, judged.grade[wanted], starts, rank - nth, depth, unjudged, outside)
+    return Gaps(topic, rank, judged.grade[kept], starts, rank - nth, depth, unjudged, outside)
 
 
 def first_rise(value: Callable[[IntArray], FloatArray], most: IntArray) -> IntArray:

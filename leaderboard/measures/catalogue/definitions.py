@@ -29,7 +29,7 @@ def definition(measure: Measure) -> Definition:
     'Relevant documents at ranks 1 and 3, a third one not retrieved: (1/1 + 2/3) / 3.'
     """
     words, _, _ = (inspect.getdoc(measure.compute) or "").partition(">>>")
-    paragraphs = tuple(_plain(each) for each in words.strip().split("\n\n"))
+    paragraphs = tuple(_plain(paragraph) for paragraph in words.strip().split("\n\n"))
     last = paragraphs[-1]
     if last.endswith(":"):
         return Definition(paragraphs[:-1], f"{last[:-1]}.")
@@ -37,4 +37,4 @@ def definition(measure: Measure) -> Definition:
 
 
 def _plain(paragraph: str) -> str:
-    return _KIND.sub(lambda found: found[1].upper(), _SHAPE.sub("", " ".join(paragraph.split())))
+    return _KIND.sub(lambda match: match[1].upper(), _SHAPE.sub("", " ".join(paragraph.split())))

@@ -38,8 +38,17 @@ NEEDS = {
 MUST_BE_GIVEN = "must be given"
 NOT_APPLIED = "not applied"
 HEADER = (
-    *("name", "title", "family", "formula", "direction", "aggregate", "needs", "aliases", "trec_eval"),
-    *("citation", "version"),
+    "name",
+    "title",
+    "family",
+    "formula",
+    "direction",
+    "aggregate",
+    "needs",
+    "aliases",
+    "trec_eval",
+    "citation",
+    "version",
 )
 
 
@@ -115,11 +124,11 @@ class MeasurePage:
 def listing(query: str = "") -> tuple[Section, ...]:
     """All measures by family, or those that have all words of a query in names, titles or family."""
     words, named = query.casefold().split(), _named(query)
-    wanted = [measure for measure in MEASURES if measure.name == named or _has(measure, words)]
+    measures = [measure for measure in MEASURES if measure.name == named or _has(measure, words)]
     return tuple(
-        Section(family, tuple(_entry(measure) for measure in wanted if family_of(measure) is family))
+        Section(family, tuple(_entry(measure) for measure in measures if family_of(measure) is family))
         for family in (*FAMILIES, OTHER)
-        if any(family_of(measure) is family for measure in wanted)
+        if any(family_of(measure) is family for measure in measures)
     )
 
 
@@ -138,7 +147,7 @@ def find(name: str) -> tuple[str, str]:
         bound = parse(name)
     except UnknownMeasure as error:
         for measure in MEASURES:
-            if any(name in (each.text, form.name) for each, form in _trec_pairs(measure)):
+            if any(name in (trec_name.text, form.name) for trec_name, form in _trec_pairs(measure)):
                 return measure.name, ""
         raise NotFound(error.message) from error
     return bound.measure.name, bound.key.removeprefix(bound.measure.name) and bound.key
@@ -163,7 +172,7 @@ def page(name: str, written: str = "") -> MeasurePage:
         grammar=grammar(measure),
         examples=examples(measure),
         trec_forms=trec_forms(measure),
-        parameters=tuple(_parameter(each, bound) for each in measure.parameters),
+        parameters=tuple(_parameter(parameter, bound) for parameter in measure.parameters),
         facts=tuple(_facts(measure)),
         low=low,
         high=high,
@@ -198,14 +207,19 @@ def page_json(shown: MeasurePage) -> dict[str, Any]:
         "grammar": shown.grammar,
         "examples": list(shown.examples),
         "parameters": [
-            {"name": each.name, "written": each.written, "text": each.text, "rule": each.rule}
-            | {"default": each.default}
-            for each in shown.parameters
+            {
+                "name": parameter.name,
+                "written": parameter.written,
+                "text": parameter.text,
+                "rule": parameter.rule,
+            }
+            | {"default": parameter.default}
+            for parameter in shown.parameters
         ],
         "range": [shown.low, shown.high],
         "undefined": shown.undefined,
         "note": shown.note,
-        "example": {"text": shown.explanation, "rankings": [_worked_json(each) for each in shown.worked]},
+        "example": {"text": shown.explanation, "rankings": [_worked_json(worked) for worked in shown.worked]},
     }
 
 
@@ -236,7 +250,7 @@ def _has(measure: Measure, words: list[str]) -> bool:
 
 
 def _named(query: str) -> str:
-    """The measure a query is a name of, empty where it is none: nDCG@10 is no part of any title."""
+    """The measure that a query names, else empty: nDCG@10 is not part of any title."""
     try:
         return find(query.strip())[0]
     except NotFound:
@@ -249,7 +263,7 @@ def _bound(measure: Measure, written: str) -> BoundMeasure:
     except UnknownMeasure as error:
         raise NotFound(error.message) from error
     if bound.measure is not measure:
-        raise NotFound(f"{bound.key} is no form of {measure.name}.")
+        raise NotFound(f"{bound.key} is not a form of {measure.name}.")
     return bound
 
 
@@ -293,12 +307,8 @@ def _range(measure: Measure) -> str:
 
 
 def _cells(entry: Entry) -> list[Any]:
-    joined = (", ".join(each) for each in (entry.needs, entry.aliases, entry.trec_names))
-    return [
-        *(entry.name, entry.title, entry.family, entry.formula, entry.direction, entry.aggregate),
-        *joined,
-        *(entry.citation, entry.version),
-    ]
+    """A line of the list, under HEADER."""
+    return [", ".join(cell) if isinstance(cell, list) else cell for cell in _entry_json(entry).values()]
 
 
 def _entry_json(entry: Entry) -> dict[str, Any]:
@@ -322,14 +332,14 @@ def _worked_json(worked: Worked) -> dict[str, Any]:
     return {
         "ranking": [
             {
-                "rank": each.name,
-                "grade": each.document.grade if each.document else None,
-                "subtopics": {str(number): grade for number, grade in each.document.subtopics}
-                if each.document
+                "rank": place.name,
+                "grade": place.document.grade if place.document else None,
+                "subtopics": {str(number): grade for number, grade in place.document.subtopics}
+                if place.document
                 else {},
-                **({"document": each.document.letter} if each.document and each.document.letter else {}),
+                **({"document": place.document.letter} if place.document and place.document.letter else {}),
             }
-            for each in ranking.places
+            for place in ranking.places
         ],
         "facts": list(ranking.facts),
         "scores": {score.written: score.value for score in worked.scores},

@@ -78,18 +78,22 @@ class Ranking:
     @property
     def heading(self) -> str:
         """What the column of documents says of them."""
-        return "Document" if any(each.document.letter for each in self.places if each.document) else "Grade"
+        return (
+            "Document" if any(place.document.letter for place in self.places if place.document) else "Grade"
+        )
 
     @property
     def has_subtopics(self) -> bool:
         """Whether documents are relevant to subtopics."""
-        return any(each.document.subtopics for each in self.places if each.document)
+        return any(place.document.subtopics for place in self.places if place.document)
 
     @property
     def lines(self) -> tuple[tuple[str, str], ...]:
         """Every place and what is there."""
         nothing = "not in the judgments"
-        return tuple((each.name, each.document.words if each.document else nothing) for each in self.places)
+        return tuple(
+            (place.name, place.document.words if place.document else nothing) for place in self.places
+        )
 
 
 class Score(NamedTuple):
@@ -121,7 +125,7 @@ class Worked:
     def summary(self) -> str:
         """The scores, and whatever else there is to know, in a line."""
         return "; ".join(
-            (", ".join(f"{each.written} = {each.text}" for each in self.scores), *self.ranking.facts)
+            (", ".join(f"{score.written} = {score.text}" for score in self.scores), *self.ranking.facts)
         )
 
 
@@ -136,15 +140,15 @@ def worked_examples(measure: Measure) -> tuple[Worked, ...]:
     """Every ranking in the docstring of the measure's function, with its scores, computed now.
 
     >>> from leaderboard.measures.registry import NAMES
-    >>> [each.scores for each in worked_examples(NAMES["P"])]
+    >>> [worked.scores for worked in worked_examples(NAMES["P"])]
     [(Score(written='P@5', value=0.4),)]
     """
-    found: dict[Ranking, list[Score]] = {}
+    scores_of: dict[Ranking, list[Score]] = {}
     for call in _calls(measure):
         written = bind(measure, call.params).key
         for topic, value in enumerate(call.scores):
-            found.setdefault(_ranking(call.judged, topic), []).append(Score(written, value))
-    return tuple(Worked(ranking, tuple(scores)) for ranking, scores in found.items())
+            scores_of.setdefault(_ranking(call.judged, topic), []).append(Score(written, value))
+    return tuple(Worked(ranking, tuple(scores)) for ranking, scores in scores_of.items())
 
 
 def _calls(measure: Measure) -> list[_Call]:
@@ -169,9 +173,11 @@ def _ranking(judged: Judged, topic: int) -> Ranking:
     hits = dict(zip(judged.rank[mine].tolist(), judged.document[mine].tolist(), strict=True))
     own = range(int(judgments.starts[topic]), int(judgments.starts[topic + 1]))
     letters = dict(zip(own, LETTERS, strict=False)) if judgments.preferences is not None else {}
-    documents = {each: _graded(judged, each, letters.get(each, "")) for each in own}
+    documents = {document: _graded(judged, document, letters.get(document, "")) for document in own}
     ranked = {rank: documents[document] for rank, document in hits.items()}
-    missed = [Place("not retrieved", documents[each]) for each in own if each not in hits.values()]
+    missed = [
+        Place("not retrieved", documents[document]) for document in own if document not in hits.values()
+    ]
     places = (*_ranks(ranked, int(judged.retrieved[topic])), *missed)
     return Ranking(places, (*_facts(judged, topic), *_preferences(judged, letters)))
 

@@ -54,7 +54,7 @@ FAMILIES: tuple[Family, ...] = (
     ),
     Family(
         "Models of a reader",
-        "What somebody gains who reads on, or stops, with a probability that the measure states.",
+        "What a reader gains who reads on, or stops, with a probability that the measure states.",
         ("expected_reciprocal_rank", "rank_biased", "trec_eval.rbp", "cwl", "near_err"),
     ),
     Family(
@@ -69,7 +69,7 @@ FAMILIES: tuple[Family, ...] = (
     ),
     Family(
         "Preferences",
-        "How far a ranking goes along with judgments of which of two documents is the better one.",
+        "How far a ranking agrees with judgments of which of two documents is the better one.",
         ("preferences.fulfilled", "preferences.at_rank"),
     ),
     Family(

@@ -17,8 +17,8 @@ RANKS = 10
 class TrecForm:
     """A name trec_eval prints, and what it is written as here.
 
-    k stands for a rank and x for another number; option: how trec_eval is asked for it with values of
-    one's own, empty where it takes none; only: the version that alone has it, 0 where all do.
+    k stands for a rank and x for another number; option: how trec_eval is asked for it with other
+    values, empty where it takes none; only: the version that alone has it, 0 where all do.
     """
 
     name: str
@@ -39,14 +39,14 @@ def grammar(measure: Measure) -> str:
     >>> grammar(NAMES["P"]), grammar(NAMES["NumQ"])
     ('P[(rel=…,judged_only=…)]@cutoff', 'NumQ')
     """
-    inner = [each for each in measure.parameters if not each.at]
+    inner = [parameter for parameter in measure.parameters if not parameter.at]
     text = measure.name
     if inner:
-        listed = f"({','.join(f'{each.name}=…' for each in inner)})"
-        text += listed if any(each.required for each in inner) else f"[{listed}]"
-    for each in measure.parameters:
-        if each.at:
-            text += f"@{each.name}" if each.required else f"[@{each.name}]"
+        listed = f"({','.join(f'{parameter.name}=…' for parameter in inner)})"
+        text += listed if any(parameter.required for parameter in inner) else f"[{listed}]"
+    for parameter in measure.parameters:
+        if parameter.at:
+            text += f"@{parameter.name}" if parameter.required else f"[@{parameter.name}]"
     return text
 
 
@@ -57,11 +57,11 @@ def examples(measure: Measure) -> tuple[str, ...]:
     >>> examples(NAMES["AP"]), examples(NAMES["P"])
     (('AP', 'AP(rel=2)', 'AP@10'), ('P@10', 'P(rel=2)@10'))
     """
-    needed = {each.name: sample(each) for each in measure.parameters if each.required}
-    free = [each for each in measure.parameters if not each.required]
-    shown = (next((each for each in free if each.at is at), None) for at in (False, True))
-    given = [needed, *({**needed, each.name: sample(each)} for each in shown if each)]
-    return tuple(bind(measure, each).key for each in given)
+    needed = {parameter.name: sample(parameter) for parameter in measure.parameters if parameter.required}
+    free = [parameter for parameter in measure.parameters if not parameter.required]
+    shown = (next((parameter for parameter in free if parameter.at is at), None) for at in (False, True))
+    given = [needed, *({**needed, parameter.name: sample(parameter)} for parameter in shown if parameter)]
+    return tuple(bind(measure, params).key for params in given)
 
 
 def sample(parameter: Parameter) -> Value:
@@ -69,7 +69,7 @@ def sample(parameter: Parameter) -> Value:
     if parameter.kind == "boolean":
         return parameter.default is not True
     if parameter.kind == "choice":
-        return next(each for each in parameter.choices if each != parameter.default)
+        return next(choice for choice in parameter.choices if choice != parameter.default)
     if parameter.kind == "gains":
         return ((1, 1.0), (2, min(parameter.high, 3.5)))
     if parameter.kind == "number":
@@ -77,15 +77,15 @@ def sample(parameter: Parameter) -> Value:
     else:
         start = parameter.default if isinstance(parameter.default, int) else 1
         values = (RANKS if parameter.at else start + 1, int(parameter.low), int(parameter.high))
-    fitting = (each for each in values if parameter.low <= each <= parameter.high)
-    return next(each for each in fitting if each != parameter.default)
+    fitting = (value for value in values if parameter.low <= value <= parameter.high)
+    return next(value for value in fitting if value != parameter.default)
 
 
 def trec_forms(measure: Measure) -> tuple[TrecForm, ...]:
     """What trec_eval calls the measure, and its variants.
 
     >>> from leaderboard.measures.registry import NAMES
-    >>> [(each.name, each.here) for each in trec_forms(NAMES["SetF"])]
+    >>> [(form.name, form.here) for form in trec_forms(NAMES["SetF"])]
     [('set_F', 'SetF'), ('set_F_x', 'SetF(beta=√x)')]
     """
     return tuple(_form(measure, name) for name in measure.trec_names)
@@ -108,23 +108,26 @@ def _here(measure: Measure, name: TrecName, letter: str) -> str:
     if letter:
         values[name.parameter] = letter
     inner, at = [], ""
-    for each in measure.parameters:
-        if each.name in values:
-            if each.at:
-                at = f"@{values[each.name]}"
+    for parameter in measure.parameters:
+        if parameter.name in values:
+            if parameter.at:
+                at = f"@{values[parameter.name]}"
             else:
-                inner.append(f"{each.name}={values[each.name]}")
+                inner.append(f"{parameter.name}={values[parameter.name]}")
     return f"{measure.name}{'(' + ','.join(inner) + ')' if inner else ''}{at}"
 
 
 def _option(measure: Measure, name: TrecName, family: TrecFamily) -> str:
     if family.name != name.text:
         return f"{family.name}.{name.text.removeprefix(family.name + '_')}"
-    if any(each.text == name.text and each.parameter for each in measure.trec_names) and not name.parameter:
+    if (
+        any(trec_name.text == name.text and trec_name.parameter for trec_name in measure.trec_names)
+        and not name.parameter
+    ):
         return ""
     value = family.example.split(",")[0] if family.form == "each" else family.example
-    found = from_trec_name(f"{family.name}_{value}") if value else None
-    return f"{family.name}.{family.example}" if found and found.measure is measure else ""
+    bound = from_trec_name(f"{family.name}_{value}") if value else None
+    return f"{family.name}.{family.example}" if bound and bound.measure is measure else ""
 
 
 def _family(text: str) -> TrecFamily | None:

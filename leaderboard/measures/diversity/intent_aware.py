@@ -48,8 +48,8 @@ def precision_ia(judged: Judged, *, rel: int = 1, cutoff: int) -> FloatArray:
     >>> precision_ia(covering({1: (2,), 2: (1, 2)}), cutoff=4)
     array([0.375])
     """
-    found = np.bincount(covered(judged, rel, cutoff).topic, minlength=len(judged.judgments))
-    return ratio(found, cutoff * answerable(judged.judgments, rel))
+    hits = np.bincount(covered(judged, rel, cutoff).topic, minlength=len(judged.judgments))
+    return ratio(hits, cutoff * answerable(judged.judgments, rel))
 
 
 def average_precision_ia(judged: Judged, *, rel: int = 1) -> FloatArray:
@@ -103,8 +103,8 @@ def d_ndcg(judged: Judged, *, cutoff: int | None = None) -> FloatArray:
     array([0.796708])
     """
     gain = _gains(judged.judgments)[judged.document]
-    wanted = gain > 0 if cutoff is None else (gain > 0) & (judged.rank <= cutoff)
-    total = judged.totals(judged.topic[wanted], gain[wanted] / log2_discounts(judged.rank[wanted]))
+    counted = gain > 0 if cutoff is None else (gain > 0) & (judged.rank <= cutoff)
+    total = judged.totals(judged.topic[counted], gain[counted] / log2_discounts(judged.rank[counted]))
     ideal = judged.judgments.keep(("ideal of all", cutoff), lambda: _ideal(judged.judgments, cutoff))
     return ratio(total, ideal)
 
@@ -157,8 +157,8 @@ def _ideal(judgments: Judgments, cutoff: int | None) -> FloatArray:
 def _best(group: IntArray, gain: NDArray[Any], groups: int, cutoff: int | None) -> FloatArray:
     """The discounted gain of each group's top cutoff ranks, for gains in descending order by group."""
     rank = positions(np.searchsorted(group, np.arange(groups)), group)
-    wanted = gain > 0 if cutoff is None else (gain > 0) & (rank <= cutoff)
-    return sums(group[wanted], gain[wanted] / log2_discounts(rank[wanted]), groups)
+    counted = gain > 0 if cutoff is None else (gain > 0) & (rank <= cutoff)
+    return sums(group[counted], gain[counted] / log2_discounts(rank[counted]), groups)
 
 
 GAMMA = Parameter("gamma", "number", "γ, the weight of subtopic recall.", 0.0, 1.0, default=0.5)

@@ -45,14 +45,14 @@ class Rows(NamedTuple):
 def relevant_rows(judgments: Judgments, rel: int) -> Rows:
     """The judgments of subtopics with a grade of at least rel, by document, then subtopic."""
     known = _subtopics(judgments)
-    wanted = judgments.keep(("subtopic rows", rel), lambda: np.flatnonzero(known.grade >= rel))
-    document = known.document[wanted]
+    rows = judgments.keep(("subtopic rows", rel), lambda: np.flatnonzero(known.grade >= rel))
+    document = known.document[rows]
     first = np.cumsum(known.count) - known.count
-    subtopic = first[judgments.topic[document]] + known.subtopic[wanted]
+    subtopic = first[judgments.topic[document]] + known.subtopic[rows]
     bounds = judgments.keep(
         ("subtopic bounds", rel), lambda: np.searchsorted(document, np.arange(len(judgments.grades) + 1))
     )
-    return Rows(subtopic, known.grade[wanted], bounds)
+    return Rows(subtopic, known.grade[rows], bounds)
 
 
 def covered(judged: Judged, rel: int, cutoff: int | None = None) -> Covered:
@@ -167,7 +167,7 @@ def _greedy(judgments: Judgments, rel: int, alpha: float, cutoff: int | None) ->
         worth[subtopic[~stays]] *= 1.0 - alpha
         document, subtopic = (np.cumsum(left) - 1)[document[stays]], subtopic[stays]
         topic = topic[left]
-    topics, gains = (np.concatenate([each[part] for each in taken]) for part in range(2))
+    topics, gains = (np.concatenate([pick[part] for pick in taken]) for part in range(2))
     in_order: FloatArray = gains[np.argsort(topics, kind="stable")]
     return in_order
 

@@ -55,6 +55,6 @@ def preferences_of(judged: Judged) -> Preferences:
     return given
 
 
-def totals(judged: Judged, pairs: Pairs, wanted: NDArray[Any]) -> FloatArray:
+def totals(judged: Judged, pairs: Pairs, mask: NDArray[Any]) -> FloatArray:
     """The weight of the wanted preferences of every topic, (topics,)."""
-    return sums(pairs.topic[wanted], pairs.weight[wanted], len(judged.judgments))
+    return sums(pairs.topic[mask], pairs.weight[mask], len(judged.judgments))

@@ -22,14 +22,12 @@ SAMPLES = 100
 """Orders drawn for a measure without a closed form."""
 SEED = 2008
 
-UNORDERED = frozenset(
-    {
-        *("SetP", "SetR", "SetF", "SetDice", "SetAP", "SetFallout", "SetSpecificity", "SetAccuracy"),
-        *("FOfMeans", "MicroP", "MicroR", "MicroF", "Utility", "IDCG", "PCeiling"),
-        *("NumQ", "NumRet", "NumRel", "NumRelRet", "NumNonrelJudgedRet"),
-    }
-)
-"""Measures of what was retrieved, whatever its order."""
+UNORDERED = frozenset({
+    "SetP", "SetR", "SetF", "SetDice", "SetAP", "SetFallout", "SetSpecificity", "SetAccuracy",
+    "FOfMeans", "MicroP", "MicroR", "MicroF", "Utility", "IDCG", "PCeiling", "NumQ", "NumRet", "NumRel",
+    "NumRelRet", "NumNonrelJudgedRet",
+})  # fmt: skip
+"""Measures of what was retrieved, in any order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +47,7 @@ class TieEffect:
     samples: int
 
 
-def effect(found: Tied, key: str, *, seed: int = SEED) -> TieEffect:
+def effect(ties: Tied, key: str, *, seed: int = SEED) -> TieEffect:
     """What ties do to a run's score by a measure, by its name.
 
     Exact for precision, recall, F and success in the top k, R-precision, the break-even point, CG, DCG,
@@ -69,34 +67,34 @@ def effect(found: Tied, key: str, *, seed: int = SEED) -> TieEffect:
     bound = parse(key)
     if bound.measure.text:
         raise ValueError(f"{bound.key} gives no numbers that ties could move")
-    if bound.measure.name in UNORDERED or not len(found.groups.topic):
-        scores = bound.compute(found.judged)
+    if bound.measure.name in UNORDERED or not len(ties.groups.topic):
+        scores = bound.compute(ties.judged)
         return TieEffect(scores, scores, scores, np.zeros_like(scores), exact=True, samples=0)
     if bound.measure.name in EXPECTED:
-        return _exact(found, bound)
-    return _sampled(found, bound, seed)
+        return _exact(ties, bound)
+    return _sampled(ties, bound, seed)
 
 
-def _exact(found: Tied, bound: BoundMeasure) -> TieEffect:
-    seen = found.condensed if bound.params.get(JUDGED_ONLY.name) else found
+def _exact(ties: Tied, bound: BoundMeasure) -> TieEffect:
+    seen = ties.condensed if bound.params.get(JUDGED_ONLY.name) else ties
     given = {name: value for name, value in bound.params.items() if name != JUDGED_ONLY.name}
-    # Only gains of one's own can put the grades in another order.
+    # Only custom gains can put the grades in another order.
     gains = given.get("gains")
     value = worth(seen.judged.judgments, gains, str(given["dcg"])) if isinstance(gains, tuple) else None
     best = seen.best(value)
     lowest, highest = bound.compute(seen.worst(value)), bound.compute(best)
     expectation = EXPECTED[bound.measure.name]
     # Both are the score but for the same factor: that of the best order is known, as it has no ties.
-    sure = Tied(best, found.groups, best.rank, np.ones_like(best.rank))
+    sure = Tied(best, ties.groups, best.rank, np.ones_like(best.rank))
     share = ratio(expectation(seen, **given), expectation(sure, **given))
     # Where no order matters the last bit is to be that of the score.
     expected = np.where(lowest == highest, highest, np.clip(highest * share, lowest, highest))
     return TieEffect(lowest, expected, highest, np.zeros_like(expected), exact=True, samples=0)
 
 
-def _sampled(found: Tied, bound: BoundMeasure, seed: int) -> TieEffect:
-    drawn = _scores(bound, found.drawn(SAMPLES, seed))
-    ends = _scores(bound, (found.worst(), found.best()))
+def _sampled(ties: Tied, bound: BoundMeasure, seed: int) -> TieEffect:
+    drawn = _scores(bound, ties.drawn(SAMPLES, seed))
+    ends = _scores(bound, (ties.worst(), ties.best()))
     lowest, highest = (pick((pick(drawn, axis=0), pick(ends, axis=0)), axis=0) for pick in (np.min, np.max))
     error = np.where(lowest == highest, 0.0, drawn.std(axis=0, ddof=1) / np.sqrt(SAMPLES))
     expected = np.where(lowest == highest, highest, np.clip(drawn.mean(axis=0), lowest, highest))

@@ -25,15 +25,15 @@ class _Groups:
     """The groups with a relevant document: topic, ranks above, documents, relevant ones, relevant above."""
 
     def __init__(self, tied: Tied, rel: int) -> None:
-        wanted = tied.judged.grade >= rel
-        topic, first = tied.judged.topic[wanted], tied.first[wanted]
+        relevant = tied.judged.grade >= rel
+        topic, first = tied.judged.topic[relevant], tied.first[relevant]
         changes = np.ones(len(topic), np.bool_)
         changes[1:] = (topic[1:] != topic[:-1]) | (first[1:] != first[:-1])
         start = np.flatnonzero(changes)
         self.topics = len(tied.judged.judgments)
         self.topic = topic[start]
         self.above = first[start] - 1
-        self.size = tied.size[wanted][start]
+        self.size = tied.size[relevant][start]
         self.relevant = np.diff(start, append=len(topic))
         self.relevant_above = start - np.searchsorted(topic, np.arange(self.topics))[self.topic]
 
@@ -88,7 +88,7 @@ def success(tied: Tied, *, rel: int, cutoff: int) -> FloatArray:
     ranks = groups.within(cutoff)
     none: FloatArray = (groups.total((ranks == groups.size).astype(np.float64)) == 0).astype(np.float64)
     for group in np.flatnonzero((ranks > 0) & (ranks < groups.size)).tolist():
-        size, relevant, seen = (int(each[group]) for each in (groups.size, groups.relevant, ranks))
+        size, relevant, seen = (int(counts[group]) for counts in (groups.size, groups.relevant, ranks))
         fewer, more = sorted((relevant, seen))
         left = np.arange(size, size - fewer, -1)
         none[groups.topic[group]] *= float(np.prod(np.maximum(left - more, 0) / left))

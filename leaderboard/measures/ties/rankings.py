@@ -66,9 +66,9 @@ class Tied:
     @cached_property
     def condensed(self) -> "Tied":
         """The same without unjudged documents and those of negative grade, ranks closed up."""
-        wanted = self.judged.grade >= 0
+        is_judged = self.judged.grade >= 0
         condensed = self.judged.condensed
-        group = _group_of(condensed.topic, self.first[wanted])
+        group = _group_of(condensed.topic, self.first[is_judged])
         start = np.flatnonzero(np.diff(group, prepend=-1))
         size = np.diff(start, append=len(group))
         first = condensed.rank[start]
@@ -96,7 +96,7 @@ class Tied:
         return self._ordered(-1, self.judged.judgments.grades)
 
     def drawn(self, number: int, seed: int) -> Iterator[Judged]:
-        """So many orders, each of a group's being as likely as any other."""
+        """This number of random orders; every order of a group is as likely as any other."""
         generator = np.random.Generator(np.random.PCG64(seed))
         hits = np.flatnonzero(self.size > 1)
         group = _group_of(self.judged.topic[hits], self.first[hits])
@@ -142,7 +142,7 @@ def tied(judged: Judged, groups: TieGroups) -> Tied:
     return Tied(judged, groups, np.where(inside, first, judged.rank), np.where(inside, size, 1))
 
 
-def counts(found: Tied, places: IntArray | None = None) -> TieCounts:
+def counts(ties: Tied, places: IntArray | None = None) -> TieCounts:
     """How much is tied on the topics at these places of the judgments, on all of them where None.
 
     >>> from leaderboard.measures.example import judged
@@ -150,7 +150,7 @@ def counts(found: Tied, places: IntArray | None = None) -> TieCounts:
     >>> counts(tied(judged({1: 1}, retrieved=5), groups))
     TieCounts(topics=1, documents=4, largest=2)
     """
-    groups = found.groups
+    groups = ties.groups
     chosen = np.ones(len(groups.topic), np.bool_) if places is None else np.isin(groups.topic, places)
     size = groups.size[chosen]
     return TieCounts(len(np.unique(groups.topic[chosen])), int(size.sum()), int(size.max(initial=0)))

@@ -28,10 +28,10 @@ def rank_biased_of_topic_scale(judged: Judged, *, p: float = 0.9) -> FloatArray:
     """
     judgments = judged.judgments
     highest = judgments.keep("highest grade", lambda: _highest(judgments))
-    wanted = judged.grade > 0
-    topic = judged.topic[wanted]
-    gain = judged.grade[wanted] / highest[topic]
-    return (1.0 - p) * judged.totals(topic, gain * _weights(p, judged.rank[wanted] - 1))
+    gaining = judged.grade > 0
+    topic = judged.topic[gaining]
+    gain = judged.grade[gaining] / highest[topic]
+    return (1.0 - p) * judged.totals(topic, gain * _weights(p, judged.rank[gaining] - 1))
 
 
 def rank_biased_residual(judged: Judged, *, p: float = 0.9) -> FloatArray:
@@ -47,8 +47,8 @@ def rank_biased_residual(judged: Judged, *, p: float = 0.9) -> FloatArray:
     >>> rank_biased_residual(judged({1: 1, 3: 0}), p=0.5)
     array([0.375])
     """
-    wanted = judged.grade >= 0
-    topic, rank = judged.topic[wanted], judged.rank[wanted]
+    is_judged = judged.grade >= 0
+    topic, rank = judged.topic[is_judged], judged.rank[is_judged]
     count = np.bincount(topic, minlength=len(judged.judgments))
     total = _unjudged_weight(topic, rank, judged.retrieved, p)
     scores = _weights(p, judged.retrieved) + (1.0 - p) * total
@@ -59,8 +59,8 @@ def rank_biased_residual(judged: Judged, *, p: float = 0.9) -> FloatArray:
 def _unjudged_weight(topic: IntArray, rank: IntArray, retrieved: IntArray, p: float) -> FloatArray:
     """The sum of the weights of the ranks up to retrieved without a hit, (topics,), in rank order.
 
-    A weight below 2^-55 of the first one added changes no sum any more, so that long rankings are
-    looked at as far as they matter only. Block by block, since all ranks of all topics are many.
+    A weight below 2^-55 of the first one added no longer changes any sum, so long rankings are looked
+    at only as deep as they matter. Block by block, since all ranks of all topics are many.
     """
     starts = np.searchsorted(topic, np.arange(len(retrieved) + 1))
     nth = np.arange(1, len(topic) + 1) - starts[topic]

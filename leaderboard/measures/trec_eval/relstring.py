@@ -25,9 +25,9 @@ def relevance_string(judged: Judged, *, cutoff: int) -> NDArray[Any]:
     length = np.minimum(judged.retrieved, cutoff)
     starts = np.cumsum(length) - length
     characters = np.full(int(length.sum()), ord("-"), dtype=np.uint8)
-    wanted = judged.rank <= cutoff
-    place = starts[judged.topic[wanted]] + judged.rank[wanted] - 1
-    characters[place] = _CHARACTERS[np.clip(judged.grade[wanted], -1, 10) + 1]
+    shown = judged.rank <= cutoff
+    place = starts[judged.topic[shown]] + judged.rank[shown] - 1
+    characters[place] = _CHARACTERS[np.clip(judged.grade[shown], -1, 10) + 1]
     text = characters.tobytes().decode("ascii")
     # Strings are cut one by one: there is no array of strings of different lengths to cut at once.
     bounds = zip(starts.tolist(), (starts + length).tolist(), strict=True)

@@ -15,7 +15,7 @@ from leaderboard.services.evaluations.shown import FloatArray, Source
 from leaderboard.stats.orders.two_rankings import RankingComparison, compare_rankings, compare_tied_rankings
 from leaderboard.trec.qrels.align import Aligner
 from leaderboard.trec.read.blocks import Block
-from leaderboard.trec.read.kernel import Int32
+from leaderboard.trec.read.columns import Int32
 from leaderboard.trec.runs.packing import read_index, unpack_block
 
 MOST_TOPICS = 200

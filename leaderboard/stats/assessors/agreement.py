@@ -93,18 +93,18 @@ class Alpha(NamedTuple):
 
 
 def ratings(labels: Iterable[tuple[str, str, str, int]]) -> Ratings:
-    """The grades in force as a table, from (topic, docno, assessor, grade); the last of several counts.
+    """The current grades as a table, from (topic, docno, assessor, grade); the last of several counts.
 
     Assessors and documents are sorted.
     """
-    found = {(assessor, (topic, docno)): grade for topic, docno, assessor, grade in labels}
-    assessors = sorted({assessor for assessor, _ in found})
-    documents = sorted({document for _, document in found})
-    row = {each: place for place, each in enumerate(assessors)}
-    column = {each: place for place, each in enumerate(documents)}
+    grade_of = {(assessor, (topic, docno)): grade for topic, docno, assessor, grade in labels}
+    assessors = sorted({assessor for assessor, _ in grade_of})
+    documents = sorted({document for _, document in grade_of})
+    row = {assessor: place for place, assessor in enumerate(assessors)}
+    column = {document: place for place, document in enumerate(documents)}
     grades = np.zeros((len(assessors), len(documents)), dtype=np.int64)
     given = np.zeros(grades.shape, dtype=np.bool_)
-    for (assessor, document), grade in found.items():
+    for (assessor, document), grade in grade_of.items():
         place = row[assessor], column[document]
         grades[place], given[place] = grade, True
     return Ratings(tuple(assessors), tuple(documents), grades, given)
@@ -214,10 +214,10 @@ def fleiss_of_counts(counts: IntArray, level: float = 0.95) -> Kappa:
     value = (observed - expected) / (1 - expected)
     # What each document says of the value, the grades' shares being estimated too.
     by_chance = counts @ share / assessors
-    each = (alone - expected - 2 * (1 - value) * (by_chance - expected)) / (1 - expected)
+    influence = (alone - expected - 2 * (1 - value) * (by_chance - expected)) / (1 - expected)
     if documents < 2:
         return Kappa(value, observed, expected, None, None, None, documents, assessors)
-    error = math.sqrt(float(((each - value) ** 2).sum()) / (documents * (documents - 1)))
+    error = math.sqrt(float(((influence - value) ** 2).sum()) / (documents * (documents - 1)))
     return Kappa(value, observed, expected, error, *_interval(value, error, level), documents, assessors)
 
 
@@ -233,8 +233,8 @@ def alpha(table: Ratings, scale: Scale = "ordinal") -> Alpha:
     documents, number = len(counts), int(counts.sum())
     if not documents:
         return Alpha(None, 0, 0, NOTHING_DOUBLE)
-    each = counts / (counts.sum(axis=1, keepdims=True) - 1)
-    together = each.T @ counts - np.diag(each.sum(axis=0))
+    weighted = counts / (counts.sum(axis=1, keepdims=True) - 1)
+    together = weighted.T @ counts - np.diag(weighted.sum(axis=0))
     totals = counts.sum(axis=0).astype(np.float64)
     apart = _DISTANCES[scale](kinds.astype(np.float64), totals)
     by_chance = float(totals @ apart @ totals)

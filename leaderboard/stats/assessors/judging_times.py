@@ -40,7 +40,7 @@ def judging_times(seconds: Collection[float]) -> JudgingTimes:
     >>> judging_times([2.0, 4.0, 9.0, 4000.0]).median, judging_times([2.0, 4.0, 9.0, 4000.0]).away
     (4.0, 1)
     """
-    kept = np.sort([each for each in seconds if each <= AWAY_S])
+    kept = np.sort([second for second in seconds if second <= AWAY_S])
     away = len(seconds) - kept.size
     if not kept.size:
         return JudgingTimes(0, away, None, None, 0.0)

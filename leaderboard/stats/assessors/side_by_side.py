@@ -46,15 +46,15 @@ def votes(signs: Sequence[int]) -> Votes:
 
     Dixon and Mood, The Statistical Sign Test, Journal of the American Statistical Association 41, 1946.
 
-    >>> found = votes([1, 1, 1, 0, -1, 1])
-    >>> found.wins, found.ties, found.losses, round(found.p, 6)
+    >>> result = votes([1, 1, 1, 0, -1, 1])
+    >>> result.wins, result.ties, result.losses, round(result.p, 6)
     (4, 1, 1, 0.375)
     """
     if not signs:
         return Votes(0, 0, 0, 1.0)
-    found = sign_test(np.array([signs, [0] * len(signs)], dtype=np.float64))
-    wins, losses = int(found.wins[0]), int(found.losses[0])
-    return Votes(wins, len(signs) - wins - losses, losses, float(found.p[0]))
+    sign = sign_test(np.array([signs, [0] * len(signs)], dtype=np.float64))
+    wins, losses = int(sign.wins[0]), int(sign.losses[0])
+    return Votes(wins, len(signs) - wins - losses, losses, float(sign.p[0]))
 
 
 def majority(signs: Sequence[int]) -> int:
@@ -76,13 +76,13 @@ def satisfaction(first: Sequence[float], second: Sequence[float]) -> Satisfactio
     1.0
     """
     one, two = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    found = paired_t(np.stack([one, two, np.zeros_like(one)]))
-    difference, *alone = (_mean(found, pair) for pair in (_DIFFERENCE, _FIRST, _SECOND))
+    t = paired_t(np.stack([one, two, np.zeros_like(one)]))
+    difference, *alone = (_mean(t, pair) for pair in (_DIFFERENCE, _FIRST, _SECOND))
     return Satisfaction(_cut(alone[0]), _cut(alone[1]), difference)
 
 
-def _mean(found: PairedT, pair: int) -> Mean:
-    value, low, high = (float(each[pair]) for each in (found.difference, found.low, found.high))
+def _mean(t: PairedT, pair: int) -> Mean:
+    value, low, high = (float(values[pair]) for values in (t.difference, t.low, t.high))
     return Mean(value, low, high) if isfinite(low) else Mean(value, None, None)
 
 

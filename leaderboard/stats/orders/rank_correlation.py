@@ -110,8 +110,8 @@ def tau_ap_a(estimate: FloatArray, truth: FloatArray) -> float | None:
     # A tied run stands at each of its group's ranks equally often, with half of those above it rightly so.
     group = harmonic[rank + tied - 2] - harmonic[np.maximum(rank - 2, 0)]
     within = (tied - 1) - (rank - 1) * (harmonic[rank + tied - 2] - harmonic[rank - 1])
-    found = np.where(rank > 1, agreeing * group, 0.0) + within / 2
-    return float(2 / (n - 1) * (found / tied).sum() - 1)
+    agreeing_above = np.where(rank > 1, agreeing * group, 0.0) + within / 2
+    return float(2 / (n - 1) * (agreeing_above / tied).sum() - 1)
 
 
 def tau_ap_b(first: FloatArray, second: FloatArray) -> float | None:

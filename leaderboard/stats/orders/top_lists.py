@@ -64,15 +64,6 @@ def footrule(first: Ranking, second: Ranking, k: int, *, absent: Absent = "k+1")
     return _moved(_ranks(first, second, k, absent))
 
 
-def footrule_similarity(first: Ranking, second: Ranking, k: int) -> float:
-    """1 less the footrule's share of its largest value, from 0 for lists with nothing in common to 1.
-
-    >>> footrule_similarity("abc", "bad", 3)
-    0.6666666666666667
-    """
-    return 1.0 - footrule(first, second, k) / (k * (k + 1))
-
-
 def footrule_per_document(first: Ranking, second: Ranking, k: int, *, absent: Absent = "k+1") -> float:
     """The footrule over the number of documents in either top k; 0 or more.
 
@@ -99,15 +90,6 @@ def kendall(first: Ranking, second: Ranking, k: int, *, p: float = 0.0, absent: 
     """
     ranks = _ranks(first, second, k, absent)
     return _opposite_pairs(ranks) + p * sum(_tied_pairs(side) for side in ranks)
-
-
-def kendall_share(first: Ranking, second: Ranking, k: int, *, p: float = 0.0) -> float:
-    """Kendall's distance over its largest value, from 0 to 1 for lists with nothing in common.
-
-    >>> kendall_share("abc", "bad", 3)
-    0.2222222222222222
-    """
-    return kendall(first, second, k, p=p) / (k * k + p * k * (k - 1))
 
 
 def kendall_per_pair(first: Ranking, second: Ranking, k: int, *, absent: Absent = "k+1") -> float:
@@ -154,15 +136,15 @@ def _inversions(values: IntArray) -> int:
     Bit by bit from the highest, values equal so far side by side: a pair's order shows at the first bit
     in which it differs. So 1,000 documents a list take no matrix of pairs.
     """
-    found = 0
+    inversions = 0
     for bit in reversed(range(int(values.max(initial=0)).bit_length())):
         group = values >> (bit + 1)
         ones = (values >> bit) & 1
         before = np.cumsum(ones) - ones
         zeros = ones == 0
-        found += int((before - before[np.searchsorted(group, group)])[zeros].sum())
+        inversions += int((before - before[np.searchsorted(group, group)])[zeros].sum())
         values = values[np.argsort(values >> bit, kind="stable")]
-    return found
+    return inversions
 
 
 def _tied_pairs(values: IntArray) -> int:

@@ -37,8 +37,8 @@ def anova(scores: FloatArray) -> Anova:
     """The analysis of scores (runs, topics). Raises ValueError where there is no run or no topic.
 
     >>> scores = np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5], [0.3, 0.5, 0.4, 0.2, 0.3]])
-    >>> found = anova(scores)
-    >>> round(found.f, 6), round(found.p, 6), round(found.residual_mean_square, 6)
+    >>> analysis = anova(scores)
+    >>> round(analysis.f, 6), round(analysis.p, 6), round(analysis.residual_mean_square, 6)
     (2.785714, 0.120742, 0.009333)
     """
     if not scores.size:

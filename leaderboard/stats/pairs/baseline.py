@@ -33,13 +33,13 @@ def against_baseline(
 ) -> AgainstBaseline:
     """The n - 1 pairs of a table that have the baseline in them, scores (n, topics) those of the table.
 
-    The p of the tests are corrected anew over n - 1 pairs instead of n(n - 1)/2. Tukey's, which are test
+    The p of the tests are corrected again, over n - 1 pairs instead of n(n - 1)/2. Tukey's, which are test
     and correction in one, stay corrected for all pairs. Raises ValueError where there is no such run.
 
     >>> from leaderboard.stats.pairs.methods import all_pairs, method
     >>> scores = np.array([[0.9, 0.8, 0.9, 0.7], [0.1, 0.3, 0.2, 0.1], [0.2, 0.2, 0.3, 0.1]])
-    >>> found = against_baseline(all_pairs(scores, method("t+holm"), seed=1), scores, 1)
-    >>> found.verdicts.tolist(), found.adjusted.round(4).tolist()
+    >>> against = against_baseline(all_pairs(scores, method("t+holm"), seed=1), scores, 1)
+    >>> against.verdicts.tolist(), against.adjusted.round(4).tolist()
     ([1, 0, 0], [0.0042, 1.0, 0.6376])
     """
     if not 0 <= baseline < table.runs:
@@ -63,7 +63,7 @@ def against_baseline(
 def _smallest(table: PairTable, scores: FloatArray, baseline: int) -> FloatArray:
     """The smallest p that the test could have given of each run and the baseline, (n,)."""
     test = table.method.test
-    assert test is not None, "a correction that is no test in one has a test"
+    assert test is not None, "a correction that is not also a test has a test"
     drawn = 0.0 if table.resamples is None else 1 / (table.resamples + 1)
     match test.name:
         case "t":
@@ -71,9 +71,9 @@ def _smallest(table: PairTable, scores: FloatArray, baseline: int) -> FloatArray
         case "bootstrap":
             return np.full(table.runs, drawn)
         case "wilcoxon":
-            found = [signed_rank(scores[[run, baseline]]).smallest[0] for run in range(table.runs)]
+            least = [signed_rank(scores[[run, baseline]]).smallest[0] for run in range(table.runs)]
         case _:
             # Of the randomisation test too: all coins fall the same way as rarely as one run wins all.
-            found = [sign_test(scores[[run, baseline]]).smallest[0] for run in range(table.runs)]
-    smallest: FloatArray = np.maximum(np.array(found), drawn)
+            least = [sign_test(scores[[run, baseline]]).smallest[0] for run in range(table.runs)]
+    smallest: FloatArray = np.maximum(np.array(least), drawn)
     return smallest

@@ -30,7 +30,7 @@ class Bootstrap(NamedTuple):
     p: FloatArray
     """Two-sided, above 0 and at most 1."""
     smallest: FloatArray
-    """The smallest p that so many resamples can give."""
+    """The smallest p that this number of resamples can give."""
     resamples: int
 
 
@@ -89,8 +89,8 @@ def bootstrap(
     counted as (1 + found) / (1 + drawn), so that it is never 0. One topic leaves nothing to draw: p 1.
     progress is told the share done. Raises ValueError where resamples is below 1.
 
-    >>> found = bootstrap(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]), seed=1)
-    >>> round(float(found.p[0]), 3)
+    >>> result = bootstrap(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]), seed=1)
+    >>> round(float(result.p[0]), 3)
     0.001
     """
     if resamples < 1:
@@ -109,8 +109,8 @@ def bootstrap(
         moved: FloatArray = resampled_sums(whole, stream(seed, block), BLOCK) - sums[:, None]
         return moved
 
-    found = exceedances(draw, resamples, least, progress) + 1
-    return Bootstrap(found / (resamples + 1), np.full(len(first), 1 / (resamples + 1)), resamples)
+    at_least = exceedances(draw, resamples, least, progress) + 1
+    return Bootstrap(at_least / (resamples + 1), np.full(len(first), 1 / (resamples + 1)), resamples)
 
 
 def bootstrap_intervals(
@@ -124,10 +124,10 @@ def bootstrap_intervals(
     resample gives the same, so does the interval. Raises ValueError where resamples is below 1 or the
     confidence is not between 0 and 1.
 
-    >>> found = bootstrap_intervals(
+    >>> intervals = bootstrap_intervals(
     ...     np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]), seed=1
     ... )
-    >>> [round(float(end[0]), 2) for end in found]
+    >>> [round(float(end[0]), 2) for end in intervals]
     [0.04, 0.16, 0.04, 0.16]
     """
     if resamples < 1:
@@ -144,7 +144,7 @@ def bootstrap_intervals(
     drawn /= topics
     acceleration = _accelerations(scores)
     tie = TIE * float(np.abs(scores).max(initial=0.0))
-    found = np.empty((4, n * (n - 1) // 2))
+    ends = np.empty((4, n * (n - 1) // 2))
     start = 0
     for run in range(n - 1):
         block = slice(start, start := start + n - 1 - run)
@@ -153,8 +153,8 @@ def bootstrap_intervals(
         # Half of what ties with the observed mean counts as below it: with few different scores much ties.
         below = np.count_nonzero(resampled < mean - tie, axis=1) / 2
         below += np.count_nonzero(resampled <= mean + tie, axis=1) / 2
-        found[:, block] = _ends(resampled, below / resamples, acceleration[block], confidence)
-    return Intervals(*found)
+        ends[:, block] = _ends(resampled, below / resamples, acceleration[block], confidence)
+    return Intervals(*ends)
 
 
 def _ends(
@@ -185,11 +185,11 @@ def _quantiles(ascending: FloatArray, shares: FloatArray) -> FloatArray:
 def _accelerations(scores: FloatArray) -> FloatArray:
     """How fast the standard error changes with the mean difference, by jackknife, (pairs,)."""
     n = len(scores)
-    found = np.zeros(n * (n - 1) // 2)
-    for block, each in differences(scores):
-        each -= each.mean(axis=1, keepdims=True)
-        square = np.square(each)
+    accelerations = np.zeros(n * (n - 1) // 2)
+    for block, difference in differences(scores):
+        difference -= difference.mean(axis=1, keepdims=True)
+        square = np.square(difference)
         spread = square.sum(axis=1) ** 1.5
-        square *= each
-        np.divide(square.sum(axis=1), 6 * spread, out=found[block], where=spread > 0)
-    return found
+        square *= difference
+        np.divide(square.sum(axis=1), 6 * spread, out=accelerations[block], where=spread > 0)
+    return accelerations

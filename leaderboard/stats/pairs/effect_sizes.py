@@ -41,8 +41,8 @@ def effect_sizes(scores: FloatArray) -> EffectSizes:
 
     Without any spread an effect size is infinite, or 0 where there is no difference either.
 
-    >>> found = effect_sizes(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]))
-    >>> round(float(found.d_z[0]), 6), round(float(found.d_av[0]), 6), float(found.superiority[0])
+    >>> effects = effect_sizes(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]))
+    >>> round(float(effects.d_z[0]), 6), round(float(effects.d_av[0]), 6), float(effects.superiority[0])
     (1.414214, 0.559017, 0.9)
     """
     n, topics = scores.shape
@@ -55,8 +55,8 @@ def effect_sizes(scores: FloatArray) -> EffectSizes:
     d_av = np.where(t.t == 0, 0.0, np.copysign(np.inf, t.difference))
     np.divide(t.difference, spread, out=d_av, where=spread > 0)
     wins, losses = np.empty((2, len(first)), dtype=np.int64)
-    for block, each in differences(scores):
-        wins[block] = np.count_nonzero(each >= TIE, axis=1)
-        losses[block] = np.count_nonzero(each <= -TIE, axis=1)
+    for block, difference in differences(scores):
+        wins[block] = np.count_nonzero(difference >= TIE, axis=1)
+        losses[block] = np.count_nonzero(difference <= -TIE, axis=1)
     ties = topics - wins - losses
     return EffectSizes(d_z, g_z, d_av, wins, ties, losses, (wins + ties / 2) / topics)

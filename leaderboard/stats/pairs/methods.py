@@ -46,8 +46,8 @@ class Procedure:
 
 
 TESTS: Mapping[str, Procedure] = {
-    each.name: each
-    for each in (
+    test.name: test
+    for test in (
         Procedure(
             "t",
             "paired t",
@@ -85,8 +85,8 @@ TESTS: Mapping[str, Procedure] = {
 }
 
 CORRECTIONS: Mapping[str, Procedure] = {
-    each.name: each
-    for each in (
+    correction.name: correction
+    for correction in (
         Procedure(
             "holm",
             "Holm",
@@ -125,8 +125,8 @@ CORRECTIONS: Mapping[str, Procedure] = {
         Procedure(
             "randomised_tukey",
             "randomised Tukey HSD",
-            "Is the difference larger than the largest one found when each topic's scores are dealt out "
-            "anew? Assumes that all runs' scores vary alike.",
+            "Is the difference larger than the largest one found when each topic's scores are "
+            "shuffled? Assumes that all runs' scores vary alike.",
             "Carterette, Multiple Testing in Statistical Analysis of Systems-Based Information Retrieval "
             "Experiments, ACM Transactions on Information Systems 30(1), 2012",
             random=True,
@@ -148,22 +148,22 @@ class Method:
     @property
     def key(self) -> str:
         """Its name in addresses and stored settings, such as t+holm or tukey; method() takes it."""
-        return "+".join(each.name for each in self._parts)
+        return "+".join(part.name for part in self._parts)
 
     @property
     def title(self) -> str:
         """Its name in a sentence, such as paired t, Holm."""
-        return ", ".join(each.title for each in self._parts)
+        return ", ".join(part.title for part in self._parts)
 
     @property
     def version(self) -> str:
         """Changes when the same scores give other numbers."""
-        return ".".join(str(each.version) for each in self._parts)
+        return ".".join(str(part.version) for part in self._parts)
 
     @property
     def random(self) -> bool:
         """Whether it draws at random, by a seed."""
-        return any(each.random for each in self._parts)
+        return any(part.random for part in self._parts)
 
     @property
     def _parts(self) -> tuple[Procedure, ...]:
@@ -172,10 +172,10 @@ class Method:
 
 METHODS: tuple[Method, ...] = (
     *(
-        Method(test, each)
+        Method(test, correction)
         for test in TESTS.values()
-        for each in CORRECTIONS.values()
-        if each.name not in BOTH_IN_ONE
+        for correction in CORRECTIONS.values()
+        if correction.name not in BOTH_IN_ONE
     ),
     *(Method(None, CORRECTIONS[name]) for name in BOTH_IN_ONE),
 )
@@ -222,7 +222,7 @@ def method(name: str | tuple[str, str]) -> Method:
         return Method(None, CORRECTIONS[correction])
     if test in TESTS and correction in CORRECTIONS:
         return Method(TESTS[test], CORRECTIONS[correction])
-    corrections = ", ".join(each for each in CORRECTIONS if each not in BOTH_IN_ONE)
+    corrections = ", ".join(name for name in CORRECTIONS if name not in BOTH_IN_ONE)
     raise ValueError(
         f"there is no method {'+'.join(name) if isinstance(name, tuple) else name}: choose "
         f"{' or '.join(BOTH_IN_ONE)}, or join a test ({', '.join(TESTS)}) and a correction ({corrections}) "
@@ -231,7 +231,7 @@ def method(name: str | tuple[str, str]) -> Method:
 
 
 def resamples_needed(by: Method, pairs: int, alpha: float = 0.05) -> int | None:
-    """How many resamples a method draws for so many pairs of runs; None where it draws none.
+    """How many resamples a method draws for n pairs of runs; None where it draws none.
 
     Holm and Bonferroni look for a p of alpha / pairs, which takes 20 pairs / alpha resamples to see.
 
@@ -270,10 +270,10 @@ def all_pairs(
             "runs are compared by a table of scores, one a run and topic, none of which is missing"
         )
     t = paired_t(scores)
-    tell = progress or _tell_nobody
+    tell = progress or _tell_no_one
     if resamples is None:
         resamples = resamples_needed(method, len(t.p), alpha) or 0
-    found = _tested(scores, method, t, seed, resamples, tell)
+    tested = _tested(scores, method, t, seed, resamples, tell)
     tell(1.0)
     correct = _CORRECT[method.correction.name]
     return PairTable(
@@ -282,17 +282,17 @@ def all_pairs(
         difference=t.difference,
         low=t.low,
         high=t.high,
-        p=found.p,
-        adjusted=correct(found.p),
-        resamples=found.resamples,
-        reachable=bool(len(t.p) == 0 or (correct(found.smallest) < alpha).any()),
+        p=tested.p,
+        adjusted=correct(tested.p),
+        resamples=tested.resamples,
+        reachable=bool(len(t.p) == 0 or (correct(tested.smallest) < alpha).any()),
     )
 
 
 def _tested(
     scores: FloatArray, method: Method, t: PairedT, seed: int, resamples: int, progress: Progress
 ) -> _Tested:
-    """The p of every pair, and the smallest that so many topics and resamples could have given it."""
+    """The p of every pair, and the smallest that this number of topics and resamples could have given it."""
     topics = scores.shape[1]
     match (method.test or method.correction).name:
         case "t":
@@ -318,8 +318,8 @@ def _as_it_is(p: FloatArray) -> FloatArray:
     return p
 
 
-def _tell_nobody(share: float) -> None:
-    """Nobody asked how far it is."""
+def _tell_no_one(share: float) -> None:
+    """Progress that no one asked for."""
 
 
 _CORRECT: Mapping[str, Callable[[FloatArray], FloatArray]] = {

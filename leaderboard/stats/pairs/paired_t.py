@@ -40,8 +40,8 @@ def paired_t(scores: FloatArray, *, confidence: float = 0.95) -> PairedT:
     infinite t and p 0. One topic says nothing of the spread: t 0, p 1 and an interval without ends.
     Raises ValueError where there is no topic or the confidence is not between 0 and 1.
 
-    >>> found = paired_t(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]))
-    >>> [round(float(each[0]), 6) for each in found]
+    >>> result = paired_t(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]))
+    >>> [round(float(values[0]), 6) for values in result]
     [0.1, 0.070711, 3.162278, 0.034109, 0.012201, 0.187799]
     """
     topics = scores.shape[1]
@@ -63,10 +63,10 @@ def paired_t(scores: FloatArray, *, confidence: float = 0.95) -> PairedT:
 def _means_and_sds(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
     n, topics = scores.shape
     mean, sd = np.empty((2, n * (n - 1) // 2))
-    for block, each in differences(scores):
-        mean[block] = each.mean(axis=1)
-        each -= mean[block, None]
-        sd[block] = np.sqrt(np.einsum("pt,pt->p", each, each) / max(1, topics - 1))
+    for block, difference in differences(scores):
+        mean[block] = difference.mean(axis=1)
+        difference -= mean[block, None]
+        sd[block] = np.sqrt(np.einsum("pt,pt->p", difference, difference) / max(1, topics - 1))
     sd[sd <= _rounding(scores)] = 0.0
     return mean, sd
 

@@ -35,8 +35,8 @@ def posterior(scores: FloatArray, *, rope: float) -> Posterior:
     units of the scores. Differences that are the same on every topic leave no doubt. Raises ValueError
     where there are fewer than two topics or rope is negative.
 
-    >>> found = posterior(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]), rope=0.01)
-    >>> [round(float(each[0]), 6) for each in found]
+    >>> probabilities = posterior(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]), rope=0.01)
+    >>> [round(float(probability[0]), 6) for probability in probabilities]
     [0.012693, 0.010598, 0.976709]
     """
     topics = scores.shape[1]
@@ -44,8 +44,8 @@ def posterior(scores: FloatArray, *, rope: float) -> Posterior:
         raise ValueError("one topic says nothing of how differences vary, so nothing is likely or unlikely")
     if rope < 0:
         raise ValueError(f"a difference of {rope} is not a size")
-    found = paired_t(scores)
-    worse, better = (_tail(-sign * found.difference - rope, found.sd, topics) for sign in (1, -1))
+    t = paired_t(scores)
+    worse, better = (_tail(-sign * t.difference - rope, t.sd, topics) for sign in (1, -1))
     return Posterior(worse, np.maximum(0.0, 1 - worse - better), better)
 
 

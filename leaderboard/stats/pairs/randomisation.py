@@ -21,7 +21,7 @@ IntArray = NDArray[np.int64]
 EXACT_TOPICS = 14
 """Up to as many topics all 2^topics flips are gone through instead of some drawn."""
 TOPICS = 256
-"""Coins of so many topics are held at once: 17 MB."""
+"""Topics whose coins are held at once: 17 MB."""
 
 
 class Randomisation(NamedTuple):
@@ -44,8 +44,8 @@ def randomisation(
     EXACT_TOPICS topics, else (1 + flips found) / (1 + flips drawn), so that it is never 0. progress is
     told the share done. Raises ValueError where resamples is below 1.
 
-    >>> found = randomisation(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]), seed=1)
-    >>> float(found.p[0]), found.resamples
+    >>> result = randomisation(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]), seed=1)
+    >>> float(result.p[0]), result.resamples
     (0.125, None)
     """
     if resamples < 1:
@@ -61,10 +61,10 @@ def randomisation(
     if topics <= EXACT_TOPICS:
         # The other half of the flips are these with every sign changed, and differ as much.
         flips = 2 ** (topics - 1)
-        found = exceedances(lambda block: _flipped(whole, _all(topics, block)), flips, least, progress)
-        return Randomisation(found / flips, all_one_sign, None)
-    found = exceedances(lambda block: _flipped(whole, stream(seed, block)), resamples, least, progress)
-    p = (found + 1) / (resamples + 1)
+        extreme = exceedances(lambda block: _flipped(whole, _all(topics, block)), flips, least, progress)
+        return Randomisation(extreme / flips, all_one_sign, None)
+    extreme = exceedances(lambda block: _flipped(whole, stream(seed, block)), resamples, least, progress)
+    p = (extreme + 1) / (resamples + 1)
     return Randomisation(p, np.maximum(all_one_sign, 1 / (resamples + 1)), resamples)
 
 
@@ -92,7 +92,7 @@ def _largest_sum(scores: FloatArray) -> float:
 def _differing(scores: FloatArray) -> IntArray:
     """On how many topics the two runs of each pair differ, (pairs,)."""
     n = len(scores)
-    found = np.empty(n * (n - 1) // 2, dtype=np.int64)
-    for block, each in differences(scores):
-        found[block] = np.count_nonzero(each, axis=1)
-    return found
+    counts = np.empty(n * (n - 1) // 2, dtype=np.int64)
+    for block, difference in differences(scores):
+        counts[block] = np.count_nonzero(difference, axis=1)
+    return counts

@@ -1,6 +1,6 @@
 """Randomised Tukey HSD: all pairs of runs against the largest difference that chance makes of their scores.
 
-If all runs are alike, the scores of a topic might belong to any of them: they are dealt out anew topic by
+If all runs are alike, the scores of a topic might belong to any of them: they are shuffled topic by
 topic, and the range of the means is what each observed difference has to reach. Carterette, Multiple Testing
 in Statistical Analysis of Systems-Based Information Retrieval Experiments, ACM Transactions on Information
 Systems 30(1), 2012.
@@ -53,8 +53,8 @@ def randomised_tukey(
     ValueError where resamples is below 1.
 
     >>> scores = np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5], [0.3, 0.5, 0.4, 0.2, 0.3]])
-    >>> found = randomised_tukey(scores, seed=1)
-    >>> found.p.round(2)
+    >>> result = randomised_tukey(scores, seed=1)
+    >>> result.p.round(2)
     array([0.47, 0.17, 0.96])
     """
     if resamples < 1:
@@ -67,15 +67,15 @@ def randomised_tukey(
     first, second = pairs(len(scores))
     sums = scores.sum(axis=1)
     least = np.abs(sums[first] - sums[second]) - TIE * np.abs(scores).sum(axis=1).max(initial=0.0)
-    found = resamples - np.searchsorted(np.sort(np.concatenate(ranges)), least)
+    extreme = resamples - np.searchsorted(np.sort(np.concatenate(ranges)), least)
     # All topics have one best and one worst run by chance as rarely as all pick the same ordered pair.
     n, topics = scores.shape
     smallest = max(1 / (resamples + 1), float(max(2, n * (n - 1))) ** (1 - topics))
-    return RandomisedTukey((found + 1) / (resamples + 1), np.full(len(first), smallest), resamples)
+    return RandomisedTukey((extreme + 1) / (resamples + 1), np.full(len(first), smallest), resamples)
 
 
 def _dealt_sums(scores: FloatArray, source: PCG64, resamples: int) -> FloatArray:
-    """The runs' sums after each topic's scores are dealt out anew, (resamples, runs)."""
+    """The runs' sums after each topic's scores are shuffled, (resamples, runs)."""
     n, topics = scores.shape
     library = orders(source, LIBRARY, n)
     if topics <= GROUP:

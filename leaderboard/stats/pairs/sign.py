@@ -24,7 +24,7 @@ class Sign(NamedTuple):
     p: FloatArray
     """Two-sided and exact, from 0 to 1."""
     smallest: FloatArray
-    """The p if one run had won all topics that are no ties: no smaller one was possible."""
+    """The p if one run had won all topics without a tie: no smaller one was possible."""
 
 
 def sign_test(scores: FloatArray, *, tie: float = 0.0) -> Sign:
@@ -32,15 +32,15 @@ def sign_test(scores: FloatArray, *, tie: float = 0.0) -> Sign:
 
     A topic on which two runs differ by tie or less is left out. Runs that tie on all have p 1.
 
-    >>> found = sign_test(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]))
-    >>> int(found.wins[0]), int(found.losses[0]), float(found.p[0])
+    >>> result = sign_test(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]))
+    >>> int(result.wins[0]), int(result.losses[0]), float(result.p[0])
     (4, 0, 0.125)
     """
     n = len(scores)
     wins, losses = np.empty((2, n * (n - 1) // 2), dtype=np.int64)
-    for block, each in differences(scores):
-        wins[block] = np.count_nonzero(each > tie, axis=1)
-        losses[block] = np.count_nonzero(each < -tie, axis=1)
+    for block, difference in differences(scores):
+        wins[block] = np.count_nonzero(difference > tie, axis=1)
+        losses[block] = np.count_nonzero(difference < -tie, axis=1)
     decided = wins + losses
     return Sign(wins, losses, two_sided(np.minimum(wins, losses), decided), two_sided(0 * decided, decided))
 

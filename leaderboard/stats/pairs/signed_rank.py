@@ -33,14 +33,14 @@ def signed_rank(scores: FloatArray, *, correction: bool = False) -> SignedRank:
     taken for normal. Runs with the same scores have p 1. With correction a half is taken off the sum's
     distance from the middle, for it only takes steps: R's wilcox.test does so unless told otherwise.
 
-    >>> found = signed_rank(np.array([[0.5, 0.4, 0.7, 0.2], [0.25, 0.5, 0.2, 0.2]]))
-    >>> float(found.positive[0]), round(float(found.p[0]), 6)
+    >>> result = signed_rank(np.array([[0.5, 0.4, 0.7, 0.2], [0.25, 0.5, 0.2, 0.2]]))
+    >>> float(result.positive[0]), round(float(result.p[0]), 6)
     (5.0, 0.285049)
     """
     n = len(scores)
     positive, p, smallest = np.empty((3, n * (n - 1) // 2))
-    for block, each in differences(scores):
-        positive[block], p[block], smallest[block] = _of_block(each, 0.5 if correction else 0.0)
+    for block, difference in differences(scores):
+        positive[block], p[block], smallest[block] = _of_block(difference, 0.5 if correction else 0.0)
     return SignedRank(positive, p, smallest)
 
 

@@ -26,7 +26,7 @@ def in_order(table: PairTable, order: Sequence[int]) -> PairTable:
     if sorted(order) != list(range(table.runs)):
         raise ValueError(f"{table.runs} runs cannot be put into the order {list(order)}")
     places = np.asarray(order, dtype=np.intp)
-    first, second = (places[each] for each in pairs(table.runs))
+    first, second = (places[side] for side in pairs(table.runs))
     turned = first > second
 
     def same(values: FloatArray) -> FloatArray:

@@ -57,7 +57,7 @@ def tukey_hsd(scores: FloatArray) -> Tukey:
 
 
 def studentized_range_sf(q: FloatArray, runs: int, df: int) -> FloatArray:
-    """The chance that the range of so many normal deviates over an estimate of their spread exceeds q.
+    """The chance that the range of `runs` normal deviates over an estimate of their spread exceeds q.
 
     q is (values,), 0 or more; df are the estimate's degrees of freedom. Within 1e-8 of the exact value.
     Raises ValueError where runs is below 2 or df below 1.

@@ -80,8 +80,8 @@ def compare_scores(
     are few. Raises ValueError without a topic.
 
     >>> first, second = np.array([0.5, 0.4, 0.7, 0.2, 0.6]), np.array([0.4, 0.4, 0.5, 0.1, 0.5])
-    >>> found = compare_scores(first, second, seed=1)
-    >>> found.wins, found.ties, found.losses, round(found.tests["t"], 6), found.tests["randomisation"]
+    >>> both = compare_scores(first, second, seed=1)
+    >>> both.wins, both.ties, both.losses, round(both.tests["t"], 6), both.tests["randomisation"]
     (4, 1, 0, 0.034109, 0.125)
     """
     scores = np.array([first, second], dtype=np.float64)
@@ -91,7 +91,7 @@ def compare_scores(
     drawn = resamples_of(topics)
     tables = {name: all_pairs(better, method((name, "none")), seed=seed, resamples=drawn) for name in TESTS}
     effects = effect_sizes(better)
-    low, high = sorted(sign * float(each[0]) for each in (tables["t"].low, tables["t"].high))
+    low, high = sorted(sign * float(bound[0]) for bound in (tables["t"].low, tables["t"].high))
     alone = topics == 1
     named = {name: float(getattr(effects, name)[0]) for name in ("d_z", "g_z", "d_av", "superiority")}
     chances = None if alone else posterior(better, rope=ROPE)
@@ -106,8 +106,8 @@ def compare_scores(
         ties=int(effects.ties[0]),
         losses=int(effects.losses[0]),
         effects={name: value if math.isfinite(value) else None for name, value in named.items()},
-        tests={name: None if alone else float(found.p[0]) for name, found in tables.items()},
-        resamples={name: found.resamples for name, found in tables.items()},
+        tests={name: None if alone else float(table.p[0]) for name, table in tables.items()},
+        resamples={name: table.resamples for name, table in tables.items()},
         bootstrap=None if alone else _bootstrap(better, seed, sign),
         likely=chances and (float(chances.worse[0]), float(chances.equal[0]), float(chances.better[0])),
     )
@@ -115,13 +115,15 @@ def compare_scores(
 
 def _bootstrap(better: FloatArray, seed: int, sign: float) -> tuple[float, float]:
     resamples = max(FEWEST_FOR_INTERVAL, resamples_of(better.shape[1]) // 10)
-    found = bootstrap_intervals(better, seed=seed, resamples=resamples)
-    low, high = sorted(sign * float(each[0]) for each in (found.corrected_low, found.corrected_high))
+    intervals = bootstrap_intervals(better, seed=seed, resamples=resamples)
+    low, high = sorted(
+        sign * float(bound[0]) for bound in (intervals.corrected_low, intervals.corrected_high)
+    )
     return low, high
 
 
 def resamples_of(topics: int) -> int:
-    """How often two runs on so many topics are resampled: less often over 100 topics, as each takes longer.
+    """How often two runs on n topics are resampled: less often over 100 topics, as each takes longer.
 
     >>> [resamples_of(topics) for topics in (50, 250, 6980)]
     [100000, 40000, 8000]
@@ -129,22 +131,22 @@ def resamples_of(topics: int) -> int:
     return max(FEWEST_RESAMPLES, min(RESAMPLES, DRAWS // max(topics, 1)))
 
 
-def facts(found: TwoRuns, rankings: RankingComparison | None, measure: str) -> dict[str, Any]:
+def facts(comparison: TwoRuns, rankings: RankingComparison | None, measure: str) -> dict[str, Any]:
     """The comparison as plain values: the object that the site and the command line give as JSON.
 
     effect_size is d_z; rankings are means over the topics for which either run has a ranking.
     """
     return {
         "measure": measure,
-        "topics": found.topics,
-        "mean_a": found.first,
-        "mean_b": found.second,
-        "difference": found.difference,
-        "interval": [found.low, found.high],
-        "wins": found.wins,
-        "ties": found.ties,
-        "losses": found.losses,
-        "effect_size": found.effects["d_z"],
-        "tests": dict(found.tests),
+        "topics": comparison.topics,
+        "mean_a": comparison.first,
+        "mean_b": comparison.second,
+        "difference": comparison.difference,
+        "interval": [comparison.low, comparison.high],
+        "wins": comparison.wins,
+        "ties": comparison.ties,
+        "losses": comparison.losses,
+        "effect_size": comparison.effects["d_z"],
+        "tests": dict(comparison.tests),
         "rankings": {} if rankings is None else rankings.means,
     }

@@ -109,26 +109,13 @@ def half_width(sd: float, topics: int, *, confidence: float = 0.95) -> float:
     return _critical(topics - 1, 1 - confidence) * sd / sqrt(topics)
 
 
-def topics_for_half_width(width: float, sd: float, *, confidence: float = 0.95) -> int:
-    """The fewest topics, at least 2, whose t interval is at most `width` to either side.
-
-    Raises ValueError where the width is not positive or ten million topics do not do.
-
-    >>> topics_for_half_width(0.05, 0.2)
-    64
-    """
-    if width <= 0:
-        raise ValueError("no number of topics makes an interval of no width")
-    return _fewest(lambda topics: half_width(sd, topics, confidence=confidence) <= width)
-
-
 def sensitivity(scores: NDArray[np.float64], *, power: float = 0.8, alpha: float = 0.05) -> Sensitivity:
     """What the topics of a board, scores (n runs, T topics), can separate.
 
     Raises ValueError for fewer than two runs or topics.
 
-    >>> found = sensitivity(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]))
-    >>> round(found.sd, 4), round(found.planned, 4), found.planned_topics, found.pairs
+    >>> board = sensitivity(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]))
+    >>> round(board.sd, 4), round(board.planned, 4), board.planned_topics, board.pairs
     (0.0707, 0.1189, 14, 1)
     """
     runs, topics = scores.shape

@@ -68,8 +68,8 @@ def reliability(scores: FloatArray) -> Reliability:
     Components come from the mean squares of the two-way analysis of variance; one that comes out negative
     is 0. Raises ValueError for fewer than two runs or two topics.
 
-    >>> found = reliability(np.array([[5, 4, 7, 2, 6], [4, 4, 5, 1, 5], [3, 5, 4, 2, 3]]) / 10)
-    >>> round(found.order, 6), round(found.absolute, 6), found.topics_for_order()
+    >>> components = reliability(np.array([[5, 4, 7, 2, 6], [4, 4, 5, 1, 5], [3, 5, 4, 2, 3]]) / 10)
+    >>> round(components.order, 6), round(components.absolute, 6), components.topics_for_order()
     (0.641026, 0.393701, 54)
     """
     runs, topics = _shape(scores)
@@ -103,7 +103,7 @@ def split_half(scores: FloatArray, *, seed: int, splits: int = 1000) -> SplitHal
     first, second = np.triu_indices(runs, 1)
     source = stream(seed)
     block = max(1, _BLOCK // max(topics, len(first)))
-    found = []
+    taus = []
     for start in range(0, splits, block):
         shape = (min(block, splits - start), topics)
         order = orders(source, *shape)
@@ -113,15 +113,15 @@ def split_half(scores: FloatArray, *, seed: int, splits: int = 1000) -> SplitHal
             np.put_along_axis(member, chosen, 1.0, axis=1)
             sums = member @ scores.T
             halves.append(_signs(sums[:, first] - sums[:, second], np.abs(sums).max()))
-        found.append(_tau_b(*halves))
-    low, median, high = np.quantile(np.concatenate(found), [0.05, 0.5, 0.95])
+        taus.append(_tau_b(*halves))
+    low, median, high = np.quantile(np.concatenate(taus), [0.05, 0.5, 0.95])
     return SplitHalf(median=float(median), low=float(low), high=float(high), splits=splits)
 
 
 def _shape(scores: FloatArray) -> tuple[int, int]:
     runs, topics = scores.shape
     if runs < 2 or topics < 2:
-        raise ValueError("a board's reliability can be told from two runs and two topics on")
+        raise ValueError("a board's reliability needs at least two runs and two topics")
     return runs, topics
 
 

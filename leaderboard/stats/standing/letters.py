@@ -19,7 +19,7 @@ def letters(undecided: NDArray[np.bool_]) -> tuple[str, ...]:
     be left out, though another choice may do with fewer. The diagonal is not read.
 
     Raises ValueError where the relation is not symmetric or there are more than 15 runs, whose letters
-    nobody reads.
+    no one reads.
 
     The second run can be told apart from neither of its neighbours, the first from the third:
 

@@ -43,7 +43,7 @@ class FirstPlaces:
 
     `first` is the share of resamples that a run leads; runs that tie share it. `mean_rank` is its mean
     rank, ties sharing the smallest; `low` and `high` are percentiles of its rank. These describe the
-    resamples. They are no interval for the true rank: where runs are close they hold it far less often.
+    resamples. They are not an interval for the true rank: where runs are close they hold it far less often.
     """
 
     first: FloatArray
@@ -65,8 +65,8 @@ def rank_intervals(
     achievement across countries, Review of Economic Studies 91(1), 2024, in one step and two-sided. The same
     seed gives the same intervals for ever. Of one topic nothing is known: 1 to n.
 
-    >>> found = rank_intervals(np.array([[9, 8, 9, 7.5], [1, 2, 3, 4], [1, 3, 2, 4]]), seed=1)
-    >>> found.low.tolist(), found.high.tolist()
+    >>> intervals = rank_intervals(np.array([[9, 8, 9, 7.5], [1, 2, 3, 4], [1, 3, 2, 4]]), seed=1)
+    >>> intervals.low.tolist(), intervals.high.tolist()
     ([1, 2, 2], [1, 3, 3])
     """
     runs, topics = scores.shape
@@ -99,8 +99,8 @@ def first_places(
     The percentile bootstrap over topics of scores (n runs, T topics): Efron and Tibshirani, An Introduction
     to the Bootstrap, 1993. The same seed gives the same numbers for ever.
 
-    >>> found = first_places(np.array([[0.9, 0.8, 0.9], [0.1, 0.2, 0.3], [0.1, 0.2, 0.3]]), seed=1)
-    >>> found.first.tolist(), found.mean_rank.tolist(), found.high.tolist()
+    >>> shares = first_places(np.array([[0.9, 0.8, 0.9], [0.1, 0.2, 0.3], [0.1, 0.2, 0.3]]), seed=1)
+    >>> shares.first.tolist(), shares.mean_rank.tolist(), shares.high.tolist()
     ([1.0, 0.0, 0.0], [1.0, 2.0, 2.0], [1, 2, 2])
     """
     return places(np.concatenate(list(resampled_means(scores, seed, resamples))), confidence=confidence)

@@ -36,8 +36,8 @@ def decided(table: PairTable, alpha: float = 0.05) -> NDArray[np.int8]:
     0 is undecided, as is the diagonal. A pair is decided where its adjusted p is below alpha; the better
     run is that of the higher mean, so that of equal means neither is.
     """
-    found = np.where(table.adjusted < alpha, np.sign(table.difference), 0).astype(np.int8)
-    return square(found, table.runs, mirrored=-1)
+    signs = np.where(table.adjusted < alpha, np.sign(table.difference), 0).astype(np.int8)
+    return square(signs, table.runs, mirrored=-1)
 
 
 def standing(table: PairTable, alpha: float = 0.05) -> Standing:
@@ -45,8 +45,8 @@ def standing(table: PairTable, alpha: float = 0.05) -> Standing:
 
     >>> from leaderboard.stats.pairs.methods import all_pairs, method
     >>> scores = np.array([[0.9, 0.8, 0.9, 0.7], [0.1, 0.3, 0.2, 0.1], [0.2, 0.2, 0.3, 0.1]])
-    >>> found = standing(all_pairs(scores, method("t+holm"), seed=1))
-    >>> found.beats.tolist(), found.rank_low.tolist(), found.rank_high.tolist()
+    >>> standings = standing(all_pairs(scores, method("t+holm"), seed=1))
+    >>> standings.beats.tolist(), standings.rank_low.tolist(), standings.rank_high.tolist()
     ([2, 0, 0], [1, 2, 2], [1, 3, 3])
     """
     signs = decided(table, alpha)
@@ -80,8 +80,8 @@ def decided_neighbours(table: PairTable, order: Sequence[int], alpha: float = 0.
     """Which of the n - 1 neighbouring pairs of runs in the board's order can be told apart."""
     signs = decided(table, alpha)
     places = np.asarray(order, dtype=np.int64)
-    found: BoolArray = signs[places[:-1], places[1:]] != 0
-    return found
+    is_decided: BoolArray = signs[places[:-1], places[1:]] != 0
+    return is_decided
 
 
 def best_set(scores: NDArray[np.float64], alpha: float = 0.05) -> BoolArray:

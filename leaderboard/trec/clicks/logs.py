@@ -1,4 +1,4 @@
-"""Query logs as CSV or JSON lines: one row for each document that was shown to somebody.
+"""Query logs as CSV or JSON lines: one row for each document that was shown to a user.
 
 Nothing that stands in a row is ever repeated in a message, only its line: a row tells of a person, and a
 column that is out of place may hold what names them.
@@ -54,7 +54,7 @@ _REMEDIES = {
 
 
 class ClickRow(NamedTuple):
-    """One document shown to somebody; texts are empty and time is None where nothing is said."""
+    """One document shown to a user; texts are empty and time is None where the row has none."""
 
     line: int
     user: str
@@ -73,7 +73,7 @@ class ClickLog:
     """A log to be read once, row by row: iterating raises Invalid with up to 25 problems, at the latest
     at the end, and TooLarge after MAX_ROWS rows.
 
-    problems is where whoever takes the rows adds what is wrong with them together; ignored names
+    problems is where the consumer of the rows adds what is wrong with them together; ignored names
     columns that are not known.
     """
 
@@ -102,7 +102,7 @@ class ClickLog:
     def _cells(self) -> Iterator[tuple[int, Mapping[str, str]]]:
         """Line and text by column."""
         lines = self._lines()
-        first = next((each for each in lines if each[1].strip()), None)
+        first = next((line for line in lines if line[1].strip()), None)
         if first is None:
             return
         if first[1].lstrip().startswith("{"):
@@ -148,11 +148,11 @@ class ClickLog:
                 yield number, dict(zip(columns, map(str.strip, cells), strict=True))
 
     def _require(self, columns: Sequence[str]) -> None:
-        """Stop where the heading lacks a column or says one twice."""
+        """Stop where the heading lacks a column or names one twice."""
         known = [column for column in columns if column]
         twice = sorted({column for column in known if known.count(column) > 1})
         if twice:
-            self._add(f"Two columns say {' and '.join(twice)}.", "Keep one of them.", 1)
+            self._add(f"Two columns give {' and '.join(twice)}.", "Keep one of them.", 1)
         missing = [name for name in _NEEDED if name not in known]
         if "topic" not in known and "query" not in known:
             missing.insert(0, "topic (or query)")
@@ -168,19 +168,19 @@ class ClickLog:
         for number, line in _and_then(first, lines):
             if not line.strip():
                 continue
-            found = _json_object(line)
-            if found is None:
+            fields = _json_object(line)
+            if fields is None:
                 self._add("The line is not a JSON object.", "Write one object a line.", number)
                 continue
             cells = {}
-            for name, value in found.items():
+            for name, value in fields.items():
                 column = _COLUMN_OF.get(name.lower(), "")
                 if not column:
                     ignored.setdefault(shown(name))
                     self.ignored = tuple(ignored)[:20]
                     continue
                 if column in cells or isinstance(value, list | dict):
-                    self._add("The line says it twice, or as a list or object.", "", number, column)
+                    self._add("The line gives it twice, or as a list or object.", "", number, column)
                 cells[column] = _text(value)
             yield number, cells
 
@@ -242,10 +242,10 @@ def _and_then(first: tuple[int, str], rest: Iterator[tuple[int, str]]) -> Iterat
 
 def _json_object(line: str) -> dict[str, Any] | None:
     try:
-        found = json.loads(line)
+        value = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def _text(value: Any) -> str:
@@ -255,7 +255,7 @@ def _text(value: Any) -> str:
 
 
 def _time(text: str) -> float | None:
-    """Seconds since 1970, NaN where nothing is said, None where it cannot be read.
+    """Seconds since 1970, NaN where nothing is given, None where it cannot be read.
 
     >>> _time("1970-01-02T00:00:00Z"), _time("1767225600"), _time("1767225600000"), _time("soon")
     (86400.0, 1767225600.0, 1767225600.0, None)

@@ -54,7 +54,7 @@ class LogSessions:
     @property
     def count(self) -> int:
         """How many sessions there are."""
-        return sum(each.days.size for each in self.topics.values())
+        return sum(topic.days.size for topic in self.topics.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,14 +95,14 @@ def read_sessions(log: ClickLog, topic_of: Callable[[str], str | None], key: byt
         asked = row.topic, row.query
         if asked not in resolved:
             texts = [text for text in asked if text]
-            resolved[asked] = next((found for text in texts if (found := topic_of(text))), None)
+            resolved[asked] = next((match for text in texts if (match := topic_of(text))), None)
         topic = resolved[asked]
         if topic is None:
             unknown[shown(row.topic or row.query)] += 1
         else:
             maker.add(topic, row)
     kept = maker.done()
-    listed = dict(sorted(unknown.items(), key=lambda each: (-each[1], each[0]))[:LISTED])
+    listed = dict(sorted(unknown.items(), key=lambda row_count: (-row_count[1], row_count[0]))[:LISTED])
     return SessionsRead(kept, log.rows, unknown.total(), listed, log.ignored)
 
 
@@ -173,9 +173,9 @@ class _Maker:
             self._close(session)
         self._open.clear()
         self._problems.stop()
-        topics = {topic: _finished(each) for topic, each in sorted(self._topics.items())}
+        topics = {topic: _finished(growing) for topic, growing in sorted(self._topics.items())}
         if self._key is None:
-            return LogSessions({topic: _without_users(each) for topic, each in topics.items()}, ())
+            return LogSessions({topic: _without_users(of_topic) for topic, of_topic in topics.items()}, ())
         key = self._key
         return LogSessions(topics, tuple(keyed_hash(key, user) for user in self._users))
 
@@ -195,11 +195,13 @@ class _Maker:
         shown_at = sorted(session.places, key=session.places.__getitem__)
         clicked = session.clicked
         # Clicks of one moment, or of no known one, are told apart by rank: the lowest was the last.
-        last = max(((clicked[each], session.places[each]) for each in clicked), default=(0.0, 0))[1]
+        last = max(((clicked[document], session.places[document]) for document in clicked), default=(0.0, 0))[
+            1
+        ]
         growing.sizes.append(len(shown_at))
         growing.documents += shown_at
-        growing.ranks += [session.places[each] for each in shown_at]
-        growing.clicked += [each in clicked for each in shown_at]
+        growing.ranks += [session.places[document] for document in shown_at]
+        growing.clicked += [document in clicked for document in shown_at]
         growing.last.append(last)
         growing.users.append(session.user)
         growing.days.append(session.day)
@@ -216,12 +218,12 @@ def _ended(session: _Open, document: int, row: ClickRow) -> bool:
 
 def _finished(growing: _Growing) -> TopicSessions:
     sessions = Sessions(
-        np.concatenate([[0], np.cumsum(growing.sizes, dtype=np.int64)]),
-        np.array(growing.documents, dtype=np.int64),
-        np.array(growing.ranks, dtype=np.int64),
-        np.array(growing.clicked, dtype=np.bool_),
-        np.array(growing.last, dtype=np.int64),
-        np.array(growing.users, dtype=np.int64),
+        starts=np.concatenate([[0], np.cumsum(growing.sizes, dtype=np.int64)]),
+        documents=np.array(growing.documents, dtype=np.int64),
+        ranks=np.array(growing.ranks, dtype=np.int64),
+        clicked=np.array(growing.clicked, dtype=np.bool_),
+        last=np.array(growing.last, dtype=np.int64),
+        users=np.array(growing.users, dtype=np.int64),
     )
     return TopicSessions(tuple(growing.docnos), sessions, np.array(growing.days, dtype=np.int64))
 
@@ -240,14 +242,14 @@ def pack_sessions(log: LogSessions) -> bytes:
     """A log's sessions as one compressed string."""
     arrays = []
     head = []
-    for topic, each in log.topics.items():
+    for topic, of_topic in log.topics.items():
         stored: Mapping[str, NDArray[np.generic]] = {
-            **each.sessions._asdict(),
-            "sizes": np.diff(each.sessions.starts),
-            "days": each.days,
+            **of_topic.sessions._asdict(),
+            "sizes": np.diff(of_topic.sessions.starts),
+            "days": of_topic.days,
         }
         arrays += [stored[name].astype(form).tobytes() for name, form in _FORMS.items()]
-        head.append([topic, each.days.size, each.sessions.documents.size, each.docnos])
+        head.append([topic, of_topic.days.size, of_topic.sessions.documents.size, of_topic.docnos])
     text = json.dumps([len(log.users), head]).encode()
     plain = b"".join([_HEAD.pack(len(text)), text, *log.users, *arrays])
     return _MAGIC + zstandard.ZstdCompressor(level=_LEVEL).compress(plain)
@@ -260,26 +262,29 @@ def unpack_sessions(packed: bytes) -> LogSessions:
     plain = zstandard.ZstdDecompressor().decompress(packed[len(_MAGIC) :])
     at = _HEAD.size + _HEAD.unpack_from(plain)[0]
     count, head = json.loads(plain[_HEAD.size : at])
-    users = tuple(plain[at + HASH_BYTES * each : at + HASH_BYTES * (each + 1)] for each in range(count))
+    users = tuple(plain[at + HASH_BYTES * user : at + HASH_BYTES * (user + 1)] for user in range(count))
     at += HASH_BYTES * count
     topics = {}
     for topic, size, shown_in_all, docnos in head:
-        found = {}
+        arrays = {}
         for name, form in _FORMS.items():
             length = shown_in_all if name in ("documents", "ranks", "clicked") else size
-            found[name] = np.frombuffer(plain, form, length, at)
-            at += found[name].nbytes
-        topics[topic] = _unpacked(tuple(docnos), found)
+            arrays[name] = np.frombuffer(plain, form, length, at)
+            at += arrays[name].nbytes
+        topics[topic] = _unpacked(tuple(docnos), arrays)
     return LogSessions(topics, users)
 
 
-def _unpacked(docnos: tuple[str, ...], found: Mapping[str, NDArray[np.generic]]) -> TopicSessions:
-    whole = {name: array.astype(np.int64) for name, array in found.items() if name != "clicked"}
+def _unpacked(docnos: tuple[str, ...], arrays: Mapping[str, NDArray[np.generic]]) -> TopicSessions:
+    whole = {name: array.astype(np.int64) for name, array in arrays.items() if name != "clicked"}
     starts = np.concatenate([[0], np.cumsum(whole["sizes"])])
     sessions = Sessions(
-        starts,
-        *(whole["documents"], whole["ranks"], found["clicked"].astype(np.bool_)),
-        *(whole["last"], whole["users"]),
+        starts=starts,
+        documents=whole["documents"],
+        ranks=whole["ranks"],
+        clicked=arrays["clicked"].astype(np.bool_),
+        last=whole["last"],
+        users=whole["users"],
     )
     return TopicSessions(docnos, sessions, whole["days"])
 
@@ -290,18 +295,24 @@ def joined(topic: str, logs: Iterable[LogSessions]) -> TopicSessions:
     docnos: dict[str, int] = {}
     parts = []
     for log in logs:
-        own = np.array([users.setdefault(each, len(users)) for each in log.users] + [-1], dtype=np.int64)
+        own = np.array([users.setdefault(user, len(users)) for user in log.users] + [-1], dtype=np.int64)
         if topic in log.topics:
-            each = log.topics[topic]
-            known = [docnos.setdefault(docno, len(docnos)) for docno in each.docnos]
+            of_topic = log.topics[topic]
+            known = [docnos.setdefault(docno, len(docnos)) for docno in of_topic.docnos]
             places = np.array(known, dtype=np.int64)
-            found = each.sessions
+            sessions = of_topic.sessions
             parts.append(
-                (found._replace(documents=places[found.documents], users=own[found.users]), each.days)
+                (
+                    sessions._replace(documents=places[sessions.documents], users=own[sessions.users]),
+                    of_topic.days,
+                )
             )
-    sizes = np.concatenate([np.diff(each.starts) for each, _ in parts])
+    sizes = np.concatenate([np.diff(sessions.starts) for sessions, _ in parts])
     whole = Sessions(
         np.concatenate([[0], np.cumsum(sizes)]),
-        *(np.concatenate([each[place] for each, _ in parts]) for place in range(1, len(Sessions._fields))),
+        *(
+            np.concatenate([sessions[place] for sessions, _ in parts])
+            for place in range(1, len(Sessions._fields))
+        ),
     )
     return TopicSessions(tuple(docnos), whole, np.concatenate([days for _, days in parts]))

@@ -72,13 +72,13 @@ def find_documents(body: bytes, docnos: Iterable[str]) -> list[Document]:
     Document(docno='c', title='', text='about ["c", ')
     """
     plain = _plain(body).decode()
-    found = []
+    documents = []
     for docno in docnos:
         # Within a text the quotation mark after the bracket would be escaped: only a document begins so.
         start = plain.find(f"[{json.dumps(docno, ensure_ascii=False)}, ")
         if start >= 0:
-            found.append(Document(*_DECODER.raw_decode(plain, start)[0]))
-    return found
+            documents.append(Document(*_DECODER.raw_decode(plain, start)[0]))
+    return documents
 
 
 def _plain(body: bytes) -> bytes:
@@ -97,16 +97,16 @@ def _block(documents: list[Document]) -> DocumentBlock:
 def _sorted(documents: Iterable[Document], files: ExitStack) -> Iterator[Document]:
     """The documents by docno; beyond what fits in memory merged from temporary files."""
     spilled: list[IO[str]] = []
-    held: list[Document] = []
+    in_memory: list[Document] = []
     size = 0
     for document in documents:
-        held.append(document)
+        in_memory.append(document)
         size += _size(document)
         if size >= SORTED_AT_ONCE:
-            spilled.append(_spilled(held, files))
-            held, size = [], 0
-    held.sort(key=_order)
-    return heapq.merge(*map(_read_back, spilled), held, key=_order)
+            spilled.append(_spilled(in_memory, files))
+            in_memory, size = [], 0
+    in_memory.sort(key=_order)
+    return heapq.merge(*map(_read_back, spilled), in_memory, key=_order)
 
 
 def _spilled(documents: list[Document], files: ExitStack) -> IO[str]:

@@ -75,7 +75,9 @@ def text_dissimilarities(texts: Sequence[str]) -> FloatArray:
            [0.5, 0. ]])
     """
     counts = [Counter(_TERM.findall(text.casefold())) for text in texts]
-    squares = np.array([float(sum(count * count for count in each.values())) for each in counts])
+    squares = np.array(
+        [float(sum(count * count for count in text_counts.values())) for text_counts in counts]
+    )
     # The root of a square is exact in doubles, so equal texts come out at 0 and none below.
     lengths = np.sqrt(np.outer(squares, squares))
     cosine = np.divide(_products(counts), lengths, out=np.zeros_like(lengths), where=lengths > 0)
@@ -86,15 +88,15 @@ def text_dissimilarities(texts: Sequence[str]) -> FloatArray:
 
 def _products(counts: Sequence[Counter[str]]) -> FloatArray:
     """The inner products of the counts of every two texts, (n, n): whole numbers, so exact in any order."""
-    in_texts = Counter(term for each in counts for term in each)
+    in_texts = Counter(term for text_counts in counts for term in text_counts)
     shared = [term for term, number in in_texts.items() if number > 1]
     products = np.zeros((len(counts), len(counts)))
     for start in range(0, len(shared), TERMS_AT_ONCE):
         place = {term: column for column, term in enumerate(shared[start : start + TERMS_AT_ONCE])}
         block = np.zeros((len(counts), len(place)))
-        for row, each in enumerate(counts):
-            found = [(place[term], count) for term, count in each.items() if term in place]
-            block[row, [column for column, _ in found]] = [count for _, count in found]
+        for row, text_counts in enumerate(counts):
+            cells = [(place[term], count) for term, count in text_counts.items() if term in place]
+            block[row, [column for column, _ in cells]] = [count for _, count in cells]
         products += block @ block.T
     return products
 

@@ -77,17 +77,17 @@ def _drafts(
 
 def _json_documents(lines: Iterable[Line], problems: Problems) -> Iterator[tuple[int, Document]]:
     for number, line in lines:
-        found = json_object(number, line, problems) if line.strip() else None
-        if found is None:
+        record = json_object(number, line, problems) if line.strip() else None
+        if record is None:
             continue
-        docno = next((found[key] for key in ID_KEYS if key in found), None)
+        docno = next((record[key] for key in ID_KEYS if key in record), None)
         if isinstance(docno, bool) or not isinstance(docno, str | int):
             rule = f"A document needs an id, as text, under one of {', '.join(ID_KEYS)}."
             remedy = 'Write for example {"_id": "d1", "title": "...", "text": "..."}.'
             problems.add(Problem(rule, remedy, number, "", shown(line)))
             continue
-        text = next((_string(found[key]) for key in TEXT_KEYS if found.get(key)), "")
-        yield number, Document(str(docno).strip(), _string(found.get("title")), text)
+        text = next((_string(record[key]) for key in TEXT_KEYS if record.get(key)), "")
+        yield number, Document(str(docno).strip(), _string(record.get("title")), text)
 
 
 def _string(value: Any) -> str:
@@ -110,22 +110,22 @@ def _sgml_documents(
     lines: Iterable[Line], problems: Problems, limits: Limits
 ) -> Iterator[tuple[int, Document]]:
     start, size = 0, 0
-    held: list[str] = []
+    parts: list[str] = []
     for number, line in lines:
         for part in _EDGE.split(line + "\n"):
             if _EDGE.fullmatch(part):
                 if start:
-                    yield start, _sgml_document("".join(held))
-                start, size, held = (0 if part[1] == "/" else number), 0, []
+                    yield start, _sgml_document("".join(parts))
+                start, size, parts = (0 if part[1] == "/" else number), 0, []
             elif start:
-                held.append(part)
+                parts.append(part)
                 size += len(part)
         if size > limits.line_bytes:
             rule = (
                 f"The document that starts on line {start} is longer than {limits.line_bytes:,} characters."
             )
             problems.add(Problem(rule, "Check that each <DOC> has its </DOC>.", number))
-            start, size, held = 0, 0, []
+            start, size, parts = 0, 0, []
     if start:
         problems.add(Problem("The last document has no </DOC>.", "Check that the file is complete.", start))
 

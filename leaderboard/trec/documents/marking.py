@@ -11,16 +11,14 @@ from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-STOP_WORDS = frozenset(
-    {
-        *("a", "about", "am", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can"),
-        *("did", "do", "does", "for", "from", "had", "has", "have", "how", "i", "if", "in", "into", "is"),
-        *("it", "its", "me", "my", "no", "not", "of", "on", "or", "our", "s", "should", "so", "such", "t"),
-        *("than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "to"),
-        *("was", "we", "were", "what", "when", "where", "which", "who", "whom", "whose", "why", "will"),
-        *("with", "would", "you", "your"),
-    }
-)
+STOP_WORDS = frozenset({
+    "a", "about", "am", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "did",
+    "do", "does", "for", "from", "had", "has", "have", "how", "i", "if", "in", "into", "is", "it",
+    "its", "me", "my", "no", "not", "of", "on", "or", "our", "s", "should", "so", "such", "t", "than",
+    "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "to", "was",
+    "we", "were", "what", "when", "where", "which", "who", "whom", "whose", "why", "will", "with",
+    "would", "you", "your",
+})  # fmt: skip
 SNIPPET = 240
 BEFORE = 3
 """A snippet shows up to one part in three of its room before the first term."""
@@ -85,14 +83,14 @@ def stem(word: str) -> str:
     return word if word.endswith(("us", "ss")) else word[:-1]
 
 
-def marked(text: str, wanted: frozenset[str]) -> tuple[Piece, ...]:
+def marked(text: str, topic_terms: frozenset[str]) -> tuple[Piece, ...]:
     """The text in pieces, those that are words of the topic marked; joined they are the text.
 
     >>> marked("A cat and Cats.", terms("cats"))[1:4]
     (Piece(text='cat', is_term=True), Piece(text=' and ', is_term=False), Piece(text='Cats', is_term=True))
     """
     pieces, end = [], 0
-    for start, stop in _joined(_matches(text, wanted)):
+    for start, stop in _joined(_matches(text, topic_terms)):
         if start > end:
             pieces.append(Piece(text[end:start], False))
         pieces.append(Piece(text[start:stop], True))
@@ -102,26 +100,26 @@ def marked(text: str, wanted: frozenset[str]) -> tuple[Piece, ...]:
     return tuple(pieces)
 
 
-def snippet(text: str, wanted: frozenset[str], length: int = SNIPPET) -> tuple[Piece, ...]:
-    """The part of a text with most different words of the topic, in about so many characters, marked.
+def snippet(text: str, topic_terms: frozenset[str], length: int = SNIPPET) -> tuple[Piece, ...]:
+    """The part of a text with most different words of the topic, in about `length` characters, marked.
 
     The first such part; the beginning where none has any. Cut between words where there are spaces,
     with an ellipsis at either end that is not the text's own; runs of white space are one space.
 
-    >>> found = snippet("Much else comes first. Then a cat chases a dog.", terms("cat, dog"), 26)
-    >>> "".join(piece.text for piece in found)
+    >>> pieces = snippet("Much else comes first. Then a cat chases a dog.", terms("cat, dog"), 26)
+    >>> "".join(piece.text for piece in pieces)
     '… Then a cat chases a dog.'
     """
     if len(text) <= length:
-        return marked(" ".join(text.split()), wanted)
-    start, end = _window(text, _matches(text, wanted), length)
+        return marked(" ".join(text.split()), topic_terms)
+    start, end = _window(text, _matches(text, topic_terms), length)
     shown = " ".join(text[start:end].split())
     if len(shown) < length // 2 and len(flat := " ".join(text.split())) < len(text):
-        return snippet(flat, wanted, length)
+        return snippet(flat, topic_terms, length)
     before, after = text[:start].strip() != "", text[end:].strip() != ""
     return (
         *((Piece(f"{ELLIPSIS} ", False),) if before else ()),
-        *marked(shown, wanted),
+        *marked(shown, topic_terms),
         *((Piece(f" {ELLIPSIS}", False),) if after else ()),
     )
 
@@ -131,7 +129,7 @@ def _lowered(text: str) -> str:
     lower = text.lower()
     if len(lower) == len(text):
         return lower
-    return "".join(each if len(each.lower()) > 1 else each.lower() for each in text)
+    return "".join(letter if len(letter.lower()) > 1 else letter.lower() for letter in text)
 
 
 @lru_cache(maxsize=4096)
@@ -149,7 +147,7 @@ def _is_unspaced(term: str) -> bool:
 def _words(text: str) -> Iterator[str]:
     """Runs of letters, digits and marks, cut where the way to compare them changes."""
     for (spaced, paired), letters in groupby(
-        text, key=lambda each: (_in_word(each), bool(_PAIRED.match(each)))
+        text, key=lambda letter: (_in_word(letter), bool(_PAIRED.match(letter)))
     ):
         if spaced or paired:
             yield "".join(letters)
@@ -165,41 +163,41 @@ def _terms_of(word: str) -> Iterator[str]:
         yield from [pair for pair in pairs if not _HIRAGANA.fullmatch(pair)] or pairs
 
 
-def _matches(text: str, wanted: frozenset[str]) -> list[_Match]:
+def _matches(text: str, topic_terms: frozenset[str]) -> list[_Match]:
     """Where the text has words of the topic, in order."""
-    lower, found = _lowered(text), []
-    for term in wanted:
-        found += _of_term(lower, term)
-    return sorted(found)
+    lower, matches = _lowered(text), []
+    for term in topic_terms:
+        matches += _of_term(lower, term)
+    return sorted(matches)
 
 
 def _of_term(lower: str, term: str) -> list[_Match]:
     """Where one term is: anywhere in writing without spaces, else as a whole word with the term's stem."""
     if _is_unspaced(term):
-        return [_Match(each.start(), each.end(), term) for each in re.finditer(re.escape(term), lower)]
+        return [_Match(hit.start(), hit.end(), term) for hit in re.finditer(re.escape(term), lower)]
     # A plural in -ies has the stem's letters but its last.
     beginning = term[:-1] if term.endswith("y") and len(term) > 1 else term
-    found, end, place = [], 0, lower.find(beginning)
+    matches, end, place = [], 0, lower.find(beginning)
     while place >= 0:
         end = place + len(beginning)
         if place == 0 or not _in_word(lower[place - 1]):
             while end < len(lower) and _in_word(lower[end]):
                 end += 1
             if stem(lower[place:end]) == term:
-                found.append(_Match(place, end, term))
+                matches.append(_Match(place, end, term))
         place = lower.find(beginning, end)
-    return found
+    return matches
 
 
 def _joined(matches: list[_Match]) -> Iterator[tuple[int, int]]:
     """Start and end of what matches cover, overlapping and touching ones as one."""
     start = end = -1
-    for each in matches:
-        if each.start > end:
+    for match in matches:
+        if match.start > end:
             if end >= 0:
                 yield start, end
-            start = each.start
-        end = max(end, each.end)
+            start = match.start
+        end = max(end, match.end)
     if end >= 0:
         yield start, end
 
@@ -226,7 +224,7 @@ def _at_letter(text: str, place: int) -> int:
 
 
 def _densest(matches: list[_Match], length: int) -> tuple[int, int]:
-    """The first stretch of so many characters that has most different terms; (0, 0) without any."""
+    """The first stretch of at most `length` characters with most different terms; (0, 0) without any."""
     best, most, place = (0, 0), 0, 0
     inside: dict[str, int] = {}
     for start, end, term in matches:

@@ -1,1 +1,1 @@
-"""What is said about a run, from text to values."""
+"""What participants report about a run, from text to values."""

@@ -52,14 +52,14 @@ FIELDS = (
     FactField(
         "type",
         "Run type",
-        "Automatic: nobody looked at topics or results while the run was made.",
+        "Automatic: no one looked at topics or results while the run was made.",
         "method",
         choices=("automatic", "manual", "feedback"),
     ),
     FactField("priority", "Judging priority", "1 is judged first.", "method", is_whole=True),
     FactField("topic_fields", "Topic fields used", "Such as title, or title and description.", "method"),
     FactField(
-        "training", "Training data and other resources", "Whatever is not the collection itself.", "method"
+        "training", "Training data and other resources", "Anything beyond the collection itself.", "method"
     ),
     FactField("llm", "Language models", "Their names and what they were used for; none if none.", "method"),
     FactField("first_stage", "First stage", "Such as BM25.", "method"),
@@ -79,7 +79,7 @@ FIELDS = (
     FactField("hardware", "Hardware", "What the costs were measured on.", "cost"),
 )
 """The fields of the form, in order."""
-FIELD_OF = {each.key: each for each in FIELDS}
+FIELD_OF = {fact_field.key: fact_field for fact_field in FIELDS}
 
 
 def read(given: Mapping[str, str]) -> dict[str, FactValue]:
@@ -90,20 +90,20 @@ def read(given: Mapping[str, str]) -> dict[str, FactValue]:
     >>> read({"latency_ms": "0.5 s", "type": "manual", "code": " "})
     {'type': 'manual', 'latency_ms': 500.0}
     """
-    found: dict[str, FactValue] = {}
+    values: dict[str, FactValue] = {}
     problems = []
-    for each in FIELDS:
-        text = " ".join(given.get(each.key, "").split())
+    for fact_field in FIELDS:
+        text = " ".join(given.get(fact_field.key, "").split())
         if not text:
             continue
-        value = _value(each, text)
+        value = _value(fact_field, text)
         if isinstance(value, Problem):
             problems.append(value)
         else:
-            found[each.key] = value
+            values[fact_field.key] = value
     if problems:
-        raise Invalid("What is said about the run cannot be kept like this.", problems)
-    return found
+        raise Invalid("These facts about the run cannot be kept as they are.", problems)
+    return values
 
 
 def as_written(value: FactValue, of: FactField) -> str:
@@ -124,7 +124,7 @@ def address(text: str) -> str | None:
     """The text where it is an address on the web that may be linked to, else None.
 
     Only http and https with a host, no name or password before the host, no blanks: an address is shown to
-    everybody and must lead where it seems to.
+    everyone and must lead where it seems to.
 
     >>> address("https://example.org/a"), address("javascript:alert(1)"), address("https://x@example.org")
     ('https://example.org/a', None, None)
@@ -143,13 +143,13 @@ def address(text: str) -> str | None:
 
 def _value(of: FactField, text: str) -> FactValue | Problem:
     if len(text) > MOST_CHARACTERS:
-        return _problem(of, text, f"may have at most {MOST_CHARACTERS} characters.", "Say it in fewer words.")
+        return _problem(of, text, f"may have at most {MOST_CHARACTERS} characters.", "Use fewer words.")
     if _CONTROL.search(text):
-        return _problem(of, text, "has characters that cannot be shown.", "Type it anew.")
+        return _problem(of, text, "has characters that cannot be shown.", "Type it again.")
     if of.choices:
-        wanted = text.lower()
+        choice = text.lower()
         rule = f"is one of {', '.join(of.choices)}."
-        return wanted if wanted in of.choices else _problem(of, text, rule, "Choose one of them.")
+        return choice if choice in of.choices else _problem(of, text, rule, "Choose one of them.")
     if of.is_url:
         rule = "must be an address on the web."
         remedy = "Write it in full, such as https://example.org/code, without a user's name in it."
@@ -170,7 +170,7 @@ def _quantity(of: FactField, text: str) -> FactValue | Problem:
     value = of.dimension.read(text)
     if value is not None:
         return value
-    units = ", ".join(each.name for each in of.dimension.shown)
+    units = ", ".join(unit.name for unit in of.dimension.shown)
     rule = "must be a number with a unit, not below 0."
     remedy = f"Write it like {of.dimension.example}, with a point and one of {units}."
     return _problem(of, text, rule, remedy)

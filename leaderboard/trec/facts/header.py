@@ -14,7 +14,7 @@ MOST_ITEMS = 20
 MOST_LEAVES = 200
 MOST_DEPTH = 12
 NOTHING = frozenset({"", "null", "~", "ENTER_VALUE_HERE"})
-"""What stands for no value, in YAML and in a template nobody filled in."""
+"""What stands for no value, in YAML and in a template that was not filled in."""
 AUTOMATIC = {"true": "automatic", "yes": "automatic", "false": "manual", "no": "manual"}
 ENERGY_PARTS = ("cpu", "gpu", "ram")
 
@@ -52,7 +52,7 @@ def text_of(value: object, depth: int = 0) -> str:
     if isinstance(value, Mapping):
         return shortened(_mapping_text(value, depth))
     if isinstance(value, Sequence):
-        return shortened(", ".join(filter(None, (text_of(each, depth + 1) for each in value[:MOST_ITEMS]))))
+        return shortened(", ".join(filter(None, (text_of(item, depth + 1) for item in value[:MOST_ITEMS]))))
     return ""
 
 
@@ -72,7 +72,7 @@ def leaves(header: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     while waiting and count < MOST_LEAVES:
         path, value = waiting.pop()
         if isinstance(value, Mapping) and len(path) < MOST_DEPTH:
-            items = [((*path, shortened(str(key))), each) for key, each in value.items()]
+            items = [((*path, shortened(str(key))), inner) for key, inner in value.items()]
             waiting += reversed(items[:MOST_LEAVES])
         elif text := text_of(value):
             count += 1
@@ -80,7 +80,7 @@ def leaves(header: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
 
 
 def _mapping_text(value: Mapping[str, Any], depth: int) -> str:
-    parts = {str(key): text_of(each, depth + 1) for key, each in list(value.items())[:MOST_ITEMS]}
+    parts = {str(key): text_of(inner, depth + 1) for key, inner in list(value.items())[:MOST_ITEMS]}
     name = parts.pop("name", "")
     rest = ", ".join(f"{key}: {text}" for key, text in parts.items() if text)
     return f"{name} ({rest})" if name and rest else name or rest
@@ -92,8 +92,8 @@ def _automatic(details: Mapping[str, Any]) -> str | None:
 
 def _stages(details: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """Names of what ranks by itself, and of what reranks others."""
-    found = at(details, "method", "retrieval")
-    stages = found[:MOST_ITEMS] if isinstance(found, list) else [found]
+    retrieval = at(details, "method", "retrieval")
+    stages = retrieval[:MOST_ITEMS] if isinstance(retrieval, list) else [retrieval]
     first: list[str] = []
     then: list[str] = []
     for stage in stages:
@@ -143,7 +143,7 @@ def _hardware(details: Mapping[str, Any]) -> str | None:
     memory = text_of(at(machine, "gpu", "memory"))
     gpu += [memory] if gpu[0] and memory else []
     ram = text_of(at(machine, "ram"))
-    parts = [" ".join(filter(None, each)) for each in (cpu, gpu)]
+    parts = [" ".join(filter(None, words)) for words in (cpu, gpu)]
     return shortened(", ".join(filter(None, [*parts, f"{ram} RAM" if ram else ""]))) or None
 
 
@@ -152,7 +152,7 @@ def _energy(details: Mapping[str, Any]) -> str | float | None:
 
     A sum of 0 is what a machine without sensors reports, not what a run used.
     """
-    read = (text_of(at(details, "resources", each, "energy used system")) for each in ENERGY_PARTS)
+    read = (text_of(at(details, "resources", part, "energy used system")) for part in ENERGY_PARTS)
     parts = [value for text in read if text and (value := ENERGY.read(text)) is not None]
     return sum(parts) or text_of(at(details, "resources", "energy")) or None
 

@@ -31,7 +31,7 @@ class Dimension:
     example: str = field(default="")
 
     def read(self, text: str) -> float | None:
-        """The value in the kept unit; None for what is no quantity, or one that cannot be true.
+        """The value in the kept unit; None for what is not a quantity, or cannot be true.
 
         A number alone is in the kept unit; "a topic" and "per query" may follow.
 
@@ -40,12 +40,12 @@ class Dimension:
         """
         if len(text) > LONGEST:
             return None
-        found = _QUANTITY.fullmatch(_EACH.sub("", text.strip()))
-        if found is None:
+        match = _QUANTITY.fullmatch(_EACH.sub("", text.strip()))
+        if match is None:
             return None
-        unit = found[2].replace("μ", "µ")
+        unit = match[2].replace("μ", "µ")
         factor = self.written.get(unit if self.exact_case else unit.lower()) if unit else 1.0
-        return None if factor is None else self.checked(float(found[1]) * factor)
+        return None if factor is None else self.checked(float(match[1]) * factor)
 
     def checked(self, value: float) -> float | None:
         """The value where it can be true: finite, not negative, and not absurdly large."""
@@ -91,8 +91,16 @@ def digits(value: float) -> str:
 DURATION = Dimension(
     kept="ms",
     written={
-        **{"us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3, "sec": 1e3, "seconds": 1e3},
-        **{"min": 6e4, "minutes": 6e4, "h": 3.6e6, "hours": 3.6e6},
+        "us": 1e-3,
+        "µs": 1e-3,
+        "ms": 1.0,
+        "s": 1e3,
+        "sec": 1e3,
+        "seconds": 1e3,
+        "min": 6e4,
+        "minutes": 6e4,
+        "h": 3.6e6,
+        "hours": 3.6e6,
     },
     shown=(Unit("µs", 1e-3), Unit("ms", 1.0), Unit("s", 1e3)),
     most=1e12,
@@ -101,8 +109,18 @@ DURATION = Dimension(
 SIZE = Dimension(
     kept="bytes",
     written={
-        **{"b": 1.0, "byte": 1.0, "bytes": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "pb": 1e15},
-        **{"kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30, "tib": 2.0**40},
+        "b": 1.0,
+        "byte": 1.0,
+        "bytes": 1.0,
+        "kb": 1e3,
+        "mb": 1e6,
+        "gb": 1e9,
+        "tb": 1e12,
+        "pb": 1e15,
+        "kib": 2.0**10,
+        "mib": 2.0**20,
+        "gib": 2.0**30,
+        "tib": 2.0**40,
     },
     shown=(Unit("bytes", 1.0), Unit("kB", 1e3), Unit("MB", 1e6), Unit("GB", 1e9), Unit("TB", 1e12)),
     most=1e18,
@@ -111,8 +129,14 @@ SIZE = Dimension(
 ENERGY = Dimension(
     kept="Wh",
     written={
-        **{"mWh": 1e-3, "Wh": 1.0, "kWh": 1e3, "MWh": 1e6},
-        **{"mJ": 1e-3 / 3600, "J": 1 / 3600, "kJ": 1e3 / 3600, "MJ": 1e6 / 3600},
+        "mWh": 1e-3,
+        "Wh": 1.0,
+        "kWh": 1e3,
+        "MWh": 1e6,
+        "mJ": 1e-3 / 3600,
+        "J": 1 / 3600,
+        "kJ": 1e3 / 3600,
+        "MJ": 1e6 / 3600,
     },
     shown=(Unit("mWh", 1e-3), Unit("Wh", 1.0), Unit("kWh", 1e3), Unit("MWh", 1e6)),
     most=1e12,

@@ -9,13 +9,9 @@ from numpy.typing import NDArray
 from leaderboard.measures.judged import IntArray, Judged, Judgments
 from leaderboard.trec.read import kernel
 from leaderboard.trec.read.blocks import Block
-from leaderboard.trec.read.kernel import Int32
+from leaderboard.trec.read.columns import Index, Int32
 from leaderboard.trec.read.lines import bytes_of
-from leaderboard.trec.read.numpy_words import Index
 from leaderboard.trec.runs.runs import Ranking, block_of
-
-DIALECTS = (9, 10)
-"""Whose order of a ranking: trec_eval 9 compares scores as 32-bit floats, trec_eval 10 as doubles."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +72,7 @@ def order(ranking: Ranking, dialect: int) -> IntArray:
 class Aligner:
     """Takes the blocks of one run and reduces it to its judged hits.
 
-    Topics without judgments are passed over; depth keeps the best so many documents of each ranking
+    Topics without judgments are skipped; depth keeps that many documents of each ranking, the best
     (None: all). Holds the hits only, and the docnos of the best `top` documents of each topic where
     that is not 0.
     """
@@ -118,15 +114,15 @@ class Aligner:
     ) -> tuple[IntArray, IntArray, IntArray]:
         """The hits, and as hits of what stands for the distractors those that the topic does not judge."""
         columns = block.columns
-        found = kernel.among(block.body, columns.at, columns.length, columns.hash, best, distractors)
-        group = np.searchsorted(columns.group_start, found, side="right") - 1
-        topic, rank = place[group].astype(np.int64), found - columns.group_start[group] + 1
-        wanted = topic >= 0
+        entry = kernel.among(block.body, columns.at, columns.length, columns.hash, best, distractors)
+        group = np.searchsorted(columns.group_start, entry, side="right") - 1
+        topic, rank = place[group].astype(np.int64), entry - columns.group_start[group] + 1
+        inside = topic >= 0
         if self._depth is not None:
-            wanted &= rank <= self._depth
-        topic, rank = topic[wanted], rank[wanted]
+            inside &= rank <= self._depth
+        topic, rank = topic[inside], rank[inside]
         document = self._compiled.judgments.starts[topic]
-        # The topic's own judgment of a document goes before what is said of it for all topics.
+        # The topic's own judgment of a document goes before the judgment that holds for all topics.
         topics, ranks, documents = (
             np.concatenate(pair) for pair in zip(hits, (topic, rank, document), strict=True)
         )

@@ -11,8 +11,8 @@ from leaderboard.trec.qrels.compiling import compile_qrels
 from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.read import kernel
 from leaderboard.trec.read.buffers import Buffer, TooLong
+from leaderboard.trec.read.columns import Columns, Int32
 from leaderboard.trec.read.entries import LOOSE_ID_BYTES
-from leaderboard.trec.read.kernel import Columns, Int32
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, text_of
 from leaderboard.trec.read.scattered import Scattered
 

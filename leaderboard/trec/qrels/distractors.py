@@ -15,9 +15,9 @@ from leaderboard.errors import LeaderboardError, Problem
 from leaderboard.measures.judged import IntArray
 from leaderboard.trec.qrels.align import CompiledJudgments
 from leaderboard.trec.read import kernel
+from leaderboard.trec.read.columns import Index
 from leaderboard.trec.read.entries import id_bytes, unfit_text
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, raw_lines, shown
-from leaderboard.trec.read.numpy_words import Index
 
 _MAGIC = b"LBD1"
 _LEVEL = 3
@@ -116,19 +116,19 @@ def among_distractors(compiled: CompiledJudgments, docnos: Sequence[bytes]) -> l
     >>> among_distractors(with_distractors(compile_judgments({"1": {b"a": 1}}), [b"x"]), [b"a", b"x"])
     [False, True]
     """
-    found = np.zeros(len(docnos), dtype=np.bool_)
+    is_distractor = np.zeros(len(docnos), dtype=np.bool_)
     if compiled.distractors is not None and docnos:
         letters = b"".join(docnos) + bytes(kernel.SLACK)
         length = np.array([len(docno) for docno in docnos], np.int32)
         at = np.cumsum(length, dtype=np.int32) - length
         which = np.arange(len(docnos), dtype=np.int32)
         hashed = kernel.hashes(letters, at, length)
-        found[kernel.among(letters, at, length, hashed, which, compiled.distractors)] = True
-    return [bool(each) for each in found]
+        is_distractor[kernel.among(letters, at, length, hashed, which, compiled.distractors)] = True
+    return [bool(flag) for flag in is_distractor]
 
 
 def _widened(documents: Index, first: IntArray, starts: IntArray) -> Index:
     """The judged documents with one without a docno before the first of each topic."""
     letters = documents.letters[: len(documents.letters) - kernel.SLACK]
-    at, length = (np.insert(each, first, 0) for each in (documents.at, documents.length))
+    at, length = (np.insert(column, first, 0) for column in (documents.at, documents.length))
     return kernel.index(letters, at, length, starts)

@@ -79,11 +79,11 @@ def pack_subtopics(by_topic: BySubtopic) -> bytes:
 
 def unpack_subtopics(packed: bytes) -> dict[str, dict[str, dict[bytes, int]]]:
     """Topic -> subtopic -> docno -> grade, all in byte order."""
-    found: dict[str, dict[str, dict[bytes, int]]] = {}
+    topics: dict[str, dict[str, dict[bytes, int]]] = {}
     for both, grades in unpack_judgments(packed).items():
         topic, _, subtopic = both.partition(_BETWEEN)
-        found.setdefault(topic, {})[subtopic] = grades
-    return found
+        topics.setdefault(topic, {})[subtopic] = grades
+    return topics
 
 
 def highest_grades(by_topic: BySubtopic) -> dict[str, dict[bytes, int]]:

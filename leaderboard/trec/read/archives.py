@@ -13,11 +13,11 @@ import zstandard
 from leaderboard.errors import Invalid, Problem, TooLarge
 
 try:
-    from isal import isal_zlib
+    from isal import igzip_lib
 except ImportError:  # no build of it for this processor
-    isal_zlib = None  # type: ignore[assignment]
+    igzip_lib = None  # type: ignore[assignment]
 
-_zlib: Any = isal_zlib or zlib
+_igzip: Any = igzip_lib
 
 READ_BYTES = 2**16
 BLOCK_BYTES = 2**17
@@ -42,7 +42,7 @@ DEFAULT_LIMITS = Limits()
 
 
 class _Decoder(Protocol):
-    """What the decoders of bz2 and lzma have in common."""
+    """The decoder of one member: the interface that those of bz2, lzma and isal share."""
 
     @property
     def eof(self) -> bool: ...
@@ -53,53 +53,17 @@ class _Decoder(Protocol):
     def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
 
 
-class _Inflater(Protocol):
-    """What zlib's decoder and isal's have in common."""
+class _InSteps:
+    """A decoder without that interface, of zlib or zstandard; bounds the output by feeding little input."""
 
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    @property
-    def unconsumed_tail(self) -> bytes: ...
-    def decompress(self, data: bytes, max_length: int = 0) -> bytes: ...
-
-
-class _Gzip:
-    """The decoder of one gzip member with the interface of bz2's."""
-
-    def __init__(self) -> None:
-        self._inner: _Inflater = _zlib.decompressobj(31)
-        self.needs_input = True
-
-    @property
-    def eof(self) -> bool:
-        return self._inner.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._inner.unused_data
-
-    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
-        out = self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
-        # Output can wait inside zlib although all input was taken.
-        self.needs_input = not self._inner.unconsumed_tail and len(out) < max_length
-        return out
-
-
-class _Zstd:
-    """zstandard's decoder of one frame with the interface of bz2's."""
-
-    # A block of 4 bytes can stand for 128 KB and output cannot be bounded: so input is, at 16 MB a step.
-    STEP = 512
-
-    def __init__(self) -> None:
-        self._inner = zstandard.ZstdDecompressor(max_window_size=MEMORY).decompressobj()
+    def __init__(self, decoder: Any, step: int) -> None:
+        self._decoder = decoder
+        self._step = step
         self._pending = memoryview(b"")
 
     @property
     def eof(self) -> bool:
-        return self._inner.eof
+        return bool(self._decoder.eof)
 
     @property
     def needs_input(self) -> bool:
@@ -107,13 +71,25 @@ class _Zstd:
 
     @property
     def unused_data(self) -> bytes:
-        return self._inner.unused_data + bytes(self._pending)
+        return bytes(self._decoder.unused_data) + bytes(self._pending)
 
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
         if data:
             self._pending = memoryview(data)
-        step, self._pending = self._pending[: self.STEP], self._pending[self.STEP :]
-        return self._inner.decompress(step)
+        step, self._pending = self._pending[: self._step], self._pending[self._step :]
+        return bytes(self._decoder.decompress(step))
+
+
+def _gzip() -> _Decoder:
+    if not _igzip:
+        return _InSteps(zlib.decompressobj(wbits=31), step=2**10)  # a byte stands for 1 KB at most: 1 MB
+    decoder: _Decoder = _igzip.IgzipDecompressor(flag=_igzip.DECOMP_GZIP)
+    return decoder
+
+
+def _zstd() -> _Decoder:
+    decoder = zstandard.ZstdDecompressor(max_window_size=MEMORY).decompressobj()
+    return _InSteps(decoder, step=512)  # four bytes stand for 128 KB at most: 16 MB
 
 
 @dataclass(frozen=True)
@@ -124,10 +100,10 @@ class _Codec:
 
 
 _CODECS = (
-    _Codec("gzip", b"\x1f\x8b", _Gzip),
+    _Codec("gzip", b"\x1f\x8b", _gzip),
     _Codec("bzip2", b"BZh", bz2.BZ2Decompressor),
     _Codec("xz", b"\xfd7zXZ\x00", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MEMORY)),
-    _Codec("zstd", b"\x28\xb5\x2f\xfd", _Zstd),
+    _Codec("zstd", b"\x28\xb5\x2f\xfd", _zstd),
 )
 _REFUSED = {
     b"PK\x03\x04": "zip",
@@ -136,9 +112,10 @@ _REFUSED = {
     b"Rar!": "rar",
     b"\x1f\x9d": "compress (.Z)",
 }
+_PACKED = [codec.magic for codec in _CODECS] + list(_REFUSED)
 _DECODER_ERRORS = (
     zlib.error,
-    _zlib.error,
+    _igzip.error if _igzip else zlib.error,
     OSError,
     lzma.LZMAError,
     zstandard.ZstdError,
@@ -188,47 +165,71 @@ def _guarded(blocks: Iterator[bytes], limits: Limits, within: bool) -> Iterator[
         yield block
 
 
+class _Packed:
+    """A compressed file, read in pieces; `used` is how many bytes have been read and not put back."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._rest = b""
+        self.used = 0
+
+    def read(self) -> bytes:
+        data, self._rest = self._rest or self._file.read(READ_BYTES), b""
+        self.used += len(data)
+        return data
+
+    def put_back(self, rest: bytes) -> None:
+        self._rest = rest
+        self.used -= len(rest)
+
+
 def _unpacked(file: BinaryIO, codec: _Codec, limits: Limits) -> Iterator[bytes]:
-    name, decoder, rest, members, fresh = codec.name, codec.decoder(), b"", 0, True
-    used = total = 0
-    while data := rest or file.read(READ_BYTES):
-        used, rest = used + len(data), b""
-        if fresh and members:
-            if not (data := data.lstrip(b"\0")):
-                continue
+    """The plain bytes of all members; refuses them when they are too many for what they were packed into."""
+    packed, total = _Packed(file), 0
+    for block in _members(packed, codec):
+        total += len(block)
+        if total > max(RATIO_FLOOR, limits.ratio * packed.used):
+            raise TooLarge(
+                f"The {codec.name} file expands more than {limits.ratio} times; no run or text file does. "
+                "Compress the plain file once, without padding."
+            )
+        if block:
+            yield block
+
+
+def _members(packed: _Packed, codec: _Codec) -> Iterator[bytes]:
+    for _ in range(MEMBERS):
+        yield from _member(packed, codec)
+        if not _another(packed, codec):
+            return
+    raise Invalid(f"The {codec.name} file is made of more than {MEMBERS:,} parts. Compress it in one go.")
+
+
+def _member(packed: _Packed, codec: _Codec) -> Iterator[bytes]:
+    decoder, data = codec.decoder(), b""
+    while not decoder.eof:
+        if decoder.needs_input and not (data := packed.read()):
+            raise _broken(f"The {codec.name} file ends in the middle: it was cut off.")
+        try:
+            block = decoder.decompress(data, BLOCK_BYTES)
+        except _DECODER_ERRORS as error:
+            raise _broken(f"The {codec.name} file is damaged ({error}).") from error
+        yield block
+        data = b""
+    packed.put_back(decoder.unused_data)
+
+
+def _another(packed: _Packed, codec: _Codec) -> bool:
+    """Whether a further member follows; NUL bytes, as tapes leave them, are passed over."""
+    while data := packed.read():
+        if data := data.lstrip(b"\0"):
             if not data.startswith(codec.magic[: len(data)]):
-                raise _broken(f"The {name} file has bytes after its end that are no {name} data.")
-        fresh = False
-        while True:
-            block = _decoded(decoder, data, name)
-            total += len(block)
-            if total > max(RATIO_FLOOR, limits.ratio * used):
-                raise TooLarge(
-                    f"The {name} file expands more than {limits.ratio} times; that is no run or text file. "
-                    "Compress the plain file once, without padding."
+                raise _broken(
+                    f"The {codec.name} file has bytes after its end that are not {codec.name} data."
                 )
-            if block:
-                yield block
-            if decoder.eof or decoder.needs_input:
-                break
-            data = b""
-        if decoder.eof:
-            rest, fresh, members = decoder.unused_data, True, members + 1
-            used -= len(rest)
-            decoder = codec.decoder()
-            if members > MEMBERS:
-                raise Invalid(
-                    f"The {name} file is made of more than {MEMBERS:,} parts. Compress it in one go."
-                )
-    if not fresh:
-        raise _broken(f"The {name} file ends in the middle: it was cut off.")
-
-
-def _decoded(decoder: _Decoder, data: bytes, name: str) -> bytes:
-    try:
-        return decoder.decompress(data, BLOCK_BYTES)
-    except _DECODER_ERRORS as error:
-        raise _broken(f"The {name} file is damaged ({error}).") from error
+            packed.put_back(data)
+            return True
+    return False
 
 
 def _refuse_archive(head: bytes) -> None:
@@ -244,7 +245,7 @@ def _refuse_content(block: bytes, within: bool) -> None:
         raise _broken(
             "This is a tar archive.", "Send the file inside it, plain or as .gz, .bz2, .xz or .zst."
         )
-    if within and any(block.startswith(magic) for magic in (*(codec.magic for codec in _CODECS), *_REFUSED)):
+    if within and any(block.startswith(magic) for magic in _PACKED):
         raise _broken("The file is compressed twice.", "Send the file compressed once.")
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from leaderboard.errors import Problem
 from leaderboard.trec.read import kernel, metadata
 from leaderboard.trec.read.buffers import Buffer, TooLong
+from leaderboard.trec.read.columns import Columns, Int32
 from leaderboard.trec.read.entries import Form, explain
-from leaderboard.trec.read.kernel import Columns, Int32
 from leaderboard.trec.read.lines import Limits, Source, text_of
 from leaderboard.trec.read.oddities import Doubtful, Entries, Oddities
 from leaderboard.trec.read.scattered import Scattered
@@ -149,24 +149,24 @@ class _Reader:
     def _filled(self) -> Iterator[Buffer]:
         buffer = Buffer(self.path, self.limits)
         try:
-            for each in buffer:
-                if each.marked and self.line == 1:
+            for filled in buffer:
+                if filled.marked and self.line == 1:
                     rule = "The file starts with a byte order mark."
                     self.oddities.note(1, "", b"", rule, "It was ignored.")
-                yield each
+                yield filled
         except TooLong:
             raise Doubtful from None
 
-    def _taken(self, buffer: Buffer, found: Entries) -> Block:
+    def _taken(self, buffer: Buffer, entries: Entries) -> Block:
         """The entries as a block; what they were of the buffer is marked as taken."""
-        buffer.taken, self.entries = found.consumed, self.entries + len(found.columns.at)
-        columns = found.columns
+        buffer.taken, self.entries = entries.consumed, self.entries + len(entries.columns.at)
+        columns = entries.columns
         starts = columns.group_at.tolist()
         sizes = columns.group_length.tolist()
-        topics = [bytes(found.body[at : at + size]) for at, size in zip(starts, sizes, strict=True)]
+        topics = [bytes(entries.body[at : at + size]) for at, size in zip(starts, sizes, strict=True)]
         lines = [self.line + line for line in columns.group_line.tolist()]
-        self.line += found.lines
-        return Block(found.body, columns, topics, lines)
+        self.line += entries.lines
+        return Block(entries.body, columns, topics, lines)
 
     def _entries(self, buffer: Buffer, final: bool) -> Entries:
         """The entries of a buffer; line by line where the kernel declines."""

@@ -33,7 +33,7 @@ class Form:
         return id_bytes(self.strict)
 
     def fits(self, count: int) -> bool:
-        """Whether a line may have so many fields; trec_eval ignores what follows the sixth."""
+        """Whether a line may have this number of fields; trec_eval ignores what follows the sixth."""
         return count == self.columns if self.strict else count >= self.columns
 
 

@@ -5,20 +5,18 @@ Everything works on a block: a buffer of whole lines with SLACK readable bytes b
 """
 
 import os
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from leaderboard.measures.judged import FloatArray, IntArray
+from leaderboard.measures.judged import IntArray
 from leaderboard.trec.read import numpy_kernel
-from leaderboard.trec.read.numpy_words import Index
+from leaderboard.trec.read.columns import Columns, Index, Int32, Words
 
 try:
-    from leaderboard.trec.read import _kernel as _built  # type: ignore[attr-defined]
+    from leaderboard.trec.read import _kernel as _built
 except ImportError:
-    _built = None
+    _built = None  # type: ignore[assignment]
 
 native: Any = None if os.environ.get("LEADERBOARD_KERNEL") == "off" else _built
 """The C module, None where it was not built or LEADERBOARD_KERNEL is off."""
@@ -28,9 +26,6 @@ SLACK = 16
 ROUND_TO_SINGLE = {9: True, 10: False}
 """Dialect -> whether scores are compared as 32-bit floats."""
 MANY = 2**31 - 1
-
-Int32 = NDArray[np.int32]
-Words = NDArray[np.uint64]
 
 
 def name() -> str:
@@ -52,83 +47,21 @@ class Parsed(NamedTuple):
     tag_length: int
 
 
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """Where a block's entries lie, by entry in order of the lines, and its topics, by group.
-
-    at, length: of the docno in the buffer, int32; hash: of its bytes; score: float64. group_start:
-    first entry of each group, one more for the end; group_at, group_length: of the topic's id;
-    group_line: line of the block, from 0, where it begins.
-    """
-
-    at: Int32
-    length: Int32
-    hash: Words
-    score: FloatArray
-    group_start: Int32
-    group_at: Int32
-    group_length: Int32
-    group_line: IntArray
-
-    @classmethod
-    def with_room(cls, entries: int, groups: int) -> "Columns":
-        """Columns for so many entries and topics."""
-        return cls(
-            at=np.empty(entries, np.int32),
-            length=np.empty(entries, np.int32),
-            hash=np.empty(entries, np.uint64),
-            score=np.empty(entries, np.float64),
-            group_start=np.zeros(groups + 1, np.int32),
-            group_at=np.empty(groups, np.int32),
-            group_length=np.empty(groups, np.int32),
-            group_line=np.empty(groups, np.int64),
-        )
-
-    def cut(self, entries: int, groups: int) -> "Columns":
-        """The first so many entries and groups."""
-        return Columns(
-            self.at[:entries],
-            self.length[:entries],
-            self.hash[:entries],
-            self.score[:entries],
-            self.group_start[: groups + 1],
-            self.group_at[:groups],
-            self.group_length[:groups],
-            self.group_line[:groups],
-        )
-
-
 def columns(
     body: bytearray, end: int, *, final: bool, fields: int, strict: bool, id_bytes: int, room: Columns
 ) -> Parsed:
     """Read the lines of body[:end], which ends in a newline, into room.
 
     fields: 6 of a run (topic, Q0, docno, rank, score, tag) or 4 of qrels (topic, iteration, docno,
-    grade). Unless final, the last topic's lines are left to the next block. strict: exactly so many
-    fields, and no control characters.
+    grade). Unless final, the last topic's lines are left to the next block. strict: exactly this
+    number of fields, and no control characters.
     """
-    read = numpy_kernel.columns if native is None else native.columns
-    return Parsed(
-        *read(
-            body,
-            end,
-            final,
-            fields,
-            strict,
-            id_bytes,
-            room.at,
-            room.length,
-            room.hash,
-            room.score,
-            room.group_start,
-            room.group_at,
-            room.group_length,
-            room.group_line,
-        )
-    )
+    if native is None:
+        return Parsed(*numpy_kernel.columns(body, end, final, fields, strict, id_bytes, room))
+    return Parsed(*native.columns(body, end, final, fields, strict, id_bytes, *room.arrays()))
 
 
-def order(body: bytes | bytearray, found: Columns, dialect: int) -> tuple[Int32, Int32]:
+def order(body: bytes | bytearray, block: Columns, dialect: int) -> tuple[Int32, Int32]:
     """Every group's entries, best first: by score descending, then docno descending as bytes.
 
     (entries,) indices of entries, and (groups,) how many neighbours in that order have equal scores, in
@@ -136,25 +69,25 @@ def order(body: bytes | bytearray, found: Columns, dialect: int) -> tuple[Int32,
     """
     if dialect not in ROUND_TO_SINGLE:
         raise ValueError(f"no dialect {dialect}: trec_eval 9 and 10 are known")
-    best, ties = np.empty(len(found.at), np.int32), np.empty(len(found.group_at), np.int32)
+    best, ties = np.empty(len(block.at), np.int32), np.empty(len(block.group_at), np.int32)
     sort = numpy_kernel.order if native is None else native.order
     single = ROUND_TO_SINGLE[dialect]
-    sort(body, found.at, found.length, found.score, found.group_start, len(ties), single, best, ties)
+    sort(body, block.at, block.length, block.score, block.group_start, len(ties), single, best, ties)
     return best, ties
 
 
-def doubled(body: bytes | bytearray, found: Columns) -> int:
+def doubled(body: bytes | bytearray, block: Columns) -> int:
     """The first group that has a docno twice, -1 where none has."""
     search = numpy_kernel.doubled if native is None else native.doubled
-    group: int = search(body, found.at, found.length, found.hash, found.group_start, len(found.group_at))
+    group: int = search(body, block.at, block.length, block.hash, block.group_start, len(block.group_at))
     return group
 
 
 def hashes(body: bytes | bytearray, at: Int32, length: Int32) -> Words:
     """The hash of each docno of a buffer that has SLACK bytes behind the last one, (docnos,)."""
-    found = np.empty(len(at), np.uint64)
-    (numpy_kernel.hashes if native is None else native.hashes)(body, at, length, found)
-    return found
+    values = np.empty(len(at), np.uint64)
+    (numpy_kernel.hashes if native is None else native.hashes)(body, at, length, values)
+    return values
 
 
 def index(docnos: bytes, at: Int32, length: Int32, starts: IntArray) -> Index:
@@ -171,7 +104,7 @@ def index(docnos: bytes, at: Int32, length: Int32, starts: IntArray) -> Index:
 
 
 def match(
-    body: bytes | bytearray, found: Columns, best: Int32, place: Int32, index: Index, depth: int | None
+    body: bytes | bytearray, block: Columns, best: Int32, place: Int32, index: Index, depth: int | None
 ) -> tuple[IntArray, IntArray, IntArray]:
     """The judged documents among the best of each group: topic, rank and document, each (hits,).
 
@@ -180,14 +113,15 @@ def match(
     """
     deepest = MANY if depth is None else depth
     if native is None:
-        return numpy_kernel.match(body, found.at, found.length, found.hash, best, found.group_start, place,
-                                  deepest, index)  # fmt: skip
+        return numpy_kernel.match(
+            body, block.at, block.length, block.hash, best, block.group_start, place, deepest, index
+        )
     judged = place[place >= 0]
-    sizes = np.diff(found.group_start)[place >= 0]
+    sizes = np.diff(block.group_start)[place >= 0]
     room = int(np.minimum(np.diff(index.starts)[judged], sizes).sum())
     topic, rank, document = (np.empty(room, np.int64) for _ in range(3))
     hits = native.match(
-        body, found.at, found.length, found.hash, best, found.group_start, place, deepest,
+        body, block.at, block.length, block.hash, best, block.group_start, place, deepest,
         index.letters, index.at, index.length, index.hash, *index.tables, topic, rank, document,
     )  # fmt: skip
     return topic[:hits], rank[:hits], document[:hits]
@@ -205,11 +139,11 @@ def among(
         hits = numpy_kernel.match(body, at, length, hashed, which, whole, only, MANY, index)
         return hits[1] - 1
     topic, rank, document = (np.empty(len(which), np.int64) for _ in range(3))
-    found = native.match(
+    count = native.match(
         body, at, length, hashed, which, whole, only, MANY,
         index.letters, index.at, index.length, index.hash, *index.tables, topic, rank, document,
     )  # fmt: skip
-    return rank[:found] - 1
+    return rank[:count] - 1
 
 
 def joined(body: bytes | bytearray, at: Int32, length: Int32, which: Int32, separator: bytes = b"") -> bytes:

@@ -35,7 +35,7 @@ class Problems:
         self.found: list[Problem] = []
 
     def add(self, problem: Problem) -> None:
-        """Keep a problem; raises Invalid when as many as are ever shown have come together."""
+        """Keep a problem; raises Invalid once there are as many as are ever shown."""
         self.found.append(problem)
         if len(self.found) >= MAX_PROBLEMS:
             self.stop()

@@ -2,7 +2,9 @@
 
 ir_metadata (https://www.ir-metadata.org) is YAML between two marker comments. Values are kept as the
 text that was written; of YAML, mappings, lists, quotes and block text are read, which is all its
-templates use.
+templates use. Headers in use are not always YAML: the TIREx tracker writes `caches: L1: 32 KB, L2: 1 MB,`,
+and people leave colons, tabs, `@` and `*` unquoted. A YAML parser refuses all of such a header; here a value
+may be any text.
 """
 
 import re
@@ -14,7 +16,7 @@ MAX_LINES = 2000
 MAX_DEPTH = 20
 MAX_CHARACTERS = 60_000
 LONGEST_LINE = 4000
-"""What is kept of a header and of each of its lines: whoever lists runs by their metadata reads it all."""
+"""What is kept of a header and of each of its lines: a page that lists runs by metadata reads it all."""
 
 _START, _END = "ir_metadata.start", "ir_metadata.end"
 _KEY = re.compile(r"""("[^"]*"|'[^']*'|[^\s:#"'\[{-][^:#]*)\s*:(?:\s+(.*))?$""")
@@ -57,13 +59,13 @@ def _shown(comment: str) -> str:
 
 def _first(lines: Sequence[str]) -> list[str]:
     """The lines that fit into what is kept of a header."""
-    found, size = [], 0
+    kept, size = [], 0
     for line in lines:
         size += len(line)
         if size > MAX_CHARACTERS:
             break
-        found.append(line)
-    return found
+        kept.append(line)
+    return kept
 
 
 def _says_something(line: str) -> bool:
@@ -82,23 +84,23 @@ def _block(lines: Sequence[Line], depth: int) -> tuple[Any, Sequence[Line]]:
 
 
 def _mapping(lines: Sequence[Line], depth: int) -> tuple[dict[str, Any], Sequence[Line]]:
-    indent, found = lines[0][0], dict[str, Any]()
+    indent, mapping = lines[0][0], dict[str, Any]()
     while lines and lines[0][0] == indent and (match := _KEY.match(lines[0][1])):
         key, value = _unquoted(match[1].rstrip()), (match[2] or "").strip()
         lines = lines[1:]
         if value[:1] in ("|", ">"):
-            found[key], lines = _joined(lines, indent + 1)
+            mapping[key], lines = _joined(lines, indent + 1)
         elif _plain(value):
-            found[key] = _scalar(value)
+            mapping[key] = _scalar(value)
         elif lines and (lines[0][0] > indent or (lines[0][0] == indent and lines[0][1].startswith("-"))):
-            found[key], lines = _block(lines, depth + 1)
+            mapping[key], lines = _block(lines, depth + 1)
         else:
-            found[key] = ""
-    return found, lines
+            mapping[key] = ""
+    return mapping, lines
 
 
 def _list(lines: Sequence[Line], depth: int) -> tuple[list[Any], Sequence[Line]]:
-    indent, found = lines[0][0], list[Any]()
+    indent, items = lines[0][0], list[Any]()
     while lines and lines[0][0] == indent and lines[0][1].startswith("-"):
         rest = lines[0][1][1:].lstrip()
         inner = indent + len(lines[0][1]) - len(rest)
@@ -110,8 +112,8 @@ def _list(lines: Sequence[Line], depth: int) -> tuple[list[Any], Sequence[Line]]
             value, lines = _block(lines[1:], depth + 1)
         else:
             value, lines = "", lines[1:]
-        found.append(value)
-    return found, lines
+        items.append(value)
+    return items, lines
 
 
 def _joined(lines: Sequence[Line], indent: int) -> tuple[str, Sequence[Line]]:

@@ -7,7 +7,7 @@ from leaderboard.trec.read.numpy_words import Bytes, Floats, Places, Words, same
 
 SECOND, RANK, AGAINST, TAGS, COMMENTS, BYTES = 1, 2, 4, 8, 16, 32
 """Oddities of a block: a second column that is not Q0 (in qrels: that changes), a rank (a grade) that is
-no whole number, a rank that contradicts the score, several tags, comment lines, bytes beyond ASCII."""
+not a whole number, a rank that contradicts the score, several tags, comment lines, bytes beyond ASCII."""
 POWERS = np.array([10.0**places for places in range(23)])
 EXACT = 2**53
 NEWLINE = 10
@@ -19,11 +19,11 @@ LONGEST_NUMBER = 20
 
 def fields_of(text: Bytes, end: int, fields: int) -> tuple[Places, Places, Places, Places] | None:
     """Where the fields of every entry begin and how long they are, (entries, fields); the line of each
-    entry and where that begins, (entries,). None unless every line has so many fields or none."""
-    found = _single_blanks(text, end, fields) or _any_blanks(text, end, fields)
-    if found is None:
+    entry and where that begins, (entries,). None unless every line has this number of fields or none."""
+    laid_out = _single_blanks(text, end, fields) or _any_blanks(text, end, fields)
+    if laid_out is None:
         return None
-    starts, ends, lines, begins = found
+    starts, ends, lines, begins = laid_out
     if not len(starts) or (text[begins] == ord("#")).any():
         return None
     return starts, ends - starts, lines, begins
@@ -31,10 +31,10 @@ def fields_of(text: Bytes, end: int, fields: int) -> tuple[Places, Places, Place
 
 def _single_blanks(text: Bytes, end: int, fields: int) -> tuple[Places, Places, Places, Places] | None:
     """The usual form: fields parted by one blank or tab, no empty lines."""
-    found = np.flatnonzero(text[:end] < 33)
-    if len(found) % fields:
+    low = np.flatnonzero(text[:end] < 33)
+    if len(low) % fields:
         return None
-    ends: Places = found.reshape(-1, fields)
+    ends: Places = low.reshape(-1, fields)
     marks = text[ends]
     blanks = marks[:, :-1]
     if not ((marks[:, -1] == NEWLINE).all() and ((blanks == 32) | (blanks == 9)).all()):
@@ -66,21 +66,21 @@ def _any_blanks(text: Bytes, end: int, fields: int) -> tuple[Places, Places, Pla
 
 
 def numbers_of(text: Bytes, start: Places, size: Places) -> Floats | None:
-    """The numbers, correctly rounded, None where one is none or not finite."""
+    """The numbers, correctly rounded; None where one is not a number or not finite."""
     short = size <= LONGEST_NUMBER
     if short.all():
-        found, odd = _plain_numbers(text, start, size)
+        numbers, odd = _plain_numbers(text, start, size)
     else:
-        found, odd = np.empty(len(start)), ~short
+        numbers, odd = np.empty(len(start)), ~short
         which = np.flatnonzero(short)
         if len(which):
-            found[which], odd[which] = _plain_numbers(text, start[which], size[which])
+            numbers[which], odd[which] = _plain_numbers(text, start[which], size[which])
     if odd.any():
         values = _odd_numbers(text, start[odd], size[odd])
         if values is None:
             return None
-        found[odd] = values
-    return found
+        numbers[odd] = values
+    return numbers
 
 
 def _plain_numbers(text: Bytes, start: Places, size: Places) -> tuple[Floats, NDArray[np.bool_]]:
@@ -103,13 +103,13 @@ def _plain_numbers(text: Bytes, start: Places, size: Places) -> tuple[Floats, ND
             other |= rest ^ is_point ^ (rest & ((byte == 45) | (byte == 43)) if place == 0 else False)
     places = np.where(point < 0, 0, size - 1 - point)
     other |= (digits == 0) | (digits > 19)
-    found: Floats = mantissa.astype(np.float64) / POWERS[places]
+    values: Floats = mantissa.astype(np.float64) / POWERS[places]
     long = mantissa > EXACT
     if long.any():
-        found[long], doubtful = _long_quotients(mantissa[long], places[long])
+        values[long], doubtful = _long_quotients(mantissa[long], places[long])
         other[long] |= doubtful
-    found[first == 45] *= -1.0
-    return found, other
+    values[first == 45] *= -1.0
+    return values, other
 
 
 def _long_quotients(mantissa: Words, places: Places) -> tuple[Floats, NDArray[np.bool_]]:
@@ -121,8 +121,8 @@ def _long_quotients(mantissa: Words, places: Places) -> tuple[Floats, NDArray[np
     if np.finfo(np.longdouble).nmant != 63:
         return np.zeros(len(mantissa)), np.ones(len(mantissa), np.bool_)
     quotient = mantissa.astype(np.longdouble) / LONG_POWERS[places]
-    found = quotient.astype(np.float64)
-    return found, abs(quotient - found) * 2 == np.spacing(found)
+    rounded = quotient.astype(np.float64)
+    return rounded, abs(quotient - rounded) * 2 == np.spacing(rounded)
 
 
 def _odd_numbers(text: Bytes, start: Places, size: Places) -> Floats | None:
@@ -173,7 +173,7 @@ def run_flags(
 
 
 def qrels_flags(text: Bytes, words: Words, starts: Places, sizes: Places) -> int:
-    """The oddities of qrels: an iteration that changes, a grade that is no whole number."""
+    """The oddities of qrels: an iteration that changes, a grade that is not a whole number."""
     flags = 0 if same_as_before(words, starts[:, 1], sizes[:, 1])[1:].all() else SECOND
     for place in range(int(sizes[:, 3].max())):
         here = sizes[:, 3] > place

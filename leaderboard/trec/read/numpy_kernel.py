@@ -1,6 +1,6 @@
 """The functions of _kernel.c with numpy alone, for machines without a compiler: the same bits, slower.
 
-`columns` says no to more than the C kernel does: the reader then goes line by line.
+`columns` refuses more than the C kernel does: the reader then goes line by line.
 """
 
 from typing import Any
@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leaderboard.trec.read.columns import Columns, Index
 from leaderboard.trec.read.numpy_fields import NEWLINE, fields_of, numbers_of, qrels_flags, run_flags
 from leaderboard.trec.read.numpy_words import (
     Floats,
-    Index,
     Int32,
     Places,
     Words,
@@ -34,21 +34,14 @@ def columns(
     fields: int,
     strict: int,
     id_bytes: int,
-    at: Int32,
-    length: Int32,
-    hash_: Words,
-    score: Floats,
-    group_start: Int32,
-    group_at: Int32,
-    group_length: Int32,
-    group_line: Places,
+    room: Columns,
 ) -> tuple[int, ...]:
     """As kernel.columns; refuses (ok 0) comments and lines of another number of fields."""
     text = np.frombuffer(body, np.uint8, len(body))
-    found = fields_of(text, end, fields)
-    if found is None:
+    laid_out = fields_of(text, end, fields)
+    if laid_out is None:
         return REFUSED
-    starts, sizes, lines, begins = found
+    starts, sizes, lines, begins = laid_out
     if sizes[:, [0, 2]].max() > id_bytes or (fields == 6 and sizes[:, 5].max() > id_bytes):
         return REFUSED
     if strict and (text[:end] == 127).any():
@@ -71,12 +64,13 @@ def columns(
         flags = run_flags(text[:end], words, starts, sizes, numbers, same, strict)
     else:
         flags = qrels_flags(text, words, starts, sizes)
-    at[:entries], length[:entries] = starts[:entries, 2], sizes[:entries, 2]
-    hash_[:entries] = hashes_of(words, starts[:entries, 2], sizes[:entries, 2])
-    score[:entries] = numbers[:entries]
-    group_start[:groups], group_start[groups] = firsts[:groups], entries
-    group_at[:groups], group_length[:groups] = starts[firsts[:groups], 0], sizes[firsts[:groups], 0]
-    group_line[:groups] = lines[firsts[:groups]]
+    room.at[:entries], room.length[:entries] = starts[:entries, 2], sizes[:entries, 2]
+    room.hash[:entries] = hashes_of(words, starts[:entries, 2], sizes[:entries, 2])
+    room.score[:entries] = numbers[:entries]
+    firsts = firsts[:groups]
+    room.group_start[:groups], room.group_start[groups] = firsts, entries
+    room.group_at[:groups], room.group_length[:groups] = starts[firsts, 0], sizes[firsts, 0]
+    room.group_line[:groups] = lines[firsts]
     tag = 5 if fields == 6 else 1
     return 1, entries, groups, consumed, line, flags, int(starts[-1, tag]), int(sizes[-1, tag])
 
@@ -123,11 +117,11 @@ def doubled(
     keys = np.sort(hash_[:entries] ^ mixed(group.astype(np.uint64)))
     if not (keys[1:] == keys[:-1]).any():
         return -1
-    for each in range(groups):
-        span = slice(int(group_start[each]), int(group_start[each + 1]))
+    for place in range(groups):
+        span = slice(int(group_start[place]), int(group_start[place + 1]))
         docnos = _texts(body, at[span], length[span])
         if len(set(docnos)) < len(docnos):
-            return each
+            return place
     return -1
 
 
@@ -156,7 +150,7 @@ def match(
     group_start: Int32,
     place: Int32,
     depth: int,
-    index: "Index",
+    index: Index,
 ) -> tuple[Places, Places, Places]:
     """As kernel.match."""
     groups = len(place)
@@ -168,7 +162,7 @@ def match(
     low = keys & np.uint64((1 << FILTER_BITS) - 1)
     maybe = np.flatnonzero(bits[low] & (topic >= 0) & (rank <= depth))
     key, at_key = keys[maybe], np.searchsorted(sorted_keys, keys[maybe])
-    hits, found = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    hits, matched = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     # A second round is for documents of one topic whose hashes are equal: next to never.
     while len(maybe):
         kept = at_key < len(sorted_keys)
@@ -177,16 +171,16 @@ def match(
         document = documents[at_key]
         same = _same_docnos(body, at, length, best[maybe], index, document)
         hits.append(maybe[same])
-        found.append(document[same])
+        matched.append(document[same])
         maybe, key, at_key = maybe[~same], key[~same], at_key[~same] + 1
     entry = np.concatenate(hits)
     by_entry = np.argsort(entry, kind="stable")
     entry = entry[by_entry]
-    return topic[entry], rank[entry], np.concatenate(found)[by_entry]
+    return topic[entry], rank[entry], np.concatenate(matched)[by_entry]
 
 
 def _same_docnos(
-    body: bytes | bytearray, at: Int32, length: Int32, line: Int32, index: "Index", document: Places
+    body: bytes | bytearray, at: Int32, length: Int32, line: Int32, index: Index, document: Places
 ) -> NDArray[np.bool_]:
     """Whether each line's docno is that of the document beside it."""
     ours, theirs = words_of(body), words_of(index.letters)

@@ -1,6 +1,6 @@
 """Ids as words of eight bytes: loading, comparing and hashing many at once with numpy."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,18 +13,7 @@ Floats = NDArray[np.float64]
 
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 MASKS = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)
-"""Which bits of a word the first so many bytes are."""
-
-
-class Index(NamedTuple):
-    """Judged documents ready to be found: their bytes, and tables that differ by kernel."""
-
-    letters: bytes
-    at: Int32
-    length: Int32
-    hash: Words
-    starts: Places
-    tables: tuple[NDArray[Any], ...]
+"""Which bits of a word its first n bytes are, by n."""
 
 
 def words_of(body: bytes | bytearray) -> Words:

@@ -9,8 +9,9 @@ import numpy as np
 from leaderboard.errors import Problem
 from leaderboard.measures.judged import FloatArray
 from leaderboard.trec.read import kernel, metadata
+from leaderboard.trec.read.columns import Columns
 from leaderboard.trec.read.entries import CONTROL_BYTES, SCORE_BYTES, Form, form_of, is_rank
-from leaderboard.trec.read.kernel import Columns, Parsed
+from leaderboard.trec.read.kernel import Parsed
 from leaderboard.trec.read.lines import shown
 from leaderboard.trec.read.numpy_fields import AGAINST, BYTES, COMMENTS, RANK, SECOND, TAGS
 
@@ -125,9 +126,9 @@ class Oddities:
         return _laid_out(topics, docnos, scores, firsts, [number - line for number in numbers])
 
     def _add_comments(self, lines: list[bytes]) -> None:
-        for each in lines:
-            if each.startswith(b"#") and len(self.comments) < metadata.MAX_LINES:
-                self.comments.append(each.decode("utf-8", "replace"))
+        for line in lines:
+            if line.startswith(b"#") and len(self.comments) < metadata.MAX_LINES:
+                self.comments.append(line.decode("utf-8", "replace"))
 
     def _note_columns(self, numbers: list[int], columns: list[Column], scores: FloatArray) -> None:
         self._note_second(numbers, columns[1])

@@ -10,7 +10,7 @@ import numpy as np
 from leaderboard.errors import MAX_PROBLEMS, Invalid, Problem, TooLarge
 from leaderboard.measures.judged import IntArray
 from leaderboard.trec.read.blocks import Block, Consumer, Scanned, scan_run
-from leaderboard.trec.read.kernel import Int32
+from leaderboard.trec.read.columns import Int32
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Source, shown, text_of
 from leaderboard.trec.read.oddities import TAGS_KEPT
 from leaderboard.trec.topics.names import TopicNames
@@ -77,12 +77,12 @@ class Report:
         }
 
     @classmethod
-    def from_json(cls, found: dict[str, Any]) -> "Report":
+    def from_json(cls, stored: dict[str, Any]) -> "Report":
         """The report that as_json made."""
         return cls(
-            tuple(Problem(**problem) for problem in found["problems"]),
-            tuple(Problem(**warning) for warning in found["warnings"]),
-            found["facts"],
+            tuple(Problem(**problem) for problem in stored["problems"]),
+            tuple(Problem(**warning) for warning in stored["warnings"]),
+            stored["facts"],
         )
 
 

@@ -55,8 +55,8 @@ class Sketch:
         documents = block.columns.hash[block.best(10)[starts[group] + place]]
         topics = b"".join(hashlib.blake2b(topic, digest_size=8).digest() for topic in block.topics)
         # A document's hash is a mixture; a topic's, that of every document of it, needs only to be added.
-        found = mixed(documents + np.frombuffer(topics, "<u8")[group])
-        self._smallest = np.union1d(self._smallest, found)[:SKETCH_SIZE]
+        hashes = mixed(documents + np.frombuffer(topics, "<u8")[group])
+        self._smallest = np.union1d(self._smallest, hashes)[:SKETCH_SIZE]
 
     def packed(self) -> bytes:
         """The sketch as it is stored."""

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from leaderboard.errors import LeaderboardError
 from leaderboard.trec.read import kernel
 from leaderboard.trec.read.blocks import Block
-from leaderboard.trec.read.kernel import Columns, Int32
+from leaderboard.trec.read.columns import Columns, Int32
 from leaderboard.trec.runs.runs import Docnos, Ranking
 
 BLOCK_BYTES = 128 * 1024
@@ -124,7 +124,7 @@ class RunPacker:
         self._take(PENDING)
 
     def _take(self, left: int) -> None:
-        """Take compressed blocks in their order until so many are left."""
+        """Take compressed blocks in their order until this number is left."""
         while len(self._pending) > left:
             self._blocks.append(_RANKINGS + self._pending.popleft().result())
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from leaderboard.errors import Problem
 from leaderboard.trec.read import kernel
 from leaderboard.trec.read.blocks import Block, scan_run
-from leaderboard.trec.read.kernel import SLACK, Columns
+from leaderboard.trec.read.columns import Columns
+from leaderboard.trec.read.kernel import SLACK
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, bytes_of, text_of
 
 Docnos = NDArray[np.bytes_]
@@ -53,19 +54,19 @@ def read_run(source: Path, *, strict: bool = True, limits: Limits = DEFAULT_LIMI
     """The run in a file: six columns, tabs or blanks, `#` comments, plain or .gz, .bz2, .xz, .zst.
 
     strict also takes MS MARCO's three columns (topic docno rank) and refuses what the upload refuses;
-    otherwise only what trec_eval 10 refuses, and scores that are no finite numbers. Raises Invalid
+    otherwise only what trec_eval 10 refuses, and scores that are not finite numbers. Raises Invalid
     with up to 25 problems, TooLarge beyond limits.
     """
-    found = scan_run(source, _Rankings, strict=strict, limits=limits)
+    scanned = scan_run(source, _Rankings, strict=strict, limits=limits)
     return Run(
-        tag=found.tag,
-        tags=found.tags,
-        rankings=found.consumer.rankings,
-        split_topics=found.split_topics,
-        entries=found.entries,
-        metadata=found.metadata,
-        notes=found.notes,
-        first_lines=found.consumer.first_lines,
+        tag=scanned.tag,
+        tags=scanned.tags,
+        rankings=scanned.consumer.rankings,
+        split_topics=scanned.split_topics,
+        entries=scanned.entries,
+        metadata=scanned.metadata,
+        notes=scanned.notes,
+        first_lines=scanned.consumer.first_lines,
     )
 
 

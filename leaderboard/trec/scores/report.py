@@ -88,27 +88,27 @@ def as_json(reports: Sequence[RunScores], *, dialect: int, per_topic: bool = Fal
 
 def _run_object(report: RunScores, per_topic: bool) -> dict[str, object]:
     means = {measure.key: report.aggregate(measure) for measure in report.aggregated}
-    found: dict[str, object] = {"run": report.run, "topics": len(report.topics), "scores": means}
+    data: dict[str, object] = {"run": report.run, "topics": len(report.topics), "scores": means}
     if per_topic:
         values = {measure.key: scores.tolist() for measure, scores in report.scores.items()}
-        found["per_topic"] = {
+        data["per_topic"] = {
             topic: {key: values[key][place] for key in values} for place, topic in enumerate(report.topics)
         }
-    return found
+    return data
 
 
 def _in_trec_order(measures: Iterable[BoundMeasure], level: int) -> list[_Line]:
     known: list[tuple[tuple[int, float], _Line]] = []
     others: list[_Line] = []
     for measure in measures:
-        found = printed(measure, level)
-        if found is None:
+        in_trec_eval = printed(measure, level)
+        if in_trec_eval is None:
             others.append(_Line(measure.key, measure, summary=measure.measure.aggregate != "none"))
         else:
-            family = found.family
-            line = _Line(found.name, measure, family.per_topic, family.summary)
-            known.append(((FAMILIES.index(family), found.number), line))
-    return [line for _, line in sorted(known, key=lambda each: each[0])] + others
+            family = in_trec_eval.family
+            line = _Line(in_trec_eval.name, measure, family.per_topic, family.summary)
+            known.append(((FAMILIES.index(family), in_trec_eval.number), line))
+    return [line for _, line in sorted(known, key=lambda placed: placed[0])] + others
 
 
 def _topic_lines(report: RunScores, lines: Sequence[_Line]) -> Iterator[str]:

@@ -114,9 +114,9 @@ class _Unlikeness:
         """The matrices of every topic's top documents."""
         if self._supplied is not None:
             return from_pairs(self._supplied, top)
-        wanted = {docno for docnos in top.values() for docno in docnos}
+        needed = {docno for docnos in top.values() for docno in docnos}
         assert self._documents is not None, "one of the two was given"
-        return from_texts(_read(partial(_texts, wanted), self._documents), top)
+        return from_texts(_read(partial(_texts, needed), self._documents), top)
 
 
 def cutoff_of(measure: BoundMeasure) -> int:
@@ -126,10 +126,10 @@ def cutoff_of(measure: BoundMeasure) -> int:
     return cutoff
 
 
-def _texts(wanted: set[bytes], path: Path) -> dict[bytes, str]:
-    """The title and text of the wanted documents, the others passed over."""
-    documents = ((each.docno.encode(), each) for each in read_documents(path))
-    return {docno: f"{each.title} {each.text}" for docno, each in documents if docno in wanted}
+def _texts(docnos: set[bytes], path: Path) -> dict[bytes, str]:
+    """The title and text of these documents; the others are skipped."""
+    documents = ((document.docno.encode(), document) for document in read_documents(path))
+    return {docno: f"{document.title} {document.text}" for docno, document in documents if docno in docnos}
 
 
 def _aligned(
@@ -157,11 +157,11 @@ def _scores(name: str, judged: Judged, measures: list[BoundMeasure], options: Op
     return report if options.complete else _kept(report, judged.retrieved > 0)
 
 
-def _kept(report: RunScores, wanted: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> RunScores:
-    """The scores of the wanted topics only."""
-    topics = tuple(topic for topic, keep in zip(report.topics, wanted.tolist(), strict=True) if keep)
-    scores = {measure: each[wanted] for measure, each in report.scores.items()}
-    parts = {measure: part[:, wanted] for measure, part in report.parts.items()}
+def _kept(report: RunScores, chosen: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> RunScores:
+    """The scores of the chosen topics only."""
+    topics = tuple(topic for topic, keep in zip(report.topics, chosen.tolist(), strict=True) if keep)
+    scores = {measure: values[chosen] for measure, values in report.scores.items()}
+    parts = {measure: part[:, chosen] for measure, part in report.parts.items()}
     return RunScores(report.run, topics, scores, parts)
 
 

@@ -87,7 +87,7 @@ def xml_topics(lines: Iterable[tuple[int, str]], problems: Problems) -> list[Dra
         problems.add(Problem(rule, "Delete the declaration and write the text out.", error.line))
     except expat.ExpatError as error:
         rule = f"This is not well-formed XML: {expat.ErrorString(error.code)}."
-        problems.add(Problem(rule, "Mend the element on this line.", error.lineno))
+        problems.add(Problem(rule, "Fix the element on this line.", error.lineno))
     return collector.topics
 
 
@@ -113,8 +113,8 @@ class _Element:
 
     def first(self, *names: str) -> str:
         """The text of the first child of one of these names, '' without one."""
-        found = (child.content() for name in names for child in self.children if child.name == name)
-        return next((text for text in found if text), "")
+        texts = (child.content() for name in names for child in self.children if child.name == name)
+        return next((text for text in texts if text), "")
 
 
 class _Collector:

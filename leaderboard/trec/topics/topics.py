@@ -74,10 +74,10 @@ def _drafts(first: Line, rest: Iterator[Line], problems: Problems) -> Iterable[D
         return []
     if not start.startswith("<"):
         return _tsv_topics(lines, problems)
-    held = list(lines)
-    if any(re.search(r"<top>", line, re.IGNORECASE) for _, line in held):
-        return sgml_topics(held, problems)
-    return xml_topics(held, problems)
+    numbered = list(lines)
+    if any(re.search(r"<top>", line, re.IGNORECASE) for _, line in numbered):
+        return sgml_topics(numbered, problems)
+    return xml_topics(numbered, problems)
 
 
 def _tsv_topics(lines: Iterable[Line], problems: Problems) -> Iterator[Draft]:
@@ -97,10 +97,10 @@ def _json_topics(lines: Iterable[Line], problems: Problems) -> Iterator[Draft]:
     for number, line in lines:
         if not line.strip():
             continue
-        found = json_object(number, line, problems)
-        if found is None:
+        record = json_object(number, line, problems)
+        if record is None:
             continue
-        topic_id = next((found[key] for key in ID_KEYS if key in found), None)
+        topic_id = next((record[key] for key in ID_KEYS if key in record), None)
         if isinstance(topic_id, bool) or not isinstance(topic_id, str | int):
             rule = f"A topic needs an id, as text, under one of {', '.join(ID_KEYS)}."
             problems.add(
@@ -110,31 +110,31 @@ def _json_topics(lines: Iterable[Line], problems: Problems) -> Iterator[Draft]:
         yield Draft(
             number,
             str(topic_id),
-            next((_string(found[key]) for key in TITLE_KEYS if found.get(key)), ""),
-            _string(found.get("description")),
-            _string(found.get("narrative")),
-            tuple(_json_subtopics(found.get("subtopics"))),
+            next((_string(record[key]) for key in TITLE_KEYS if record.get(key)), ""),
+            _string(record.get("description")),
+            _string(record.get("narrative")),
+            tuple(_json_subtopics(record.get("subtopics"))),
         )
 
 
 def json_object(number: int, line: str, problems: Problems) -> dict[str, Any] | None:
     """The JSON object on a line, or None and a problem."""
     try:
-        found = json.loads(line)
+        record = json.loads(line)
     except (ValueError, RecursionError) as error:
         message = getattr(error, "msg", "it is nested too deeply or holds too large a number")
         rule = f"The line is not valid JSON: {message}."
         problems.add(Problem(rule, "Write one JSON object a line.", number, "", shown(line)))
         return None
-    if not isinstance(found, dict):
+    if not isinstance(record, dict):
         rule = "The line is JSON but not an object."
         problems.add(Problem(rule, "Write one JSON object a line.", number, "", shown(line)))
         return None
-    return found
+    return record
 
 
-def _json_subtopics(found: Any) -> Iterator[tuple[str, str, str]]:
-    for place, item in enumerate(found if isinstance(found, list) else [], 1):
+def _json_subtopics(subtopics: Any) -> Iterator[tuple[str, str, str]]:
+    for place, item in enumerate(subtopics if isinstance(subtopics, list) else [], 1):
         if isinstance(item, dict):
             text = next(
                 (_string(item[key]) for key in ("text", "title", "query", "description") if item.get(key)), ""

@@ -19,9 +19,9 @@ RANKS = {
 }
 """Run -> the rank of each topic's one relevant document."""
 RANKINGS = (
-    *("overlap@10", "ao@10", "rbo_ext(p=0.9)", "rbo_min(p=0.9)", "rbo_res(p=0.9)"),
-    *("footrule_slide@10", "footrule_fagin@10", "kendall_slide@10", "kendall_fagin(p=0.5)@10"),
-)
+    "overlap@10", "ao@10", "rbo_ext(p=0.9)", "rbo_min(p=0.9)", "rbo_res(p=0.9)",
+    "footrule_slide@10", "footrule_fagin@10", "kendall_slide@10", "kendall_fagin(p=0.5)@10",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -62,30 +62,30 @@ def test_two_runs_have_every_test_and_distance(files: Path) -> None:
     """The object is as promised, its numbers SciPy's."""
     done = call(*of(files, "one", "two"), "-m", "RR", "--format", "json")
     assert done.exit_code == 0, done.output
-    found = json.loads(done.stdout)
+    data = json.loads(done.stdout)
     difference = rr("one") - rr("two")
-    assert (found["measure"], found["topics"]) == ("RR", 10)
-    assert (found["mean_a"], found["mean_b"]) == pytest.approx((rr("one").mean(), rr("two").mean()))
-    assert found["difference"] == pytest.approx(difference.mean())
+    assert (data["measure"], data["topics"]) == ("RR", 10)
+    assert (data["mean_a"], data["mean_b"]) == pytest.approx((rr("one").mean(), rr("two").mean()))
+    assert data["difference"] == pytest.approx(difference.mean())
     test = ttest_rel(rr("one"), rr("two"))
-    assert found["interval"] == pytest.approx(list(test.confidence_interval()), abs=1e-12)
-    assert (found["wins"], found["ties"], found["losses"]) == (7, 3, 0)
-    assert found["effect_size"] == pytest.approx(difference.mean() / difference.std(ddof=1))
-    assert set(found["tests"]) == {"t", "wilcoxon", "sign", "randomisation", "bootstrap"}
-    assert found["tests"]["t"] == pytest.approx(test.pvalue, abs=1e-12)
+    assert data["interval"] == pytest.approx(list(test.confidence_interval()), abs=1e-12)
+    assert (data["wins"], data["ties"], data["losses"]) == (7, 3, 0)
+    assert data["effect_size"] == pytest.approx(difference.mean() / difference.std(ddof=1))
+    assert set(data["tests"]) == {"t", "wilcoxon", "sign", "randomisation", "bootstrap"}
+    assert data["tests"]["t"] == pytest.approx(test.pvalue, abs=1e-12)
     expected = wilcoxon(difference, method="asymptotic", zero_method="wilcox", correction=False).pvalue
-    assert found["tests"]["wilcoxon"] == pytest.approx(expected, abs=1e-12)
-    assert found["tests"]["sign"] == pytest.approx(2 / 2**7)
-    assert found["tests"]["randomisation"] == pytest.approx(2 / 2**7)
-    assert set(RANKINGS) <= set(found["rankings"])
-    assert list(found)[:6] == ["measure", "topics", "mean_a", "mean_b", "difference", "interval"]
+    assert data["tests"]["wilcoxon"] == pytest.approx(expected, abs=1e-12)
+    assert data["tests"]["sign"] == pytest.approx(2 / 2**7)
+    assert data["tests"]["randomisation"] == pytest.approx(2 / 2**7)
+    assert set(RANKINGS) <= set(data["rankings"])
+    assert list(data)[:6] == ["measure", "topics", "mean_a", "mean_b", "difference", "interval"]
 
 
 def test_lower_can_be_better(files: Path) -> None:
     """The difference is that of the means printed; wins are the better run's."""
-    found = json.loads(call(*of(files, "one", "two"), "-m", "SearchLength", "--format", "json").stdout)
-    assert found["difference"] == pytest.approx(np.mean(RANKS["one"]) - np.mean(RANKS["two"]))
-    assert (found["wins"], found["losses"]) == (7, 0)
+    data = json.loads(call(*of(files, "one", "two"), "-m", "SearchLength", "--format", "json").stdout)
+    assert data["difference"] == pytest.approx(np.mean(RANKS["one"]) - np.mean(RANKS["two"]))
+    assert (data["wins"], data["losses"]) == (7, 0)
 
 
 def test_rankings_are_means_over_the_topics_of_either_run(tmp_path: Path) -> None:
@@ -93,10 +93,10 @@ def test_rankings_are_means_over_the_topics_of_either_run(tmp_path: Path) -> Non
     (tmp_path / "qrels").write_text("1 0 r 1\n2 0 r 1\n3 0 r 1\n")
     write(tmp_path / "one", "one", {"1": 1, "2": 1})
     write(tmp_path / "two", "two", {"1": 1})
-    found = json.loads(call(*of(tmp_path, "one", "two"), "--format", "json").stdout)
-    assert found["topics"] == 3
-    assert found["rankings"]["overlap@10"] == pytest.approx(np.mean([0.9, 0]))
-    assert found["rankings"]["rbo_ext(p=0.9)"] == pytest.approx(np.mean([1, 0]))
+    data = json.loads(call(*of(tmp_path, "one", "two"), "--format", "json").stdout)
+    assert data["topics"] == 3
+    assert data["rankings"]["overlap@10"] == pytest.approx(np.mean([0.9, 0]))
+    assert data["rankings"]["rbo_ext(p=0.9)"] == pytest.approx(np.mean([1, 0]))
 
 
 def test_the_same_files_give_the_same_p_for_ever(tmp_path: Path) -> None:
@@ -126,16 +126,16 @@ def test_the_same_files_give_the_same_p_for_ever(tmp_path: Path) -> None:
 
 def test_many_runs_are_all_pairs_under_one_correction(files: Path) -> None:
     """Best run first, p adjusted over three pairs, letters that say the same."""
-    found = json.loads(call(*of(files, "three", "two", "one"), "-m", "RR", "--format", "json").stdout)
-    assert [run["run"] for run in found["runs"]] == ["one", "two", "three"]
+    data = json.loads(call(*of(files, "three", "two", "one"), "-m", "RR", "--format", "json").stdout)
+    assert [run["run"] for run in data["runs"]] == ["one", "two", "three"]
     names = [("one", "two"), ("one", "three"), ("two", "three")]
     p = np.array([ttest_rel(rr(a), rr(b)).pvalue for a, b in names])
-    assert [(pair["a"], pair["b"]) for pair in found["pairs"]] == names
-    assert [pair["p"] for pair in found["pairs"]] == pytest.approx(p.tolist(), abs=1e-12)
-    assert [pair["adjusted_p"] for pair in found["pairs"]] == pytest.approx(holm(p).tolist(), abs=1e-12)
-    assert [pair["better"] for pair in found["pairs"]] == ["one", "one", "two"]
-    assert [run["letters"] for run in found["runs"]] == ["a", "b", "c"]
-    assert (found["method"], found["baseline"], found["reachable"]) == ("t+holm", None, True)
+    assert [(pair["a"], pair["b"]) for pair in data["pairs"]] == names
+    assert [pair["p"] for pair in data["pairs"]] == pytest.approx(p.tolist(), abs=1e-12)
+    assert [pair["adjusted_p"] for pair in data["pairs"]] == pytest.approx(holm(p).tolist(), abs=1e-12)
+    assert [pair["better"] for pair in data["pairs"]] == ["one", "one", "two"]
+    assert [run["letters"] for run in data["runs"]] == ["a", "b", "c"]
+    assert (data["method"], data["baseline"], data["reachable"]) == ("t+holm", None, True)
 
 
 @pytest.mark.parametrize("baseline", ["two", "{folder}/two"])
@@ -143,12 +143,12 @@ def test_a_baseline_is_named_by_tag_or_file(files: Path, baseline: str) -> None:
     """All are compared with it, p adjusted over the others."""
     chosen = baseline.format(folder=files)
     arguments = (*of(files, "one", "two", "three"), "-m", "RR", "--baseline", chosen)
-    found = json.loads(call(*arguments, "--format", "json").stdout)
-    assert found["baseline"] == "two"
-    verdicts = {run["run"]: run.get("than_baseline") for run in found["runs"]}
+    data = json.loads(call(*arguments, "--format", "json").stdout)
+    assert data["baseline"] == "two"
+    verdicts = {run["run"]: run.get("than_baseline") for run in data["runs"]}
     assert verdicts == {"one": "better", "two": None, "three": "worse"}
     expected = holm(np.array([ttest_rel(rr(name), rr("two")).pvalue for name in ("one", "three")]))
-    assert [found["runs"][place]["adjusted_p"] for place in (0, 2)] == pytest.approx(expected.tolist())
+    assert [data["runs"][place]["adjusted_p"] for place in (0, 2)] == pytest.approx(expected.tolist())
     text = call(*arguments).stdout
     assert "than two" in text
     assert "the baseline" in text
@@ -191,9 +191,9 @@ def test_what_is_undefined_is_null_or_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("1 0 r 1\n")
     for name in ("one", "two", "three"):
         write(tmp_path / name, name, {"1": 1})
-    found = json.loads(call(*of(tmp_path, "one", "two"), "--format", "json").stdout)
-    assert found["interval"] == [None, None]
-    assert set(found["tests"].values()) == {None}
+    data = json.loads(call(*of(tmp_path, "one", "two"), "--format", "json").stdout)
+    assert data["interval"] == [None, None]
+    assert set(data["tests"].values()) == {None}
     assert "undefined" in call(*of(tmp_path, "one", "two")).stdout
     many = call(*of(tmp_path, "one", "two", "three"), "--format", "json").stdout
     assert json.loads(many)["pairs"][0]["effect_size"] is None

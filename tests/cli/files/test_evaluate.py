@@ -87,7 +87,7 @@ def test_ids_that_are_not_utf_8_come_out_as_they_went_in(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("run", "said"),
+    ("run", "message"),
     [
         ("1 Q0 a 1 2.0 one\n1 Q0 a 2 1.0 one\n", "line 2"),
         ("1 Q0 a 1 2.0 one\n1 Q0 b 2 abc one\n", "line 2"),
@@ -96,13 +96,13 @@ def test_ids_that_are_not_utf_8_come_out_as_they_went_in(tmp_path: Path) -> None
         ("7 Q0 a 1 2.0 one\n", "has no topic that"),
     ],
 )
-def test_a_bad_run_is_an_error_and_nothing_is_printed(files: Path, run: str, said: str) -> None:
+def test_a_bad_run_is_an_error_and_nothing_is_printed(files: Path, run: str, message: str) -> None:
     """Exit 1, the reason on stderr, nothing on stdout, even after a good run."""
     (files / "bad").write_text(run)
     done = call(files / "qrels", files / "run", files / "bad")
     assert done.exit_code == 1
     assert done.stdout == ""
-    assert said in done.stderr
+    assert message in done.stderr
     assert str(files / "bad") in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -138,7 +138,7 @@ def test_trec_evals_own_output_line_for_line(shared_data: Path) -> None:
     done = call(
         folder / "qrels.test.gz",
         folder / "results.test.gz",
-        *(each for name in names for each in ("-m", name)),
+        *(word for name in names for word in ("-m", name)),
     )
     assert done.stdout.splitlines() == theirs
 
@@ -162,20 +162,20 @@ def test_names_for_many_measures_at_once(files: Path) -> None:
     assert names["official"] | names["set"] < names["all_trec"]
     assert {"rbp", "unj_5", "Rndcg"} <= names["all_trec"]
     assert len(names["all"]) > len(names["all_trec"]) + 30
-    found = values(call(files / "qrels", files / "run", "-m", "P.1,2", "-m", "ERR(max_rel=3)@5"))
-    assert {name for name, _ in found} == {"runid", "num_q", "P_1", "P_2", "ERR(max_rel=3)@5"}
+    printed = values(call(files / "qrels", files / "run", "-m", "P.1,2", "-m", "ERR(max_rel=3)@5"))
+    assert {name for name, _ in printed} == {"runid", "num_q", "P_1", "P_2", "ERR(max_rel=3)@5"}
 
 
 def test_dialect_9_lacks_what_version_10_added(files: Path) -> None:
     """all_trec of dialect 9 has no rbp and no unj."""
-    found = values(call(files / "qrels", files / "run", "-m", "all_trec", "--dialect", 9))
-    assert not {"rbp", "rbp_resid", "unj_5"} & {name for name, _ in found}
+    printed = values(call(files / "qrels", files / "run", "-m", "all_trec", "--dialect", 9))
+    assert not {"rbp", "rbp_resid", "unj_5"} & {name for name, _ in printed}
 
 
 def test_depth_cuts_every_ranking(files: Path) -> None:
     """--depth 1 is trec_eval's -M 1: what ranks below plays no part."""
-    found = values(call(files / "qrels", files / "run", "-m", "map", "-m", "num_ret", "--depth", 1))
-    assert (found["map", "all"], found["num_ret", "all"]) == ("0.0000", "1")
+    printed = values(call(files / "qrels", files / "run", "-m", "map", "-m", "num_ret", "--depth", 1))
+    assert (printed["map", "all"], printed["num_ret", "all"]) == ("0.0000", "1")
 
 
 def test_judged_only_closes_up_the_ranks(tmp_path: Path) -> None:
@@ -184,14 +184,14 @@ def test_judged_only_closes_up_the_ranks(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("1 Q0 x 1 3 t\n1 Q0 j 2 2 t\n1 Q0 a 3 1 t\n")
     arguments = (tmp_path / "qrels", tmp_path / "run", "-m", "recip_rank", "-m", "num_ret")
     assert values(call(*arguments))["recip_rank", "all"] == "0.3333"
-    found = values(call(*arguments, "--judged-only"))
-    assert (found["recip_rank", "all"], found["num_ret", "all"]) == ("1.0000", "1")
+    printed = values(call(*arguments, "--judged-only"))
+    assert (printed["recip_rank", "all"], printed["num_ret", "all"]) == ("1.0000", "1")
 
 
 def test_no_complete_leaves_out_topics_the_run_misses(files: Path) -> None:
     """Without -c trec_eval's mean is over the run's topics only."""
-    found = values(call(files / "qrels", files / "run", "-m", "map", "--no-complete", "--per-topic"))
-    assert found == {
+    printed = values(call(files / "qrels", files / "run", "-m", "map", "--no-complete", "--per-topic"))
+    assert printed == {
         ("map", "1"): "0.5000",
         ("runid", "all"): "one",
         ("num_q", "all"): "1",
@@ -266,8 +266,16 @@ def test_subtopics_of_the_qrels_reach_the_diversity_measures(tmp_path: Path) -> 
     (tmp_path / "qrels").write_text("1 1 a 1\n1 2 b 2\n1 3 c 1\n")
     (tmp_path / "run").write_text("1 Q0 a 1 9 t\n1 Q0 x 2 8 t\n1 Q0 b 3 7 t\n")
     done = call(
-        *(tmp_path / "qrels", tmp_path / "run", "-m", "StRecall@1", "-m", "StRecall@3", "-m", "nDCG@3"),
-        *("--format", "json"),
+        tmp_path / "qrels",
+        tmp_path / "run",
+        "-m",
+        "StRecall@1",
+        "-m",
+        "StRecall@3",
+        "-m",
+        "nDCG@3",
+        "--format",
+        "json",
     )
     scores = json.loads(done.stdout)["runs"][0]["scores"]
     assert scores == {
@@ -283,8 +291,15 @@ def test_preferences_reach_the_preference_measures(files: Path) -> None:
     """--preferences gives what those measures need; without it they are refused."""
     (files / "preferences").write_text("1 b a\n1 a c\n2 x y\n")
     done = call(
-        *(files / "qrels", files / "run", "--preferences", files / "preferences", "-m", "PrefsSimp"),
-        *("--per-topic", "--format", "json"),
+        files / "qrels",
+        files / "run",
+        "--preferences",
+        files / "preferences",
+        "-m",
+        "PrefsSimp",
+        "--per-topic",
+        "--format",
+        "json",
     )
     scores = json.loads(done.stdout)["runs"][0]["per_topic"]
     assert scores == {"1": {"PrefsSimp": 1.0}, "2": {"PrefsSimp": 0.0}}

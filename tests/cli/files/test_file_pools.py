@@ -18,17 +18,17 @@ def runs(tmp_path: Path) -> list[Path]:
 
 def test_a_depth_pool_is_the_union_of_the_tops(runs: list[Path]) -> None:
     """Six places hold four documents."""
-    found = pool_files(runs, Options({"name": "depth", "depth": 2}))
-    assert sorted(each.docno for each in found.documents["1"]) == ["d1", "d2", "d8", "d9"]
-    assert (found.runs, found.places, found.candidates, found.to_judge) == (3, 6, 4, 4)
+    pooled = pool_files(runs, Options({"name": "depth", "depth": 2}))
+    assert sorted(document.docno for document in pooled.documents["1"]) == ["d1", "d2", "d8", "d9"]
+    assert (pooled.runs, pooled.places, pooled.candidates, pooled.to_judge) == (3, 6, 4, 4)
 
 
 def test_what_the_qrels_judge_needs_no_judging(runs: list[Path], tmp_path: Path) -> None:
     """It is counted and left out; a topic with nothing left is not there."""
     some = build.qrels_file(tmp_path, {"1": {"d1": 1, "d9": 0, "zz": 1}}, "some")
-    found = pool_files(runs, Options({"name": "depth", "depth": 2}, some))
-    assert [each.docno for each in found.documents["1"]] == ["d2", "d8"]
-    assert (found.judged, found.to_judge) == (2, 2)
+    pooled = pool_files(runs, Options({"name": "depth", "depth": 2}, some))
+    assert [document.docno for document in pooled.documents["1"]] == ["d2", "d8"]
+    assert (pooled.judged, pooled.to_judge) == (2, 2)
     whole = build.qrels_file(tmp_path, {"1": GRADES}, "whole")
     assert pool_files(runs, Options({"name": "depth", "depth": 2}, whole)).documents == {}
 
@@ -36,8 +36,8 @@ def test_what_the_qrels_judge_needs_no_judging(runs: list[Path], tmp_path: Path)
 def test_an_adaptive_method_follows_the_qrels(runs: list[Path], tmp_path: Path) -> None:
     """Hedge's worked order, cut at its budget; without judgments there is nothing to follow."""
     judged = build.qrels_file(tmp_path, {"1": GRADES})
-    found = pool_files(runs, Options({"name": "hedge", "budget": 6}, judged))
-    assert [each.docno for each in found.documents["1"]] == ["d1", "d2", "d8", "d3", "d6", "d9"]
+    pooled = pool_files(runs, Options({"name": "hedge", "budget": 6}, judged))
+    assert [document.docno for document in pooled.documents["1"]] == ["d1", "d2", "d8", "d3", "d6", "d9"]
     with pytest.raises(Invalid, match="give --qrels"):
         pool_files(runs, Options({"name": "hedge"}))
 

@@ -23,7 +23,7 @@ def test_they_are_ap_of_longer_rankings(topic: Topic) -> None:
 
 
 def test_a_level_says_what_was_missed() -> None:
-    """At level 2 the missed grade 1 is no relevant document."""
+    """At level 2 the missed grade 1 is not a relevant document."""
     judged = scored(Topic((2, 0), (1,)))
     assert parse("APnext(rel=2)").compute(judged).tolist() == [1.0]
     assert parse("APnext").compute(judged)[0] == pytest.approx((1 + 2 / 3) / 2, abs=1e-15)

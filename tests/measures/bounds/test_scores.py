@@ -63,8 +63,8 @@ def test_ndcg_reaches_its_bounds(topic: Topic, at: str, dcg: str) -> None:
 
 def average_precision(relevant: list[bool], total: int) -> float:
     """The definition."""
-    found = itertools.accumulate(relevant)
-    precisions = [so_far / rank for rank, so_far in enumerate(found, start=1) if relevant[rank - 1]]
+    hits_above = itertools.accumulate(relevant)
+    precisions = [so_far / rank for rank, so_far in enumerate(hits_above, start=1) if relevant[rank - 1]]
     return math.fsum(precisions) / total if total else 0.0
 
 

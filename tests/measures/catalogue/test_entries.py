@@ -62,8 +62,8 @@ class TestPage:
         if measure.text:
             assert all(str(value) in doctests[-1].want for value in values)
             return
-        wanted = [float(each) for doctest in doctests for each in _NUMBER.findall(doctest.want)]
-        assert values == pytest.approx(wanted, abs=ROUNDING)
+        numbers = [float(number) for doctest in doctests for number in _NUMBER.findall(doctest.want)]
+        assert values == pytest.approx(numbers, abs=ROUNDING)
 
     def test_what_it_says_to_write_can_be_written(self, measure: Measure) -> None:
         """The examples are read back as the measure, and name it as the grammar does."""
@@ -88,7 +88,7 @@ class TestPage:
 
 
 @pytest.mark.parametrize(
-    ("name", "found"),
+    ("name", "measure_and_form"),
     [
         ("AP", ("AP", "")),
         ("MAP", ("AP", "")),
@@ -102,9 +102,9 @@ class TestPage:
         ("P(rel=1)@5", ("P", "P@5")),
     ],
 )
-def test_every_name_leads_to_one_measure(name: str, found: tuple[str, str]) -> None:
+def test_every_name_leads_to_one_measure(name: str, measure_and_form: tuple[str, str]) -> None:
     """Aliases, trec_eval's names and forms with parameters lead to the measure and its canonical form."""
-    assert entries.find(name) == found
+    assert entries.find(name) == measure_and_form
 
 
 @pytest.mark.parametrize(
@@ -129,12 +129,12 @@ def test_there_is_one_page_for_a_measure(name: str, written: str) -> None:
 def test_a_page_shows_the_parameters_of_the_form_asked_about() -> None:
     """nDCG(dcg='exp-log2')@10 has cut-off 10 and its gain, the other parameters at their defaults."""
     page = entries.page("nDCG", "nDCG(dcg='exp-log2')@10")
-    values = {each.name: each.value for each in page.parameters}
+    values = {parameter.name: parameter.value for parameter in page.parameters}
     assert page.written == "nDCG(dcg='exp-log2')@10"
     assert values["cutoff"] == "10"
     assert values["dcg"] == "'exp-log2'"
     assert values["judged_only"] == "False"
-    assert {each.value for each in entries.page("P").parameters} == {"not applied"}
+    assert {parameter.value for parameter in entries.page("P").parameters} == {"not applied"}
 
 
 @pytest.mark.parametrize(

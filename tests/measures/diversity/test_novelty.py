@@ -21,19 +21,19 @@ RELS = st.sampled_from([1, 2])
 
 SEVEN = Diverse(
     {
-        **{"a": {"1": 1}, "b": {"1": 1, "2": 1}, "c": {"2": 1, "3": 1}, "d": {"3": 1}},
-        **{"e": {"1": 1, "4": 1}, "f": {"5": 0}, "g": {"1": 1, "2": 1}},
+        "a": {"1": 1}, "b": {"1": 1, "2": 1}, "c": {"2": 1, "3": 1}, "d": {"3": 1},
+        "e": {"1": 1, "4": 1}, "f": {"5": 0}, "g": {"1": 1, "2": 1},
     },
     tuple("xbagfce"),
-)
+)  # fmt: skip
 """Seven judged documents of four subtopics; no document is relevant to a fifth. x was not judged."""
 
 NAMES = (
-    *("alpha_nDCG", "alpha_nDCG@5", "alpha_nDCG(rel=2,alpha=0.9)@3", "alpha_DCG@5", "ERR_IA@5", "nERR_IA"),
-    *("nERR_IA(alpha=0)@5", "NRBP", "NRBP(alpha=0.2,beta=0.9)", "nNRBP", "StRecall", "StRecall(rel=2)@3"),
-    *("P_IA@5", "AP_IA", "AP_IA(rel=2)", "nDCG_IA", "nDCG_IA@3", "D_nDCG", "D_nDCG@3", "DSharp_nDCG@5"),
-    *("alpha_nDCG(judged_only=True)@5", "DSharp_nDCG(gamma=0.2,judged_only=True)"),
-)
+    "alpha_nDCG", "alpha_nDCG@5", "alpha_nDCG(rel=2,alpha=0.9)@3", "alpha_DCG@5", "ERR_IA@5", "nERR_IA",
+    "nERR_IA(alpha=0)@5", "NRBP", "NRBP(alpha=0.2,beta=0.9)", "nNRBP", "StRecall", "StRecall(rel=2)@3",
+    "P_IA@5", "AP_IA", "AP_IA(rel=2)", "nDCG_IA", "nDCG_IA@3", "D_nDCG", "D_nDCG@3", "DSharp_nDCG@5",
+    "alpha_nDCG(judged_only=True)@5", "DSharp_nDCG(gamma=0.2,judged_only=True)",
+)  # fmt: skip
 
 
 def score(name: str, topic: Diverse) -> float:
@@ -181,7 +181,7 @@ def test_a_topic_scores_alike_alone_and_among_others(name: str, topics: list[Div
     together = bound.compute(scored(*topics)).tolist()
     assert together == [bound.compute(scored(topic)).tolist()[0] for topic in topics]
     low, high = bound.measure.range
-    assert all(low <= each <= high + 1e-12 for each in together)
+    assert all(low <= score_of_topic <= high + 1e-12 for score_of_topic in together)
 
 
 def test_judged_documents_close_up_without_the_others() -> None:

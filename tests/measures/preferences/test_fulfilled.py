@@ -21,9 +21,9 @@ from tests.make.loops import for_every
 FORMS = ("any", "either", "both")
 NAMES = (
     *(f"{name}(retrieved='{form}')" for name in ("PrefsSimp", "PrefsPair", "PrefsAvgJG") for form in FORMS),
-    *("NumPrefs", "NumPrefsFul", "NumPrefsFul(retrieved='both')", "PPref", "PPref@2", "RPref", "RPref@2"),
-    *("WPref", "WPref@3", "APPref"),
-)
+    "NumPrefs", "NumPrefsFul", "NumPrefsFul(retrieved='both')", "PPref", "PPref@2", "RPref", "RPref@2",
+    "WPref", "WPref@3", "APPref",
+)  # fmt: skip
 
 CLICKS = preferred("xbyac", ["ba", "bd", "ca"], ["ca"], ["ed", "fg"])
 """Three judges; d to g were not retrieved, x and y are in no preference."""
@@ -67,8 +67,14 @@ def test_preferences_are_counted() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *(("PPref@1", 1.0), ("PPref@2", 0.75), ("PPref@5", 0.8), ("RPref@1", 0.6), ("RPref@2", 0.6)),
-        *(("RPref@3", 0.8), ("APPref", 0.9), ("WPref@1", 1.0)),
+        ("PPref@1", 1.0),
+        ("PPref@2", 0.75),
+        ("PPref@5", 0.8),
+        ("RPref@1", 0.6),
+        ("RPref@2", 0.6),
+        ("RPref@3", 0.8),
+        ("APPref", 0.9),
+        ("WPref@1", 1.0),
         ("WPref", 3.5 / (3.5 + 1 / math.log2(3))),
     ],
 )
@@ -82,8 +88,8 @@ def _place(ranking: str, letter: str) -> float:
 
 
 def _counts(ranking: str, pair: str, form: str) -> bool:
-    found = sum(letter in ranking for letter in pair)
-    return found >= FORMS.index(form)
+    count = sum(letter in ranking for letter in pair)
+    return count >= FORMS.index(form)
 
 
 def _share(ranking: str, pairs: list[str], form: str) -> float:
@@ -155,11 +161,11 @@ def test_without_a_cut_off_they_are_trec_evals_shares() -> None:
 def several(*runs: Judged) -> Judged:
     """Runs of one topic each as one run of all."""
     all_given = [run.judgments.preferences for run in runs]
-    assert all(isinstance(each, Preferences) for each in all_given)
+    assert all(isinstance(preferences, Preferences) for preferences in all_given)
     starts = np.cumsum([0, *(len(run.judgments.grades) for run in runs)])
 
     def joined(name: str, shift: bool = False) -> NDArray[Any]:
-        parts = [getattr(each, name) + shift * start for each, start in zip(all_given, starts, strict=False)]
+        parts = [getattr(part, name) + shift * start for part, start in zip(all_given, starts, strict=False)]
         return np.concatenate(parts)
 
     given_pairs = Preferences(
@@ -185,7 +191,7 @@ def test_a_topic_scores_alike_alone_and_among_others(name: str, topics: list[Jud
     together = bound.compute(several(*topics)).tolist()
     assert together == [bound.compute(topic).tolist()[0] for topic in topics]
     low, high = bound.measure.range
-    assert all(low <= each <= high for each in together)
+    assert all(low <= value <= high for value in together)
 
 
 @for_every("name", NAMES)
@@ -194,7 +200,7 @@ def test_a_topic_without_preferences_scores_0(name: str) -> None:
     assert parse(name).compute(several(preferred("ab"), preferred("ab", []))).tolist() == [0.0, 0.0]
 
 
-def test_preferences_of_nobody_are_one_judges() -> None:
+def test_preferences_without_a_judge_are_one_judges() -> None:
     """With one judge for all the mean over judges is that of the one there is."""
     known = CLICKS.judgments.preferences
     assert known is not None

@@ -9,8 +9,8 @@ import pytest
 from leaderboard.stats.assessors import agreement
 from leaderboard.stats.assessors.agreement import Confusion, Ratings, alpha, cohen, confusion, fleiss, ratings
 
-ONE = np.array([int(each) for each in "2100210100"])
-OTHER = np.array([int(each) for each in "2000110201"])
+ONE = np.array([int(grade) for grade in "2100210100"])
+OTHER = np.array([int(grade) for grade in "2000110201"])
 
 
 def table(*rows: str) -> Ratings:
@@ -30,19 +30,19 @@ def generated(assessors: int, documents: int, grades: int, gaps: float) -> Ratin
     own = chance.integers(0, grades, (assessors, documents))
     labels = np.where(chance.random((assessors, documents)) < 0.6, truth, own)
     given = chance.random((assessors, documents)) >= gaps
-    names = tuple(str(each) for each in range(assessors))
-    columns = tuple(("1", str(each)) for each in range(documents))
+    names = tuple(str(number) for number in range(assessors))
+    columns = tuple(("1", str(number)) for number in range(documents))
     return Ratings(names, columns, np.where(given, labels, 0), given)
 
 
 def test_kappa_of_two_who_judged_four_hundred() -> None:
     """Both relevant 300, only the first 20, only the second 10, neither 70."""
     counts = Confusion((0, 1), np.array([[70, 10], [20, 300]]))
-    found = cohen(counts)
+    kappa = cohen(counts)
     assert agreement.raw(counts) == (0.925, 400, "")
-    assert found.observed == pytest.approx(0.925)
-    assert found.expected == pytest.approx(0.665)
-    assert found.value == pytest.approx(0.776119, abs=5e-7)
+    assert kappa.observed == pytest.approx(0.925)
+    assert kappa.expected == pytest.approx(0.665)
+    assert kappa.value == pytest.approx(0.776119, abs=5e-7)
 
 
 @pytest.mark.parametrize(
@@ -58,9 +58,9 @@ def test_kappa_of_three_grades(weights: agreement.Weights, expected: float) -> N
 )
 def test_alpha_of_three_grades(scale: agreement.Scale, expected: float) -> None:
     """The same ten documents on three scales."""
-    found = alpha(table("2100210100", "2000110201"), scale)
-    assert found.value == pytest.approx(expected, abs=5e-7)
-    assert (found.documents, found.grades) == (10, 20)
+    coefficient = alpha(table("2100210100", "2000110201"), scale)
+    assert coefficient.value == pytest.approx(expected, abs=5e-7)
+    assert (coefficient.documents, coefficient.grades) == (10, 20)
 
 
 def test_overlap() -> None:
@@ -73,15 +73,15 @@ def test_overlap() -> None:
 
 def test_fleiss() -> None:
     """Five documents, three assessors, two grades."""
-    found = fleiss(table("00110", "00100", "01110"))
-    assert found.value == pytest.approx(0.444444, abs=5e-7)
-    assert (found.documents, found.assessors) == (5, 3)
+    kappa = fleiss(table("00110", "00100", "01110"))
+    assert kappa.value == pytest.approx(0.444444, abs=5e-7)
+    assert (kappa.documents, kappa.assessors) == (5, 3)
 
 
 def test_the_standard_error_of_fleiss_is_near_the_jackknife() -> None:
     """Leaving out each of two hundred documents in turn spreads the value nearly as much."""
     made = generated(4, 200, 3, 0.0)
-    found = fleiss(made)
+    kappa = fleiss(made)
     kept = np.arange(200)
     _, names, grades, given = vars(made).values()
     values = []
@@ -89,15 +89,15 @@ def test_the_standard_error_of_fleiss_is_near_the_jackknife() -> None:
         part = kept != left_out
         values.append(fleiss(Ratings(made.assessors, names[:-1], grades[:, part], given[:, part])).value)
     spread = np.var(np.array(values)) * 199
-    assert found.error == pytest.approx(math.sqrt(spread), rel=0.01)
-    assert found.low == pytest.approx(found.value - 1.959964 * found.error, abs=1e-6)
+    assert kappa.error == pytest.approx(math.sqrt(spread), rel=0.01)
+    assert kappa.low == pytest.approx(kappa.value - 1.959964 * kappa.error, abs=1e-6)
 
 
 def test_one_document_has_no_standard_error() -> None:
     """Three labels of one document: a value, and nothing to say how far it may be off."""
-    found = agreement.fleiss_of_counts(np.array([[2, 1]]))
-    assert found.value == pytest.approx(-0.5)
-    assert (found.error, found.low, found.high, found.why) == (None, None, None, "")
+    kappa = agreement.fleiss_of_counts(np.array([[2, 1]]))
+    assert kappa.value == pytest.approx(-0.5)
+    assert (kappa.error, kappa.low, kappa.high, kappa.why) == (None, None, None, "")
 
 
 def test_alpha_with_gaps() -> None:
@@ -107,24 +107,24 @@ def test_alpha_with_gaps() -> None:
 
 def test_fleiss_takes_the_documents_most_assessors_agree_in_number_on() -> None:
     """Three documents with two grades each, one with three, one with one: the three are used."""
-    found = fleiss(table("0101-", "0111-", "---01"))
-    assert (found.documents, found.assessors) == (3, 2)
-    assert found.observed == pytest.approx(2 / 3)
+    kappa = fleiss(table("0101-", "0111-", "---01"))
+    assert (kappa.documents, kappa.assessors) == (3, 2)
+    assert kappa.observed == pytest.approx(2 / 3)
 
 
 def test_the_standard_error_by_hand() -> None:
     """Two grades given 50 times each, agreed on in 80 cases of 100: kappa 0.6, error 0.08."""
-    found = cohen(Confusion((0, 1), np.array([[40, 10], [10, 40]])))
-    assert found.value == pytest.approx(0.6)
+    kappa = cohen(Confusion((0, 1), np.array([[40, 10], [10, 40]])))
+    assert kappa.value == pytest.approx(0.6)
     # With even margins the formula comes to sqrt(po (1 - po) / (n (1 - pe)^2)).
-    assert found.error == pytest.approx(math.sqrt(0.8 * 0.2 / (100 * 0.25)))
-    assert (found.low, found.high) == (pytest.approx(0.6 - 1.959964 * 0.08), pytest.approx(0.756797))
+    assert kappa.error == pytest.approx(math.sqrt(0.8 * 0.2 / (100 * 0.25)))
+    assert (kappa.low, kappa.high) == (pytest.approx(0.6 - 1.959964 * 0.08), pytest.approx(0.756797))
 
 
 def test_the_interval_stays_within_what_kappa_can_be() -> None:
     """Three documents of four: the normal interval would pass 1."""
-    found = cohen(confusion(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 0])))
-    assert found.high == 1.0
+    kappa = cohen(confusion(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 0])))
+    assert kappa.high == 1.0
 
 
 @pytest.mark.parametrize("weights", ["plain", "linear", "quadratic"])
@@ -150,18 +150,18 @@ def test_alpha_and_fleiss_say_why_they_are_undefined() -> None:
 
 def test_ratings_keep_the_last_label_and_pairs_what_both_judged() -> None:
     """A label that comes again replaces the first; a pair has the documents of both."""
-    found = ratings([("2", "b", "x", 1), ("1", "a", "x", 0), ("1", "a", "x", 2), ("1", "a", "y", 1)])
-    assert found.assessors == ("x", "y")
-    assert found.documents == (("1", "a"), ("2", "b"))
-    one, other = agreement.pair(found, 0, 1)
+    rated = ratings([("2", "b", "x", 1), ("1", "a", "x", 0), ("1", "a", "x", 2), ("1", "a", "y", 1)])
+    assert rated.assessors == ("x", "y")
+    assert rated.documents == (("1", "a"), ("2", "b"))
+    one, other = agreement.pair(rated, 0, 1)
     assert (one.tolist(), other.tolist()) == ([2], [1])
 
 
-def test_grades_of_a_scale_show_in_the_table_although_nobody_gave_them() -> None:
+def test_grades_of_a_scale_show_in_the_table_although_no_one_gave_them() -> None:
     """Grade 3 of the task has a row and a column of zeros."""
-    found = confusion(np.array([0]), np.array([1]), (0, 1, 2, 3))
-    assert found.grades == (0, 1, 2, 3)
-    assert found.counts.sum() == found.counts[0, 1] == 1
+    counted = confusion(np.array([0]), np.array([1]), (0, 1, 2, 3))
+    assert counted.grades == (0, 1, 2, 3)
+    assert counted.counts.sum() == counted.counts[0, 1] == 1
 
 
 @pytest.mark.parametrize(("documents", "grades"), [(30, 2), (200, 4)])
@@ -172,10 +172,10 @@ def test_cohen_agrees_with_statsmodels(documents: int, grades: int) -> None:
     counts = confusion(*agreement.pair(made, 0, 1), range(grades))
     for weights, name in (("plain", None), ("linear", "linear"), ("quadratic", "quadratic")):
         expected = oracle.cohens_kappa(counts.counts, wt=name)
-        found = cohen(counts, weights)  # type: ignore[arg-type]
-        assert found.value == pytest.approx(expected.kappa, rel=1e-12)
-        assert found.error == pytest.approx(expected.std_kappa, rel=1e-9)
-        assert found.low == pytest.approx(expected.kappa_low, rel=1e-9)
+        kappa = cohen(counts, weights)  # type: ignore[arg-type]
+        assert kappa.value == pytest.approx(expected.kappa, rel=1e-12)
+        assert kappa.error == pytest.approx(expected.std_kappa, rel=1e-9)
+        assert kappa.low == pytest.approx(expected.kappa_low, rel=1e-9)
 
 
 def test_fleiss_agrees_with_statsmodels() -> None:
@@ -206,7 +206,7 @@ def alpha_by_pairs(made: Ratings, scale: agreement.Scale) -> float:
         if scale == "interval":
             return float((one - other) ** 2)
         low, high = sorted((one, other))
-        between = sum(low <= each <= high for each in labels)
+        between = sum(low <= label <= high for label in labels)
         return float((between - (labels.count(low) + labels.count(high)) / 2) ** 2)
 
     met = sum(

@@ -9,10 +9,10 @@ from leaderboard.stats.assessors.side_by_side import Mean, majority, satisfactio
 @pytest.mark.parametrize(("wins", "losses"), [(0, 0), (1, 0), (3, 3), (7, 2), (0, 12), (30, 14)])
 def test_the_sign_test_is_the_exact_binomial_one(wins: int, losses: int) -> None:
     """The p of SciPy's binomial test on decided votes, ties left out."""
-    found = votes([1] * wins + [0] * 5 + [-1] * losses)
+    result = votes([1] * wins + [0] * 5 + [-1] * losses)
     expected = binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
-    assert (found.wins, found.ties, found.losses) == (wins, 5, losses)
-    assert found.p == pytest.approx(expected, abs=1e-12)
+    assert (result.wins, result.ties, result.losses) == (wins, 5, losses)
+    assert result.p == pytest.approx(expected, abs=1e-12)
 
 
 def test_no_votes_are_no_evidence() -> None:
@@ -22,15 +22,15 @@ def test_no_votes_are_no_evidence() -> None:
 
 def test_a_majority_needs_more_votes_than_the_other() -> None:
     """Votes for neither do not count against the one that has more."""
-    assert [majority(each) for each in ([1, 0, 0], [1, -1, 0], [-1, -1, 1], [])] == [1, 0, -1, 0]
+    assert [majority(signs) for signs in ([1, 0, 0], [1, -1, 0], [-1, -1, 1], [])] == [1, 0, -1, 0]
 
 
 def test_intervals_are_those_of_the_t_distribution() -> None:
     """As SciPy's one-sample t interval, of the difference too."""
     one, two = [3.0, 2.5, 2.0, 3.5], [1.0, 2.0, 2.0, 1.5]
-    found = satisfaction(one, two)
+    result = satisfaction(one, two)
     differences = [first - second for first, second in zip(one, two, strict=True)]
-    for mean, values in ((found.first, one), (found.second, two), (found.difference, differences)):
+    for mean, values in ((result.first, one), (result.second, two), (result.difference, differences)):
         low, high = ttest_1samp(values, 0).confidence_interval(0.95)
         assert mean.value == pytest.approx(sum(values) / 4)
         assert (mean.low, mean.high) == (pytest.approx(low), pytest.approx(high))
@@ -38,10 +38,10 @@ def test_intervals_are_those_of_the_t_distribution() -> None:
 
 def test_intervals_end_with_the_scale() -> None:
     """Satisfaction below 0 or above 4 is impossible; a difference below 0 is not."""
-    found = satisfaction([4.0, 3.0], [0.0, 1.0])
-    assert (found.first.high, found.second.low) == (4.0, 0.0)
-    assert found.difference.low is not None
-    assert found.difference.low < 0
+    result = satisfaction([4.0, 3.0], [0.0, 1.0])
+    assert (result.first.high, result.second.low) == (4.0, 0.0)
+    assert result.difference.low is not None
+    assert result.difference.low < 0
 
 
 def test_one_topic_has_no_interval() -> None:

@@ -43,15 +43,15 @@ SETS = {
 def scorings(draw: st.DrawFn, *, ties: bool = True, longest: int = 7) -> tuple[Scores, Scores]:
     """Two scorings of the same runs, neither the same for all."""
     length = draw(st.integers(2, longest))
-    found = []
+    columns = []
     for _ in range(2):
         if ties:
             values = draw(st.lists(st.integers(0, 4), min_size=length, max_size=length))
             values[0] += 5 * (len(set(values)) == 1)
         else:
             values = draw(st.permutations(range(length)))
-        found.append(np.array(values, dtype=np.float64))
-    return found[0], found[1]
+        columns.append(np.array(values, dtype=np.float64))
+    return columns[0], columns[1]
 
 
 def scores(*values: float) -> Scores:
@@ -61,24 +61,24 @@ def scores(*values: float) -> Scores:
 
 def test_worked_example_without_ties() -> None:
     """Six runs, the first two and the last two swapped: both directions of tau_AP are the same."""
-    found = correlations(scores(6, 5, 4, 3, 2, 1), scores(5, 6, 4, 3, 1, 2))
-    assert found.tau_b == pytest.approx(0.733333, abs=5e-7)
-    assert found.tau_ap == pytest.approx(0.52)
+    taus = correlations(scores(6, 5, 4, 3, 2, 1), scores(5, 6, 4, 3, 1, 2))
+    assert taus.tau_b == pytest.approx(0.733333, abs=5e-7)
+    assert taus.tau_ap == pytest.approx(0.52)
     assert tau_ap(scores(5, 6, 4, 3, 1, 2), scores(6, 5, 4, 3, 2, 1)) == pytest.approx(0.52)
-    assert found.weighted_tau == pytest.approx(0.695238, abs=5e-7)
+    assert taus.weighted_tau == pytest.approx(0.695238, abs=5e-7)
 
 
 def test_worked_example_with_ties() -> None:
     """Six runs of which the estimate ties two."""
-    found = correlations(
+    taus = correlations(
         scores(0.31, 0.28, 0.28, 0.25, 0.22, 0.15), scores(0.50, 0.47, 0.52, 0.41, 0.44, 0.30)
     )
-    assert found.tau_b == pytest.approx(0.690066, abs=5e-7)
-    assert found.tau_ap is None
-    assert found.tau_ap_a == pytest.approx(0.5)
-    assert found.tau_ap_b == pytest.approx(0.4)
-    assert found.rho == pytest.approx(0.840668, abs=5e-7)
-    assert found.weighted_tau == pytest.approx(0.621183, abs=5e-7)
+    assert taus.tau_b == pytest.approx(0.690066, abs=5e-7)
+    assert taus.tau_ap is None
+    assert taus.tau_ap_a == pytest.approx(0.5)
+    assert taus.tau_ap_b == pytest.approx(0.4)
+    assert taus.rho == pytest.approx(0.840668, abs=5e-7)
+    assert taus.weighted_tau == pytest.approx(0.621183, abs=5e-7)
 
 
 @pytest.mark.parametrize(
@@ -125,15 +125,15 @@ def test_tau_b_counts_pairs(pair: tuple[Scores, Scores]) -> None:
 @given(scorings(ties=False))
 def test_weighted_tau_weighs_pairs_by_rank(pair: tuple[Scores, Scores]) -> None:
     """Each pair weighs 1/r + 1/s by the ranks of one order, then of the other."""
-    found = []
+    shares = []
     for order in pair:
         weight = 1 / (len(order) - order)
         pairs = [
             (weight[i] + weight[j], np.sign((pair[0][i] - pair[0][j]) * (pair[1][i] - pair[1][j])))
             for i, j in combinations(range(len(order)), 2)
         ]
-        found.append(sum(size * sign for size, sign in pairs) / sum(size for size, _ in pairs))
-    assert weighted_tau(*pair) == pytest.approx(sum(found) / 2)
+        shares.append(sum(size * sign for size, sign in pairs) / sum(size for size, _ in pairs))
+    assert weighted_tau(*pair) == pytest.approx(sum(shares) / 2)
 
 
 @given(scorings(ties=False))
@@ -176,17 +176,17 @@ def test_ties_in_the_estimate_are_averaged_over(pair: tuple[Scores, Scores], ord
             if estimate[i] > estimate[j]
         )
     ]
-    assert tau_ap_a(estimate, truth) == pytest.approx(np.mean([each for each in untied if each is not None]))
+    assert tau_ap_a(estimate, truth) == pytest.approx(np.mean([tau for tau in untied if tau is not None]))
 
 
 @given(scorings(ties=False))
 def test_without_ties_the_forms_meet(pair: tuple[Scores, Scores]) -> None:
     """tau_AP,a is tau_AP, and tau_AP,b the mean of its two directions."""
-    there, back = tau_ap(*pair), tau_ap(pair[1], pair[0])
-    assert there is not None
+    one_way, back = tau_ap(*pair), tau_ap(pair[1], pair[0])
+    assert one_way is not None
     assert back is not None
-    assert tau_ap_a(*pair) == there
-    assert tau_ap_b(*pair) == pytest.approx((there + back) / 2)
+    assert tau_ap_a(*pair) == one_way
+    assert tau_ap_b(*pair) == pytest.approx((one_way + back) / 2)
 
 
 @given(scorings())

@@ -27,12 +27,12 @@ def rankings(draw: st.DrawFn, least: int = 0) -> str:
 def tied_pairs(draw: st.DrawFn, longest: int = 12) -> tuple[list[str], list[str]]:
     """Two rankings of one length with ties, as groups."""
     length = draw(st.integers(1, longest))
-    found = []
+    pair = []
     for _ in range(2):
         ranking = "".join(draw(st.permutations(DOCUMENTS))[:length])
         cuts = sorted(draw(st.sets(st.integers(1, length))) | {0, length})
-        found.append([ranking[start:end] for start, end in pairwise(cuts)])
-    return found[0], found[1]
+        pair.append([ranking[start:end] for start, end in pairwise(cuts)])
+    return pair[0], pair[1]
 
 
 def groups(text: str) -> list[list[str]]:
@@ -64,9 +64,11 @@ def closed_form(one: str, two: str, p: float) -> Rbo:
     return Rbo(ext, least, least + p**s + p**l - p**f - scale * below)
 
 
-def assert_close(got: Rbo, wanted: Rbo, tolerance: float = 1e-10) -> None:
+def assert_close(got: Rbo, expected: Rbo, tolerance: float = 1e-10) -> None:
     """All of the score but for rounding."""
-    assert (got.ext, got.min, got.max) == pytest.approx((wanted.ext, wanted.min, wanted.max), abs=tolerance)
+    assert (got.ext, got.min, got.max) == pytest.approx(
+        (expected.ext, expected.min, expected.max), abs=tolerance
+    )
 
 
 @pytest.mark.parametrize(
@@ -82,21 +84,26 @@ def test_worked_examples(
     one: str, two: str, p: float, ext: float, least: float | None, most: float | None, residual: float | None
 ) -> None:
     """Two top tens with seven documents in common; lists of five and eight documents."""
-    found = rbo(one, two, p)
-    for got, wanted in [(found.ext, ext), (found.min, least), (found.max, most), (found.res, residual)]:
-        assert wanted is None or got == pytest.approx(wanted, abs=6e-7)
-    assert rbo(two, one, p) == found
+    overlap = rbo(one, two, p)
+    for got, value in [
+        (overlap.ext, ext),
+        (overlap.min, least),
+        (overlap.max, most),
+        (overlap.res, residual),
+    ]:
+        assert value is None or got == pytest.approx(value, abs=6e-7)
+    assert rbo(two, one, p) == overlap
 
 
 def test_worked_example_with_ties() -> None:
     """The three ways to count ties differ in the overlap, hardly in the residual."""
     one = groups("red (blue green) yellow pink")
     two = groups("(blue red) white (yellow black purple) green")
-    wanted: dict[Ties, float] = {"w": 0.706826, "a": 0.692285, "b": 0.720713}
-    for ties, ext in wanted.items():
-        found = rbo_with_ties(one, two, 0.95, ties)
-        assert found.ext == pytest.approx(ext, abs=5e-7)
-        assert found.res == pytest.approx(0.562017, abs=5e-7)
+    expected: dict[Ties, float] = {"w": 0.706826, "a": 0.692285, "b": 0.720713}
+    for ties, ext in expected.items():
+        overlap = rbo_with_ties(one, two, 0.95, ties)
+        assert overlap.ext == pytest.approx(ext, abs=5e-7)
+        assert overlap.res == pytest.approx(0.562017, abs=5e-7)
 
 
 # From the test cases that come with Corsi and Urbano's reference implementation (2024):
@@ -137,20 +144,20 @@ PUBLISHED = [
 
 @pytest.mark.parametrize(("one", "two", "p", "wanted"), PUBLISHED)
 def test_published_values_with_ties(
-    one: str, two: str, p: float, wanted: dict[Ties, tuple[float, float, float]]
+    one: str, two: str, p: float, expected: dict[Ties, tuple[float, float, float]]
 ) -> None:
     """The authors' own numbers for uneven rankings with ties."""
-    for ties, (ext, least, most) in wanted.items():
+    for ties, (ext, least, most) in expected.items():
         assert_close(rbo_with_ties(groups(one), groups(two), p, ties), Rbo(ext, least, most), 1e-14)
 
 
 @given(rankings(least=1), rankings(least=1), PERSISTENCE)
 def test_untied_lists_follow_the_closed_forms(one: str, two: str, p: float) -> None:
     """Without ties all that is left are Webber, Moffat and Zobel's sums, whatever ties would mean."""
-    wanted = closed_form(one, two, p)
-    assert_close(rbo(one, two, p), wanted)
+    expected = closed_form(one, two, p)
+    assert_close(rbo(one, two, p), expected)
     for ties in ("a", "w", "b"):
-        assert_close(rbo_with_ties(list(one), list(two), p, ties), wanted)
+        assert_close(rbo_with_ties(list(one), list(two), p, ties), expected)
 
 
 @given(rankings(), rankings(), rankings(), rankings(), PERSISTENCE)
@@ -159,11 +166,11 @@ def test_bounds_hold_however_the_rankings_go_on(
 ) -> None:
     """No continuation leaves the interval from min to max, which ext is in as well."""
     bounds = rbo(one, two, p)
-    longer_one = one + "".join(each for each in more_one if each not in one)
-    longer_two = two + "".join(each for each in more_two if each not in two)
-    found = rbo(longer_one, longer_two, p)
-    assert bounds.min - 1e-12 <= found.min
-    assert found.max <= bounds.max + 1e-12
+    longer_one = one + "".join(letter for letter in more_one if letter not in one)
+    longer_two = two + "".join(letter for letter in more_two if letter not in two)
+    overlap = rbo(longer_one, longer_two, p)
+    assert bounds.min - 1e-12 <= overlap.min
+    assert overlap.max <= bounds.max + 1e-12
     assert -1e-12 <= bounds.min <= bounds.ext + 1e-12 <= bounds.max + 2e-12 <= 1 + 3e-12
 
 
@@ -171,8 +178,8 @@ def test_bounds_hold_however_the_rankings_go_on(
 def test_the_upper_bound_is_reached(one: str, two: str, p: float) -> None:
     """Both going on with what the other has and they lack, in its order, then alike, reach max."""
     new = [f"new {rank}" for rank in range(60)]
-    whole_one = [*one, *(each for each in two if each not in one), *new]
-    whole_two = [*two, *(each for each in one if each not in two), *new]
+    whole_one = [*one, *(letter for letter in two if letter not in one), *new]
+    whole_two = [*two, *(letter for letter in one if letter not in two), *new]
     x = np.array(overlaps(whole_one, whole_two, 60))[1:]
     depth = np.arange(1, 61)
     agreement = float((x / depth * p**depth).sum()) * (1 - p) / p + p**60
@@ -192,20 +199,20 @@ def test_ties_follow_the_definition(pair: tuple[list[str], list[str]], p: float)
             squares = sum(share**2 for share in one.values()) * sum(share**2 for share in two.values())
             agreements.append(shared / {"a": depth, "w": sizes / 2, "b": squares**0.5}[ties])
         seen = sum(agreement * p**rank for rank, agreement in enumerate(agreements)) * (1 - p)
-        wanted = seen + agreements[-1] * p**length
-        assert rbo_with_ties(*pair, p, ties).ext == pytest.approx(wanted, abs=1e-10)
+        expected = seen + agreements[-1] * p**length
+        assert rbo_with_ties(*pair, p, ties).ext == pytest.approx(expected, abs=1e-10)
 
 
 def contributions(ranking: list[str], depth: int, ties: Ties) -> dict[str, float]:
     """In which share each document is in the top."""
-    found: dict[str, float] = {}
+    shares: dict[str, float] = {}
     above = 0
     for group in ranking:
         if above < depth:
             share = 1.0 if ties == "w" else min(1.0, (depth - above) / len(group))
-            found |= dict.fromkeys(group, share)
+            shares |= dict.fromkeys(group, share)
         above += len(group)
-    return found
+    return shares
 
 
 @settings(deadline=None)
@@ -219,8 +226,10 @@ def test_unknown_order_is_the_mean_over_orders(pair: tuple[list[str], list[str]]
         ]
         for ranking in pair
     ]
-    each = [rbo(one, two, p) for one in orders[0] for two in orders[1]]
-    mean = Rbo(*(float(np.mean([getattr(found, end) for found in each])) for end in ("ext", "min", "max")))
+    overlaps = [rbo(one, two, p) for one in orders[0] for two in orders[1]]
+    mean = Rbo(
+        *(float(np.mean([getattr(overlap, end) for overlap in overlaps])) for end in ("ext", "min", "max"))
+    )
     assert_close(rbo_with_ties(*pair, p, "a"), mean)
 
 
@@ -236,7 +245,7 @@ def test_a_ranking_equals_itself_unless_ties_hide_its_order(
 
 
 def test_empty_rankings_leave_all_open() -> None:
-    """Nothing seen is no agreement, and all of it is still possible."""
+    """Nothing seen means no agreement, and all of it is still possible."""
     for one, two in [("", "abc"), ("abc", ""), ("", "")]:
         assert_close(rbo(one, two), Rbo(0.0, 0.0, 1.0))
         assert_close(rbo_with_ties(list(one), list(two)), Rbo(0.0, 0.0, 1.0))
@@ -246,8 +255,8 @@ def test_long_rankings_keep_their_precision() -> None:
     """A thousand documents a list, p near 1: min still cannot pass ext, nor ext max."""
     one, two = list(range(1000)), [*range(999, -1, -3), *range(2000, 2600)]
     for p in (0.5, 0.9, 0.99, 0.999):
-        found = rbo(one, two, p)
-        assert 0 <= found.min <= found.ext <= found.max <= 1
+        overlap = rbo(one, two, p)
+        assert 0 <= overlap.min <= overlap.ext <= overlap.max <= 1
 
 
 @pytest.mark.parametrize(("p", "weight"), [(0.8, 0.9690), (0.9, 0.8556), (0.95, 0.6724), (0.98, 0.4226)])

@@ -38,8 +38,8 @@ def one_by_one(topics: list[Topic], p: float) -> list[float]:
     means = []
     for first, second in combinations(range(len(topics[0])), 2):
         lists = [(known(topic[first]), known(topic[second])) for topic in topics]
-        found = [rbo(one, two, p).ext for one, two in lists if one or two]
-        means.append(sum(found) / len(found) if found else 0.0)
+        overlaps = [rbo(one, two, p).ext for one, two in lists if one or two]
+        means.append(sum(overlaps) / len(overlaps) if overlaps else 0.0)
     return means
 
 

@@ -10,8 +10,8 @@ def test_a_shuffled_sequence_is_found_again() -> None:
     """Rows that step from 0 to 1 ever later come out in that order or its reverse."""
     rows = (np.arange(40) >= np.arange(2, 40, 4)[:, None]).astype(np.float64)
     shuffled = np.random.default_rng(7).permutation(len(rows))
-    found = shuffled[alike(rows[shuffled])].tolist()
-    assert found in (list(range(10)), list(range(9, -1, -1)))
+    order = shuffled[alike(rows[shuffled])].tolist()
+    assert order in (list(range(10)), list(range(9, -1, -1)))
 
 
 @pytest.mark.parametrize("n", [0, 1, 2])

@@ -45,19 +45,19 @@ def test_worked_example() -> None:
 def test_keys_follow_the_parameters() -> None:
     """Nobody takes a depth or a p for another."""
     assert compare_rankings([ONE], [TWO]).means.keys() == PUBLISHED | {"rbo_max(p=0.9)"}
-    found = compare_rankings([ONE], [TWO], k=5, p=0.98, penalty=0)
-    assert found.means["overlap@5"] == 0.8
-    assert found.means["rbo_ext(p=0.98)"] == pytest.approx(0.712520, abs=5e-7)
-    assert found.means["kendall_fagin(p=0)@5"] == top_lists.kendall(ONE, TWO, 5)
+    comparison = compare_rankings([ONE], [TWO], k=5, p=0.98, penalty=0)
+    assert comparison.means["overlap@5"] == 0.8
+    assert comparison.means["rbo_ext(p=0.98)"] == pytest.approx(0.712520, abs=5e-7)
+    assert comparison.means["kendall_fagin(p=0)@5"] == top_lists.kendall(ONE, TWO, 5)
 
 
 def test_means_are_over_the_topics_either_run_has() -> None:
     """A topic of one run counts as if the other had found nothing; a topic of neither is left out."""
-    found = compare_rankings([ONE, "", ONE], [TWO, "", ""], k=10)
-    assert found.topics.tolist() == [0, 2]
-    assert found.by_topic["overlap@10"].tolist() == [0.7, 0.0]
-    assert found.means["overlap@10"] == pytest.approx(0.35)
-    assert found.overlap_by_depth[:10].tolist() == (top_lists.overlap_curve(ONE, TWO, 10) / 2).tolist()
+    comparison = compare_rankings([ONE, "", ONE], [TWO, "", ""], k=10)
+    assert comparison.topics.tolist() == [0, 2]
+    assert comparison.by_topic["overlap@10"].tolist() == [0.7, 0.0]
+    assert comparison.means["overlap@10"] == pytest.approx(0.35)
+    assert comparison.overlap_by_depth[:10].tolist() == (top_lists.overlap_curve(ONE, TWO, 10) / 2).tolist()
 
 
 def test_an_empty_ranking() -> None:
@@ -80,14 +80,14 @@ def test_an_empty_ranking() -> None:
 
 def test_tied_scores_change_the_overlap() -> None:
     """The first two documents of one run have one score; a topic of neither run is left out."""
-    found = compare_tied_rankings(
+    overlaps = compare_tied_rankings(
         ["abc", "", "ab"], ["bac", "", ""], [[2, 2, 1], [], [1, 0]], [[3, 2, 1], [], []]
     )
-    assert found.keys() == {f"rbo_ext(p=0.9,ties={ties})" for ties in "awb"}
+    assert overlaps.keys() == {f"rbo_ext(p=0.9,ties={ties})" for ties in "awb"}
     for ties in ("a", "w", "b"):
         tied = rbo_with_ties(["ab", "c"], ["b", "a", "c"], 0.9, ties).ext
-        assert found[f"rbo_ext(p=0.9,ties={ties})"].tolist() == [tied, 0.0]
-    assert rbo("abc", "bac").ext < found["rbo_ext(p=0.9,ties=a)"][0] < rbo("bac", "bac").ext
+        assert overlaps[f"rbo_ext(p=0.9,ties={ties})"].tolist() == [tied, 0.0]
+    assert rbo("abc", "bac").ext < overlaps["rbo_ext(p=0.9,ties=a)"][0] < rbo("bac", "bac").ext
 
 
 def test_refusals() -> None:
@@ -117,12 +117,12 @@ def test_real_runs_agree_with_the_definitions(shared_data: Path) -> None:
     runs = [
         documents(shared_data / "robust03" / "runs" / name, 10) for name in ("THUIRr0301.gz", "aplrob03a.gz")
     ]
-    found = compare_rankings(*runs, curve_depth=1000)
-    assert len(found.topics) == 10
+    comparison = compare_rankings(*runs, curve_depth=1000)
+    assert len(comparison.topics) == 10
     for topic, (one, two) in enumerate(zip(*runs, strict=True)):
         agreement = [len(set(one[:d]) & set(two[:d])) / d for d in range(1, 301)]
         overlap = sum(0.1 * 0.9**rank * share for rank, share in enumerate(agreement))
-        assert found.by_topic["rbo_ext(p=0.9)"][topic] == pytest.approx(overlap, abs=1e-12)
-        assert found.by_topic["overlap@10"][topic] == agreement[9]
-        assert found.by_topic["ao@10"][topic] == pytest.approx(sum(agreement[:10]) / 10)
-    assert found.overlap_by_depth[9] == pytest.approx(found.means["overlap@10"])
+        assert comparison.by_topic["rbo_ext(p=0.9)"][topic] == pytest.approx(overlap, abs=1e-12)
+        assert comparison.by_topic["overlap@10"][topic] == agreement[9]
+        assert comparison.by_topic["ao@10"][topic] == pytest.approx(sum(agreement[:10]) / 10)
+    assert comparison.overlap_by_depth[9] == pytest.approx(comparison.means["overlap@10"])

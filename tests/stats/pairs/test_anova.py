@@ -9,11 +9,11 @@ from tests.stats.worked import WORKED, generated
 
 def test_worked_example() -> None:
     """Three runs on five topics: F(2, 8)."""
-    found = anova(WORKED)
-    assert (found.runs_df, found.topics_df, found.residual_df) == (2, 4, 8)
-    assert found.f == pytest.approx(2.785714, abs=5e-7)
-    assert found.p == pytest.approx(0.120742, abs=5e-7)
-    assert found.residual_mean_square == pytest.approx(0.009333, abs=5e-7)
+    analysis = anova(WORKED)
+    assert (analysis.runs_df, analysis.topics_df, analysis.residual_df) == (2, 4, 8)
+    assert analysis.f == pytest.approx(2.785714, abs=5e-7)
+    assert analysis.p == pytest.approx(0.120742, abs=5e-7)
+    assert analysis.residual_mean_square == pytest.approx(0.009333, abs=5e-7)
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (3, 10), (12, 25)])
@@ -26,12 +26,12 @@ def test_agrees_with_statsmodels(shape: tuple[int, int]) -> None:
     columns = {"score": scores.ravel(), "run": run.ravel(), "topic": topic.ravel()}
     frame = pytest.importorskip("pandas").DataFrame(columns)
     theirs = anova_lm(formula.ols("score ~ C(run) + C(topic)", frame).fit())
-    found = anova(scores)
-    assert [found.runs_df, found.topics_df, found.residual_df] == theirs["df"].tolist()
-    squares = (found.runs_mean_square, found.topics_mean_square, found.residual_mean_square)
+    analysis = anova(scores)
+    assert [analysis.runs_df, analysis.topics_df, analysis.residual_df] == theirs["df"].tolist()
+    squares = (analysis.runs_mean_square, analysis.topics_mean_square, analysis.residual_mean_square)
     assert squares == pytest.approx((theirs["sum_sq"] / theirs["df"]).tolist(), rel=1e-10)
-    assert found.f == pytest.approx(theirs["F"].iloc[0], rel=1e-10)
-    assert found.p == pytest.approx(theirs["PR(>F)"].iloc[0], rel=1e-10)
+    assert analysis.f == pytest.approx(theirs["F"].iloc[0], rel=1e-10)
+    assert analysis.p == pytest.approx(theirs["PR(>F)"].iloc[0], rel=1e-10)
 
 
 def test_nothing_left_to_explain() -> None:

@@ -28,9 +28,9 @@ def compared(scores: np.ndarray, key: str, resamples: int | None = None) -> Pair
 
 def test_the_hand_worked_case_is_corrected_over_two_pairs() -> None:
     """T9 against its first run: t p .034109 and .159935, by Holm over two pairs .068218 and .159935."""
-    found = against_baseline(compared(SCORES, "t+holm"), SCORES, 0)
-    assert found.adjusted == pytest.approx([1, 0.068218, 0.159935], abs=1e-6)
-    assert found.verdicts.tolist() == [0, 0, 0]
+    against = against_baseline(compared(SCORES, "t+holm"), SCORES, 0)
+    assert against.adjusted == pytest.approx([1, 0.068218, 0.159935], abs=1e-6)
+    assert against.verdicts.tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -46,21 +46,21 @@ def test_each_correction_is_over_the_runs_less_one(correction: str, expected: li
     """p of .005, .01 and .3 with the baseline, adjusted by hand over three."""
     p = np.array([0.005, 0.01, 0.3, 0.001, 0.002, 0.003])
     table = PairTable(method(f"t+{correction}"), 4, np.ones(6), np.zeros(6), np.ones(6), p, p, None, True)
-    found = against_baseline(table, drawn(4, 9), 0)
-    assert found.adjusted[1:] == pytest.approx(expected, abs=1e-12)
+    against = against_baseline(table, drawn(4, 9), 0)
+    assert against.adjusted[1:] == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("test", ["t", "wilcoxon"])
 def test_p_are_scipys(test: str) -> None:
     """Uncorrected, the p of every run with the baseline are those of SciPy's tests of the pair."""
     scores = drawn(5, 30)
-    found = against_baseline(compared(scores, f"{test}+none"), scores, 2)
+    against = against_baseline(compared(scores, f"{test}+none"), scores, 2)
     for run in (0, 1, 3, 4):
         if test == "t":
             expected = ttest_rel(scores[run], scores[2]).pvalue
         else:
             expected = wilcoxon(scores[run], scores[2], method="asymptotic").pvalue
-        assert found.adjusted[run] == pytest.approx(expected, abs=1e-12)
+        assert against.adjusted[run] == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_verdict_has_the_direction_of_the_difference() -> None:
@@ -68,8 +68,8 @@ def test_a_verdict_has_the_direction_of_the_difference() -> None:
     scores = np.vstack([drawn(1, 40) + shift for shift in (-2, 0.0, 2)]) + np.random.default_rng(3).normal(
         scale=0.1, size=(3, 40)
     )
-    found = against_baseline(compared(scores, "t+holm"), scores, 1)
-    assert found.verdicts.tolist() == [-1, 0, 1]
+    against = against_baseline(compared(scores, "t+holm"), scores, 1)
+    assert against.verdicts.tolist() == [-1, 0, 1]
 
 
 def test_fewer_pairs_may_be_reachable_where_all_are_not() -> None:
@@ -109,9 +109,9 @@ def test_tukeys_stay_corrected_for_all_pairs() -> None:
     """Test and correction in one are not corrected anew."""
     scores = drawn(4, 20)
     table = compared(scores, "tukey")
-    found = against_baseline(table, scores, 3)
-    assert found.adjusted.tolist() == square(table.adjusted, 4, mirrored=1, diagonal=1.0)[3].tolist()
-    assert found.reachable
+    against = against_baseline(table, scores, 3)
+    assert against.adjusted.tolist() == square(table.adjusted, 4, mirrored=1, diagonal=1.0)[3].tolist()
+    assert against.reachable
 
 
 @pytest.mark.parametrize("baseline", [-1, 3])
@@ -132,7 +132,7 @@ def test_fewer_pairs_never_cost_a_finding(runs: int, topics: int, seed: int, key
     """An adjusted p against a baseline is never above that over all pairs for Holm and Bonferroni."""
     scores = drawn(runs, topics, seed)
     table = compared(scores, key)
-    found = against_baseline(table, scores, 0)
+    against = against_baseline(table, scores, 0)
     every = square(table.adjusted, runs, mirrored=1, diagonal=1.0)[0]
-    assert ((found.adjusted <= every + 1e-15) | (method(key).correction.name == "bh")).all()
-    assert found.adjusted[0] == 1
+    assert ((against.adjusted <= every + 1e-15) | (method(key).correction.name == "bh")).all()
+    assert against.adjusted[0] == 1

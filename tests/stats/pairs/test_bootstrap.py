@@ -30,9 +30,9 @@ def test_p_comes_near_all_resamples() -> None:
     every = np.array([difference[:, list(drawn)].mean(axis=1) for drawn in product(range(5), repeat=5)])
     mean = difference.mean(axis=1)
     exact = (np.abs(every - mean) >= np.abs(mean) - 1e-12).mean(axis=0)
-    found = bootstrap(WORKED, seed=1, resamples=50_000)
-    assert found.resamples == 50_000
-    assert (np.abs(found.p - exact) < 4 * np.sqrt(exact * (1 - exact) / 50_000) + 1e-4).all()
+    result = bootstrap(WORKED, seed=1, resamples=50_000)
+    assert result.resamples == 50_000
+    assert (np.abs(result.p - exact) < 4 * np.sqrt(exact * (1 - exact) / 50_000) + 1e-4).all()
 
 
 def test_many_topics_are_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,17 +47,17 @@ def test_many_topics_are_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> None
 def test_the_same_seed_gives_the_same_p_for_ever() -> None:
     """And another seed others."""
     scores = plain(3, 50)
-    found = bootstrap(scores, seed=7, resamples=10_000).p * 10_001
-    assert np.rint(found).tolist() == [1850, 17, 2187]
-    assert (bootstrap(scores, seed=8, resamples=10_000).p * 10_001 != found).all()
+    result = bootstrap(scores, seed=7, resamples=10_000).p * 10_001
+    assert np.rint(result).tolist() == [1850, 17, 2187]
+    assert (bootstrap(scores, seed=8, resamples=10_000).p * 10_001 != result).all()
 
 
 @pytest.mark.parametrize("method", ["percentile", "BCa"])
 def test_intervals_agree_with_scipy(method: str) -> None:
     """With resamples of its own: within a few hundredths of the interval's width."""
     scores = generated(4, 30)
-    found = bootstrap_intervals(scores, seed=1, resamples=40_000, confidence=0.9)
-    ends = found[:2] if method == "percentile" else found[2:]
+    intervals = bootstrap_intervals(scores, seed=1, resamples=40_000, confidence=0.9)
+    ends = intervals[:2] if method == "percentile" else intervals[2:]
     for i, j, low, high in zip(*pairs(4), *ends, strict=True):
         drawn = {"n_resamples": 20_000, "confidence_level": 0.9, "rng": np.random.default_rng(1)}
         theirs = stats.bootstrap([scores[i] - scores[j]], np.mean, method=method, **drawn)
@@ -68,21 +68,21 @@ def test_intervals_agree_with_scipy(method: str) -> None:
 def test_skewed_differences_move_the_corrected_interval() -> None:
     """Towards the long tail."""
     skewed = np.random.default_rng(1).exponential(1, 30)
-    found = bootstrap_intervals(np.array([skewed, np.zeros(30)]), seed=1)
-    assert found.corrected_low.item() > found.low.item()
-    assert found.corrected_high.item() > found.high.item()
+    intervals = bootstrap_intervals(np.array([skewed, np.zeros(30)]), seed=1)
+    assert intervals.corrected_low.item() > intervals.low.item()
+    assert intervals.corrected_high.item() > intervals.high.item()
 
 
 def test_a_constant_difference_has_no_width() -> None:
     """Every resample gives the same mean."""
-    found = bootstrap_intervals(np.array([[0.5, 0.75, 1.0], [0.25, 0.5, 0.75]]), seed=1, resamples=100)
-    assert [end.item() for end in found] == pytest.approx([0.25] * 4)
+    intervals = bootstrap_intervals(np.array([[0.5, 0.75, 1.0], [0.25, 0.5, 0.75]]), seed=1, resamples=100)
+    assert [end.item() for end in intervals] == pytest.approx([0.25] * 4)
 
 
 def test_one_topic_leaves_nothing_to_draw() -> None:
     """p 1, and no smaller one possible."""
-    found = bootstrap(np.array([[0.5], [0.2]]), seed=1, resamples=100)
-    assert (found.p.item(), found.smallest.item()) == (1, 1)
+    result = bootstrap(np.array([[0.5], [0.2]]), seed=1, resamples=100)
+    assert (result.p.item(), result.smallest.item()) == (1, 1)
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:
@@ -99,8 +99,8 @@ def test_what_cannot_be_drawn_is_refused() -> None:
 @given(TABLES)
 def test_nothing_is_undefined(scores: NDArray[np.float64]) -> None:
     """Any scores give a p above 0, and intervals in order."""
-    found = bootstrap(scores, seed=1, resamples=500)
-    assert ((found.p >= found.smallest) & (found.p <= 1)).all()
+    result = bootstrap(scores, seed=1, resamples=500)
+    assert ((result.p >= result.smallest) & (result.p <= 1)).all()
     ends = bootstrap_intervals(scores, seed=1, resamples=500)
     assert (ends.low <= ends.high).all()
     assert (ends.corrected_low <= ends.corrected_high).all()

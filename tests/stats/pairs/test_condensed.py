@@ -12,15 +12,18 @@ def test_pairs_come_in_the_order_of_the_upper_triangle() -> None:
     """The first run varies slowest."""
     first, second = pairs(4)
     assert list(zip(first.tolist(), second.tolist(), strict=True)) == [
-        *((0, 1), (0, 2), (0, 3)),
-        *((1, 2), (1, 3)),
+        (0, 1),
+        (0, 2),
+        (0, 3),
+        (1, 2),
+        (1, 3),
         (2, 3),
     ]
 
 
 def test_one_run_has_no_pair() -> None:
     """And a square of one value."""
-    assert [len(each) for each in pairs(1)] == [0, 0]
+    assert [len(side) for side in pairs(1)] == [0, 0]
     assert square(np.array([]), 1, mirrored=1, diagonal=1.0).tolist() == [[1.0]]
 
 
@@ -51,8 +54,8 @@ def test_differences_in_blocks_are_all_differences(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(module, "BLOCK", size)
     scores = generated(7, 9)
     first, second = pairs(7)
-    found = np.empty((21, 9))
-    for block, each in differences(scores):
-        assert each.size <= max(size, 9)
-        found[block] = each
-    assert (found == scores[first] - scores[second]).all()
+    gathered = np.empty((21, 9))
+    for block, difference in differences(scores):
+        assert difference.size <= max(size, 9)
+        gathered[block] = difference
+    assert (gathered == scores[first] - scores[second]).all()

@@ -19,13 +19,13 @@ def test_counts_are_those_of_each_pair(runs: int, resamples: int) -> None:
     first, second = pairs(runs)
     least = random.integers(0, 12, len(first)).astype(np.float64)
     told: list[float] = []
-    found = exceedances(lambda number: blocks[number], resamples, least, told.append)
+    counts = exceedances(lambda number: blocks[number], resamples, least, told.append)
     sums = np.hstack(list(blocks))[:, :resamples]
     expected = [
         np.count_nonzero(np.abs(sums[i] - sums[j]) >= bound)
         for i, j, bound in zip(first, second, least, strict=True)
     ]
-    assert found.tolist() == expected
+    assert counts.tolist() == expected
     assert told == sorted(told)
     assert told[-1] == 1.0
 

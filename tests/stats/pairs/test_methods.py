@@ -22,13 +22,13 @@ from leaderboard.stats.pairs.randomised_tukey import randomised_tukey
 from leaderboard.stats.pairs.tukey import tukey_hsd
 from tests.stats.worked import TABLES, WORKED, generated
 
-KEYS = [each.key for each in METHODS]
+KEYS = [known.key for known in METHODS]
 
 
 def test_every_method_is_found_by_its_key() -> None:
     """Five tests by four corrections, and two that are both in one."""
     assert len(set(KEYS)) == len(METHODS) == 22
-    assert all(method(each.key) == each for each in METHODS)
+    assert all(method(known.key) == known for known in METHODS)
     assert method(("wilcoxon", "bh")).key == "wilcoxon+bh"
 
 
@@ -43,7 +43,7 @@ def test_what_is_no_method_is_refused_with_the_choices(name: str | tuple[str, st
     """In a sentence that names them all."""
     with pytest.raises(ValueError, match="there is no method") as refused:
         method(name)
-    assert all(each in str(refused.value) for each in (*TESTS, *CORRECTIONS))
+    assert all(name in str(refused.value) for name in (*TESTS, *CORRECTIONS))
 
 
 def test_procedures_say_what_they_are() -> None:
@@ -52,11 +52,11 @@ def test_procedures_say_what_they_are() -> None:
         assert procedure.title
         assert procedure.question.endswith((".", "?"))
         assert procedure.citation or procedure.name == "none"
-    assert [each.key for each in METHODS if each.random] == [
+    assert [known.key for known in METHODS if known.random] == [
         *(
-            f"{test}+{each}"
+            f"{test}+{correction}"
             for test in ("randomisation", "bootstrap")
-            for each in ("holm", "bonferroni", "bh", "none")
+            for correction in ("holm", "bonferroni", "bh", "none")
         ),
         "randomised_tukey",
     ]
@@ -75,24 +75,24 @@ def test_resamples_grow_with_the_pairs_only_where_the_correction_needs_it() -> N
 def test_the_table_of_t_and_holm() -> None:
     """Differences and intervals of the paired t, its p, and those corrected."""
     scores = generated(9, 40)
-    t, found = paired_t(scores), all_pairs(scores, method("t+holm"), seed=1)
+    t, table = paired_t(scores), all_pairs(scores, method("t+holm"), seed=1)
     for ours, theirs in (
-        (found.difference, t.difference),
-        (found.low, t.low),
-        (found.high, t.high),
-        (found.p, t.p),
-        (found.adjusted, holm(t.p)),
+        (table.difference, t.difference),
+        (table.low, t.low),
+        (table.high, t.high),
+        (table.p, t.p),
+        (table.adjusted, holm(t.p)),
     ):
         assert (ours == theirs).all()
-    assert (found.runs, found.resamples, found.reachable) == (9, None, True)
+    assert (table.runs, table.resamples, table.reachable) == (9, None, True)
 
 
 def test_tukeys_p_is_adjusted_already() -> None:
     """Of both kinds, and as their modules give it."""
     scores = generated(5, 20)
-    found = all_pairs(scores, method("tukey"), seed=1)
-    assert (found.p == tukey_hsd(scores).p).all()
-    assert (found.adjusted == found.p).all()
+    table = all_pairs(scores, method("tukey"), seed=1)
+    assert (table.p == tukey_hsd(scores).p).all()
+    assert (table.adjusted == table.p).all()
     drawn = all_pairs(scores, method("randomised_tukey"), seed=3, resamples=500)
     assert (drawn.adjusted == randomised_tukey(scores, seed=3, resamples=500).p).all()
     assert drawn.resamples == 500
@@ -101,10 +101,10 @@ def test_tukeys_p_is_adjusted_already() -> None:
 def test_two_runs_are_a_table_too() -> None:
     """Of one pair."""
     scores = generated(2, 30)
-    for each in METHODS:
-        found = all_pairs(scores, each, seed=5, resamples=2_000)
-        assert found.p.shape == found.adjusted.shape == (1,)
-        assert found.adjusted.item() == pytest.approx(found.p.item())
+    for known in METHODS:
+        table = all_pairs(scores, known, seed=5, resamples=2_000)
+        assert table.p.shape == table.adjusted.shape == (1,)
+        assert table.adjusted.item() == pytest.approx(table.p.item())
     drawn = all_pairs(scores, method("randomisation+none"), seed=5, resamples=2_000)
     assert drawn.p == randomisation(scores, seed=5, resamples=2_000).p
 
@@ -112,17 +112,17 @@ def test_two_runs_are_a_table_too() -> None:
 @pytest.mark.parametrize("key", KEYS)
 def test_one_run_has_no_pair(key: str) -> None:
     """Nothing is out of reach, as there is nothing to reach for."""
-    found = all_pairs(WORKED[:1], method(key), seed=1, resamples=50)
-    assert found.p.shape == (0,)
-    assert found.reachable
+    table = all_pairs(WORKED[:1], method(key), seed=1, resamples=50)
+    assert table.p.shape == (0,)
+    assert table.reachable
 
 
 @pytest.mark.parametrize("key", KEYS)
 def test_one_topic_tells_nothing_apart(key: str) -> None:
     """No p is small, nor could be; it is 1 but for the normal approximation of Wilcoxon's."""
-    found = all_pairs(np.array([[0.9], [0.5], [0.1]]), method(key), seed=1, resamples=50)
-    assert (found.adjusted >= (0.3 if "wilcoxon" in key else 1)).all()
-    assert not found.reachable
+    table = all_pairs(np.array([[0.9], [0.5], [0.1]]), method(key), seed=1, resamples=50)
+    assert (table.adjusted >= (0.3 if "wilcoxon" in key else 1)).all()
+    assert not table.reachable
 
 
 @pytest.mark.parametrize(
@@ -192,11 +192,11 @@ def test_no_resamples_are_refused() -> None:
 @given(TABLES, st.sampled_from(METHODS))
 def test_any_scores_by_any_method(scores: NDArray[np.float64], by: object) -> None:
     """Numbers throughout, p from 0 to 1, above 0 where drawn, and none below the unadjusted one."""
-    found = all_pairs(scores, by, seed=1, resamples=100)  # type: ignore[arg-type]
-    for each in (found.difference, found.low, found.high, found.p, found.adjusted):
-        assert not np.isnan(each).any()
-    assert ((found.adjusted >= found.p) & (found.adjusted <= 1) & (found.p >= 0)).all()
-    if found.resamples:
-        assert (found.p >= 1 / (found.resamples + 1)).all()
-    if not found.reachable:
-        assert (found.adjusted >= 0.05).all()
+    table = all_pairs(scores, by, seed=1, resamples=100)  # type: ignore[arg-type]
+    for values in (table.difference, table.low, table.high, table.p, table.adjusted):
+        assert not np.isnan(values).any()
+    assert ((table.adjusted >= table.p) & (table.adjusted <= 1) & (table.p >= 0)).all()
+    if table.resamples:
+        assert (table.p >= 1 / (table.resamples + 1)).all()
+    if not table.reachable:
+        assert (table.adjusted >= 0.05).all()

@@ -14,8 +14,10 @@ from tests.stats.worked import TABLES, WORKED, generated
 
 def test_worked_example() -> None:
     """Two of three runs on five topics, differences of 0.01 being of no matter."""
-    found = posterior(WORKED, rope=0.01)
-    assert [each[0] for each in found] == pytest.approx([0.012693, 0.010598, 0.976709], abs=5e-7)
+    probabilities = posterior(WORKED, rope=0.01)
+    assert [probability[0] for probability in probabilities] == pytest.approx(
+        [0.012693, 0.010598, 0.976709], abs=5e-7
+    )
 
 
 def test_agrees_with_scipy() -> None:
@@ -23,19 +25,19 @@ def test_agrees_with_scipy() -> None:
     scores = generated(4, 50)
     t = paired_t(scores)
     mean = stats.t(49, t.difference, t.sd / np.sqrt(50))
-    found = posterior(scores, rope=0.02)
-    assert found.worse == pytest.approx(mean.cdf(-0.02), abs=1e-12)
-    assert found.better == pytest.approx(mean.sf(0.02), abs=1e-12)
-    assert found.equal == pytest.approx(mean.cdf(0.02) - mean.cdf(-0.02), abs=1e-12)
+    probabilities = posterior(scores, rope=0.02)
+    assert probabilities.worse == pytest.approx(mean.cdf(-0.02), abs=1e-12)
+    assert probabilities.better == pytest.approx(mean.sf(0.02), abs=1e-12)
+    assert probabilities.equal == pytest.approx(mean.cdf(0.02) - mean.cdf(-0.02), abs=1e-12)
 
 
 def test_constant_differences_leave_no_doubt() -> None:
     """The difference is what it is on every topic; at the rope's end it is of no matter."""
     scores = np.array([[0.75, 0.5], [0.5, 0.25], [0.5, 0.25]])
-    found = posterior(scores, rope=0.25)
-    assert [each.tolist() for each in found] == [[0, 0, 0], [1, 1, 1], [0, 0, 0]]
-    found = posterior(scores, rope=0.0)
-    assert [each.tolist() for each in found] == [[0, 0, 0], [0, 0, 1], [1, 1, 0]]
+    probabilities = posterior(scores, rope=0.25)
+    assert [probability.tolist() for probability in probabilities] == [[0, 0, 0], [1, 1, 1], [0, 0, 0]]
+    probabilities = posterior(scores, rope=0.0)
+    assert [probability.tolist() for probability in probabilities] == [[0, 0, 0], [0, 0, 1], [1, 1, 0]]
 
 
 def test_what_is_not_likely_or_unlikely_is_refused() -> None:
@@ -49,8 +51,8 @@ def test_what_is_not_likely_or_unlikely_is_refused() -> None:
 @given(TABLES, st.sampled_from([0.0, 0.01, 0.3]))
 def test_probabilities_sum_to_one(scores: NDArray[np.float64], rope: float) -> None:
     """Of any scores; and what is better one way is worse the other."""
-    found = posterior(scores, rope=rope)
-    assert np.sum(found, axis=0) == pytest.approx(np.ones(len(found.worse)))
-    assert all((each >= 0).all() for each in found)
+    probabilities = posterior(scores, rope=rope)
+    assert np.sum(probabilities, axis=0) == pytest.approx(np.ones(len(probabilities.worse)))
+    assert all((probability >= 0).all() for probability in probabilities)
     turned = posterior(scores[::-1], rope=rope)
-    assert turned.better[::-1][[0, -1]] == pytest.approx(found.worse[[0, -1]], abs=1e-9)
+    assert turned.better[::-1][[0, -1]] == pytest.approx(probabilities.worse[[0, -1]], abs=1e-9)

@@ -14,18 +14,18 @@ from tests.stats.worked import TABLES, WORKED, generated, plain
 
 def test_worked_example() -> None:
     """All 32 flips of five topics."""
-    found = randomisation(WORKED, seed=1)
-    assert found.p.tolist() == [0.125, 0.25, 0.75]
-    assert found.smallest.tolist() == [0.125, 0.125, 0.0625]
-    assert found.resamples is None
+    result = randomisation(WORKED, seed=1)
+    assert result.p.tolist() == [0.125, 0.25, 0.75]
+    assert result.smallest.tolist() == [0.125, 0.125, 0.0625]
+    assert result.resamples is None
 
 
 @pytest.mark.parametrize("topics", [2, 9, 14])
 def test_few_topics_agree_with_scipy(topics: int) -> None:
     """permutation_test over all flips, on scores with many ties."""
     scores = np.round(generated(4, topics), 1)
-    found = randomisation(scores, seed=1)
-    for i, j, p in zip(*pairs(4), found.p, strict=True):
+    result = randomisation(scores, seed=1)
+    for i, j, p in zip(*pairs(4), result.p, strict=True):
         flips = {"permutation_type": "samples", "n_resamples": np.inf, "vectorized": True}
         theirs = stats.permutation_test([scores[i] - scores[j]], np.sum, **flips)
         assert p == pytest.approx(theirs.pvalue, abs=1e-12)
@@ -47,25 +47,25 @@ def test_many_topics_are_thrown_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
     scores = generated(6, 70)
     first, second = pairs(6)
     theirs = stats.ttest_rel(scores[first], scores[second], axis=1).pvalue
-    found = randomisation(scores, seed=2, resamples=20_000)
-    assert np.abs(found.p - theirs).max() < 0.03
+    result = randomisation(scores, seed=2, resamples=20_000)
+    assert np.abs(result.p - theirs).max() < 0.03
 
 
 def test_the_same_seed_gives_the_same_p_for_ever() -> None:
     """And another seed others."""
     scores = plain(3, 50)
-    found = randomisation(scores, seed=7, resamples=10_000).p * 10_001
-    assert np.rint(found).tolist() == [1918, 29, 2334]
-    assert (randomisation(scores, seed=7, resamples=10_000).p * 10_001 == found).all()
-    assert (randomisation(scores, seed=8, resamples=10_000).p * 10_001 != found).all()
+    result = randomisation(scores, seed=7, resamples=10_000).p * 10_001
+    assert np.rint(result).tolist() == [1918, 29, 2334]
+    assert (randomisation(scores, seed=7, resamples=10_000).p * 10_001 == result).all()
+    assert (randomisation(scores, seed=8, resamples=10_000).p * 10_001 != result).all()
 
 
 def test_no_p_is_zero() -> None:
     """A run that wins every topic gets one in as many as were drawn, and one."""
     scores = generated(2, 60) / 2
     scores[0] = scores[1] + 0.3
-    found = randomisation(scores, seed=1, resamples=999)
-    assert found.p.tolist() == found.smallest.tolist() == [0.001]
+    result = randomisation(scores, seed=1, resamples=999)
+    assert result.p.tolist() == result.smallest.tolist() == [0.001]
     assert randomisation(scores[[0, 0]], seed=1, resamples=999).p.tolist() == [1.0]
 
 
@@ -86,5 +86,5 @@ def test_no_flips_are_refused() -> None:
 @given(TABLES)
 def test_nothing_is_undefined(scores: NDArray[np.float64]) -> None:
     """Any scores give a p from above 0 to 1, none below the smallest."""
-    found = randomisation(scores, seed=1)
-    assert ((found.p >= found.smallest) & (found.p <= 1) & (found.smallest > 0)).all()
+    result = randomisation(scores, seed=1)
+    assert ((result.p >= result.smallest) & (result.p <= 1) & (result.smallest > 0)).all()

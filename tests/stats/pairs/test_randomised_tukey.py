@@ -30,9 +30,9 @@ def test_worked_example() -> None:
     first, second = pairs(3)
     exact = np.array([(ranges >= size - 1e-12).mean() for size in np.abs(sums[first] - sums[second])])
     assert exact == pytest.approx([0.472222, 0.169753, 0.962963], abs=5e-7)
-    found = randomised_tukey(WORKED, seed=1)
-    assert found.resamples == 100_000
-    assert (np.abs(found.p - exact) < bound(exact, 100_000)).all()
+    result = randomised_tukey(WORKED, seed=1)
+    assert result.resamples == 100_000
+    assert (np.abs(result.p - exact) < bound(exact, 100_000)).all()
 
 
 def test_two_runs_are_fishers_test() -> None:
@@ -54,34 +54,34 @@ def test_groups_of_topics_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None
 def test_shared_orders_cost_little() -> None:
     """From seed to seed a p varies hardly more than with orders of its own for every draw."""
     scores = generated(12, 30)
-    found = np.array([randomised_tukey(scores, seed=seed, resamples=4_000).p for seed in range(30)])
-    mean = found.mean(axis=0)
+    result = np.array([randomised_tukey(scores, seed=seed, resamples=4_000).p for seed in range(30)])
+    mean = result.mean(axis=0)
     some = (mean > 0.02) & (mean < 0.5)
     assert np.count_nonzero(some) > 5
     expected = np.sqrt(mean[some] * (1 - mean[some]) / 4_000)
-    assert (found[:, some].std(axis=0, ddof=1) / expected).mean() < 1.3
+    assert (result[:, some].std(axis=0, ddof=1) / expected).mean() < 1.3
 
 
 def test_the_same_seed_gives_the_same_p_for_ever() -> None:
     """However many are dealt at once, and another seed others."""
     scores = plain(3, 50)
-    found = randomised_tukey(scores, seed=7, resamples=21_000).p * 21_001
-    assert np.rint(found).tolist() == [8136, 455, 8136]
-    assert (randomised_tukey(scores, seed=8, resamples=21_000).p * 21_001 != found).all()
+    result = randomised_tukey(scores, seed=7, resamples=21_000).p * 21_001
+    assert np.rint(result).tolist() == [8136, 455, 8136]
+    assert (randomised_tukey(scores, seed=8, resamples=21_000).p * 21_001 != result).all()
 
 
 def test_many_topics_stay_the_same_too() -> None:
     """Where libraries are made of groups."""
     scores = plain(3, 100)
-    found = randomised_tukey(scores, seed=7, resamples=1_000).p * 1_001
-    assert np.rint(found).tolist() == [41, 1, 75]
+    result = randomised_tukey(scores, seed=7, resamples=1_000).p * 1_001
+    assert np.rint(result).tolist() == [41, 1, 75]
 
 
 def test_no_p_is_zero_nor_below_what_topics_allow() -> None:
     """One in as many as were drawn, and one; with few topics more."""
     scores = np.array([np.linspace(0.5, 1, 40), np.linspace(0, 0.5, 40)])
-    found = randomised_tukey(scores, seed=1, resamples=999)
-    assert found.p.tolist() == found.smallest.tolist() == [0.001]
+    result = randomised_tukey(scores, seed=1, resamples=999)
+    assert result.p.tolist() == result.smallest.tolist() == [0.001]
     few = randomised_tukey(scores[:, :4], seed=1, resamples=99_999)
     assert few.smallest.item() == 0.125
     assert few.p.item() == pytest.approx(0.125, abs=0.03)

@@ -17,7 +17,7 @@ def test_agrees_with_scipy(digits: int, correction: bool) -> None:
     """With many ties, some and none, within 1e-12."""
     scores = np.round(generated(30, 50), digits)
     first, second = pairs(30)
-    found = signed_rank(scores, correction=correction)
+    result = signed_rank(scores, correction=correction)
     theirs = stats.wilcoxon(
         scores[first] - scores[second],
         axis=1,
@@ -25,10 +25,10 @@ def test_agrees_with_scipy(digits: int, correction: bool) -> None:
         zero_method="wilcox",
         correction=correction,
     )
-    assert found.p == pytest.approx(theirs.pvalue, rel=1e-12)
+    assert result.p == pytest.approx(theirs.pvalue, rel=1e-12)
     decided = np.count_nonzero(scores[first] != scores[second], axis=1)
-    other = decided * (decided + 1) / 2 - found.positive
-    assert np.minimum(found.positive, other) == pytest.approx(theirs.statistic, abs=0)
+    other = decided * (decided + 1) / 2 - result.positive
+    assert np.minimum(result.positive, other) == pytest.approx(theirs.statistic, abs=0)
 
 
 def test_the_smallest_p_is_that_of_one_sign() -> None:
@@ -41,12 +41,12 @@ def test_the_smallest_p_is_that_of_one_sign() -> None:
 
 def test_identical_runs() -> None:
     """No rank, p 1 and no smaller one possible."""
-    assert [each.item() for each in signed_rank(WORKED[[0, 0]])] == [0, 1, 1]
+    assert [values.item() for values in signed_rank(WORKED[[0, 0]])] == [0, 1, 1]
 
 
 @given(TABLES)
 def test_nothing_is_undefined(scores: NDArray[np.float64]) -> None:
     """Any scores give a p from above 0 to 1, none below the smallest."""
-    found = signed_rank(scores)
-    assert ((found.smallest > 0) & (found.p <= 1)).all()
-    assert (found.p >= found.smallest * (1 - 1e-12)).all()
+    result = signed_rank(scores)
+    assert ((result.smallest > 0) & (result.p <= 1)).all()
+    assert (result.p >= result.smallest * (1 - 1e-12)).all()

@@ -20,18 +20,18 @@ ARRAYS = ("difference", "low", "high", "p", "adjusted")
 def test_reordering_is_comparing_in_that_order(order: list[int], seed: int, key: str) -> None:
     """Every array equals that of a comparison of the reordered scores."""
     scores = np.random.default_rng(seed).random((5, 12))
-    found = in_order(all_pairs(scores, method(key), seed=1), order)
+    table = in_order(all_pairs(scores, method(key), seed=1), order)
     expected = all_pairs(scores[order], method(key), seed=1)
     for name in ARRAYS:
-        assert getattr(found, name) == pytest.approx(getattr(expected, name), abs=1e-12), name
+        assert getattr(table, name) == pytest.approx(getattr(expected, name), abs=1e-12), name
 
 
 def test_one_topic_keeps_its_endless_intervals() -> None:
     """Intervals without ends stay so from either side, and no number is undefined."""
-    found = in_order(all_pairs(np.array([[0.1], [0.3], [0.2]]), method("t+holm"), seed=1), [1, 2, 0])
-    assert found.low.tolist() == [-np.inf] * 3
-    assert found.high.tolist() == [np.inf] * 3
-    assert found.difference == pytest.approx([0.1, 0.2, 0.1])
+    table = in_order(all_pairs(np.array([[0.1], [0.3], [0.2]]), method("t+holm"), seed=1), [1, 2, 0])
+    assert table.low.tolist() == [-np.inf] * 3
+    assert table.high.tolist() == [np.inf] * 3
+    assert table.difference == pytest.approx([0.1, 0.2, 0.1])
 
 
 @pytest.mark.parametrize("order", [[0, 1], [0, 1, 1], [1, 2, 3]])

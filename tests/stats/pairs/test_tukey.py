@@ -27,8 +27,8 @@ def test_the_studentized_range_agrees_with_scipy(runs: int, df: int) -> None:
 @pytest.mark.parametrize("df", [1, 2, 49, 6979])
 def test_the_range_of_two_is_a_t(df: int) -> None:
     """q is the root of 2 times t; also where chances are small."""
-    found = studentized_range_sf(QUANTILES, 2, df)
-    assert found == pytest.approx(2 * stdtr(df, -QUANTILES / np.sqrt(2)), abs=1e-9)
+    chances = studentized_range_sf(QUANTILES, 2, df)
+    assert chances == pytest.approx(2 * stdtr(df, -QUANTILES / np.sqrt(2)), abs=1e-9)
     beyond = studentized_range_sf(np.array([12.0]), 2, 49)
     assert beyond == pytest.approx(2 * stdtr(49, -12 / np.sqrt(2)), rel=1e-5)
 
@@ -36,10 +36,10 @@ def test_the_range_of_two_is_a_t(df: int) -> None:
 def test_many_values_are_the_values_one_by_one() -> None:
     """More than are computed at once."""
     q = np.linspace(0, 9, 10_000)
-    found = studentized_range_sf(q, 10, 90)
-    assert (np.diff(found) <= 0).all()
+    chances = studentized_range_sf(q, 10, 90)
+    assert (np.diff(chances) <= 0).all()
     some = np.arange(0, 10_000, 999)
-    assert found[some] == pytest.approx(studentized_range_sf(q[some], 10, 90), rel=1e-12)
+    assert chances[some] == pytest.approx(studentized_range_sf(q[some], 10, 90), rel=1e-12)
 
 
 def test_two_runs_are_a_paired_t() -> None:

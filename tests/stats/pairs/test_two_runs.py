@@ -15,44 +15,47 @@ from leaderboard.stats.pairs.two_runs import compare_scores, facts, resamples_of
 FIRST = np.array([0.5, 0.4, 0.7, 0.2, 0.6])
 SECOND = np.array([0.4, 0.4, 0.5, 0.1, 0.5])
 KEYS = {
-    *("measure", "topics", "mean_a", "mean_b", "difference", "interval", "wins", "ties", "losses"),
-    *("effect_size", "tests", "rankings"),
-}
+    "measure", "topics", "mean_a", "mean_b", "difference", "interval", "wins", "ties", "losses",
+    "effect_size", "tests", "rankings",
+}  # fmt: skip
 SCORES = st.lists(st.tuples(*[st.integers(0, 20)] * 2), min_size=1, max_size=12)
 
 
 def test_the_worked_case() -> None:
     """Five topics, worked by hand."""
-    found = compare_scores(FIRST, SECOND, seed=1)
-    assert (found.wins, found.ties, found.losses, found.topics) == (4, 1, 0, 5)
-    assert found.tests["t"] == pytest.approx(0.034109, abs=5e-7)
-    assert (found.tests["sign"], found.tests["randomisation"]) == (0.125, 0.125)
-    assert (found.low, found.high) == (pytest.approx(0.012201, abs=5e-7), pytest.approx(0.187799, abs=5e-7))
-    assert found.effects["d_z"] == pytest.approx(1.414214, abs=5e-7)
-    assert found.effects["superiority"] == 0.9
-    assert found.likely == pytest.approx((0.012693, 0.010598, 0.976709), abs=5e-7)
-    assert found.bootstrap is not None
-    assert 0 < found.bootstrap[0] < found.difference < found.bootstrap[1] < 0.2
+    comparison = compare_scores(FIRST, SECOND, seed=1)
+    assert (comparison.wins, comparison.ties, comparison.losses, comparison.topics) == (4, 1, 0, 5)
+    assert comparison.tests["t"] == pytest.approx(0.034109, abs=5e-7)
+    assert (comparison.tests["sign"], comparison.tests["randomisation"]) == (0.125, 0.125)
+    assert (comparison.low, comparison.high) == (
+        pytest.approx(0.012201, abs=5e-7),
+        pytest.approx(0.187799, abs=5e-7),
+    )
+    assert comparison.effects["d_z"] == pytest.approx(1.414214, abs=5e-7)
+    assert comparison.effects["superiority"] == 0.9
+    assert comparison.likely == pytest.approx((0.012693, 0.010598, 0.976709), abs=5e-7)
+    assert comparison.bootstrap is not None
+    assert 0 < comparison.bootstrap[0] < comparison.difference < comparison.bootstrap[1] < 0.2
 
 
 def test_tests_are_scipys() -> None:
     """The paired t test and Wilcoxon's on forty topics."""
     first, second = np.random.default_rng(2).random((2, 40))
-    found = compare_scores(first, second, seed=1)
+    comparison = compare_scores(first, second, seed=1)
     t = ttest_rel(first, second)
-    assert found.tests["t"] == pytest.approx(t.pvalue, abs=1e-12)
-    assert found.low == pytest.approx(t.confidence_interval().low, abs=1e-12)
+    assert comparison.tests["t"] == pytest.approx(t.pvalue, abs=1e-12)
+    assert comparison.low == pytest.approx(t.confidence_interval().low, abs=1e-12)
     ranks = wilcoxon(first - second, method="asymptotic", zero_method="wilcox", correction=False)
-    assert found.tests["wilcoxon"] == pytest.approx(ranks.pvalue, abs=1e-12)
+    assert comparison.tests["wilcoxon"] == pytest.approx(ranks.pvalue, abs=1e-12)
 
 
 def test_lower_may_be_better() -> None:
     """Wins go to the smaller score; difference and interval stay as the measure prints them."""
-    found = compare_scores(SECOND, FIRST, seed=1, lower_is_better=True)
-    assert (found.wins, found.losses) == (4, 0)
-    assert found.difference == pytest.approx(-0.1)
-    assert found.low == pytest.approx(-0.187799, abs=5e-7)
-    effect = found.effects["d_z"]
+    comparison = compare_scores(SECOND, FIRST, seed=1, lower_is_better=True)
+    assert (comparison.wins, comparison.losses) == (4, 0)
+    assert comparison.difference == pytest.approx(-0.1)
+    assert comparison.low == pytest.approx(-0.187799, abs=5e-7)
+    effect = comparison.effects["d_z"]
     assert effect is not None
     assert effect > 0
 
@@ -87,22 +90,26 @@ def test_skewed_differences_are_found() -> None:
 
 
 def test_many_topics_are_resampled_less_often() -> None:
-    """What was drawn is told, and it is the p of so many resamples with this seed."""
+    """What was drawn is told, and it is the p of that number of resamples with this seed."""
     first, second = np.random.default_rng(4).random((2, 1250))
-    found = compare_scores(first, second, seed=5)
+    comparison = compare_scores(first, second, seed=5)
     assert resamples_of(1250) == 8_000
-    assert found.resamples == {**dict.fromkeys(found.tests), "randomisation": 8_000, "bootstrap": 8_000}
+    assert comparison.resamples == {
+        **dict.fromkeys(comparison.tests),
+        "randomisation": 8_000,
+        "bootstrap": 8_000,
+    }
     same = all_pairs(np.array([first, second]), method("randomisation+none"), seed=5, resamples=8_000)
-    assert found.tests["randomisation"] == same.p[0]
+    assert comparison.tests["randomisation"] == same.p[0]
 
 
 def test_facts_are_the_object_of_the_command_line() -> None:
     """All keys, with the rankings under the names that say how they were compared."""
     rankings = compare_rankings([["a", "b"], []], [["b", "a"], ["c"]])
-    found = facts(compare_scores(FIRST, SECOND, seed=1), rankings, "AP")
-    assert set(found) == KEYS
-    assert set(found["tests"]) == {"t", "wilcoxon", "sign", "randomisation", "bootstrap"}
-    assert {"overlap@10", "rbo_ext(p=0.9)", "kendall_fagin(p=0.5)@10"} <= set(found["rankings"])
+    comparison = facts(compare_scores(FIRST, SECOND, seed=1), rankings, "AP")
+    assert set(comparison) == KEYS
+    assert set(comparison["tests"]) == {"t", "wilcoxon", "sign", "randomisation", "bootstrap"}
+    assert {"overlap@10", "rbo_ext(p=0.9)", "kendall_fagin(p=0.5)@10"} <= set(comparison["rankings"])
     assert facts(compare_scores(FIRST, SECOND, seed=1), None, "AP")["rankings"] == {}
 
 
@@ -110,11 +117,11 @@ def test_facts_are_the_object_of_the_command_line() -> None:
 def test_nothing_is_ever_no_number(pairs: list[tuple[int, int]]) -> None:
     """Whatever the scores, the facts are strict JSON, and no resampled p is 0."""
     first, second = np.array(pairs).T / 20
-    found = compare_scores(first, second, seed=1)
-    json.dumps(facts(found, None, "AP"), allow_nan=False)
-    assert found.tests["bootstrap"] != 0
-    assert found.tests["randomisation"] != 0
-    assert found.wins + found.ties + found.losses == len(pairs)
+    comparison = compare_scores(first, second, seed=1)
+    json.dumps(facts(comparison, None, "AP"), allow_nan=False)
+    assert comparison.tests["bootstrap"] != 0
+    assert comparison.tests["randomisation"] != 0
+    assert comparison.wins + comparison.ties + comparison.losses == len(pairs)
 
 
 @given(SCORES)

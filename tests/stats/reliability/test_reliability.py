@@ -20,12 +20,12 @@ SCORES = arrays.arrays(
 
 def test_worked_example() -> None:
     """Three runs on five topics, worked out by hand."""
-    found = reliability(WORKED)
-    assert found.runs == pytest.approx(0.003333, abs=5e-7)
-    assert found.topics == pytest.approx(0.016333, abs=5e-7)
-    assert found.residual == pytest.approx(0.009333, abs=5e-7)
-    assert found.order == pytest.approx(0.641026, abs=5e-7)
-    assert found.absolute == pytest.approx(0.393701, abs=5e-7)
+    components = reliability(WORKED)
+    assert components.runs == pytest.approx(0.003333, abs=5e-7)
+    assert components.topics == pytest.approx(0.016333, abs=5e-7)
+    assert components.residual == pytest.approx(0.009333, abs=5e-7)
+    assert components.order == pytest.approx(0.641026, abs=5e-7)
+    assert components.absolute == pytest.approx(0.393701, abs=5e-7)
 
 
 def test_agrees_with_the_mean_squares_of_statsmodels() -> None:
@@ -38,19 +38,19 @@ def test_agrees_with_the_mean_squares_of_statsmodels() -> None:
     columns = frame({"y": scores.ravel(), "run": run.ravel(), "topic": topic.ravel()})
     table = anova_lm(formula.ols("y ~ C(run) + C(topic)", columns).fit())
     ms_run, ms_topic, ms_rest = table["sum_sq"] / table["df"]
-    found = reliability(scores)
-    assert found.runs == pytest.approx((ms_run - ms_rest) / 12, rel=1e-10)
-    assert found.topics == pytest.approx((ms_topic - ms_rest) / 6, rel=1e-10)
-    assert found.residual == pytest.approx(ms_rest, rel=1e-10)
-    assert found.order == pytest.approx(1 - ms_rest / ms_run, rel=1e-10)
+    components = reliability(scores)
+    assert components.runs == pytest.approx((ms_run - ms_rest) / 12, rel=1e-10)
+    assert components.topics == pytest.approx((ms_topic - ms_rest) / 6, rel=1e-10)
+    assert components.residual == pytest.approx(ms_rest, rel=1e-10)
+    assert components.order == pytest.approx(1 - ms_rest / ms_run, rel=1e-10)
 
 
 @given(SCORES)
 def test_coefficients_are_shares_and_the_order_is_the_surer_of_the_two(scores: NDArray[np.float64]) -> None:
     """0 <= Φ <= E ρ² <= 1, whatever the scores."""
-    found = reliability(scores)
-    assert 0 <= found.absolute <= found.order <= 1
-    assert min(found.runs, found.topics, found.residual) >= 0
+    components = reliability(scores)
+    assert 0 <= components.absolute <= components.order <= 1
+    assert min(components.runs, components.topics, components.residual) >= 0
 
 
 @given(st.floats(1e-4, 1), st.floats(0, 1), st.floats(1e-4, 1), st.sampled_from([0.5, 0.9, 0.95]))
@@ -58,10 +58,10 @@ def test_topics_needed_reach_the_share_and_one_less_does_not(
     runs: float, topics: float, residual: float, share: float
 ) -> None:
     """The fewest topics for a coefficient, by its definition."""
-    found = Reliability(runs=runs, topics=topics, residual=residual, order=0.0, absolute=0.0)
+    components = Reliability(runs=runs, topics=topics, residual=residual, order=0.0, absolute=0.0)
     for needed, noise in (
-        (found.topics_for_order(share), residual),
-        (found.topics_for_absolute(share), topics + residual),
+        (components.topics_for_order(share), residual),
+        (components.topics_for_absolute(share), topics + residual),
     ):
         assert needed is not None
         assert runs / (runs + noise / needed) >= share - 1e-9
@@ -76,34 +76,34 @@ def test_runs_that_do_not_differ_have_no_order() -> None:
         np.tile([0.1, 0.7, 0.3, 0.9, 0.2, 0.6, 1 / 3], (7, 1)),
         np.array([[0.0, 1.0], [1.0, 0.0]]),
     ):
-        found = reliability(scores)
-        assert (found.runs, found.order, found.absolute) == (0.0, 0.0, 0.0)
-        assert found.topics_for_order() is None
-        assert found.topics_for_absolute() is None
+        components = reliability(scores)
+        assert (components.runs, components.order, components.absolute) == (0.0, 0.0, 0.0)
+        assert components.topics_for_order() is None
+        assert components.topics_for_absolute() is None
 
 
 def test_runs_that_all_topics_place_alike_are_certain() -> None:
     """A constant difference on every topic: the order is certain, the means are not."""
-    found = reliability(np.array([[0.25, 0.5, 0.75], [0.5, 0.75, 1.0]]))
-    assert found.order == 1.0
-    assert found.absolute < 1
-    assert found.topics_for_order() == 1
+    components = reliability(np.array([[0.25, 0.5, 0.75], [0.5, 0.75, 1.0]]))
+    assert components.order == 1.0
+    assert components.absolute < 1
+    assert components.topics_for_order() == 1
 
 
 @given(arrays.arrays(np.int64, st.tuples(st.integers(2, 8), st.just(2)), elements=st.integers(0, 5)))
 def test_two_topics_split_in_one_way(scores: NDArray[np.int64]) -> None:
     """Then every split gives SciPy's tau_b between the two topics, 0 where one ties all runs."""
-    found = split_half(scores.astype(np.float64), seed=7, splits=3)
+    halves = split_half(scores.astype(np.float64), seed=7, splits=3)
     tau = kendalltau(*scores.T).statistic if all(np.ptp(topic) for topic in scores.T) else 0.0
-    assert (found.low, found.median, found.high) == pytest.approx((tau, tau, tau), abs=1e-12)
+    assert (halves.low, halves.median, halves.high) == pytest.approx((tau, tau, tau), abs=1e-12)
 
 
 def test_an_odd_topic_is_left_out() -> None:
     """Three topics: every split compares two of them."""
     scores = np.array([[3.0, 3, 1], [2, 2, 2], [1, 1, 3], [0, 0, 0]])
-    found = split_half(scores, seed=2, splits=200)
-    assert (found.low, found.high) == (0.0, 1.0)
-    assert found.median == 0.0
+    halves = split_half(scores, seed=2, splits=200)
+    assert (halves.low, halves.high) == (0.0, 1.0)
+    assert halves.median == 0.0
 
 
 def test_ties_but_for_rounding_are_ties() -> None:
@@ -115,8 +115,8 @@ def test_ties_but_for_rounding_are_ties() -> None:
 def test_the_same_seed_splits_alike_for_ever() -> None:
     """Pinned numbers: they come from NumPy's raw stream, which does not change."""
     scores = np.arange(5.0)[:, None] + np.arange(100).reshape(5, 20) * 37 % 11
-    found = split_half(scores, seed=20, splits=100)
-    assert (found.low, found.median, found.high) == pytest.approx((-0.01, 0.6, 0.81), abs=1e-12)
+    halves = split_half(scores, seed=20, splits=100)
+    assert (halves.low, halves.median, halves.high) == pytest.approx((-0.01, 0.6, 0.81), abs=1e-12)
 
 
 def test_splits_do_not_depend_on_the_size_of_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,12 +61,12 @@ def test_a_topic_without_differences_is_left_as_it_is() -> None:
 def test_standardised_scores_keep_the_order_on_every_topic(scores: NDArray[np.float64]) -> None:
     """From 0 to 1, and never higher for a lower score."""
     for form in FORMS:
-        found = standardised(scores, form)
-        assert found.shape == scores.shape
-        assert ((found >= 0) & (found <= 1)).all()
+        z = standardised(scores, form)
+        assert z.shape == scores.shape
+        assert ((z >= 0) & (z <= 1)).all()
         for topic in range(scores.shape[1]):
             order = np.argsort(scores[:, topic], kind="stable")
-            assert (np.diff(found[order, topic]) >= 0).all()
+            assert (np.diff(z[order, topic]) >= 0).all()
 
 
 def test_refusals() -> None:

@@ -20,8 +20,8 @@ def test_each_topic_is_correlated_with_the_mean_of_the_others() -> None:
 def test_topics_that_agree_and_one_that_does_not() -> None:
     """Two topics order the runs alike, the third exactly the other way round."""
     order = np.array([0.1, 0.2, 0.3, 0.4])
-    found = discrimination(np.column_stack((order, 2 * order, 3 * order, -order))).tolist()
-    assert found == pytest.approx([1.0, 1.0, 1.0, -1.0])
+    correlations = discrimination(np.column_stack((order, 2 * order, 3 * order, -order))).tolist()
+    assert correlations == pytest.approx([1.0, 1.0, 1.0, -1.0])
 
 
 def test_what_is_not_defined_is_masked() -> None:

@@ -30,7 +30,7 @@ def related(runs: int, pairs: str) -> NDArray[np.bool_]:
     return relation
 
 
-def each(label: str) -> set[str]:
+def letters_of(label: str) -> set[str]:
     """The single letters of a label."""
     return set(re.findall("[a-z]'*", label))
 
@@ -38,7 +38,7 @@ def each(label: str) -> set[str]:
 @given(relations())
 def test_two_runs_share_a_letter_exactly_when_they_cannot_be_told_apart(relation: NDArray[np.bool_]) -> None:
     """For any relation; and every run has a letter, the first run the first one."""
-    labels = [each(label) for label in letters(relation)]
+    labels = [letters_of(label) for label in letters(relation)]
     for i, j in combinations(range(len(relation)), 2):
         assert bool(labels[i] & labels[j]) == relation[i, j]
     assert all(labels)
@@ -48,7 +48,7 @@ def test_two_runs_share_a_letter_exactly_when_they_cannot_be_told_apart(relation
 @given(relations())
 def test_no_letter_can_be_left_out(relation: NDArray[np.bool_]) -> None:
     """Without any one letter of any run, the display would say something else."""
-    labels = [each(label) for label in letters(relation)]
+    labels = [letters_of(label) for label in letters(relation)]
     for run, label in enumerate(labels):
         for letter in label:
             others = [other for other, given in enumerate(labels) if letter in given and other != run]
@@ -80,11 +80,11 @@ def test_after_z_come_primed_letters() -> None:
     relation[:7, 7:] = relation[7:, :7] = True
     labels = letters(relation)
     assert labels[3] == "yza'b'c'd'e'f'"
-    assert len(set().union(*map(each, labels))) == 56
+    assert len(set().union(*map(letters_of, labels))) == 56
 
 
-def test_refuses_what_nobody_can_read() -> None:
-    """More than fifteen runs, and what is no symmetric relation."""
+def test_refuses_what_no_one_can_read() -> None:
+    """More than fifteen runs, and what is not a symmetric relation."""
     with pytest.raises(ValueError, match="at most 15 runs"):
         letters(np.ones((16, 16), dtype=bool))
     with pytest.raises(ValueError, match="symmetric"):

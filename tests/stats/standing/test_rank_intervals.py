@@ -23,26 +23,26 @@ SCORES = arrays.arrays(
 def test_first_places_over_every_resample_of_five_topics() -> None:
     """Three runs, 5^5 equally likely resamples; a tie for the first place is shared."""
     drawn = np.array(list(product(range(5), repeat=5)))
-    found = places(WORKED.T[drawn].mean(axis=1))
-    assert found.resamples == 3125
-    assert found.first.tolist() == [0.96752, 0.0, 0.03248]
-    assert found.mean_rank.tolist() == [1.02112, 2.18912, 2.66432]
-    assert list(zip(found.low.tolist(), found.high.tolist(), strict=True)) == [(1, 1), (2, 3), (1, 3)]
+    shares = places(WORKED.T[drawn].mean(axis=1))
+    assert shares.resamples == 3125
+    assert shares.first.tolist() == [0.96752, 0.0, 0.03248]
+    assert shares.mean_rank.tolist() == [1.02112, 2.18912, 2.66432]
+    assert list(zip(shares.low.tolist(), shares.high.tolist(), strict=True)) == [(1, 1), (2, 3), (1, 3)]
 
 
 def test_random_resamples_come_near_to_all_of_them() -> None:
     """10,000 draws: within four standard errors of the exact shares, and the same ranks."""
-    found = first_places(WORKED, seed=11)
-    assert found.first == pytest.approx([0.96752, 0.0, 0.03248], abs=0.0072)
-    assert found.mean_rank == pytest.approx([1.02112, 2.18912, 2.66432], abs=0.02)
-    assert (found.low.tolist(), found.high.tolist()) == ([1, 2, 1], [1, 3, 3])
+    shares = first_places(WORKED, seed=11)
+    assert shares.first == pytest.approx([0.96752, 0.0, 0.03248], abs=0.0072)
+    assert shares.mean_rank == pytest.approx([1.02112, 2.18912, 2.66432], abs=0.02)
+    assert (shares.low.tolist(), shares.high.tolist()) == ([1, 2, 1], [1, 3, 3])
 
 
 def test_the_same_seed_draws_alike_for_ever() -> None:
     """Pinned numbers: they come from NumPy's raw stream, which does not change."""
-    found = first_places(WORKED, seed=3)
-    assert found.first.tolist() == [0.96725, 0.0, 0.03275]
-    assert found.mean_rank.tolist() == [1.0218, 2.1888, 2.668]
+    shares = first_places(WORKED, seed=3)
+    assert shares.first.tolist() == [0.96725, 0.0, 0.03275]
+    assert shares.mean_rank.tolist() == [1.0218, 2.1888, 2.668]
 
 
 def test_every_topic_is_drawn_equally_often() -> None:
@@ -58,20 +58,20 @@ def test_every_topic_is_drawn_equally_often() -> None:
 )
 def test_places_are_competition_ranks(means: NDArray[np.float64]) -> None:
     """Ranks of every resample as SciPy gives them, ties sharing the smallest; shares of the lead add up."""
-    found = places(means)
+    shares = places(means)
     ranks = rankdata(-means, method="min", axis=1)
-    assert found.mean_rank == pytest.approx(ranks.mean(axis=0))
-    assert found.low.tolist() == np.quantile(ranks, 0.025, axis=0, method="inverted_cdf").tolist()
-    assert found.high.tolist() == np.quantile(ranks, 0.975, axis=0, method="inverted_cdf").tolist()
+    assert shares.mean_rank == pytest.approx(ranks.mean(axis=0))
+    assert shares.low.tolist() == np.quantile(ranks, 0.025, axis=0, method="inverted_cdf").tolist()
+    assert shares.high.tolist() == np.quantile(ranks, 0.975, axis=0, method="inverted_cdf").tolist()
     leads = ranks == 1
-    assert found.first == pytest.approx((leads / leads.sum(axis=1, keepdims=True)).mean(axis=0))
+    assert shares.first == pytest.approx((leads / leads.sum(axis=1, keepdims=True)).mean(axis=0))
 
 
 def test_means_equal_but_for_rounding_share_a_rank() -> None:
     """0.1 + 0.2 does not beat 0.3."""
-    found = places(np.array([[0.3, 0.1 + 0.2, 0.1]]))
-    assert found.first.tolist() == [0.5, 0.5, 0.0]
-    assert found.high.tolist() == [1, 1, 3]
+    shares = places(np.array([[0.3, 0.1 + 0.2, 0.1]]))
+    assert shares.first.tolist() == [0.5, 0.5, 0.0]
+    assert shares.high.tolist() == [1, 1, 3]
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95])
@@ -79,7 +79,7 @@ def test_intervals_are_those_of_the_definition(confidence: float) -> None:
     """Run by run and pair by pair, from the same resamples."""
     rng = np.random.default_rng(8)
     scores = rng.random((6, 15)) + np.linspace(0, 0.8, 6)[:, None]
-    found = rank_intervals(scores, seed=4, resamples=300, confidence=confidence)
+    intervals = rank_intervals(scores, seed=4, resamples=300, confidence=confidence)
     resampled = np.concatenate(list(resampled_means(scores, 4, 300)))
     mean = scores.mean(axis=1)
     t = np.zeros((6, 6))
@@ -93,36 +93,36 @@ def test_intervals_are_those_of_the_definition(confidence: float) -> None:
     for j in range(6):
         own = np.quantile(deviation[:, j].max(axis=1), confidence, method="inverted_cdf")
         every = np.quantile(deviation.max(axis=(1, 2)), confidence, method="inverted_cdf")
-        assert found.low[j] == 1 + np.count_nonzero(t[j] > own)
-        assert found.high[j] == 6 - np.count_nonzero(t[j] < -own)
-        assert found.all_low[j] == 1 + np.count_nonzero(t[j] > every)
-        assert found.all_high[j] == 6 - np.count_nonzero(t[j] < -every)
+        assert intervals.low[j] == 1 + np.count_nonzero(t[j] > own)
+        assert intervals.high[j] == 6 - np.count_nonzero(t[j] < -own)
+        assert intervals.all_low[j] == 1 + np.count_nonzero(t[j] > every)
+        assert intervals.all_high[j] == 6 - np.count_nonzero(t[j] < -every)
 
 
 @given(SCORES)
 def test_intervals_hold_the_rank_on_the_board_and_widen_for_all_at_once(scores: NDArray[np.float64]) -> None:
     """1 <= all_low <= low <= rank <= high <= all_high <= n, whatever the scores."""
-    found = rank_intervals(scores, seed=1, resamples=50)
+    intervals = rank_intervals(scores, seed=1, resamples=50)
     means = scores.sum(axis=1).round(9)
     best, worst = rankdata(-means, method="min"), rankdata(-means, method="max")
-    assert (found.all_low >= 1).all()
-    assert (found.all_low <= found.low).all()
-    assert (found.low <= best).all()
-    assert (worst <= found.high).all()
-    assert (found.high <= found.all_high).all()
-    assert (found.all_high <= len(scores)).all()
+    assert (intervals.all_low >= 1).all()
+    assert (intervals.all_low <= intervals.low).all()
+    assert (intervals.low <= best).all()
+    assert (worst <= intervals.high).all()
+    assert (intervals.high <= intervals.all_high).all()
+    assert (intervals.all_high <= len(scores)).all()
 
 
 def test_a_constant_difference_is_certain_and_identical_runs_are_not_apart() -> None:
     """The first run is better by 0.25 on every topic than two that are the same."""
     below = np.array([0.25, 0.5, 0.125, 0.75])
-    found = rank_intervals(np.array([below + 0.25, below, below]), seed=1, resamples=100)
-    assert (found.all_low.tolist(), found.all_high.tolist()) == ([1, 2, 2], [1, 3, 3])
+    intervals = rank_intervals(np.array([below + 0.25, below, below]), seed=1, resamples=100)
+    assert (intervals.all_low.tolist(), intervals.all_high.tolist()) == ([1, 2, 2], [1, 3, 3])
 
 
 @pytest.mark.parametrize("scores", [np.array([[0.9], [0.1], [0.5]]), np.array([[0.3, 0.4]])])
 def test_nothing_is_known_of_one_topic_and_everything_of_one_run(scores: NDArray[np.float64]) -> None:
     """From 1 to n."""
-    found = rank_intervals(scores, seed=1)
-    assert found.low.tolist() == found.all_low.tolist() == [1] * len(scores)
-    assert found.high.tolist() == found.all_high.tolist() == [len(scores)] * len(scores)
+    intervals = rank_intervals(scores, seed=1)
+    assert intervals.low.tolist() == intervals.all_low.tolist() == [1] * len(scores)
+    assert intervals.high.tolist() == intervals.all_high.tolist() == [len(scores)] * len(scores)

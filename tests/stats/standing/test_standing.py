@@ -47,12 +47,12 @@ CHAIN = table([-0.1, 0.2, 0.1, 0.3, 0.2, -0.1], [0.3, 0.2, 0.9, 0.001, 0.049, 0.
 
 def test_a_worked_table() -> None:
     """Four runs of which three pairs can be told apart."""
-    found = standing(CHAIN)
-    assert found.beats.tolist() == [0, 2, 0, 1]
-    assert found.beaten_by.tolist() == [0, 0, 2, 1]
-    assert found.undecided.tolist() == [3, 1, 1, 1]
-    assert found.rank_low.tolist() == [1, 1, 3, 2]
-    assert found.rank_high.tolist() == [4, 2, 4, 3]
+    standings = standing(CHAIN)
+    assert standings.beats.tolist() == [0, 2, 0, 1]
+    assert standings.beaten_by.tolist() == [0, 0, 2, 1]
+    assert standings.undecided.tolist() == [3, 1, 1, 1]
+    assert standings.rank_low.tolist() == [1, 1, 3, 2]
+    assert standings.rank_high.tolist() == [4, 2, 4, 3]
     assert decided_pairs(CHAIN) == 3
     assert decided(CHAIN).tolist() == [[0, 0, 0, 0], [0, 0, 1, 1], [0, -1, 0, -1], [0, -1, 1, 0]]
 
@@ -99,22 +99,22 @@ def test_a_rank_range_holds_the_rank_on_the_board(
 ) -> None:
     """The counts add up, and the order by means never contradicts them."""
     pairs = all_pairs(scores, method(key), seed=1)
-    found = standing(pairs, alpha)
-    assert (found.beats + found.beaten_by + found.undecided == len(scores) - 1).all()
-    assert found.beats.sum() == found.beaten_by.sum() == decided_pairs(pairs, alpha)
+    standings = standing(pairs, alpha)
+    assert (standings.beats + standings.beaten_by + standings.undecided == len(scores) - 1).all()
+    assert standings.beats.sum() == standings.beaten_by.sum() == decided_pairs(pairs, alpha)
     means = scores.sum(axis=1).round(9)
-    assert (found.rank_low <= rankdata(-means, method="min")).all()
-    assert (rankdata(-means, method="max") <= found.rank_high).all()
+    assert (standings.rank_low <= rankdata(-means, method="min")).all()
+    assert (rankdata(-means, method="max") <= standings.rank_high).all()
     for run in range(len(scores)):
-        assert np.count_nonzero(tied_with(pairs, run, alpha)) == found.undecided[run]
+        assert np.count_nonzero(tied_with(pairs, run, alpha)) == standings.undecided[run]
 
 
 @given(SCORES, st.sampled_from([0.01, 0.05, 0.3]))
 def test_the_best_set_is_never_empty_and_holds_the_leader(scores: NDArray[np.float64], alpha: float) -> None:
     """Whatever the scores; a larger alpha only takes runs away."""
-    found = best_set(scores, alpha)
-    assert found[scores.sum(axis=1).argmax()]
-    assert (best_set(scores, alpha / 2) >= found).all()
+    best = best_set(scores, alpha)
+    assert best[scores.sum(axis=1).argmax()]
+    assert (best_set(scores, alpha / 2) >= best).all()
 
 
 def test_the_best_set_is_that_of_scipys_one_sided_tests() -> None:
@@ -128,7 +128,7 @@ def test_the_best_set_is_that_of_scipys_one_sided_tests() -> None:
         )
         for run in range(9)
     ]
-    assert best_set(scores).tolist() == [not each for each in beaten]
+    assert best_set(scores).tolist() == [not is_beaten for is_beaten in beaten]
     assert 0 < sum(beaten) < 8
 
 

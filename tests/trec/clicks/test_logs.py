@@ -21,12 +21,12 @@ def log(folder: Path, *lines: str, heading: str = HEADING) -> ClickLog:
     return ClickLog(path)
 
 
-def problems(found: ClickLog) -> list[tuple[int | None, str, str]]:
+def problems(click_log: ClickLog) -> list[tuple[int | None, str, str]]:
     """Line, field and rule of every problem."""
     with pytest.raises(Invalid) as caught:
-        list(found)
-    assert all(each.value == "" for each in caught.value.problems)
-    return [(each.line, each.field, each.rule) for each in caught.value.problems]
+        list(click_log)
+    assert all(problem.value == "" for problem in caught.value.problems)
+    return [(problem.line, problem.field, problem.rule) for problem in caught.value.problems]
 
 
 def test_rows_of_a_csv_log(tmp_path: Path) -> None:
@@ -45,9 +45,9 @@ def test_rows_of_a_csv_log(tmp_path: Path) -> None:
 def test_columns_may_have_other_names_and_separators(tmp_path: Path, mark: str) -> None:
     """Names as other logs have them, in any order and case; unknown ones are passed over and named."""
     heading = mark.join(["Country", "DocID", "position", "is_click", "qid", "impression"])
-    found = log(tmp_path, mark.join(["XX", "d1", "3", "T", "7", "s1"]), heading=heading)
-    assert list(found) == [ClickRow(2, "", "s1", "7", "", "d1", 3, True, None)]
-    assert (found.ignored, found.rows) == (("Country",), 1)
+    click_log = log(tmp_path, mark.join(["XX", "d1", "3", "T", "7", "s1"]), heading=heading)
+    assert list(click_log) == [ClickRow(2, "", "s1", "7", "", "d1", 3, True, None)]
+    assert (click_log.ignored, click_log.rows) == (("Country",), 1)
 
 
 def test_rows_of_json_lines(tmp_path: Path) -> None:
@@ -56,19 +56,19 @@ def test_rows_of_json_lines(tmp_path: Path) -> None:
         {"user": 17, "topic": 1, "docno": "d1", "rank": 1, "clicked": True, "time": 1767225600},
         {"user": None, "topic": "1", "docno": "d2", "rank": "2", "clicked": 0, "other": [1]},
     ]
-    found = log(tmp_path, *map(json.dumps, lines), "", heading="")
-    assert list(found) == [
+    click_log = log(tmp_path, *map(json.dumps, lines), "", heading="")
+    assert list(click_log) == [
         ClickRow(1, "17", "", "1", "", "d1", 1, True, 1767225600.0),
         ClickRow(2, "", "", "1", "", "d2", 2, False, None),
     ]
-    assert found.ignored == ("other",)
+    assert click_log.ignored == ("other",)
 
 
 def test_a_log_may_be_compressed_and_begin_with_a_mark(tmp_path: Path) -> None:
     """gzip, with a byte order mark and line ends of another system."""
     path = tmp_path / "log.csv.gz"
     path.write_bytes(gzip.compress("﻿topic,document,rank,clicked\r\n1,d1,1,1\r\n".encode()))
-    assert [(each.topic, each.clicked) for each in ClickLog(path)] == [("1", True)]
+    assert [(row.topic, row.clicked) for row in ClickLog(path)] == [("1", True)]
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_a_log_may_be_compressed_and_begin_with_a_mark(tmp_path: Path) -> None:
 )
 def test_a_wrong_cell_is_named_by_line_and_field(tmp_path: Path, row: str, line: int, field: str) -> None:
     """What it holds is not said."""
-    found = problems(log(tmp_path, row))
-    assert [each[:2] for each in found] == [(line, field)]
+    faults = problems(log(tmp_path, row))
+    assert [fault[:2] for fault in faults] == [(line, field)]
 
 
 @pytest.mark.parametrize(
@@ -108,23 +108,23 @@ def test_a_wrong_cell_is_named_by_line_and_field(tmp_path: Path, row: str, line:
 def test_a_row_that_is_no_row(tmp_path: Path, row: str, rule: str) -> None:
     """Too few fields, quotes that do not close: each with its line, and the rows after it are looked at."""
     last = row.count("\n") + 3
-    found = problems(log(tmp_path, row, "u,q,d1,0,1,"))
-    assert rule in [each[2] for each in found]
+    faults = problems(log(tmp_path, row, "u,q,d1,0,1,"))
+    assert rule in [fault[2] for fault in faults]
     if "cannot be read" not in rule:
-        assert found[-1][:2] == (last, "rank")
+        assert faults[-1][:2] == (last, "rank")
 
 
 @pytest.mark.parametrize(
     ("heading", "rule"),
     [
         ("user,document,rank", "The heading lacks: topic (or query), clicked."),
-        ("docno,doc,topic,rank,clicked", "Two columns say document."),
+        ("docno,doc,topic,rank,clicked", "Two columns give document."),
         ("just text", "The heading lacks: topic (or query), document, rank, clicked."),
     ],
 )
 def test_a_heading_must_have_its_columns(tmp_path: Path, heading: str, rule: str) -> None:
     """Missing ones and those said twice."""
-    assert rule in [each[2] for each in problems(log(tmp_path, "a,b,c", heading=heading))]
+    assert rule in [fault[2] for fault in problems(log(tmp_path, "a,b,c", heading=heading))]
 
 
 @pytest.mark.parametrize(
@@ -143,13 +143,13 @@ def test_a_heading_must_have_its_columns(tmp_path: Path, heading: str, rule: str
 def test_json_that_is_no_row(tmp_path: Path, line: str) -> None:
     """No object, nested without end, lists, half a character, numbers without end."""
     good = '{"topic": "1", "document": "d", "rank": 1, "clicked": 1}'
-    assert {each[0] for each in problems(log(tmp_path, good, line, heading=""))} == {2}
+    assert {fault[0] for fault in problems(log(tmp_path, good, line, heading=""))} == {2}
 
 
 @pytest.mark.parametrize("lines", [[], ["", " "], [HEADING]])
 def test_a_log_without_rows_is_refused(tmp_path: Path, lines: list[str]) -> None:
     """Empty, blank, or a heading alone."""
-    assert [each[2] for each in problems(log(tmp_path, *lines, heading=""))] == ["The log has no rows."]
+    assert [fault[2] for fault in problems(log(tmp_path, *lines, heading=""))] == ["The log has no rows."]
 
 
 def test_bytes_that_are_no_text_are_not_repeated(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_there_are_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     rows = ["u,q,d1,1,1,"] * 30
     with pytest.raises(TooLarge):
         list(ClickLog(log(tmp_path, *rows).path, Limits(plain_bytes=100)))
-    assert len(problems(log(tmp_path, *(each.replace("q", "") for each in rows)))) == 25
+    assert len(problems(log(tmp_path, *(row.replace("q", "") for row in rows)))) == 25
     monkeypatch.setattr(logs, "MAX_ROWS", 29)
     with pytest.raises(TooLarge, match="in parts"):
         list(log(tmp_path, *rows))

@@ -33,13 +33,13 @@ def read(
     return read_sessions(ClickLog(path), TOPICS.get, key)
 
 
-def shown(found: TopicSessions) -> list[str]:
+def shown(topic: TopicSessions) -> list[str]:
     """Each session as its documents, clicked ones in capitals."""
-    starts = found.sessions.starts.tolist()
+    starts = topic.sessions.starts.tolist()
     names = [
-        found.docnos[document].upper() if click else found.docnos[document]
+        topic.docnos[document].upper() if click else topic.docnos[document]
         for document, click in zip(
-            found.sessions.documents.tolist(), found.sessions.clicked.tolist(), strict=True
+            topic.sessions.documents.tolist(), topic.sessions.clicked.tolist(), strict=True
         )
     ]
     return ["".join(names[start:end]) for start, end in pairwise(starts)]
@@ -48,11 +48,11 @@ def shown(found: TopicSessions) -> list[str]:
 def test_a_users_rows_of_a_topic_are_one_session(tmp_path: Path) -> None:
     """Two users' rows among each other, one query by its title and one by its id; rows in any order."""
     rows = "ann,red cars,b,2,1,|bob,1,a,1,0,|ann,1,a,1,0,|bob,1,b,2,0,|bob,2,a,1,1,"
-    found = read(tmp_path, rows).kept
-    assert shown(found.topics["1"]) == ["aB", "ab"]
-    assert shown(found.topics["2"]) == ["A"]
-    assert found.topics["1"].sessions.last.tolist() == [2, 0]
-    assert found.count == 3
+    log = read(tmp_path, rows).kept
+    assert shown(log.topics["1"]) == ["aB", "ab"]
+    assert shown(log.topics["2"]) == ["A"]
+    assert log.topics["1"].sessions.last.tolist() == [2, 0]
+    assert log.count == 3
 
 
 def test_the_same_rank_or_document_again_is_another_session(tmp_path: Path) -> None:
@@ -70,9 +70,9 @@ def test_half_an_hour_is_a_new_session(tmp_path: Path) -> None:
 def test_without_users_a_session_ends_where_ranks_begin_again(tmp_path: Path) -> None:
     """Three rankings of different length."""
     rows = "1,a,1,0|1,b,2,1|1,a,1,1|1,c,2,0|1,d,3,0|1,e,3,1"
-    found = read(tmp_path, rows, "topic,document,rank,clicked")
-    assert shown(found.kept.topics["1"]) == ["aB", "Acd", "E"]
-    assert found.kept.users == ()
+    log_read = read(tmp_path, rows, "topic,document,rank,clicked")
+    assert shown(log_read.kept.topics["1"]) == ["aB", "Acd", "E"]
+    assert log_read.kept.users == ()
 
 
 def test_the_name_of_a_session_decides(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_session_by_name_must_not_contradict_itself(tmp_path: Path, row: str, 
     """One document at two ranks, or two at one."""
     with pytest.raises(Invalid) as caught:
         read(tmp_path, f"s1,1,a,1,0|{row}", "session,topic,document,rank,clicked")
-    assert [(each.line, each.rule) for each in caught.value.problems] == [(3, rule)]
+    assert [(problem.line, problem.rule) for problem in caught.value.problems] == [(3, rule)]
 
 
 def test_the_last_click_is_the_latest_where_times_are_known(tmp_path: Path) -> None:
@@ -104,14 +104,14 @@ def test_the_last_click_is_the_latest_where_times_are_known(tmp_path: Path) -> N
 def test_what_matches_no_topic_is_counted_and_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Most frequent first; beyond the list only counted; a topic column that fails leaves the query."""
     monkeypatch.setattr(sessions, "LISTED", 1)
-    found = read(tmp_path, "ann,x,a,1,0,|ann,x,b,2,0,|ann,Red cars,a,1,0,|ann,1,a,1,0,")
-    assert (found.rows, found.unknown_rows, found.unknown) == (4, 3, {"x": 2})
+    log_read = read(tmp_path, "ann,x,a,1,0,|ann,x,b,2,0,|ann,Red cars,a,1,0,|ann,1,a,1,0,")
+    assert (log_read.rows, log_read.unknown_rows, log_read.unknown) == (4, 3, {"x": 2})
     both = read(tmp_path, "77,red cars,a,1,1", "topic,query,document,rank,clicked")
     assert shown(both.kept.topics["1"]) == ["A"]
 
 
 def test_users_are_hashed_or_dropped(tmp_path: Path) -> None:
-    """Who is the same stays the same; without a key nobody is kept, but sessions stay apart."""
+    """Who is the same stays the same; without a key no one is kept, but sessions stay apart."""
     rows = "ann,1,a,1,1,|bob,1,a,1,0,|ann,2,a,1,0,"
     kept = read(tmp_path, rows).kept
     assert kept.users == (keyed_hash(KEY, "ann"), keyed_hash(KEY, "bob"))
@@ -138,12 +138,12 @@ def test_too_many_open_sessions_end_the_oldest(tmp_path: Path, monkeypatch: pyte
 def equal(one: LogSessions, other: LogSessions) -> bool:
     """Whether two logs are the same to the last value."""
     return (one.users, list(one.topics)) == (other.users, list(other.topics)) and all(
-        each.docnos == other.topics[topic].docnos
-        and np.array_equal(each.days, other.topics[topic].days)
+        of_topic.docnos == other.topics[topic].docnos
+        and np.array_equal(of_topic.days, other.topics[topic].days)
         and all(
-            np.array_equal(a, b) for a, b in zip(each.sessions, other.topics[topic].sessions, strict=True)
+            np.array_equal(a, b) for a, b in zip(of_topic.sessions, other.topics[topic].sessions, strict=True)
         )
-        for topic, each in one.topics.items()
+        for topic, of_topic in one.topics.items()
     )
 
 

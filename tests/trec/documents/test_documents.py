@@ -110,19 +110,19 @@ def test_no_document_comes_after_a_problem(written: Written) -> None:
 
 
 @given(st.lists(documents, unique_by=lambda document: document.docno))
-def test_documents_survive_packing(found: list[Document]) -> None:
+def test_documents_survive_packing(collection: list[Document]) -> None:
     """Each is found in the one block whose docnos span its own, and no text is taken for a document."""
-    blocks = list(pack_documents(found))
-    docnos = sorted((document.docno for document in found), key=str.encode)
+    blocks = list(pack_documents(collection))
+    docnos = sorted((document.docno for document in collection), key=str.encode)
     unpacked = [document for block in blocks for document in find_documents(block.body, docnos)]
-    assert unpacked == sorted(found, key=lambda document: document.docno.encode())
-    assert sum(block.count for block in blocks) == len(found)
+    assert unpacked == sorted(collection, key=lambda document: document.docno.encode())
+    assert sum(block.count for block in blocks) == len(collection)
 
 
 def test_blocks_are_of_a_size_and_in_order() -> None:
     """Blocks close at 64 KB, name their first and last docno, and do not overlap."""
-    found = [Document(f"d{number:04}", "", "x" * 1000) for number in reversed(range(500))]
-    blocks = list(pack_documents(found))
+    collection = [Document(f"d{number:04}", "", "x" * 1000) for number in reversed(range(500))]
+    blocks = list(pack_documents(collection))
     assert [block.count for block in blocks[:2]] == [65, 65]
     assert blocks[0].first == "d0000"
     assert all(before.last < after.first for before, after in pairwise(blocks))
@@ -130,17 +130,17 @@ def test_blocks_are_of_a_size_and_in_order() -> None:
 
 def test_more_than_fits_in_memory_is_sorted_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sorting through temporary files gives the same blocks as sorting in memory."""
-    found = [Document(f"é{number * 7919 % 1000}", "t\n", "x" * 50) for number in range(1000)]
-    expected = list(pack_documents(found))
+    collection = [Document(f"é{number * 7919 % 1000}", "t\n", "x" * 50) for number in range(1000)]
+    expected = list(pack_documents(collection))
     monkeypatch.setattr(document_blocks, "SORTED_AT_ONCE", 5000)
-    assert list(pack_documents(found)) == expected
+    assert list(pack_documents(collection)) == expected
 
 
 def test_doubled_docnos_are_refused() -> None:
     """Two documents of one docno are refused, wherever they stood."""
-    found = [Document("b", "", ""), Document("a", "", ""), Document("b", "", "")]
+    collection = [Document("b", "", ""), Document("a", "", ""), Document("b", "", "")]
     with pytest.raises(Invalid, match="Two documents have the docno b. Give each document its own"):
-        list(pack_documents(found))
+        list(pack_documents(collection))
 
 
 def missing(filter_: bytes, docnos: list[bytes]) -> list[bytes]:

@@ -61,7 +61,7 @@ def test_values_are_shown_in_the_unit_that_suits_the_middle_one() -> None:
 
 def test_words_keep_three_digits() -> None:
     """A value is printed with its unit and three digits, more where the whole part has more."""
-    assert [DURATION.words(each) for each in (1234.5, 999.9, 0.0004, 3.6e6)] == [
+    assert [DURATION.words(value) for value in (1234.5, 999.9, 0.0004, 3.6e6)] == [
         "1.23 s",
         "1,000 ms",
         "0.4 µs",
@@ -74,4 +74,4 @@ def test_words_of_any_value_hold_no_odd_number(value: float) -> None:
     """Whatever the value, words are digits, a separator, and a unit."""
     number, unit = ENERGY.words(value).split()
     assert float(number.replace(",", "")) >= 0
-    assert unit in {each.name for each in ENERGY.shown}
+    assert unit in {shown.name for shown in ENERGY.shown}

@@ -22,7 +22,7 @@ def ranking(topic: str, entries: dict[bytes, float]) -> Ranking:
 def ordered(entries: dict[bytes, float], dialect: int = 10) -> list[bytes]:
     """The docnos of a ranking, best first."""
     one = ranking("1", entries)
-    return [bytes(each) for each in one.docnos[order(one, dialect)]]
+    return [bytes(docno) for docno in one.docnos[order(one, dialect)]]
 
 
 def order_differs(one: Ranking) -> bool:

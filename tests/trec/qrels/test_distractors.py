@@ -47,14 +47,14 @@ def _world(seed: int) -> tuple[Qrels, PreferenceJudgments, set[bytes], list[Rank
     for topic in ("1", "2", "3", "4"):
         judged = draw.choice(18, size=int(draw.integers(3, 12)), replace=False)
         subtopics[topic] = {
-            part: {docnos[each]: int(draw.integers(-1, 4)) for each in judged if draw.random() < 0.7}
+            part: {docnos[document]: int(draw.integers(-1, 4)) for document in judged if draw.random() < 0.7}
             for part in ("1", "2")
         }
         first, second = docnos[judged[0]], docnos[judged[1]]
         pairs[topic] = {"": {(first, second): 2.0, (docnos[29], second): 1.0}}
         listed = draw.permutation(30)[: int(draw.integers(5, 28))]
         scores = np.sort(draw.integers(0, 15, size=len(listed)).astype(float))[::-1]
-        rankings.append(Ranking(topic, np.array([docnos[each] for each in listed], "S3"), scores))
+        rankings.append(Ranking(topic, np.array([docnos[document] for document in listed], "S3"), scores))
     judgments = {
         topic: {
             docno: max(part.get(docno, -9) for part in parts.values())
@@ -62,7 +62,7 @@ def _world(seed: int) -> tuple[Qrels, PreferenceJudgments, set[bytes], list[Rank
         }
         for topic, parts in subtopics.items()
     }
-    distractors = {docnos[each] for each in draw.choice(np.arange(14, 30), size=8, replace=False)}
+    distractors = {docnos[document] for document in draw.choice(np.arange(14, 30), size=8, replace=False)}
     spoken = {docno for grades in judgments.values() for docno, grade in grades.items() if grade > 0}
     return (
         Qrels(judgments, "subtopic", subtopics=subtopics),
@@ -92,7 +92,7 @@ def _both(seed: int, dialect: int, depth: int | None = None) -> tuple[Judged, Ju
         for topic, judges in preferences.pairs.items()
     }
     for topic, grades in qrels.judgments.items():
-        grades.update({each: 0 for each in named[topic] & distractors if each not in grades})
+        grades.update({docno: 0 for docno in named[topic] & distractors if docno not in grades})
     plain = with_distractors(_sized(compile_qrels(qrels, preferences)), distractors)
     whole = _sized(compile_qrels(_expanded(qrels, distractors), preferences))
     return align(run, plain, dialect=dialect, depth=depth), align(run, whole, dialect=dialect, depth=depth)
@@ -126,7 +126,7 @@ def test_the_measures_are_really_moved_by_distractors() -> None:
 
 
 def test_a_depth_cuts_distractors_like_other_documents() -> None:
-    """Below the depth a distractor is no hit."""
+    """Below the depth a distractor is not a hit."""
     ours, written = _both(3, 10, depth=4)
     for part in ("topic", "rank", "grade", "retrieved"):
         assert getattr(ours, part).tolist() == getattr(written, part).tolist(), part

@@ -55,8 +55,12 @@ def test_levels_are_preferences_within_a_group(written: Written) -> None:
     """And what follows from a judge's groups: a and b are better than d since c is."""
     read = read_preferences(written(LEVELS))
     assert sorted(read.pairs["7"]["u1"]) == [
-        *((b"a", b"b"), (b"a", b"c"), (b"a", b"d")),
-        *((b"b", b"c"), (b"b", b"d"), (b"c", b"d")),
+        (b"a", b"b"),
+        (b"a", b"c"),
+        (b"a", b"d"),
+        (b"b", b"c"),
+        (b"b", b"d"),
+        (b"c", b"d"),
     ]
     assert set(read.pairs["7"]["u1"].values()) == {1.0}
     assert read.pairs["7"]["u2"] == {}
@@ -146,7 +150,7 @@ def test_what_follows_is_all_that_follows(levels: dict[str, int], parts: list[se
         {letter.encode(): (float(levels[letter]), 1) for letter in sorted(part & levels.keys())}
         for part in parts
     ]
-    found = preferred(groups, 10_000)
+    followed = preferred(groups, 10_000)
     direct = {
         (one, other)
         for group in groups
@@ -157,7 +161,7 @@ def test_what_follows_is_all_that_follows(levels: dict[str, int], parts: list[se
     expected = set(direct)
     while more := {(a, d) for a, b in expected for c, d in direct if b == c} - expected:
         expected |= more
-    assert found == expected
+    assert followed == expected
 
 
 def test_documents_of_preferences_are_in_the_pool() -> None:

@@ -15,7 +15,7 @@ def refusal(written: Written, content: str | bytes) -> str:
 
 
 def test_four_columns_become_grades(written: Written) -> None:
-    """Topics keep the file's order, negative grades are kept, the iteration is no part of the judgment."""
+    """Topics keep the file's order, negative grades are kept, the iteration is not part of the judgment."""
     qrels = read_qrels(written("2 0 b 1\n2 0 a -2\n1 Q0 a 3\n"))
     assert qrels.judgments == {"2": {b"b": 1, b"a": -2}, "1": {b"a": 3}}
     assert list(qrels.judgments) == ["2", "1"]

@@ -21,7 +21,7 @@ QRELS = """\
 
 
 def _ranking(topic: str, docnos: str) -> Ranking:
-    return Ranking(topic, np.array([each.encode() for each in docnos]), -np.arange(float(len(docnos))))
+    return Ranking(topic, np.array([docno.encode() for docno in docnos]), -np.arange(float(len(docnos))))
 
 
 def test_subtopics_follow_documents_and_numbers_their_value(written: Written) -> None:

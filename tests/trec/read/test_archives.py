@@ -12,6 +12,7 @@ import pytest
 import zstandard
 
 from leaderboard.errors import Invalid, TooLarge
+from leaderboard.trec.read import archives
 from leaderboard.trec.read.archives import Limits, plain_blocks
 from tests.trec.conftest import Written
 
@@ -46,6 +47,17 @@ def test_concatenated_members_are_one_file(codec: str, written: Written) -> None
     assert b"".join(plain_blocks(written(pack(PLAIN) + pack(b"end\n")))) == PLAIN + b"end\n"
 
 
+def test_gzip_is_read_and_bounded_without_isal(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where isal has no build, zlib reads members, refuses bombs and notices a missing end alike."""
+    monkeypatch.setattr(archives, "_igzip", None)
+    packed = gzip.compress(PLAIN)
+    assert b"".join(plain_blocks(written(packed + gzip.compress(b"end\n")))) == PLAIN + b"end\n"
+    with pytest.raises(TooLarge, match="expands more than 200 times"):
+        list(plain_blocks(written(gzip.compress(bytes(64 * 2**20)))))
+    with pytest.raises(Invalid, match="The gzip file ends in the middle: it was cut off"):
+        list(plain_blocks(written(packed[:-1])))
+
+
 def test_padding_after_a_member_is_passed_over(written: Written) -> None:
     """NUL bytes after a gzip member, as tape and block devices leave them, do no harm."""
     assert b"".join(plain_blocks(written(gzip.compress(b"a\n") + bytes(70000)))) == b"a\n"
@@ -61,7 +73,7 @@ def test_truncated_archive_is_refused(codec: str, part: float, written: Written)
 
 def test_bytes_after_the_archive_are_refused(codec: str, written: Written) -> None:
     """What follows the last member must be a member too."""
-    with pytest.raises(Invalid, match=f"The {codec} file has bytes after its end that are no {codec} data"):
+    with pytest.raises(Invalid, match=f"The {codec} file has bytes after its end that are not {codec} data"):
         list(plain_blocks(written(CODECS[codec](PLAIN) + b"more")))
 
 

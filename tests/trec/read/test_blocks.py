@@ -72,8 +72,8 @@ WAYS: dict[str, Callable[[list[str]], str]] = {
 def scores_of(run: Path, qrels: Path, limits: Limits = DEFAULT_LIMITS) -> dict[str, list[float]]:
     """Every topic's scores."""
     compiled = read_judgments(qrels)
-    found = scan_run(run, lambda: Aligner(compiled, dialect=10), strict=True, limits=limits)
-    judged = found.consumer.judged()
+    scanned = scan_run(run, lambda: Aligner(compiled, dialect=10), strict=True, limits=limits)
+    judged = scanned.consumer.judged()
     return {name: parse(name).compute(judged).tolist() for name in MEASURES}
 
 
@@ -103,7 +103,11 @@ def test_a_topic_larger_than_the_buffer_is_one_ranking(
         for n in range(size)
     )
     run = read_run(written(text))
-    assert {topic: len(each.docnos) for topic, each in run.rankings.items()} == {"a": 3, "b": 500, "c": 2}
+    assert {topic: len(ranking.docnos) for topic, ranking in run.rankings.items()} == {
+        "a": 3,
+        "b": 500,
+        "c": 2,
+    }
     assert run.split_topics == ()
     assert run.first_lines == {"a": 1, "b": 4, "c": 504}
 
@@ -116,12 +120,12 @@ def test_oddities_are_noted_once_with_their_first_line(
     lines = [f"{n // 5} Q0 d{n} {n % 5 + 1} {-n} t\n" for n in range(100)]
     lines[41] = "8 0 d41 2 -41 t\n"
     lines[63] = "12 Q0 d63 4 -60.5 t\n"
-    found = [(note.field, note.line) for note in read_run(written("".join(lines))).notes]
-    assert found == [("iteration", 42), ("rank", 64)]
+    notes = [(note.field, note.line) for note in read_run(written("".join(lines))).notes]
+    assert notes == [("iteration", 42), ("rank", 64)]
     lines[93] = "18 Q0 d93 x -93 t\n"
     lines[63] = "12 Q0 d63 4 -63 t\n"
-    found = [(note.field, note.line) for note in read_run(written("".join(lines))).notes]
-    assert found == [("iteration", 42), ("rank", 94)]
+    notes = [(note.field, note.line) for note in read_run(written("".join(lines))).notes]
+    assert notes == [("iteration", 42), ("rank", 94)]
 
 
 def test_all_tags_and_comments_are_seen(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,10 +153,10 @@ def test_qrels_are_read_alike_in_bulk_and_line_by_line(written: Written) -> None
         "2 1 b 1\n2 2 b 0\n2 1 a -1\n10 1 c 0\n",
         regular.replace("2 0", "2 x"),
     ):
-        found = read_judgments(written(text))
-        assert found.judgments.topics == expected.judgments.topics, text
-        assert found.judgments.grades.tolist() == expected.judgments.grades.tolist(), text
-        assert list(found.index) == list(expected.index)
+        qrels = read_judgments(written(text))
+        assert qrels.judgments.topics == expected.judgments.topics, text
+        assert qrels.judgments.grades.tolist() == expected.judgments.grades.tolist(), text
+        assert list(qrels.index) == list(expected.index)
 
 
 PEAK = """

@@ -11,7 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from leaderboard.trec.read import kernel
-from leaderboard.trec.read.kernel import SLACK, Columns, Parsed
+from leaderboard.trec.read.columns import Columns
+from leaderboard.trec.read.kernel import SLACK, Parsed
 from leaderboard.trec.runs.runs import Ranking, block_of
 
 BUILT = kernel.native
@@ -59,10 +60,10 @@ def test_scores_are_correctly_rounded(text: str) -> None:
     """Both kernels read a number as Python does, whose reading is the nearest double."""
     line = f"1 Q0 d 1 {text} t\n".encode()
     expected = np.float64(text).tobytes()
-    parsed, found = columns_of(line)
+    parsed, columns = columns_of(line)
     assert bool(parsed.ok) == bool(np.isfinite(float(text)))
     if parsed.ok:
-        assert found.score.tobytes() == expected
+        assert columns.score.tobytes() == expected
         with without_c():
             assert columns_of(line)[1].score.tobytes() == expected
 
@@ -93,13 +94,13 @@ def entries(draw: st.DrawFn) -> bytes:
     return "".join(lines).encode()
 
 
-def seen(text: bytes, parsed: Parsed, found: Columns) -> tuple[object, ...]:
+def seen(text: bytes, parsed: Parsed, columns: Columns) -> tuple[object, ...]:
     """All that a kernel says of a block, its hashes included; of the last tag the text, not its place."""
     tag = text[parsed.tag_at : parsed.tag_at + parsed.tag_length]
     return (
         *parsed._replace(tag_at=0),
         tag,
-        *(getattr(found, name).tolist() for name in Columns.__dataclass_fields__),
+        *(getattr(columns, name).tolist() for name in Columns.__dataclass_fields__),
     )
 
 
@@ -115,25 +116,25 @@ def test_both_kernels_see_the_same_entries(text: bytes, final: bool, strict: boo
 @st.composite
 def rankings(draw: st.DrawFn) -> list[Ranking]:
     """Some rankings with ties, in any order of scores."""
-    found = []
+    drawn = []
     for topic in range(draw(st.integers(1, 4))):
         docnos = draw(st.lists(ids, min_size=1, max_size=40, unique=True))
         score = st.sampled_from([0.0, -0.0, 1.0, 16777216.0, 16777217.0, -3.5, 1e300, 2e300, 5e-324])
         scores = draw(st.lists(score, min_size=len(docnos), max_size=len(docnos)))
         if draw(st.booleans()):
             scores.sort(reverse=True)
-        found.append(Ranking(str(topic), np.array(docnos, "S"), np.array(scores)))
-    return found
+        drawn.append(Ranking(str(topic), np.array(docnos, "S"), np.array(scores)))
+    return drawn
 
 
 @pytest.mark.parametrize("dialect", [9, 10])
 @given(found=rankings())
-def test_both_kernels_order_as_the_definition_says(dialect: int, found: list[Ranking]) -> None:
+def test_both_kernels_order_as_the_definition_says(dialect: int, run: list[Ranking]) -> None:
     """Score descending in the dialect's precision, then docno descending by bytes."""
-    block = block_of(found)
+    block = block_of(run)
     expected, ties = [], []
     start = 0
-    for ranking in found:
+    for ranking in run:
         with np.errstate(over="ignore"):
             scores = ranking.scores.astype(np.float32 if dialect == 9 else np.float64).tolist()
         docnos = ranking.docnos.tolist()
@@ -157,14 +158,14 @@ def pool_of(ranking: Ranking) -> st.SearchStrategy[list[str]]:
 
 
 @given(rankings(), st.data())
-def test_both_kernels_find_the_judged_documents(found: list[Ranking], data: st.DataObject) -> None:
+def test_both_kernels_find_the_judged_documents(run: list[Ranking], data: st.DataObject) -> None:
     """Every judged document of a ranking is hit at its rank, up to the depth, and no other."""
-    pools = [data.draw(pool_of(each)) for each in found]
+    pools = [data.draw(pool_of(ranking)) for ranking in run]
     docnos = [docno.encode() for pool in pools for docno in pool]
     length = np.array(list(map(len, docnos)), np.int32)
     starts = np.cumsum([0, *map(len, pools)])
-    block, depth = block_of(found), data.draw(st.sampled_from([None, 1, 7]))
-    place = np.array([topic if data.draw(st.booleans()) else -1 for topic in range(len(found))], np.int32)
+    block, depth = block_of(run), data.draw(st.sampled_from([None, 1, 7]))
+    place = np.array([topic if data.draw(st.booleans()) else -1 for topic in range(len(run))], np.int32)
     for native in (BUILT, None):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(kernel, "native", native)
@@ -172,9 +173,9 @@ def test_both_kernels_find_the_judged_documents(found: list[Ranking], data: st.D
             hits = kernel.match(block.body, block.columns, block.best(10), place, index, depth)
             expected = [
                 (topic, rank, starts[topic] + pools[topic].index(docno.decode()))
-                for topic, each in enumerate(found)
+                for topic, ranking in enumerate(run)
                 if place[topic] >= 0
-                for rank, docno in enumerate(each.docnos[order_of(each)].tolist()[:depth], 1)
+                for rank, docno in enumerate(ranking.docnos[order_of(ranking)].tolist()[:depth], 1)
                 if docno.decode() in pools[topic]
             ]
             assert list(zip(*(part.tolist() for part in hits), strict=True)) == expected
@@ -186,13 +187,13 @@ def order_of(ranking: Ranking) -> list[int]:
 
 
 @given(rankings(), st.data())
-def test_both_kernels_find_a_document_that_comes_twice(found: list[Ranking], data: st.DataObject) -> None:
-    """The first topic that has a docno twice is named; the same docno in two topics is no fault."""
-    group = data.draw(st.integers(-1, len(found) - 1))
+def test_both_kernels_find_a_document_that_comes_twice(run: list[Ranking], data: st.DataObject) -> None:
+    """The first topic that has a docno twice is named; the same docno in two topics is not a fault."""
+    group = data.draw(st.integers(-1, len(run) - 1))
     if group >= 0:
-        one = found[group]
-        found[group] = Ranking(one.topic, np.append(one.docnos, one.docnos[:1]), np.append(one.scores, 1.0))
-    block = block_of(found)
+        one = run[group]
+        run[group] = Ranking(one.topic, np.append(one.docnos, one.docnos[:1]), np.append(one.scores, 1.0))
+    block = block_of(run)
     for native in (BUILT, None):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(kernel, "native", native)
@@ -200,9 +201,9 @@ def test_both_kernels_find_a_document_that_comes_twice(found: list[Ranking], dat
 
 
 @given(rankings(), st.sampled_from([b"", b"\t"]))
-def test_both_kernels_join_docnos(found: list[Ranking], separator: bytes) -> None:
+def test_both_kernels_join_docnos(run: list[Ranking], separator: bytes) -> None:
     """The docnos come in the order asked for, each with the separator behind it."""
-    block = block_of(found)
+    block = block_of(run)
     which = block.best(10)
     docnos = [block.docno(entry) for entry in which.tolist()]
     for native in (BUILT, None):

@@ -106,23 +106,23 @@ separators = st.sampled_from([" ", "\t", "  ", " \t"])
 def runs(draw: st.DrawFn) -> tuple[str, dict[str, dict[str, float]]]:
     """A run's text, lines of topics mixed and written in all allowed ways, and what it says."""
     pairs = draw(st.lists(st.tuples(st.sampled_from(["1", "02", "q3"]), docnos), min_size=1, unique=True))
-    said: dict[str, dict[str, float]] = {}
+    rankings: dict[str, dict[str, float]] = {}
     lines = []
     for topic, docno in pairs:
         score = draw(st.floats(allow_nan=False, allow_infinity=False))
-        said.setdefault(topic, {})[docno] = score
+        rankings.setdefault(topic, {})[docno] = score
         separator = draw(separators)
         lines.append(separator.join([topic, "Q0", docno, "1", repr(score), "tag"]))
         lines.extend(draw(st.lists(st.sampled_from(["", "  ", "# c", "#1 Q0 x 1 1 t"]), max_size=1)))
-    return draw(st.sampled_from(["\n", "\r\n"])).join(lines), said
+    return draw(st.sampled_from(["\n", "\r\n"])).join(lines), rankings
 
 
-@given(found=runs(), block=st.integers(80, 400), strict=st.booleans())
+@given(run_file=runs(), block=st.integers(80, 400), strict=st.booleans())
 def test_accepted_runs_say_what_the_file_says(
-    found: tuple[str, dict[str, dict[str, float]]], block: int, strict: bool
+    run_file: tuple[str, dict[str, dict[str, float]]], block: int, strict: bool
 ) -> None:
     """Every entry of the file is in the run, bit for bit and in order, and no other, for any block size."""
-    content, said = found
+    content, rankings = run_file
     run = in_file(
         content.encode(), lambda path: read_run(path, strict=strict, limits=Limits(line_bytes=block))
     )
@@ -132,6 +132,6 @@ def test_accepted_runs_say_what_the_file_says(
     }
     assert read == {
         topic: [(docno.encode(), score) for docno, score in entries.items()]
-        for topic, entries in said.items()
+        for topic, entries in rankings.items()
     }
-    assert list(read) == list(said)
+    assert list(read) == list(rankings)

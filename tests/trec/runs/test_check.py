@@ -233,5 +233,5 @@ def test_a_topic_the_task_does_not_have_is_not_also_called_unjudged(tmp_path: Pa
     path.write_text("1 Q0 a 1 2 t\n2 Q0 a 1 2 t\n9 Q0 a 1 2 t\n")
     _, report = read_and_check(path, Rules(topics=("1", "2"), judged=("1",)))
     assert [problem.value for problem in report.problems] == ["9"]
-    said = [str(warning) for warning in report.warnings if "no judgments" in str(warning)]
-    assert said == ["There are no judgments for 1 topic (2). They do not count in the means."]
+    warnings = [str(warning) for warning in report.warnings if "no judgments" in str(warning)]
+    assert warnings == ["There are no judgments for 1 topic (2). They do not count in the means."]

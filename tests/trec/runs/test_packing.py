@@ -27,15 +27,15 @@ scores = st.floats(allow_nan=False, allow_infinity=False)
 @st.composite
 def rankings(draw: st.DrawFn) -> Ranking:
     """One ranking of up to 20 distinct documents."""
-    found = draw(st.dictionaries(docnos, scores, max_size=20))
-    return Ranking(draw(topic_ids), np.array(list(found), "S"), np.array(list(found.values()), np.float64))
+    scored = draw(st.dictionaries(docnos, scores, max_size=20))
+    return Ranking(draw(topic_ids), np.array(list(scored), "S"), np.array(list(scored.values()), np.float64))
 
 
-def packed_of(found: list[Ranking]) -> PackedRun:
+def packed_of(run: list[Ranking]) -> PackedRun:
     """Rankings as they are stored, two at a time."""
     packer = RunPacker()
-    for start in range(0, len(found), 2):
-        packer.add(block_of(found[start : start + 2]))
+    for start in range(0, len(run), 2):
+        packer.add(block_of(run[start : start + 2]))
     return packer.packed()
 
 
@@ -49,27 +49,27 @@ def same(one: Ranking, other: Ranking) -> bool:
 
 
 @given(st.lists(rankings(), max_size=6, unique_by=lambda ranking: ranking.topic))
-def test_rankings_survive_packing(found: list[Ranking]) -> None:
+def test_rankings_survive_packing(run: list[Ranking]) -> None:
     """All blocks together give every ranking back in order; the index finds each alone."""
-    packed = packed_of(found)
+    packed = packed_of(run)
     blocks = list(packed.blocks)
     unpacked = [ranking for block in blocks for ranking in rankings_of(unpack_block(block))]
-    assert len(unpacked) == len(found)
-    assert all(map(same, unpacked, found))
+    assert len(unpacked) == len(run)
+    assert all(map(same, unpacked, run))
     index = read_index(packed.index)
-    assert list(index) == [ranking.topic for ranking in found]
-    for ranking in found:
+    assert list(index) == [ranking.topic for ranking in run]
+    for ranking in run:
         block, offset, length = index[ranking.topic]
         assert same(unpack_topic(blocks[block], offset, length), ranking)
 
 
 def test_topics_are_never_cut() -> None:
     """Blocks close after the topic that filled them; a large topic has one block."""
-    found = [
+    run = [
         Ranking(str(topic), np.array([b"d%d" % n for n in range(size)]), np.arange(size, dtype=np.float64))
         for topic, size in enumerate([1000, 30_000, 10, *[1000] * 30])
     ]
-    packed = packed_of(found)
+    packed = packed_of(run)
     blocks = list(packed.blocks)
     assert [len(unpack_block(block).topics) for block in blocks[:2]] == [2, 11]
     for block, offset, length in read_index(packed.index).values():

@@ -236,7 +236,7 @@ def test_oddities_are_noted_once(content: str | bytes, note: str, written: Writt
     ids=["rank 0 everywhere", "unsorted file", "tied", "another topic"],
 )
 def test_rank_that_agrees_with_the_score_is_not_noted(content: str, written: Written) -> None:
-    """Ranks that are all the same, unsorted lines, ties and other topics are no contradiction."""
+    """Ranks that are all the same, unsorted lines, ties and other topics are not contradictions."""
     assert read_run(written(content)).notes == ()
 
 

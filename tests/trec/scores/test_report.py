@@ -95,8 +95,15 @@ def test_measures_trec_eval_lacks_follow_under_their_keys() -> None:
     scores = {measure: measure.compute(run) for measure in measures}
     lines = lines_of(trec([RunScores("tag", ("0",), scores)], per_topic=True))
     assert [line.split("\t")[0].strip() for line in lines] == [
-        *("P_5", "P_10", "RR@10", "RelString(judged_only=True)@2"),
-        *("runid", "num_q", "P_5", "P_10", "RR@10"),
+        "P_5",
+        "P_10",
+        "RR@10",
+        "RelString(judged_only=True)@2",
+        "runid",
+        "num_q",
+        "P_5",
+        "P_10",
+        "RR@10",
     ]
 
 
@@ -133,9 +140,9 @@ def test_strings_have_no_number_for_all_topics() -> None:
     measure = parse("RelString@10")
     report = RunScores("tag", ("0",), {measure: measure.compute(run)})
     assert lines_of(tsv([report], per_topic=True))[1:] == ["tag\tRelString@10\t0\t10\n"]
-    found = json.loads(as_json([report], dialect=10, per_topic=True))["runs"][0]
-    assert found["scores"] == {}
-    assert found["per_topic"] == {"0": {"RelString@10": "10"}}
+    data = json.loads(as_json([report], dialect=10, per_topic=True))["runs"][0]
+    assert data["scores"] == {}
+    assert data["per_topic"] == {"0": {"RelString@10": "10"}}
 
 
 def test_tsv_has_full_doubles() -> None:
