@@ -1,13 +1,13 @@
 """What a board may say of its runs: who beats whom, who may be the best, which ranks are real."""
 
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from cachetools import LRUCache, cached
 from scipy.special import stdtrit
 from sqlalchemy.orm import Session
 
@@ -137,10 +137,6 @@ class Ranked:
     value: float
 
 
-_kept: OrderedDict[tuple[str, tuple[int, ...], int], Standing] = OrderedDict()
-_lock = threading.Lock()
-
-
 def of_runs(
     session: Session,
     source: Source,
@@ -218,18 +214,15 @@ def compute(wanted: Request, scores: FloatArray) -> Arrays:
     return procedures.PROCEDURES[wanted.procedure](scores, wanted.options, lambda _: None)
 
 
+def _of_whom(found: Arrays, wanted: Request, by: Method, sign: int) -> tuple[str, tuple[int, ...], int]:
+    """What tells standings apart: the digest is of all that a result depends on besides the runs' ids."""
+    return wanted.digest, wanted.run_ids, sign
+
+
+# Reading changes the order in which standings go, so threads take turns.
+@cached(LRUCache(KEPT_STANDINGS), key=_of_whom, lock=threading.Lock())
 def _standing(found: Arrays, wanted: Request, by: Method, sign: int) -> Standing:
     """The standing, with what was worked out of it when it was asked for last: it depends on no reader."""
-    key = wanted.digest, wanted.run_ids, sign
-    with _lock:
-        known = _kept.pop(key, None) or _made(found, wanted, by, sign)
-        _kept[key] = known
-        while len(_kept) > KEPT_STANDINGS:
-            _kept.popitem(last=False)
-    return known
-
-
-def _made(found: Arrays, wanted: Request, by: Method, sign: int) -> Standing:
     names = ("difference", "low", "high", "p", "adjusted")
     floats = {name: found[name].astype(np.float64, copy=False) for name in names}
     table = PairTable(

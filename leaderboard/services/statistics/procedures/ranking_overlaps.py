@@ -3,11 +3,11 @@
 SciPy is not needed here: evaluators import this module.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
+from cachetools import LRUCache
 from sqlalchemy import select, tuple_
 from sqlalchemy.orm import Session
 
@@ -60,7 +60,8 @@ class StoredRankings(Collection[Documents]):
         self._places = _places(session, self._run_ids)
         first = self._places[self._run_ids[0]]
         self._topics = sorted(topics, key=lambda topic: first.get(topic, (0, 0, 0)))
-        self._blocks: OrderedDict[tuple[int, int], Block] = OrderedDict()
+        # All blocks of a topic are needed at once. One job reads them, so there is no lock.
+        self._blocks: LRUCache[tuple[int, int], Block] = LRUCache(max(BLOCKS_KEPT, 2 * len(self._run_ids)))
 
     def __len__(self) -> int:
         """How many topics there are."""
@@ -92,19 +93,15 @@ class StoredRankings(Collection[Documents]):
 
     def _read(self, keys: Collection[tuple[int, int]]) -> None:
         """Have these blocks, by run and number, in memory; those used longest ago make room."""
-        missing = [key for key in keys if key not in self._blocks]
+        # Asking for a block makes it the one used last, so that none of these makes room for another.
+        missing = [key for key in keys if self._blocks.get(key) is None]
         if not missing:
             return
-        for key in keys:
-            if key in self._blocks:
-                self._blocks.move_to_end(key)
-        wanted = select(RankingBlock.run_id, RankingBlock.number, RankingBlock.body)
+        blocks = select(RankingBlock.run_id, RankingBlock.number, RankingBlock.body)
         for row in self._session.execute(
-            wanted.where(tuple_(RankingBlock.run_id, RankingBlock.number).in_(missing))
+            blocks.where(tuple_(RankingBlock.run_id, RankingBlock.number).in_(missing))
         ):
             self._blocks[row.run_id, row.number] = unpack_block(row.body)
-        while len(self._blocks) > max(BLOCKS_KEPT, 2 * len(self._run_ids)):
-            self._blocks.popitem(last=False)
 
 
 def _places(session: Session, run_ids: Sequence[int]) -> dict[int, Places]:
