@@ -14,7 +14,7 @@ from leaderboard.services import policy
 from leaderboard.services.boards import rows as board_rows
 from leaderboard.services.boards.rows import Row, rank, read_rows
 from leaderboard.services.evaluations.columns import MeasureColumn, column, ranked_by
-from leaderboard.services.evaluations.shown import Basis, Shown, Source, shown_edition
+from leaderboard.services.evaluations.shown import Shown, Source, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs import primary_runs
 from leaderboard.services.statistics import standings
@@ -22,6 +22,7 @@ from leaderboard.services.statistics.requests import Waiting, refusal
 from leaderboard.services.statistics.sentences import sentences
 from leaderboard.services.statistics.standings import PairOfRuns, Place, Ranked, Standing
 from leaderboard.services.tasks import board_measures
+from leaderboard.services.tasks.head import TaskHead
 from leaderboard.stats.pairs.methods import method
 
 
@@ -35,16 +36,13 @@ class Rescoring:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
-    """What a board page shows; basis is None while a task has no judgments."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Board(TaskHead):
+    """What a board page shows."""
 
-    task: str
-    slug: str
     description: str
     visibility: str
     is_draft: bool
-    basis: Basis | None
     measures: tuple[MeasureColumn, ...]
     primary: str
     sorted_by: str
@@ -52,7 +50,6 @@ class Board:
     """The ranking value in words, such as `mean AP`."""
     rows: tuple[Row, ...]
     rescoring: Rescoring | None
-    sight: Sight
     editions: tuple[int, ...] = ()
     standing: Standing | Waiting | None = field(default=None, compare=False)
     """How the ranked runs stand to each other; None where it is held back or cannot be said."""
@@ -65,6 +62,11 @@ class Board:
     """Where the scores by topic are, for a viewer who may see them."""
     at: datetime | None = None
     """The moment whose runs and edition are shown; None is now."""
+
+    @property
+    def by(self) -> MeasureColumn:
+        """The measure that it is ranked by."""
+        return next(measure for measure in self.measures if measure.key == self.sorted_by)
 
     @property
     def places(self) -> dict[int, Place]:
@@ -95,7 +97,7 @@ def board(
         raise Invalid("Give either an edition or a date of the board, not both.")
     found = shown_edition(session, task, sight, edition, at)
     shown = found.edition
-    keys = [each["key"] for each in shown.measures] if shown is not None else task.measures
+    keys = [measure["key"] for measure in shown.measures] if shown is not None else task.measures
     measures = tuple(column(parse(key)) for key in keys if not sight.hides(key))
     primary = shown.primary_measure if shown is not None else task.primary_measure
     sorted_by = _sort_measure(measures, measure, primary)
@@ -103,8 +105,6 @@ def board(
     if one_per_team and sight.means:
         rows = rank(board_rows.one_per_team(rows, primary_runs.declared(session, task)), sorted_by)
     standing, said = _standing(session, task, sight, found, sorted_by, rows)
-    if shown is not None and sight.means:
-        said += board_measures.lacking(session, shown)
     return Board(
         task=task.name,
         slug=task.slug,
@@ -121,7 +121,7 @@ def board(
         sight=sight,
         editions=found.numbers,
         standing=standing,
-        sentences=said,
+        sentences=said + board_measures.lacking(found),
         comparison=task.comparison,
         one_per_team=one_per_team,
         source=found.source if sight.details else None,
@@ -143,8 +143,7 @@ def differences(
     others = [run_id for run_id in standing.run_ids if run_id in wanted and run_id != reference]
     if reference in standing.run_ids:
         return {run_id: standing.pair(run_id, reference) for run_id in others}
-    by = next(each for each in shown.measures if each.key == shown.sorted_by)
-    measure = by.key, by.version
+    measure = shown.by.key, shown.by.version
     return standings.against(session, shown.source, measure, standing.sign, others, reference)
 
 
@@ -166,9 +165,8 @@ def _standing(
         return None, ()
     if said := refusal(parse(by.key).measure):
         return None, (said,)
-    sign = -1 if by.direction == "lower" else 1
     standing = standings.of_runs(
-        session, found.source, (by.key, by.version), sign, ranked, method(task.comparison)
+        session, found.source, (by.key, by.version), by.sign, ranked, method(task.comparison)
     )
     if isinstance(standing, Waiting):
         return standing, ()
@@ -176,7 +174,7 @@ def _standing(
 
 
 def _sort_measure(measures: tuple[MeasureColumn, ...], wanted: str | None, primary: str) -> MeasureColumn:
-    columns = {each.key: each for each in measures}
+    columns = {measure.key: measure for measure in measures}
     key = primary if wanted is None else parse(wanted).key
     chosen = columns.get(key)
     if chosen is None:

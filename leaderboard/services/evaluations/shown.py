@@ -72,6 +72,8 @@ class Shown:
     building: int | None
     building_revision: int
     source: "Source | None" = None
+    kinds: frozenset[str] = frozenset()
+    """The kinds of judgments that the edition's scores rest on, such as graded and subtopic."""
 
 
 def shown_edition(
@@ -105,6 +107,7 @@ def shown_edition(
         building.Edition.id if building else None,
         building.QrelsRevision.number if building else 0,
         source_of(chosen.Edition, chosen.QrelsRevision, sight.topic_set),
+        frozenset({chosen.Qrels.kind, *(chosen.Edition.companions or ())}),
     )
 
 
