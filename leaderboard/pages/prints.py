@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from leaderboard.measures.catalogue.entries import Section
-from leaderboard.pages.boards.intervals import IntervalsPage
 from leaderboard.pages.comparisons.pair import PairPage
 from leaderboard.pages.scores import measure_orders
 from leaderboard.pages.scores.measure_agreement import COEFFICIENTS
@@ -58,27 +57,6 @@ def of_orders(found: OrdersPage) -> Printed:
     return Printed(heads, rows, f"{caption}{_under(found.basis)}.", dict.fromkeys(heads[2:], 3))
 
 
-def of_intervals(found: IntervalsPage) -> Printed:
-    """Rank, mean and the intervals of both."""
-    value = f"{found.ranked_by}"
-    header = ["Rank", "Run", value, "95% interval", "Rank range", "Rank alone", "First in"]
-    digits = found.measure.digits
-    body = [
-        [
-            *(row.rank, row.run, row.value, _span(row.mean_low, row.mean_high, digits)),
-            *(_span(row.rank_low, row.rank_high), _span(row.marginal_low, row.marginal_high)),
-            None if row.first is None else f"{row.first:.1%}",
-        ]
-        for row in found.rows
-    ]
-    caption = (
-        f"{found.task}: runs by {found.ranked_by}{_under(found.basis)}, with the 95% t interval of each "
-        f"mean, the range of ranks from all pairs ({found.comparison}), the 95% interval of each rank alone "
-        "and the share of resamples in which the run comes first."
-    )
-    return Printed(header, body, caption, {value: digits})
-
-
 def of_pair(page: PairPage) -> Printed:
     """Two runs on every topic, best of the first run first."""
     header = ["Topic", page.first.name, page.second.name, "Difference"]
@@ -92,10 +70,6 @@ def of_pair(page: PairPage) -> Printed:
 
 def _under(basis: Basis | None) -> str:
     return "" if basis is None else f", under {rests_on(basis.revision, basis.topics, basis.dialect)}"
-
-
-def _span(low: float | None, high: float | None, digits: int = 0) -> str | None:
-    return None if low is None or high is None else f"{low:.{digits}f} to {high:.{digits}f}"
 
 
 def _counted(number: int, what: str) -> str:

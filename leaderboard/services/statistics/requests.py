@@ -128,7 +128,7 @@ def refusal(measure: Measure) -> str:
         return f"{measure.name} has no better or worse, so runs cannot be compared by it."
     if measure.aggregate not in COMPARED_AGGREGATES:
         return (
-            f"A run's {measure.name} is no mean of its topics' scores, so differences by topic do not "
+            f"A run's {measure.name} is not a mean of its topics' scores, so differences by topic do not "
             "explain it; compare by a measure that is a mean over topics."
         )
     return ""

@@ -219,7 +219,7 @@ def test_a_choice_there_is_not_is_refused_in_words(
 
 @pytest.mark.usefixtures("filled")
 def test_each_measure_says_how_many_pairs_it_tells_apart(database: Database) -> None:
-    """The share of the board ranked by it; why not, where a measure is no mean of its topics' scores."""
+    """The share of the board ranked by it; why not, where a measure is not a mean of its topics' scores."""
     found = page(database)
     for measure, apart in zip(found.columns[:3], found.told_apart, strict=False):
         with database.read() as session:
@@ -228,7 +228,7 @@ def test_each_measure_says_how_many_pairs_it_tells_apart(database: Database) -> 
         assert apart.share == pytest.approx(standing.told_apart / 6)  # type: ignore[union-attr]
     assert found.told_apart[0].told_apart
     assert found.told_apart[3].share is None
-    assert "no mean of its topics' scores" in found.told_apart[3].said
+    assert "not a mean of its topics' scores" in found.told_apart[3].said
 
 
 def test_what_takes_a_job_is_not_counted_yet(
@@ -268,7 +268,7 @@ def test_no_mean_is_not_standardised(database: Database) -> None:
     found = page(database, first="GMAP", standardised="normal").standardised
     assert found is not None
     assert (found.runs, found.tau_b) == ((), None)
-    assert "no mean of its topics' scores" in found.said
+    assert "not a mean of its topics' scores" in found.said
 
 
 @pytest.mark.parametrize(

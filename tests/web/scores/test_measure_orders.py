@@ -116,7 +116,7 @@ def test_standardised_scores_stand_beside_the_raw_ones(client: FlaskClient, form
 def test_no_mean_is_not_standardised(client: FlaskClient) -> None:
     """The page says why there is no such order, and has its other tables."""
     page = client.get(f"{ADDRESS}?x=GMAP&standardised=normal")
-    assert "no mean of its topics' scores" in main(page)
+    assert "not a mean of its topics' scores" in main(page)
     assert table(page, "Kendall’s τ_b between the orders")
 
 
