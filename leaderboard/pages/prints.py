@@ -6,9 +6,6 @@ from typing import Any
 
 from leaderboard.measures.catalogue.entries import Section
 from leaderboard.pages.comparisons.pair import PairPage
-from leaderboard.pages.scores import measure_orders
-from leaderboard.pages.scores.measure_agreement import COEFFICIENTS
-from leaderboard.pages.scores.measure_orders import OrdersPage
 from leaderboard.pages.tasks.landing import LandingRow
 from leaderboard.services.evaluations.shown import Basis, rests_on
 
@@ -48,15 +45,6 @@ def of_measures(sections: Sequence[Section]) -> Printed:
     return Printed(["Measure", "Title", "Better", "Over topics", "Version"], body, caption)
 
 
-def of_orders(found: OrdersPage) -> Printed:
-    """Every coefficient for every two measures."""
-    header, rows = measure_orders.table(found)
-    heads = ["True order", "Order", *(each.title for each in COEFFICIENTS.values())]
-    assert len(heads) == len(header), "a column for each coefficient"
-    caption = f"{found.task}: agreement of the orders of {_counted(len(found.runs), 'run')} by two measures"
-    return Printed(heads, rows, f"{caption}{_under(found.basis)}.", dict.fromkeys(heads[2:], 3))
-
-
 def of_pair(page: PairPage) -> Printed:
     """Two runs on every topic, best of the first run first."""
     header = ["Topic", page.first.name, page.second.name, "Difference"]
@@ -70,7 +58,3 @@ def of_pair(page: PairPage) -> Printed:
 
 def _under(basis: Basis | None) -> str:
     return "" if basis is None else f", under {rests_on(basis.revision, basis.topics, basis.dialect)}"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -16,10 +16,12 @@ from leaderboard.pages.scores.fields import Field
 from leaderboard.pages.scores.table import ComparedRun, require_details
 from leaderboard.services import policy
 from leaderboard.services.evaluations.columns import MeasureColumn
-from leaderboard.services.evaluations.shown import Basis, FloatArray, shown_edition
+from leaderboard.services.evaluations.shown import FloatArray, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.statistics import requests
+from leaderboard.services.tasks.head import TaskHead
 from leaderboard.stats.orders.seriation import alike
+from leaderboard.tables.record import Column, Files, Table
 from leaderboard.trec.read.lines import bytes_of
 
 ROWS = {"score": "mean score", "name": "name", "team": "team", "similarity": "similarity"}
@@ -68,7 +70,7 @@ class MapTopic:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The part that is shown of so many rows or columns, and on which of how many pages."""
+    """The part that is shown of all rows or columns, and on which of how many pages."""
 
     first: int
     last: int
@@ -77,13 +79,13 @@ class Span:
     pages: int
 
 
-@dataclass(frozen=True, eq=False)
-class HeatMap:
+NOTHING = Span(first=1, last=0, total=0, page=1, pages=1)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HeatMap(TaskHead):
     """The part of the scores that is shown, in the orders asked for."""
 
-    task: str
-    slug: str
-    basis: Basis | None
     measure: MeasureColumn
     measures: tuple[MeasureColumn, ...]
     choice: Choice
@@ -104,14 +106,13 @@ class HeatMap:
     """The difference from a median that few are larger than."""
     rows: Span
     columns: Span
-    sight: Sight
 
 
 def heat_map(session: Session, viewer: Viewer, slug: str, choice: Choice) -> HeatMap:
     """The scores of a task's runs on its topics by a measure.
 
     Raises NotFound while scores by topic are held back and for a topic or run that is not in the map,
-    UnknownMeasure, and Invalid for an order that is none.
+    UnknownMeasure, and Invalid for an unknown order.
     """
     task, sight = policy.visible_task(session, viewer, slug)
     require_details(sight)
@@ -152,17 +153,33 @@ def heat_map(session: Session, viewer: Viewer, slug: str, choice: Choice) -> Hea
 
 
 def _check(choice: Choice) -> None:
-    for name, wanted, known in (("rows", choice.rows, ROWS), ("columns", choice.columns, COLUMNS)):
-        if wanted not in known:
-            raise Invalid(f"{name.title()} cannot be put in the order {wanted!r}; choose {', '.join(known)}.")
+    for name, order, known in (("rows", choice.rows, ROWS), ("columns", choice.columns, COLUMNS)):
+        if order not in known:
+            raise Invalid(f"{name.title()} cannot be put in the order {order!r}; choose {', '.join(known)}.")
 
 
 def _empty(task: Task, sight: Sight, choice: Choice) -> HeatMap:
     """The map of a task without judgments."""
-    none, span = np.zeros((0, 0)), Span(1, 0, 0, 1, 1)
-    column = fields.promised(task)
-    facts = (task.name, task.slug, None, column, (), choice, "", (), (), (), none, none, 0.0, 1.0, 0.0)
-    return HeatMap(*facts, span, span, sight)
+    return HeatMap(
+        task=task.name,
+        slug=task.slug,
+        sight=sight,
+        basis=None,
+        measure=fields.promised(task),
+        measures=(),
+        choice=choice,
+        field="",
+        runs=(),
+        topics=(),
+        means=(),
+        scores=np.zeros((0, 0)),
+        values=np.zeros((0, 0)),
+        low=0.0,
+        high=1.0,
+        widest=0.0,
+        rows=NOTHING,
+        columns=NOTHING,
+    )
 
 
 def _topics(session: Session, task: Task, found: Field) -> dict[str, str]:
@@ -255,38 +272,67 @@ def _span(total: int, most: int, page: int) -> Span:
     return Span((page - 1) * most + 1, min(page * most, total), total, page, pages)
 
 
-def as_json(shown: HeatMap) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class MapRow:
+    """A run with its mean and its value on every topic of the map, in their order."""
+
+    run: ComparedRun
+    mean: float
+    values: list[float]
+
+
+def map_rows(page: HeatMap) -> list[MapRow]:
+    """The rows of the map, from the first on."""
+    return [MapRow(*row) for row in zip(page.runs, page.means, page.values.tolist(), strict=True)]
+
+
+def facts(page: HeatMap) -> dict[str, Any]:
     """The whole map as plain values at full precision."""
     return {
-        "task": shown.slug,
-        "revision": shown.basis.revision if shown.basis else None,
-        "measure": shown.measure.key,
-        "difference": shown.choice.difference,
-        "topics": [each.topic_id for each in shown.topics],
-        "medians": [each.median for each in shown.topics],
+        "task": page.slug,
+        "revision": page.basis.revision if page.basis else None,
+        "measure": page.measure.key,
+        "difference": page.choice.difference,
+        "topics": [topic.topic_id for topic in page.topics],
+        "medians": [topic.median for topic in page.topics],
         "runs": [
-            {"run": run.name, "run_id": run.run_id, "team": run.team, "mean": mean, "values": values}
-            for run, mean, values in zip(shown.runs, shown.means, shown.values.tolist(), strict=True)
+            {
+                "run": row.run.name,
+                "run_id": row.run.run_id,
+                "team": row.run.team,
+                "mean": row.mean,
+                "values": row.values,
+            }
+            for row in map_rows(page)
         ],
     }
 
 
-def table(shown: HeatMap) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of the map, for CSV and LaTeX."""
-    rows = zip(shown.runs, shown.means, shown.values.tolist(), strict=True)
-    return ["run", "team", "mean", *(each.topic_id for each in shown.topics)], [
-        [run.name, run.team, mean, *values] for run, mean, values in rows
+def table(page: HeatMap) -> Table[MapRow]:
+    """The map with a column for each topic."""
+    columns: list[Column[MapRow]] = [
+        Column(key="run", value=lambda row: row.run.name),
+        Column(key="team", value=lambda row: row.run.team),
+        Column(key="mean", value=lambda row: row.mean, digits=2),
+        *(_topic_column(topic.topic_id, at) for at, topic in enumerate(page.topics)),
     ]
+    return Table(name=f"{page.slug}-heatmap", caption=_caption(page), columns=columns, rows=map_rows(page))
 
 
-def caption(shown: HeatMap) -> str:
-    """What the table says, for a printed page."""
-    if shown.basis is None:
-        return f"Runs of {shown.task} by topic: there are no scores yet."
-    what = shown.measure.key
-    if shown.choice.difference:
-        what += f" less its median over {shown.field}"
+FILES = Files(facts=facts, tables={"map": table})
+
+
+def _topic_column(topic_id: str, at: int) -> Column[MapRow]:
+    return Column(key=topic_id, value=lambda row: row.values[at], digits=2)
+
+
+def _caption(page: HeatMap) -> str:
+    if page.basis is None:
+        return f"Runs of {page.task} by topic: there are no scores yet."
+    what = page.measure.key
+    if page.choice.difference:
+        what += f" less its median over {page.field}"
     return (
-        f"{what} of {len(shown.runs)} runs on {len(shown.topics)} topics of {shown.task} "
-        f"under qrels revision {shown.basis.revision}."
+        f"{what} of {len(page.runs)} runs on {len(page.topics)} topics of {page.task} "
+        f"under qrels revision {page.basis.revision}."
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -119,7 +119,7 @@ def page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> OrdersP
     coefficient, form = _coefficient(choice.coefficient), _form(choice.standardised)
     columns = _primary_first(shown)
     rows = _ranked(shown, columns)
-    better = _better([[_value(row, measure) for measure in columns] for row in rows], columns)
+    better = better_values([[_value(row, measure) for measure in columns] for row in rows], columns)
     first, second = _chosen(columns, shown, choice)
     said = _nothing(shown, rows, columns)
     return OrdersPage(
@@ -129,7 +129,7 @@ def page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> OrdersP
         columns=columns,
         left_out=tuple(measure.key for measure in shown.measures if measure.direction == "none"),
         runs=_runs(rows, columns, better),
-        told_apart=tuple(_told_apart(session, shown, each, rows) for each in columns),
+        told_apart=tuple(_told_apart(session, shown, measure, rows) for measure in columns),
         comparison=method(shown.comparison).title,
         coefficient=coefficient,
         agreement=() if said else _agreement(better, coefficient),
@@ -167,7 +167,7 @@ def _ranked(shown: Board, columns: Sequence[MeasureColumn]) -> tuple[Row, ...]:
     )
 
 
-def _better(values: Sequence[Sequence[float]], columns: Sequence[MeasureColumn]) -> FloatArray:
+def better_values(values: Sequence[Sequence[float]], columns: Sequence[MeasureColumn]) -> FloatArray:
     """The runs' values by measure with higher being better, (measures, runs)."""
     signs = np.array([measure.sign for measure in columns])
     table = np.array(values, dtype=np.float64).reshape(len(values), len(columns))

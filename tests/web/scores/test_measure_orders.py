@@ -47,7 +47,7 @@ def test_the_table_has_the_numbers_of_the_json(client: FlaskClient) -> None:
         power = measure["discriminative_power"]
         assert row == [head, *shown, "–" if power is None else f"{power:.0%}"]
     assert "The order by the row’s measure is taken as the true one" in main(page)
-    assert "so without an order: NumRet" in main(page)
+    assert "because they have no direction: NumRet" in main(page)
 
 
 @pytest.mark.usefixtures("filled")
