@@ -61,28 +61,28 @@ def of_board(session: Session, shown: Board) -> Reliability | Waiting | None:
     That is so while scores by topic are held back, by a measure that is not a mean over topics, and for fewer
     than two ranked runs or topics. At most one statement, none where it is in memory.
     """
-    found = result(session, shown, PROCEDURE)
-    if found is None or isinstance(found, Waiting):
-        return found
-    return _reliability(shown, {name: float(value.astype(float)) for name, value in found.items()})
+    arrays = result(session, shown, PROCEDURE)
+    if arrays is None or isinstance(arrays, Waiting):
+        return arrays
+    return _reliability(shown, {name: float(value.astype(float)) for name, value in arrays.items()})
 
 
-def facts(found: Reliability | Waiting | None) -> dict[str, object] | None:
+def facts(about: Reliability | Waiting | None) -> dict[str, object] | None:
     """The reliability as plain values; None where there is none yet."""
-    if not isinstance(found, Reliability):
+    if not isinstance(about, Reliability):
         return None
     return {
-        "order": found.order,
-        "absolute": found.absolute,
-        "variance_shares": list(found.shares) if found.shares else None,
-        "topics_for_order_0.95": found.enough_topics,
-        "sd_of_differences": found.sd,
-        "smallest_difference_planned_pair": found.planned,
-        "smallest_difference_any_pair": found.any,
-        "topics_for_half_planned_pair": found.planned_topics,
-        "topics_for_half_any_pair": found.any_topics,
-        "interval_half_width": found.half_width,
-        "split_half_tau": {"median": found.halves, "p5": found.halves_low, "p95": found.halves_high},
+        "order": about.order,
+        "absolute": about.absolute,
+        "variance_shares": list(about.shares) if about.shares else None,
+        "topics_for_order_0.95": about.enough_topics,
+        "sd_of_differences": about.sd,
+        "smallest_difference_planned_pair": about.planned,
+        "smallest_difference_any_pair": about.any,
+        "topics_for_half_planned_pair": about.planned_topics,
+        "topics_for_half_any_pair": about.any_topics,
+        "interval_half_width": about.half_width,
+        "split_half_tau": {"median": about.halves, "p5": about.halves_low, "p95": about.halves_high},
     }
 
 

@@ -18,14 +18,14 @@ BELOW_THE_FIRST = r"$^{\dagger}$"
 
 def facts(view: View) -> dict[str, Any]:
     """The rows and columns of a view as plain values, and what the board says of them."""
-    found = board_facts(view.board, view.measures, view.all_rows)
-    for row, of_row in zip(view.all_rows, found["rows"], strict=True):
+    whole = board_facts(view.board, view.measures, view.all_rows)
+    for row, of_row in zip(view.all_rows, whole["rows"], strict=True):
         of_row |= _covered(view, row)
         if view.bounds:
             of_row |= _bounds(view, row)
         if view.facts:
             of_row["facts"] = {column.key: _stated(column, row) for column in view.facts}
-    return found
+    return whole
 
 
 def table(view: View) -> Table[Row]:
@@ -40,7 +40,7 @@ def table(view: View) -> Table[Row]:
         name=view.board.slug,
         caption=_caption(view),
         legend=_legend(view.board),
-        columns=columns if view.bounds else [each for each in columns if each.group != "bounds"],
+        columns=columns if view.bounds else [column for column in columns if column.group != "bounds"],
         rows=view.all_rows,
     )
 

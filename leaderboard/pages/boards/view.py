@@ -111,7 +111,7 @@ def view(session: Session, viewer: Viewer, shown: Board, wish: Wish) -> View:
     pinned = () if wish.in_line else tuple(row for row in rows if row.kind == BASELINE)
     extras = _extras(shown, wish)
     covered = _coverage(session, shown)
-    bounds, said = _bounds(session, shown) if BOUNDS in extras else ({}, "")
+    bounds, bounds_said = _bounds(session, shown) if BOUNDS in extras else ({}, "")
     return View(
         board=shown,
         wish=wish,
@@ -126,7 +126,7 @@ def view(session: Session, viewer: Viewer, shown: Board, wish: Wish) -> View:
         coverage=covered,
         outside=coverages.outside_the_pool(covered),
         bounds=bounds,
-        bounds_said=said,
+        bounds_said=bounds_said,
     )
 
 

@@ -118,34 +118,34 @@ def heat_map(session: Session, viewer: Viewer, slug: str, choice: Choice) -> Hea
     require_details(sight)
     _check(choice)
     shown = shown_edition(session, task, sight)
-    found = fields.field(session, viewer, task, sight, shown, choice.measure)
-    if found is None:
+    field = fields.field(session, viewer, task, sight, shown, choice.measure)
+    if field is None:
         return _empty(task, sight, choice)
-    topics = _topics(session, task, found)
-    down, across = _row_order(found, choice), _column_order(found, topics, choice)
+    topics = _topics(session, task, field)
+    down, across = _row_order(field, choice), _column_order(field, topics, choice)
     rows, columns = _spans(len(down), len(across), choice)
     down, across = down[rows.first - 1 : rows.last], across[columns.first - 1 : columns.last]
-    medians = _medians(found)
-    scores = found.scores[np.ix_(down, across)]
+    medians = _medians(field)
+    scores = field.scores[np.ix_(down, across)]
     return HeatMap(
         task=task.name,
         slug=task.slug,
-        basis=found.basis,
-        measure=found.measure,
-        measures=found.measures,
+        basis=field.basis,
+        measure=field.measure,
+        measures=field.measures,
         choice=choice,
-        field=found.words,
-        runs=tuple(found.runs[at] for at in down.tolist()),
+        field=field.words,
+        runs=tuple(field.runs[at] for at in down.tolist()),
         topics=tuple(
-            MapTopic(topic, topics[topic], float(medians[at]) if len(found.runs) else None)
-            for at, topic in ((at, found.source.topics[at]) for at in across.tolist())
+            MapTopic(topic, topics[topic], float(medians[at]) if len(field.runs) else None)
+            for at, topic in ((at, field.source.topics[at]) for at in across.tolist())
         ),
-        means=tuple(found.scores[down].mean(axis=1).tolist()) if topics else (0.0,) * len(down),
+        means=tuple(field.scores[down].mean(axis=1).tolist()) if topics else (0.0,) * len(down),
         scores=scores,
         values=scores - medians[across] if choice.difference else scores,
-        low=min(0.0, float(found.scores.min(initial=0.0))),
-        high=max(1.0, float(found.scores.max(initial=1.0))),
-        widest=_widest(found.scores - medians),
+        low=min(0.0, float(field.scores.min(initial=0.0))),
+        high=max(1.0, float(field.scores.max(initial=1.0))),
+        widest=_widest(field.scores - medians),
         rows=rows,
         columns=columns,
         sight=sight,
@@ -182,18 +182,18 @@ def _empty(task: Task, sight: Sight, choice: Choice) -> HeatMap:
     )
 
 
-def _topics(session: Session, task: Task, found: Field) -> dict[str, str]:
+def _topics(session: Session, task: Task, field: Field) -> dict[str, str]:
     """Topic id -> title of the topics that have scores, in the task's order."""
     rows = session.execute(
         select(Topic.topic_id, Topic.title).where(Topic.task_id == task.id).order_by(Topic.position)
     )
-    return {row.topic_id: row.title for row in rows if row.topic_id in found.place}
+    return {row.topic_id: row.title for row in rows if row.topic_id in field.place}
 
 
-def _medians(found: Field) -> FloatArray:
+def _medians(field: Field) -> FloatArray:
     """What half of the compared runs reach on each topic, (topics,); 0 where there is no run."""
-    scores = found.scores[found.compared]
-    medians: FloatArray = np.median(scores, axis=0) if len(scores) else np.zeros(found.scores.shape[1])
+    scores = field.scores[field.compared]
+    medians: FloatArray = np.median(scores, axis=0) if len(scores) else np.zeros(field.scores.shape[1])
     return medians
 
 
@@ -202,38 +202,38 @@ def _widest(differences: FloatArray) -> float:
     return float(np.quantile(np.abs(differences), WIDEST)) if differences.size else 0.0
 
 
-def _row_order(found: Field, choice: Choice) -> Order:
+def _row_order(field: Field, choice: Choice) -> Order:
     """The places of the runs from the first row down, equal ones by name."""
-    better = found.sign * found.scores
+    better = field.sign * field.scores
     if choice.topic:
-        if choice.topic not in found.place:
+        if choice.topic not in field.place:
             raise NotFound(f"No topic {choice.topic!r} is in this map.", topic=choice.topic)
-        return np.argsort(-better[:, found.place[choice.topic]], kind="stable")
+        return np.argsort(-better[:, field.place[choice.topic]], kind="stable")
     if not better.size or choice.rows == "name":
-        return np.arange(len(found.runs))
+        return np.arange(len(field.runs))
     if choice.rows == "score":
         return np.argsort(-better.mean(axis=1), kind="stable")
     if choice.rows == "team":
-        names = [(run.team.casefold(), run.name) for run in found.runs]
+        names = [(run.team.casefold(), run.name) for run in field.runs]
         return np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.intp)
     if choice.rows == "similarity" and len(better) <= MOST_ALIKE:
         return _alike(better - better.mean(axis=0))
-    return np.arange(len(found.runs))
+    return np.arange(len(field.runs))
 
 
-def _column_order(found: Field, topics: dict[str, str], choice: Choice) -> Order:
+def _column_order(field: Field, topics: dict[str, str], choice: Choice) -> Order:
     """The places of the topics from the first column on, equal ones in the task's order."""
-    order = np.array([found.place[topic] for topic in topics], dtype=np.intp)
-    better = found.sign * found.scores
+    order = np.array([field.place[topic] for topic in topics], dtype=np.intp)
+    better = field.sign * field.scores
     if choice.run is not None:
-        ids = [run.run_id for run in found.runs]
+        ids = [run.run_id for run in field.runs]
         if choice.run not in ids:
             raise NotFound(f"No run {choice.run} is in this map.", run=choice.run)
         return order[np.argsort(-better[ids.index(choice.run), order], kind="stable")]
     if choice.columns == "difficulty":
-        return order[np.argsort(-found.sign * _medians(found)[order], kind="stable")]
+        return order[np.argsort(-field.sign * _medians(field)[order], kind="stable")]
     if choice.columns == "id":
-        return np.array([found.place[topic] for topic in sorted(topics, key=_natural)], dtype=np.intp)
+        return np.array([field.place[topic] for topic in sorted(topics, key=_natural)], dtype=np.intp)
     if choice.columns == "similarity" and better.size and len(order) <= MOST_ALIKE:
         return order[_alike((better - better.mean(axis=1, keepdims=True))[:, order].T)]
     return order
@@ -245,10 +245,10 @@ def _alike(values: FloatArray) -> Order:
         f"similarity {SIMILARITY_VERSION} {values.shape} ".encode() + np.ascontiguousarray(values).tobytes()
     )
     digest = hashlib.sha256(facts).hexdigest()
-    found = requests.kept.get(digest)
-    if found is None:
-        found = requests.kept.put(digest, {"order": alike(values)})
-    return found["order"].astype(np.intp)
+    result = requests.kept.get(digest)
+    if result is None:
+        result = requests.kept.put(digest, {"order": alike(values)})
+    return result["order"].astype(np.intp)
 
 
 def _natural(topic_id: str) -> tuple[int, int, bytes]:

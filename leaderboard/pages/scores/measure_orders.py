@@ -230,8 +230,8 @@ def _agreement(better: FloatArray, by: Coefficient) -> tuple[tuple[float | None,
 
 def _told_apart(session: Session, shown: Board, by: MeasureColumn, rows: Sequence[Row]) -> ToldApart:
     pairs = len(rows) * (len(rows) - 1) // 2
-    if said := refusal(parse(by.key).measure):
-        return ToldApart(pairs, None, said)
+    if why := refusal(parse(by.key).measure):
+        return ToldApart(pairs, None, why)
     if shown.source is None or not rows:
         return ToldApart(pairs, None)
     ranked = [Ranked(row.run_id, row.ranking_sha256, row.run, _value(row, by)) for row in rows]
@@ -248,8 +248,8 @@ def _told_apart(session: Session, shown: Board, by: MeasureColumn, rows: Sequenc
 def _standardised(
     session: Session, shown: Board, by: MeasureColumn, rows: Sequence[Row], form: Form
 ) -> StandardisedOrder:
-    if said := refusal(parse(by.key).measure):
-        return StandardisedOrder(form, by, (), None, said)
+    if why := refusal(parse(by.key).measure):
+        return StandardisedOrder(form, by, (), None, why)
     assert shown.source is not None, "the scores by topic are known where details are shown"
     by_run = scores_of(session, shown.source, by.key, by.version, [row.run_id for row in rows])
     scores = by.sign * np.array([by_run[row.run_id] for row in rows])

@@ -129,8 +129,8 @@ def _column(edition: Edition, measure: str | None) -> MeasureColumn:
     key = edition.primary_measure if measure is None else parse(measure).key
     if key not in keys:
         raise UnknownMeasure(f"{key} is not on this board; its measures are {', '.join(keys)}.")
-    if said := refusal(parse(key).measure):
-        raise UnknownMeasure(said)
+    if why := refusal(parse(key).measure):
+        raise UnknownMeasure(why)
     return column(parse(key))
 
 

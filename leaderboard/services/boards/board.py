@@ -19,7 +19,7 @@ from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs import primary_runs
 from leaderboard.services.statistics import standings
 from leaderboard.services.statistics.requests import Waiting, refusal
-from leaderboard.services.statistics.sentences import sentences
+from leaderboard.services.statistics.sentences import sentences as sentences_of
 from leaderboard.services.statistics.standings import PairOfRuns, Place, Ranked, Standing
 from leaderboard.services.tasks import board_measures
 from leaderboard.services.tasks.head import TaskHead
@@ -95,36 +95,36 @@ def board(
     task, sight = policy.visible_task(session, viewer, slug)
     if edition is not None and at is not None:
         raise Invalid("Give either an edition or a date of the board, not both.")
-    found = shown_edition(session, task, sight, edition, at)
-    shown = found.edition
-    keys = [measure["key"] for measure in shown.measures] if shown is not None else task.measures
+    shown = shown_edition(session, task, sight, edition, at)
+    current = shown.edition
+    keys = [measure["key"] for measure in current.measures] if current is not None else task.measures
     measures = tuple(column(parse(key)) for key in keys if not sight.hides(key))
-    primary = shown.primary_measure if shown is not None else task.primary_measure
+    primary = current.primary_measure if current is not None else task.primary_measure
     sorted_by = _sort_measure(measures, measure, primary)
-    rows = rank(read_rows(session, viewer, task, sight, shown, measures, at), sorted_by)
+    rows = rank(read_rows(session, viewer, task, sight, current, measures, at), sorted_by)
     if one_per_team and sight.means:
         rows = rank(board_rows.one_per_team(rows, primary_runs.declared(session, task)), sorted_by)
-    standing, said = _standing(session, task, sight, found, sorted_by, rows)
+    standing, sentences = _standing(session, task, sight, shown, sorted_by, rows)
     return Board(
         task=task.name,
         slug=task.slug,
         description=task.description,
         visibility=task.visibility,
         is_draft=task.published_at is None,
-        basis=found.basis,
+        basis=shown.basis,
         measures=measures,
         primary=primary,
         sorted_by=sorted_by.key,
         ranked_by=ranked_by(sorted_by),
         rows=rows,
-        rescoring=_rescoring(session, found) if edition is None and at is None else None,
+        rescoring=_rescoring(session, shown) if edition is None and at is None else None,
         sight=sight,
-        editions=found.numbers,
+        editions=shown.numbers,
         standing=standing,
-        sentences=said + board_measures.lacking(found),
+        sentences=sentences + board_measures.lacking(shown),
         comparison=task.comparison,
         one_per_team=one_per_team,
-        source=found.source if sight.details else None,
+        source=shown.source if sight.details else None,
         at=at,
     )
 
@@ -132,15 +132,15 @@ def board(
 def differences(
     session: Session, shown: Board, reference: int, run_ids: Collection[int] | None = None
 ) -> dict[int, PairOfRuns]:
-    """Run id -> each other ranked run, of some or of all, less the reference, a ranked run or any scored.
+    """Run id -> the difference of each other ranked run, of some or of all, from a scored run, the reference.
 
     Empty where there is no standing; at most one statement.
     """
     standing = shown.standing
     if not isinstance(standing, Standing) or shown.source is None or standing.topics < 2:
         return {}
-    wanted = standing.run_ids if run_ids is None else set(run_ids) & set(standing.run_ids)
-    others = [run_id for run_id in standing.run_ids if run_id in wanted and run_id != reference]
+    chosen = set(standing.run_ids) if run_ids is None else set(run_ids)
+    others = [run_id for run_id in standing.run_ids if run_id in chosen and run_id != reference]
     if reference in standing.run_ids:
         return {run_id: standing.pair(run_id, reference) for run_id in others}
     measure = shown.by.key, shown.by.version
@@ -151,7 +151,7 @@ def _standing(
     session: Session,
     task: Task,
     sight: Sight,
-    found: Shown,
+    shown: Shown,
     by: MeasureColumn,
     rows: tuple[Row, ...],
 ) -> tuple[Standing | Waiting | None, tuple[str, ...]]:
@@ -161,21 +161,21 @@ def _standing(
         for row in rows
         if row.rank is not None and (value := row.scores[by.key]) is not None
     ]
-    if found.source is None or not sight.details or not ranked:
+    if shown.source is None or not sight.details or not ranked:
         return None, ()
-    if said := refusal(parse(by.key).measure):
-        return None, (said,)
+    if why := refusal(parse(by.key).measure):
+        return None, (why,)
     standing = standings.of_runs(
-        session, found.source, (by.key, by.version), by.sign, ranked, method(task.comparison)
+        session, shown.source, (by.key, by.version), by.sign, ranked, method(task.comparison)
     )
     if isinstance(standing, Waiting):
         return standing, ()
-    return standing, sentences(standing, ranked, ranked_by(by), by.digits)
+    return standing, sentences_of(standing, ranked, ranked_by(by), by.digits)
 
 
-def _sort_measure(measures: tuple[MeasureColumn, ...], wanted: str | None, primary: str) -> MeasureColumn:
+def _sort_measure(measures: tuple[MeasureColumn, ...], name: str | None, primary: str) -> MeasureColumn:
     columns = {measure.key: measure for measure in measures}
-    key = primary if wanted is None else parse(wanted).key
+    key = primary if name is None else parse(name).key
     chosen = columns.get(key)
     if chosen is None:
         raise UnknownMeasure(f"{key} is not on this board; its measures are {', '.join(columns)}.")

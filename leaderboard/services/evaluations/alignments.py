@@ -51,10 +51,10 @@ class Alignments(Mapping[int, Judged]):
 
 def docnos(compiled: CompiledJudgments, documents: IntArray) -> list[str]:
     """The docnos of judged documents, given as indices into judgments.grades."""
-    found = compiled.documents
-    start, length = found.at[documents], found.length[documents]
+    named = compiled.documents
+    start, length = named.at[documents], named.length[documents]
     ends = (start + length).tolist()
-    return [found.letters[at:end].decode() for at, end in zip(start.tolist(), ends, strict=True)]
+    return [named.letters[at:end].decode() for at, end in zip(start.tolist(), ends, strict=True)]
 
 
 def alignment(session: Session, source: Source, run_id: int) -> Judged:

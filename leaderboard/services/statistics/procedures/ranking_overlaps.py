@@ -69,7 +69,7 @@ class StoredRankings(Collection[Documents]):
 
     def __contains__(self, other: object) -> bool:
         """Whether some topic has these documents."""
-        return any(other is each for each in self)
+        return any(other is documents for documents in self)
 
     def __iter__(self) -> Iterator[Documents]:
         """The documents of one topic after the other."""
@@ -78,7 +78,7 @@ class StoredRankings(Collection[Documents]):
 
     def _of(self, topic: str) -> Documents:
         numbers: dict[bytes, int] = {}
-        found = np.full((len(self._run_ids), self._depth), -1, dtype=np.int64)
+        ranked = np.full((len(self._run_ids), self._depth), -1, dtype=np.int64)
         keys = {
             run_id: (run_id, self._places[run_id][topic][0])
             for run_id in self._run_ids
@@ -88,8 +88,8 @@ class StoredRankings(Collection[Documents]):
         for row, run_id in enumerate(self._run_ids):
             if run_id in keys:
                 best = _best(self._blocks[keys[run_id]], topic.encode(), self._dialect, self._depth)
-                found[row, : len(best)] = [numbers.setdefault(docno, len(numbers)) for docno in best]
-        return found
+                ranked[row, : len(best)] = [numbers.setdefault(docno, len(numbers)) for docno in best]
+        return ranked
 
     def _read(self, keys: Collection[tuple[int, int]]) -> None:
         """Have these blocks, by run and number, in memory; those used longest ago make room."""
