@@ -89,7 +89,7 @@ def board(
     edition is the number of an earlier edition, at a moment whose edition and runs are wanted, with the
     scores these runs have by now; the board of now unless said otherwise. one_per_team leaves of each
     team's official runs the one it declared its primary run, else its best. Raises NotFound for an
-    unknown task or edition and a moment before the first, UnknownMeasure for one that is no column or
+    unknown task or edition and a moment before the first, UnknownMeasure for one that is not a column or
     has no better and worse, Invalid for an edition and a moment at once.
     """
     task, sight = policy.visible_task(session, viewer, slug)
