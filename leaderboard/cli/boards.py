@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from leaderboard.cli.site import data_option, opened
-from leaderboard.pages.boards import files
+from leaderboard.pages.boards import tables
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.policy import OPERATOR
@@ -33,11 +33,11 @@ def board(slug: str, measure: str | None, form: str, one_per_team: bool, data: P
 
 
 def _json(shown: Board) -> str:
-    return json.dumps(files.as_json(shown), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(tables.board_facts(shown), indent=2, ensure_ascii=False) + "\n"
 
 
 def _csv(shown: Board) -> str:
-    header, rows = files.table(shown)
+    header, rows = tables.board_table(shown).data()
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([header, *rows])
     return text.getvalue()

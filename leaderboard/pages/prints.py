@@ -5,12 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from leaderboard.measures.catalogue.entries import Section
-from leaderboard.pages.boards.intervals import IntervalsPage
-from leaderboard.pages.scores import measure_orders
-from leaderboard.pages.scores.measure_agreement import COEFFICIENTS
-from leaderboard.pages.scores.measure_orders import OrdersPage
 from leaderboard.pages.tasks.landing import LandingRow
-from leaderboard.services.evaluations.shown import Basis, rests_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,45 +41,3 @@ def of_measures(sections: Sequence[Section]) -> Printed:
         "Measures: which direction is better, how topics are brought together, version of the definition."
     )
     return Printed(["Measure", "Title", "Better", "Over topics", "Version"], body, caption)
-
-
-def of_orders(found: OrdersPage) -> Printed:
-    """Every coefficient for every two measures."""
-    header, rows = measure_orders.table(found)
-    heads = ["True order", "Order", *(each.title for each in COEFFICIENTS.values())]
-    assert len(heads) == len(header), "a column for each coefficient"
-    caption = f"{found.task}: agreement of the orders of {_counted(len(found.runs), 'run')} by two measures"
-    return Printed(heads, rows, f"{caption}{_under(found.basis)}.", dict.fromkeys(heads[2:], 3))
-
-
-def of_intervals(found: IntervalsPage) -> Printed:
-    """Rank, mean and the intervals of both."""
-    value = f"{found.ranked_by}"
-    header = ["Rank", "Run", value, "95% interval", "Rank range", "Rank alone", "First in"]
-    digits = found.measure.digits
-    body = [
-        [
-            *(row.rank, row.run, row.value, _span(row.mean_low, row.mean_high, digits)),
-            *(_span(row.rank_low, row.rank_high), _span(row.marginal_low, row.marginal_high)),
-            None if row.first is None else f"{row.first:.1%}",
-        ]
-        for row in found.rows
-    ]
-    caption = (
-        f"{found.task}: runs by {found.ranked_by}{_under(found.basis)}, with the 95% t interval of each "
-        f"mean, the range of ranks from all pairs ({found.comparison}), the 95% interval of each rank alone "
-        "and the share of resamples in which the run comes first."
-    )
-    return Printed(header, body, caption, {value: digits})
-
-
-def _under(basis: Basis | None) -> str:
-    return "" if basis is None else f", under {rests_on(basis.revision, basis.topics, basis.dialect)}"
-
-
-def _span(low: float | None, high: float | None, digits: int = 0) -> str | None:
-    return None if low is None or high is None else f"{low:.{digits}f} to {high:.{digits}f}"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

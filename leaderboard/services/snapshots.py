@@ -142,19 +142,19 @@ def opened(session: Session, viewer: Viewer, address: str) -> Opened:
 
     Raises NotFound where there is none, and where it says more of its task than the viewer may see now.
     """
-    found = None
+    row = None
     if len(address) >= ADDRESS and set(address) <= set("0123456789abcdef"):
-        found = session.execute(
+        row = session.execute(
             select(Snapshot.sha256, Snapshot.body, Snapshot.created_at, Task.slug)
             .join(Task, Task.id == Snapshot.task_id)
             .where(Snapshot.sha256 >= address, Snapshot.sha256 < f"{address}g")
             .order_by(Snapshot.id)
         ).first()
-    if found is not None:
-        body = zlib.decompress(found.body)
+    if row is not None:
+        body = zlib.decompress(row.body)
         facts = json.loads(body)
-        if _is_shown(session, viewer, found.slug, facts):
-            return Opened(found.sha256, found.created_at, body, facts)
+        if _is_shown(session, viewer, row.slug, facts):
+            return Opened(row.sha256, row.created_at, body, facts)
     raise NotFound(f"There is no snapshot {address[:64]!r}.")
 
 
@@ -199,14 +199,14 @@ def _facts(session: Session, shown: Board) -> dict[str, Any]:
         "topic_ids": list(shown.source.topics) if shown.source else None,
         "measures": [
             {
-                "key": each.key,
-                "title": each.title,
-                "direction": each.direction,
-                "digits": each.digits,
-                "version": each.version,
-                "aggregate": each.aggregate,
+                "key": measure.key,
+                "title": measure.title,
+                "direction": measure.direction,
+                "digits": measure.digits,
+                "version": measure.version,
+                "aggregate": measure.aggregate,
             }
-            for each in shown.measures
+            for measure in shown.measures
         ],
         "sorted_by": shown.sorted_by,
         "ranked_by": shown.ranked_by,
@@ -255,7 +255,7 @@ def _evaluators(session: Session, shown: Board) -> list[str]:
         .where(
             Evaluation.revision_id == shown.basis.revision_id,
             Evaluation.dialect == shown.basis.dialect,
-            Evaluation.measure.in_([each.key for each in shown.measures]),
+            Evaluation.measure.in_([measure.key for measure in shown.measures]),
             Evaluation.run_id.in_([row.run_id for row in shown.rows]),
         )
         .distinct()

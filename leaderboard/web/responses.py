@@ -8,7 +8,7 @@ from flask import Response, request
 
 from leaderboard.pages.prints import Printed
 from leaderboard.tables.latex import latex_table, latex_text
-from leaderboard.tables.record import Files, Page
+from leaderboard.tables.record import Files, Page, Table
 from leaderboard.tables.text import csv_lines, csv_text, json_text
 from leaderboard.web import figures
 
@@ -17,7 +17,11 @@ def export(form: str, files: Files[Page], page: Page, which: str | None = None) 
     """A page as a file: its facts as JSON, or one table (`which`, else ?table=) as CSV or LaTeX."""
     if form == "json":
         return as_json(files.facts(page))
-    table = files.table(page, which or request.args.get("table"))
+    return table_file(form, files.table(page, which or request.args.get("table")))
+
+
+def table_file(form: str, table: Table[Any]) -> Response:
+    """A table as CSV or LaTeX."""
     if form == "csv":
         return as_file(csv_text(table), "text/csv", f"{table.name}.csv")
     return as_latex(latex_text(table), table.name)

@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Entry, Phase, Task, TaskRole
 from leaderboard.errors import Forbidden, NotFound, SignInNeeded, UnknownMeasure
-from leaderboard.pages.boards import files
+from leaderboard.pages.boards.tables import board_facts, board_table
 from leaderboard.pages.rankings import ranking as rankings
 from leaderboard.pages.runs import run, tables
 from leaderboard.pages.topics import topic as topic_pages
@@ -131,10 +131,10 @@ def test_how_much_is_judged_is_held_back_even_when_asked_for(database: Database,
     """No Judged@k in a blind board's columns, scores, JSON or CSV, and it cannot be sorted by."""
     _task(database, tmp_path, "blind", 3)
     shown = _board(database)
-    found, (header, _) = files.as_json(shown), files.table(shown)
+    found, (header, _) = board_facts(shown), board_table(shown).data()
     assert (found["measures"], list(found["rows"][0]["scores"])) == (["RR", "NumRelRet"],) * 2
     assert header[:7] == ["rank", "run", "team", "kind", "RR", "NumRelRet", "state"]
-    assert "Judged@10" in files.table(_board(database, OPERATOR))[0]
+    assert "Judged@10" in board_table(_board(database, OPERATOR)).data()[0]
     with pytest.raises(
         UnknownMeasure, match="Judged@10 is not on this board; its measures are RR, NumRelRet"
     ):
@@ -218,7 +218,7 @@ def test_the_states_of_a_sealed_run_are_one_word(database: Database, tmp_path: P
             build.drain(database)
         with database.read() as session:
             states.append(
-                (run.run_page(session, member, run_id).state, files.as_json(_board(database, member)))
+                (run.run_page(session, member, run_id).state, board_facts(_board(database, member)))
             )
     assert states[0] == states[1] == states[2]
     assert states[0][0].state == "valid"

@@ -13,12 +13,12 @@ _BRACES = {"{": r"\textbraceleft{}", "}": r"\textbraceright{}"}
 
 
 def of_task(name: str, slug: str, url: str, published: datetime | None) -> str:
-    """A shared task as such."""
+    """The BibTeX entry of a task."""
     return _entry(slug, f"{name}: a shared task", name, published, url, "")
 
 
 def of_board(shown: Board, url: str) -> str:
-    """A task's board under the edition that is shown; the task itself where no edition is."""
+    """The entry of a board under the edition that is shown; of the task itself where no edition is."""
     basis = shown.basis
     if basis is None:
         return of_task(shown.task, shown.slug, url, None)
@@ -31,7 +31,7 @@ def of_board(shown: Board, url: str) -> str:
 
 
 def of_snapshot(page: SnapshotPage, url: str) -> str:
-    """A frozen board, with its digest."""
+    """The entry of a frozen board, with its digest."""
     note = (
         f"Snapshot of {page.created_at:%Y-%m-%d %H:%M} UTC, SHA-256 {page.sha256}. Edition {page.edition}, "
         f"{rests_on(page.revision, page.topics, page.dialect)}"
@@ -41,7 +41,7 @@ def of_snapshot(page: SnapshotPage, url: str) -> str:
 
 
 def _entry(key: str, title: str, task: str, at: datetime | None, url: str, note: str) -> str:
-    """One entry; nobody is named as author, since whoever organises a task need not be its author."""
+    """One entry; nobody is named as author, since the organiser of a task need not be its author."""
     fields = {
         "title": f"{{{bibtex(title)}}}",
         "author": f"{{{bibtex(f'Organisers of {task}')}}}",

@@ -22,7 +22,7 @@ VERSION = 1
 TOP = 10
 """The depth at which a run is told to be outside of the pool."""
 WELL_JUDGED = 0.9
-"""Where at least so much of its top is judged, a run counts as pooled whatever the others are."""
+"""Where at least this share of its top is judged, a run counts as pooled whatever the others are."""
 APART = 0.05
 """By how much a run's share must be below the median run's: half a document of the top ten."""
 FIELD_JUDGED = 0.8
@@ -86,11 +86,11 @@ def coverage(
         unjudged = _mean_share(judged, source, cutoff)
         return unjudged, 1.0 - (unjudged if cutoff == TOP else _mean_share(judged, source, TOP))
 
-    found = _of_runs(session, source, f"coverage@{cutoff}", runs, compute)
-    return {run_id: Coverage(*values) for run_id, values in found.items() if not np.isnan(values[0])}
+    shares = _of_runs(session, source, f"coverage@{cutoff}", runs, compute)
+    return {run_id: Coverage(*of_run) for run_id, of_run in shares.items() if not np.isnan(of_run[0])}
 
 
-def outside_the_pool(found: dict[int, Coverage]) -> frozenset[int]:
+def outside_the_pool(coverages: dict[int, Coverage]) -> frozenset[int]:
     """The runs of which clearly less is judged than of the others, so that their scores are likely too low.
 
     Which runs were pooled is not known here, so what the judgments show is taken for it: a run is outside
@@ -105,11 +105,11 @@ def outside_the_pool(found: dict[int, Coverage]) -> frozenset[int]:
     >>> outside_the_pool({run: Coverage(0.0, share) for run, share in shares.items()})
     frozenset({3})
     """
-    middle = median(each.judged_top for each in found.values()) if found else 0.0
+    middle = median(coverage.judged_top for coverage in coverages.values()) if coverages else 0.0
     if middle < FIELD_JUDGED:
         return frozenset()
     limit = min(WELL_JUDGED, middle - APART)
-    return frozenset(run_id for run_id, each in found.items() if each.judged_top < limit)
+    return frozenset(run_id for run_id, coverage in coverages.items() if coverage.judged_top < limit)
 
 
 def has_bounds(bound: BoundMeasure) -> bool:
@@ -135,8 +135,8 @@ def bounds(
         return float(low[places].mean()), float(high[places].mean())
 
     facts = f"bounds {bound.key} {bound.measure.version}"
-    found = _of_runs(session, source, facts, runs, compute)
-    return {run_id: Bounds(*values) for run_id, values in found.items()}
+    ends = _of_runs(session, source, facts, runs, compute)
+    return {run_id: Bounds(*of_run) for run_id, of_run in ends.items()}
 
 
 def _ends(bound: BoundMeasure, judged: Judged) -> tuple[FloatArray, FloatArray]:
@@ -153,18 +153,18 @@ def _ends(bound: BoundMeasure, judged: Judged) -> tuple[FloatArray, FloatArray]:
 def _like(bound: BoundMeasure, measure: Measure, grade: int) -> BoundMeasure:
     """The measure with the parameters that another one has."""
     known: dict[str, Value | None] = {**bound.params, "max_rel": grade}
-    names = (each.name for each in measure.parameters)
+    names = (parameter.name for parameter in measure.parameters)
     return bind(measure, {name: value for name in names if (value := known[name]) is not None})
 
 
 def _mean_share(judged: Judged, source: Source, cutoff: int | None) -> float:
     """The mean share of unjudged documents in the top ranks over the topics that have any; nan without."""
-    wanted = judged.grade != UNJUDGED
+    is_judged = judged.grade != UNJUDGED
     looked_at = judged.retrieved
     if cutoff is not None:
-        wanted &= judged.rank <= cutoff
+        is_judged &= judged.rank <= cutoff
         looked_at = np.minimum(looked_at, cutoff)
-    count = np.bincount(judged.topic[wanted], minlength=len(judged.judgments))
+    count = np.bincount(judged.topic[is_judged], minlength=len(judged.judgments))
     places = np.array(source.places, dtype=np.int64)
     shares = ratio(looked_at - count, looked_at)[places][looked_at[places] > 0]
     return float(shares.mean()) if len(shares) else float("nan")
@@ -183,13 +183,13 @@ def _of_runs(
         run.run_id: f"{prefix} {ranking_key(source, run.run_id, run.ranking_sha256, run.order_differs)}"
         for run in runs
     }
-    found: dict[int, tuple[float, float]] = {}
+    numbers: dict[int, tuple[float, float]] = {}
     for run_id, key in keys.items():
         if (known := requests.kept.get(key)) is not None:
-            found[run_id] = tuple(known["values"].tolist())
-    missing = [run_id for run_id in keys if run_id not in found]
+            numbers[run_id] = tuple(known["values"].tolist())
+    missing = [run_id for run_id in keys if run_id not in numbers]
     if missing:
         for run_id, judged in alignments.alignments(session, source, missing).items():
-            found[run_id] = compute(judged)
-            requests.kept.put(keys[run_id], {"values": np.array(found[run_id])})
-    return found
+            numbers[run_id] = compute(judged)
+            requests.kept.put(keys[run_id], {"values": np.array(numbers[run_id])})
+    return numbers

@@ -74,13 +74,13 @@ class EfficiencyPage(TaskHead):
     @property
     def shown_costs(self) -> tuple[Cost, ...]:
         """The costs that some run reports."""
-        return tuple(each for each in self.costs if each.reported)
+        return tuple(cost for cost in self.costs if cost.reported)
 
     @property
     def machines(self) -> tuple[int, int]:
         """How many of the drawn runs say what they were measured on, and how many different answers."""
-        said = [row.hardware for row in self.drawn if row.hardware]
-        return len(said), len(set(said))
+        hardware = [row.hardware for row in self.drawn if row.hardware]
+        return len(hardware), len(set(hardware))
 
 
 def efficiency_page(
@@ -103,15 +103,15 @@ def efficiency_page(
         raise NotFound(f"{sight.why} What the runs cost is shown when it closes.")
     shown = shown_edition(session, task, sight)
     edition = shown.edition
-    keys = [each["key"] for each in edition.measures] if edition is not None else task.measures
-    measures = tuple(each for each in map(_column, keys) if each.direction != "none")
+    keys = [key["key"] for key in edition.measures] if edition is not None else task.measures
+    measures = tuple(column for column in map(_column, keys) if column.direction != "none")
     primary = edition.primary_measure if edition is not None else task.primary_measure
     by = _chosen(measures, primary if measure is None else parse(measure).key)
     rows = rank(read_rows(session, viewer, task, sight, edition, (by,)), by)
     scored = [_costed(viewer, row, by) for row in rows if row.scores.get(by.key) is not None]
-    costs = tuple(_cost(each, scored) for each in COSTS)
-    wanted = _wanted(costs, cost)
-    ordered = _ordered(_with_front(scored, wanted.field.key, by), wanted.field.key, order)
+    costs = tuple(_cost(field, scored) for field in COSTS)
+    chosen_cost = _chosen_cost(costs, cost)
+    ordered = _ordered(_with_front(scored, chosen_cost.field.key, by), chosen_cost.field.key, order)
     return EfficiencyPage(
         task=task.name,
         slug=task.slug,
@@ -120,7 +120,7 @@ def efficiency_page(
         measure=by,
         ranked_by=ranked_by(by),
         costs=costs,
-        cost=wanted,
+        cost=chosen_cost,
         order="score" if order == "score" else "cost",
         rows=ordered,
         silent=len(scored) - len(ordered),
@@ -235,11 +235,11 @@ def _column(key: str) -> MeasureColumn:
 
 
 def _chosen(measures: tuple[MeasureColumn, ...], key: str) -> MeasureColumn:
-    found = next((each for each in measures if each.key == key), None)
-    if found is None:
-        names = ", ".join(each.key for each in measures)
+    chosen = next((measure for measure in measures if measure.key == key), None)
+    if chosen is None:
+        names = ", ".join(measure.key for measure in measures)
         raise UnknownMeasure(f"{key} is not what runs can be ordered by on this board; choose among {names}.")
-    return found
+    return chosen
 
 
 def _costed(viewer: Viewer, row: Row, by: MeasureColumn) -> CostedRun:
@@ -264,9 +264,9 @@ def _costed(viewer: Viewer, row: Row, by: MeasureColumn) -> CostedRun:
 def _reported(details: str) -> tuple[tuple[tuple[str, float], ...], str]:
     """The costs and the hardware that stored metadata says; of the text alone, so it never changes."""
     read = json.loads(details) if details else {}
-    found = [(each.key, run_facts.cost(read, each.key)) for each in COSTS]
+    values = [(field.key, run_facts.cost(read, field.key)) for field in COSTS]
     hardware = run_facts.fact(read, "hardware")
-    costs = tuple((key, value) for key, value in found if value is not None)
+    costs = tuple((key, value) for key, value in values if value is not None)
     return costs, hardware.text if hardware else ""
 
 
@@ -276,20 +276,20 @@ def _cost(of: FactField, scored: list[CostedRun]) -> Cost:
     return Cost(of, len(values), of.dimension.unit(values))
 
 
-def _wanted(costs: tuple[Cost, ...], key: str | None) -> Cost:
+def _chosen_cost(costs: tuple[Cost, ...], key: str | None) -> Cost:
     if key is None:
-        return max(costs, key=lambda each: each.reported)
+        return max(costs, key=lambda cost: cost.reported)
     if key not in COST_OF:
         raise Invalid(f"{key[:40]!r} is not a cost that runs report; choose among {', '.join(COST_OF)}.")
-    return next(each for each in costs if each.field.key == key)
+    return next(cost for cost in costs if cost.field.key == key)
 
 
 def _with_front(scored: list[CostedRun], key: str, by: MeasureColumn) -> list[CostedRun]:
     """The runs that report some cost, those on the front by the chosen one marked."""
-    said = [row for row in scored if row.costs]
-    costs = np.array([row.costs.get(key, np.nan) for row in said])
-    marked = front(costs, by.sign * np.array([row.score for row in said]))
-    return [replace(row, on_front=bool(on)) for row, on in zip(said, marked, strict=True)]
+    reporting = [row for row in scored if row.costs]
+    costs = np.array([row.costs.get(key, np.nan) for row in reporting])
+    marked = front(costs, by.sign * np.array([row.score for row in reporting]))
+    return [replace(row, on_front=bool(on)) for row, on in zip(reporting, marked, strict=True)]
 
 
 def _ordered(rows: list[CostedRun], key: str, order: str | None) -> tuple[CostedRun, ...]:

@@ -53,20 +53,20 @@ def choices_of(rows: Iterable[Row]) -> tuple[FieldChoice, ...]:
 
 def columns_of(rows: Iterable[Row], keys: Iterable[str]) -> tuple[FactColumn, ...]:
     """A column for each of the keys that any run states, in their order."""
-    found: dict[str, dict[int, Fact]] = {key: {} for key in keys}
-    if not found:
+    columns: dict[str, dict[int, Fact]] = {key: {} for key in keys}
+    if not columns:
         return ()
     for row in rows:
         stated = of_row(row)
-        for key in found.keys() & stated.keys():
-            found[key][row.run_id] = stated[key]
-    return tuple(_column(key, values) for key, values in found.items() if values)
+        for key in columns.keys() & stated.keys():
+            columns[key][row.run_id] = stated[key]
+    return tuple(_column(key, values) for key, values in columns.items() if values)
 
 
 def _column(key: str, values: dict[int, Fact]) -> FactColumn:
     first = next(iter(values.values()))
     are_numbers = all(
-        isinstance(each.value, int | float) and not isinstance(each.value, bool) for each in values.values()
+        isinstance(fact.value, int | float) and not isinstance(fact.value, bool) for fact in values.values()
     )
     return FactColumn(key, first.title, are_numbers, values)
 
@@ -77,8 +77,8 @@ def _column(key: str, values: dict[int, Fact]) -> FactColumn:
 @lru_cache(maxsize=KEPT_RUNS)
 def _read(details: str, masked: bool) -> dict[str, Fact]:
     """The facts in a run's metadata as it is stored; of a masked run those that do not tell whose it is."""
-    found = facts(json.loads(details))
-    return {fact.key: fact for fact in (nameless(found) if masked else found)}
+    stated = facts(json.loads(details))
+    return {fact.key: fact for fact in (nameless(stated) if masked else stated)}
 
 
 @lru_cache(maxsize=KEPT_BOARDS)
@@ -91,7 +91,7 @@ def _choices(stated: frozenset[tuple[str, bool]]) -> tuple[FieldChoice, ...]:
             words = values.setdefault(key, set())
             if fact.href is None and not fact.unit and len(fact.text) <= LONGEST_CHOICE:
                 words.add(fact.text)
-    asked_for = {each.key: place for place, each in enumerate(FIELDS)}
+    asked_for = {field.key: place for place, field in enumerate(FIELDS)}
     ordered = sorted(titles, key=lambda key: (asked_for.get(key, len(FIELDS)), titles[key].casefold(), key))
     few = {key: tuple(sorted(words)) for key, words in values.items() if len(words) <= MOST_VALUES}
     return tuple(FieldChoice(key, titles[key], few.get(key, ())) for key in ordered[:MOST_OFFERED])

@@ -1,7 +1,7 @@
 """A board's history: its editions and who led each, runs as they came and went, snapshots."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any
 
@@ -16,6 +16,7 @@ from leaderboard.services.boards.rows import RANKED_KIND
 from leaderboard.services.evaluations.shown import Basis, basis_of, means
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.snapshots import Listed
+from leaderboard.tables.record import Column, Files, Place, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class PastEdition:
     runs: int
     leader: Leader | None
     changes: tuple[str, ...]
-    """What is otherwise than in the edition before, in sentences."""
+    """What differs from the edition before, in sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +52,17 @@ class Day:
     runs: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """What has become of a board, newest first."""
+    """What has become of a board, newest first; of a sealed one nothing."""
 
     task: str
     slug: str
-    is_draft: bool
-    editions: tuple[PastEdition, ...]
-    days: tuple[Day, ...]
-    snapshots: tuple[Listed, ...]
     sight: Sight
+    is_draft: bool
+    editions: tuple[PastEdition, ...] = ()
+    days: tuple[Day, ...] = ()
+    snapshots: tuple[Listed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,75 +82,120 @@ def history(session: Session, viewer: Viewer, slug: str) -> History:
     One statement an edition besides a few. Raises NotFound for an unknown task.
     """
     task, sight = policy.visible_task(session, viewer, slug)
+    page = History(task=task.name, slug=task.slug, sight=sight, is_draft=task.published_at is None)
     if not sight.means:
-        return History(task.name, task.slug, task.published_at is None, (), (), (), sight)
-    wanted = select(Run.id, Run.name, Run.kind, Run.created_at, Run.withdrawn_at)
-    rows = session.execute(wanted.where(Run.task_id == task.id).order_by(Run.id))
+        return page
+    columns = select(Run.id, Run.name, Run.kind, Run.created_at, Run.withdrawn_at)
+    rows = session.execute(columns.where(Run.task_id == task.id).order_by(Run.id))
     runs = [_Run(*row) for row in rows]
-    return History(
-        task=task.name,
-        slug=task.slug,
-        is_draft=task.published_at is None,
+    return replace(
+        page,
         editions=_editions(session, task, sight, runs),
         days=_days(runs),
         snapshots=snapshots.listed(session, task, sight),
-        sight=sight,
     )
 
 
-def as_json(found: History) -> dict[str, Any]:
+def facts(page: History) -> dict[str, Any]:
     """The history as plain values at full precision."""
-    header, rows = table(found)
     return {
-        "task": found.slug,
-        "editions": [dict(zip(header, row, strict=True)) for row in rows],
+        "task": page.slug,
+        "editions": table(page).facts(),
         "days": [
             {
-                "day": each.day.isoformat(),
-                "added": [run.name for run in each.added],
-                "withdrawn": [run.name for run in each.withdrawn],
-                "runs": each.runs,
+                "day": day.day.isoformat(),
+                "added": [run.name for run in day.added],
+                "withdrawn": [run.name for run in day.withdrawn],
+                "runs": day.runs,
             }
-            for each in found.days
+            for day in page.days
         ],
         "snapshots": [
-            {"sha256": each.sha256, "edition": each.edition, "at": each.created_at.isoformat()}
-            for each in found.snapshots
+            {"sha256": snapshot.sha256, "edition": snapshot.edition, "at": snapshot.created_at.isoformat()}
+            for snapshot in page.snapshots
         ],
     }
 
 
-def table(found: History) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of the editions, newest first, for CSV."""
-    header = ["edition", "from", "to", "revision", "topics", "dialect", "runs"]
-    header += ["leader", "measure", "score", "tied", "changes"]
-    return header, [
-        [
-            *(each.basis.edition, each.shown_from.isoformat()),
-            each.shown_to.isoformat() if each.shown_to else None,
-            *(each.basis.revision, each.basis.topics, each.basis.dialect, each.runs),
-            *_leader_cells(each.leader),
-            " ".join(each.changes),
-        ]
-        for each in found.editions
+def table(page: History) -> Table[PastEdition]:
+    """The editions, newest first."""
+    columns: list[Column[PastEdition]] = [
+        Column(key="edition", head="Edition", value=lambda row: row.basis.edition, digits=0),
+        Column(
+            key="from",
+            head="From",
+            value=lambda row: row.shown_from.isoformat(),
+            words=lambda row: f"{row.shown_from:%Y-%m-%d}",
+        ),
+        Column(
+            key="to",
+            head="To",
+            value=lambda row: row.shown_to.isoformat() if row.shown_to else None,
+            shown=~Place.PRINT,
+        ),
+        Column(key="revision", head="Revision", value=lambda row: row.basis.revision, digits=0),
+        Column(key="topics", head="Topics", value=lambda row: row.basis.topics, digits=0),
+        Column(key="dialect", value=lambda row: row.basis.dialect, shown=Place.DATA),
+        Column(key="runs", head="Runs", value=lambda row: row.runs, digits=0),
+        Column(key="leader", head="Leader", value=lambda row: _of_leader(row, "run")),
+        Column(
+            key="measure", head="Measure", value=lambda row: _of_leader(row, "measure"), shown=~Place.PAGE
+        ),
+        Column(key="score", head="Score", value=lambda row: _of_leader(row, "value"), words=_score, digits=4),
+        Column(key="tied", value=lambda row: _of_leader(row, "tied"), shown=Place.DATA),
+        Column(
+            key="changes",
+            head="What changed",
+            value=lambda row: " ".join(row.changes),
+            shown=~Place.PRINT,
+        ),
     ]
+    caption = f"Editions of the board of {page.task}, each with the runs and the leader of its end."
+    return Table(name=f"{page.slug}-history", caption=caption, columns=columns, rows=page.editions)
 
 
-def short_table(found: History) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of the editions as they are printed, oldest first."""
-    return ["Edition", "From", "Revision", "Topics", "Runs", "Leader", "Measure", "Score"], [
-        [
-            *(each.basis.edition, f"{each.shown_from:%Y-%m-%d}", each.basis.revision, each.basis.topics),
-            each.runs,
-            *_leader_cells(each.leader)[:2],
-            f"{each.leader.value:.{each.leader.digits}f}" if each.leader else None,
-        ]
-        for each in reversed(found.editions)
+def snapshot_table(page: History) -> Table[Listed]:
+    """The frozen boards, newest first."""
+    columns: list[Column[Listed]] = [
+        Column(key="snapshot", head="Snapshot", value=lambda row: row.address),
+        Column(
+            key="at",
+            head="Made, UTC",
+            value=lambda row: row.created_at.isoformat(),
+            words=lambda row: f"{row.created_at:%Y-%m-%d %H:%M}",
+        ),
+        Column(key="edition", head="Edition", value=lambda row: row.edition, digits=0),
+        Column(key="sha256", value=lambda row: row.sha256, shown=Place.DATA),
     ]
+    caption = f"Frozen boards of {page.task}."
+    return Table(name=f"{page.slug}-snapshots", caption=caption, columns=columns, rows=page.snapshots)
 
 
-def _leader_cells(leader: Leader | None) -> list[Any]:
-    return [None] * 4 if leader is None else [leader.run, leader.measure, leader.value, leader.tied]
+def day_table(page: History) -> Table[Day]:
+    """The days on which runs came or went, newest first."""
+    columns: list[Column[Day]] = [
+        Column(key="day", head="Day", value=lambda row: row.day.isoformat()),
+        Column(key="runs", head="Runs", value=lambda row: row.runs, digits=0),
+        Column(key="added", head="Added", value=lambda row: _names(row.added)),
+        Column(key="withdrawn", head="Withdrawn", value=lambda row: _names(row.withdrawn)),
+    ]
+    caption = f"Runs of {page.task} added and withdrawn by day (UTC), and how many there were at its end."
+    return Table(name=f"{page.slug}-days", caption=caption, columns=columns, rows=page.days)
+
+
+FILES = Files(facts=facts, tables={"editions": table, "snapshots": snapshot_table, "days": day_table})
+
+
+def _names(runs: Sequence[NamedRun]) -> str:
+    return ", ".join(run.name for run in runs)
+
+
+def _of_leader(row: PastEdition, name: str) -> Any:
+    return None if row.leader is None else getattr(row.leader, name)
+
+
+def _score(row: PastEdition) -> str | None:
+    return f"{row.leader.value:.{row.leader.digits}f}" if row.leader else None
 
 
 def _editions(session: Session, task: Task, sight: Sight, runs: Sequence[_Run]) -> tuple[PastEdition, ...]:
@@ -160,20 +206,20 @@ def _editions(session: Session, task: Task, sight: Sight, runs: Sequence[_Run]) 
         .where(Edition.task_id == task.id, Edition.shown_from.is_not(None))
         .order_by(Edition.number)
     ).all()
-    found: list[PastEdition] = []
+    editions: list[PastEdition] = []
     before: tuple[Edition, Basis] | None = None
     for edition, revision, qrels in rows:
         assert edition.shown_from is not None, "only editions that were shown are read"
         basis = basis_of(edition, revision, qrels, sight)
-        there = [run for run in runs if _is_there(run, edition.shown_to)]
-        found.append(
+        on_board = [run for run in runs if _is_on_board(run, edition.shown_to)]
+        editions.append(
             PastEdition(
                 basis=basis,
                 shown_from=edition.shown_from,
                 shown_to=edition.shown_to,
-                runs=len(there),
+                runs=len(on_board),
                 leader=_leader(
-                    there,
+                    on_board,
                     means(session, edition, sight.topic_set, keys=(edition.primary_measure,)),
                     edition,
                     sight,
@@ -182,10 +228,10 @@ def _editions(session: Session, task: Task, sight: Sight, runs: Sequence[_Run]) 
             )
         )
         before = edition, basis
-    return tuple(reversed(found))
+    return tuple(reversed(editions))
 
 
-def _is_there(run: _Run, ended: datetime | None) -> bool:
+def _is_on_board(run: _Run, ended: datetime | None) -> bool:
     """Whether a run was on the board at a moment, or is on it now."""
     if ended is None:
         return run.withdrawn_at is None
@@ -226,25 +272,25 @@ def _changes(
     if before is None:
         return (f"The first edition, under qrels revision {basis.revision}{note}.",)
     old, old_basis = before
-    said = []
+    sentences = []
     if basis.revision_id != old_basis.revision_id:
-        said.append(f"Qrels revision {basis.revision}{note}.")
+        sentences.append(f"Qrels revision {basis.revision}{note}.")
     if basis.topics != old_basis.topics:
         counted = "1 topic" if basis.topics == 1 else f"{basis.topics:,} topics"
-        said.append(f"{counted} instead of {old_basis.topics:,}.")
-    had, has = ({each["key"]: each["version"] for each in one.measures} for one in (old, edition))
+        sentences.append(f"{counted} instead of {old_basis.topics:,}.")
+    had, has = ({key["key"]: key["version"] for key in which.measures} for which in (old, edition))
     for word, keys in (
         ("New measures", [key for key in has if key not in had]),
         ("Measures left out", [key for key in had if key not in has]),
         ("Measures defined anew", [key for key in has if key in had and has[key] != had[key]]),
     ):
-        if shown := [key for key in keys if not sight.hides(key)]:
-            said.append(f"{word}: {', '.join(shown)}.")
+        if seen := [key for key in keys if not sight.hides(key)]:
+            sentences.append(f"{word}: {', '.join(seen)}.")
     if edition.primary_measure != old.primary_measure:
-        said.append(f"Ranked by {edition.primary_measure} instead of {old.primary_measure}.")
+        sentences.append(f"Ranked by {edition.primary_measure} instead of {old.primary_measure}.")
     if basis.dialect != old_basis.dialect:
-        said.append(f"As trec_eval {basis.dialect} computes them, no longer {old_basis.dialect}.")
-    return tuple(said) or ("Every run was scored again.",)
+        sentences.append(f"As trec_eval {basis.dialect} computes them, no longer {old_basis.dialect}.")
+    return tuple(sentences) or ("Every run was scored again.",)
 
 
 def _days(runs: Sequence[_Run]) -> tuple[Day, ...]:
@@ -256,9 +302,9 @@ def _days(runs: Sequence[_Run]) -> tuple[Day, ...]:
         added.setdefault(run.created_at.date(), []).append(named)
         if run.withdrawn_at is not None:
             withdrawn.setdefault(run.withdrawn_at.date(), []).append(named)
-    found, there = [], 0
+    days, runs_then = [], 0
     for day in sorted({*added, *withdrawn}):
         came, went = added.get(day, []), withdrawn.get(day, [])
-        there += len(came) - len(went)
-        found.append(Day(day, tuple(came), tuple(went), there))
-    return tuple(reversed(found))
+        runs_then += len(came) - len(went)
+        days.append(Day(day, tuple(came), tuple(went), runs_then))
+    return tuple(reversed(days))

@@ -1,42 +1,39 @@
 """How sure each run's mean and rank are: four intervals side by side, each with what it covers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy.orm import Session
 
-from leaderboard.pages.boards import procedures, reliability
+from leaderboard.pages.boards import reliability
 from leaderboard.pages.boards.reliability import Reliability
 from leaderboard.pages.scores.table import require_details
 from leaderboard.services.boards import board
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.columns import MeasureColumn
-from leaderboard.services.evaluations.shown import Basis, scores_of
-from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.evaluations.shown import rests_on, scores_of
+from leaderboard.services.policy import Viewer
+from leaderboard.services.runs.names import RunName
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.requests import Waiting
 from leaderboard.services.statistics.standings import ALPHA
+from leaderboard.services.tasks.head import TaskHead
 from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.pairs.methods import method
 from leaderboard.stats.reliability.power import half_width
+from leaderboard.tables.record import Column, Files, Place, Table
 
 RANKS, FIRST = "rank_intervals", "first_places"
-FACTS = (
-    *("rank", "value", "mean_low", "mean_high", "rank_low", "rank_high"),
-    *("marginal_low", "marginal_high", "all_low", "all_high"),
-    *("first", "mean_rank", "resampled_low", "resampled_high"),
-)
+PEOPLE = Place.PAGE | Place.PRINT
 
 
-@dataclass(frozen=True, slots=True)
-class IntervalRow:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalRow(RunName):
     """A ranked run; what is not known yet, or cannot be, is None."""
 
-    run_id: int
-    run: str
-    team: str
     rank: int
     value: float
     mean_low: float | None
@@ -59,13 +56,13 @@ class IntervalRow:
     resampled_high: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class IntervalsPage:
+FACTS = tuple(field.name for field in fields(IntervalRow) if field not in fields(RunName))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalsPage(TaskHead):
     """What the page of intervals shows; waiting are the results that are not there yet."""
 
-    task: str
-    slug: str
-    basis: Basis | None
     measure: MeasureColumn
     measures: tuple[MeasureColumn, ...]
     """Those that can be asked for."""
@@ -80,7 +77,6 @@ class IntervalsPage:
     reliability: Reliability | Waiting | None
     said: str
     """Why there is nothing to show; empty where there is."""
-    sight: Sight
 
 
 def page(
@@ -93,66 +89,131 @@ def page(
     """
     shown = board.board(session, viewer, slug, measure, one_per_team=one_per_team)
     require_details(shown.sight)
-    results = {name: procedures.result(session, shown, name) for name in (RANKS, FIRST)}
-    known = {name: each for name, each in results.items() if isinstance(each, dict)}
+    results = {name: reliability.result(session, shown, name) for name in (RANKS, FIRST)}
+    known = {name: result for name, result in results.items() if isinstance(result, dict)}
     about = reliability.of_board(session, shown)
     candidates = (shown.standing, *results.values(), about)
     return IntervalsPage(
         task=shown.task,
         slug=shown.slug,
         basis=shown.basis,
-        measure=procedures.sorted_by(shown),
-        measures=tuple(each for each in shown.measures if each.direction != "none"),
+        measure=shown.by,
+        measures=tuple(measure for measure in shown.measures if measure.direction != "none"),
         ranked_by=shown.ranked_by,
         one_per_team=one_per_team,
         rows=_rows(session, shown, known),
         comparison=method(shown.comparison).title,
         rank_resamples=_count(known.get(RANKS)),
         first_resamples=_count(known.get(FIRST)),
-        waiting=tuple(each for each in candidates if isinstance(each, Waiting)),
+        waiting=tuple(result for result in candidates if isinstance(result, Waiting)),
         reliability=about,
         said=_nothing(shown),
         sight=shown.sight,
     )
 
 
-def ask(session: Session, wanted: IntervalsPage) -> None:
+def ask(session: Session, page: IntervalsPage) -> None:
     """Have everything computed that the page waits for."""
-    for each in wanted.waiting:
-        requests.ask(session, each.request)
+    for result in page.waiting:
+        requests.ask(session, result.request)
 
 
-def as_json(found: IntervalsPage) -> dict[str, Any]:
+def facts(page: IntervalsPage) -> dict[str, Any]:
     """The page as plain values at full precision."""
-    basis = found.basis
+    basis = page.basis
     return {
-        "task": found.slug,
+        "task": page.slug,
         "revision": basis.revision if basis else None,
         "edition": basis.edition if basis else None,
         "dialect": basis.dialect if basis else None,
         "topics": basis.topics if basis else None,
-        "measure": found.measure.key,
-        "measure_version": found.measure.version,
-        "one_per_team": found.one_per_team,
-        "comparison": found.comparison,
+        "measure": page.measure.key,
+        "measure_version": page.measure.version,
+        "one_per_team": page.one_per_team,
+        "comparison": page.comparison,
         "confidence": 1 - ALPHA,
-        "resamples": {RANKS: found.rank_resamples, FIRST: found.first_resamples},
-        "waiting": [each.request.procedure for each in found.waiting],
-        "reliability": reliability.facts(found.reliability),
-        "said": found.said,
+        "resamples": {RANKS: page.rank_resamples, FIRST: page.first_resamples},
+        "waiting": [result.request.procedure for result in page.waiting],
+        "reliability": reliability.facts(page.reliability),
+        "said": page.said,
         "rows": [
-            {"run": row.run, "run_id": row.run_id, "team": row.team, **_facts(row)} for row in found.rows
+            {
+                "run": row.name,
+                "run_id": row.run_id,
+                "team": row.team,
+                **{name: getattr(row, name) for name in FACTS},
+            }
+            for row in page.rows
         ],
     }
 
 
-def table(found: IntervalsPage) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows, for CSV."""
-    return ["run", "team", *FACTS], [[row.run, row.team, *_facts(row).values()] for row in found.rows]
+def table(page: IntervalsPage) -> Table[IntervalRow]:
+    """The ends of all intervals as data, the intervals in words for people."""
+    digits = page.measure.digits
+    columns: list[Column[IntervalRow]] = [
+        Column(key="run", value=lambda row: row.name, shown=Place.DATA),
+        Column(key="team", value=lambda row: row.team, shown=Place.DATA),
+        *(Column(key=name, value=attrgetter(name), shown=Place.DATA) for name in FACTS),
+        Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0, shown=PEOPLE),
+        Column(key="run", head="Run", value=lambda row: row.name, shown=PEOPLE),
+        Column(
+            key="value",
+            head=page.measure.key,
+            value=lambda row: row.value,
+            digits=digits,
+            lower_is_better=page.measure.lower_is_better,
+            shown=PEOPLE,
+        ),
+        _interval("mean", "Its interval", "The t interval of its own", digits),
+        _interval("rank", "Rank range", f"From all pairs, {page.comparison}: for all runs at once"),
+        _interval("marginal", "Rank, this run", "Mogstad’s marginal interval: for this run alone"),
+        _interval(
+            "all", "Rank, all runs", "Mogstad’s simultaneous interval: for all runs at once", shown=Place.PAGE
+        ),
+        Column(
+            key="first",
+            head="First",
+            title="In how many resamples of the topics it comes first",
+            value=lambda row: row.first,
+            words=lambda row: None if row.first is None else f"{row.first:.1%}",
+            digits=1,
+            shown=PEOPLE,
+        ),
+        _interval(
+            "resampled",
+            "Resampled ranks",
+            "95% of its ranks in resamples; no interval for its true rank",
+            shown=Place.PAGE,
+        ),
+    ]
+    return Table(name=f"{page.slug}-intervals", caption=_caption(page), columns=columns, rows=page.rows)
 
 
-def _facts(row: IntervalRow) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in FACTS}
+FILES = Files(facts=facts, tables={"intervals": table})
+
+
+def _interval(
+    name: str, head: str, title: str, digits: int = 0, shown: Place = PEOPLE
+) -> Column[IntervalRow]:
+    """A column of `name`_low to `name`_high, for people."""
+    low, high = attrgetter(f"{name}_low"), attrgetter(f"{name}_high")
+
+    def words(row: IntervalRow) -> str | None:
+        to = " to " if digits else "–"
+        return None if low(row) is None else f"{low(row):.{digits}f}{to}{high(row):.{digits}f}"
+
+    return Column(key=name, head=head, title=title, value=low, words=words, digits=digits, shown=shown)
+
+
+def _caption(page: IntervalsPage) -> str:
+    basis = page.basis
+    under = f", under {rests_on(basis.revision, basis.topics, basis.dialect)}" if basis else ""
+    return (
+        f"{page.task}: runs by {page.ranked_by}{under}, with the 95% t interval of each mean, the range of "
+        f"ranks from all pairs ({page.comparison}), the 95% interval of each rank alone and the share of "
+        "resamples in which the run comes first."
+    )
 
 
 def _rows(session: Session, shown: Board, known: Mapping[str, Arrays]) -> tuple[IntervalRow, ...]:
@@ -184,8 +245,9 @@ def _row(shown: Board, row: Row, half: float | None, of: _Results) -> IntervalRo
     place = shown.places.get(row.run_id)
     return IntervalRow(
         run_id=row.run_id,
-        run=row.run,
+        name=row.run,
         team=row.team,
+        kind=row.kind,
         rank=row.rank,
         value=value,
         mean_low=None if half is None else value - half,
@@ -207,13 +269,12 @@ def _half_widths(session: Session, shown: Board, run_ids: list[int]) -> dict[int
     """Run id -> half of the t interval of its own value; empty where scores by topic say nothing of it."""
     if shown.standing is None or shown.source is None or len(shown.source.topics) < 2:
         return {}
-    by = procedures.sorted_by(shown)
     topics = len(shown.source.topics)
-    scale = topics if by.aggregate == "sum" else 1
-    scores = scores_of(session, shown.source, by.key, by.version, run_ids)
+    scale = topics if shown.by.aggregate == "sum" else 1
+    scores = scores_of(session, shown.source, shown.by.key, shown.by.version, run_ids)
     return {
-        run_id: scale * half_width(float(each.std(ddof=1)), topics, confidence=1 - ALPHA)
-        for run_id, each in scores.items()
+        run_id: scale * half_width(float(by_topic.std(ddof=1)), topics, confidence=1 - ALPHA)
+        for run_id, by_topic in scores.items()
     }
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from leaderboard.measures.grammar import parse
-from leaderboard.pages.boards import procedures
 from leaderboard.services.boards.board import Board
-from leaderboard.services.statistics.requests import Waiting
+from leaderboard.services.statistics import requests, standings
+from leaderboard.services.statistics.requests import Request, Waiting
 from leaderboard.stats.arrays import Arrays
 
 PROCEDURE = "reliability"
@@ -58,36 +58,36 @@ class Reliability:
 def of_board(session: Session, shown: Board) -> Reliability | Waiting | None:
     """The reliability of a board; Waiting where it takes a job, None where nothing can be said.
 
-    That is so while scores by topic are held back, by a measure that is no mean over topics, and for fewer
+    That is so while scores by topic are held back, by a measure that is not a mean over topics, and for fewer
     than two ranked runs or topics. At most one statement, none where it is in memory.
     """
-    found = procedures.result(session, shown, PROCEDURE)
-    if found is None or isinstance(found, Waiting):
-        return found
-    return _reliability(shown, {name: float(value) for name, value in _scalars(found)})
+    arrays = result(session, shown, PROCEDURE)
+    if arrays is None or isinstance(arrays, Waiting):
+        return arrays
+    return _reliability(shown, {name: float(value.astype(float)) for name, value in arrays.items()})
 
 
-def facts(found: Reliability | Waiting | None) -> dict[str, object] | None:
+def facts(about: Reliability | Waiting | None) -> dict[str, object] | None:
     """The reliability as plain values; None where there is none yet."""
-    if not isinstance(found, Reliability):
+    if not isinstance(about, Reliability):
         return None
     return {
-        "order": found.order,
-        "absolute": found.absolute,
-        "variance_shares": list(found.shares) if found.shares else None,
-        "topics_for_order_0.95": found.enough_topics,
-        "sd_of_differences": found.sd,
-        "smallest_difference_planned_pair": found.planned,
-        "smallest_difference_any_pair": found.any,
-        "topics_for_half_planned_pair": found.planned_topics,
-        "topics_for_half_any_pair": found.any_topics,
-        "interval_half_width": found.half_width,
-        "split_half_tau": {"median": found.halves, "p5": found.halves_low, "p95": found.halves_high},
+        "order": about.order,
+        "absolute": about.absolute,
+        "variance_shares": list(about.shares) if about.shares else None,
+        "topics_for_order_0.95": about.enough_topics,
+        "sd_of_differences": about.sd,
+        "smallest_difference_planned_pair": about.planned,
+        "smallest_difference_any_pair": about.any,
+        "topics_for_half_planned_pair": about.planned_topics,
+        "topics_for_half_any_pair": about.any_topics,
+        "interval_half_width": about.half_width,
+        "split_half_tau": {"median": about.halves, "p5": about.halves_low, "p95": about.halves_high},
     }
 
 
 def _reliability(shown: Board, of: dict[str, float]) -> Reliability:
-    by = procedures.sorted_by(shown)
+    by = shown.by
     # A value that is a sum over topics differs by as many times what it differs by on a topic.
     scale = of["separate_topics"] if by.aggregate == "sum" else 1.0
     low, high = parse(by.key).measure.range
@@ -117,5 +117,35 @@ def _reliability(shown: Board, of: dict[str, float]) -> Reliability:
     )
 
 
-def _scalars(found: Arrays) -> list[tuple[str, float]]:
-    return [(name, float(value.astype(float))) for name, value in found.items()]
+def result(session: Session, shown: Board, procedure: str) -> Arrays | Waiting | None:
+    """A procedure on the ranked runs, in the order of their ids, by the measure the board is ranked by.
+
+    None where the board says nothing of how its runs stand to each other, or has fewer than two ranked
+    runs or topics; Waiting where it takes a job. At most one statement, none where it is in memory.
+    """
+    request = _request(shown, procedure)
+    if request is None:
+        return None
+    if (known := requests.kept.get(request.digest)) is not None:
+        return known
+    if request.seconds > requests.AT_ONCE_S:
+        return requests.find(session, request)
+    scores = standings.better_scores(session, request, shown.by.sign)
+    return requests.kept.put(request.digest, standings.compute(request, scores))
+
+
+def _request(shown: Board, procedure: str) -> Request | None:
+    ranked = sorted((row.run_id, row.ranking_sha256) for row in shown.rows if row.rank is not None)
+    if shown.standing is None or shown.source is None:
+        return None
+    if len(ranked) < 2 or len(shown.source.topics) < 2:
+        return None
+    return Request(
+        procedure=procedure,
+        method="",
+        source=shown.source,
+        measure=shown.by.key,
+        measure_version=shown.by.version,
+        run_ids=tuple(run_id for run_id, _ in ranked),
+        rankings=tuple(digest for _, digest in ranked),
+    )

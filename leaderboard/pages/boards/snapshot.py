@@ -1,4 +1,4 @@
-"""A snapshot as its page shows it: what was frozen, and what the board says otherwise by now."""
+"""A snapshot as its page shows it: what was frozen, and how the board of now differs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,24 +14,23 @@ from leaderboard.services.boards.rows import PLACE_FACTS, place_facts
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import rests_on
 from leaderboard.services.policy import ANONYMOUS, Viewer
+from leaderboard.services.runs.names import RunName
 from leaderboard.services.snapshots import Opened
-from leaderboard.services.statistics.standings import Place
+from leaderboard.services.statistics.standings import Place as RankPlace
+from leaderboard.tables.record import Column, Place, Table
 
 NAMES_AT_MOST = 5
+BESIDE = (("beats", "Beats"), ("beaten_by", "Beaten by"))
 
 
-@dataclass(frozen=True, slots=True)
-class FrozenRow:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrozenRow(RunName):
     """One run as it stood; place is None for runs that were not compared."""
 
     rank: int | None
-    run_id: int
-    run: str
-    team: str
-    kind: str
     scores: dict[str, float | None]
     is_scored: bool
-    place: Place | None
+    place: RankPlace | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ class SnapshotPage:
     decimals: int | None
     rows: tuple[FrozenRow, ...]
     since: tuple[str, ...] = ()
-    """What the board says otherwise now, in sentences; empty where it is still the same."""
+    """How the board of now differs, in sentences; empty where it is still the same."""
 
     @property
     def is_placed(self) -> bool:
@@ -77,32 +76,58 @@ def page(session: Session, viewer: Viewer, address: str, *, compared: bool = Tru
 
     Raises NotFound as snapshots.opened does.
     """
-    found = snapshots.opened(session, viewer, address)
-    return _page(found, _since(session, found) if compared else ())
+    frozen = snapshots.opened(session, viewer, address)
+    return _page(frozen, _since(session, frozen) if compared else ())
 
 
-def table(page: SnapshotPage) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of the frozen board at full precision, for CSV."""
-    keys = [each.key for each in page.measures]
-    return ["rank", "run", "team", "kind", *keys, *PLACE_FACTS], [
-        [
-            *(row.rank, row.run, row.team, row.kind, *(row.scores.get(key) for key in keys)),
-            *place_facts(row.place).values(),
-        ]
-        for row in page.rows
-    ]
+def table(page: SnapshotPage) -> Table[FrozenRow]:
+    """The frozen board; print has ranks, names and scores."""
+    return Table(
+        name=f"{page.slug}-{page.address}",
+        caption=_caption(page),
+        columns=[
+            Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0),
+            Column(key="run", head="Run", value=lambda row: row.name),
+            Column(key="team", head="Team", value=lambda row: row.team),
+            Column(key="kind", value=lambda row: row.kind, shown=Place.DATA),
+            *(_beside(name, head) for name, head in BESIDE if page.is_placed),
+            *(_measure_column(page, measure) for measure in page.measures),
+            *(_place_column(name) for name in PLACE_FACTS),
+        ],
+        rows=page.rows,
+    )
 
 
-def short_table(page: SnapshotPage) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows as they are printed: rank, run, team and scores."""
-    keys = [each.key for each in page.measures]
-    return ["Rank", "Run", "Team", *keys], [
-        [row.rank, row.run, row.team, *(row.scores.get(key) for key in keys)] for row in page.rows
-    ]
+def _measure_column(page: SnapshotPage, measure: MeasureColumn) -> Column[FrozenRow]:
+    key = measure.key
+    return Column(
+        key=key,
+        title=f"{measure.title}; definition version {measure.version}",
+        value=lambda row: row.scores.get(key),
+        digits=page.decimals or measure.digits,
+        lower_is_better=measure.lower_is_better,
+        group="sorted" if key == page.sorted_by else "measure",
+    )
 
 
-def caption(page: SnapshotPage) -> str:
-    """What the printed table says of itself."""
+def _beside(name: str, head: str) -> Column[FrozenRow]:
+    """A count of the runs that a run beats, or is beaten by, on the page."""
+    verdict = "is better" if name == "beats" else "is worse"
+    return Column(
+        key=name,
+        head=head,
+        title=f"Runs it can be told apart from and {verdict} than",
+        value=lambda row: place_facts(row.place)[name],
+        digits=0,
+        shown=Place.PAGE,
+    )
+
+
+def _place_column(name: str) -> Column[FrozenRow]:
+    return Column(key=name, value=lambda row: place_facts(row.place)[name], shown=Place.DATA)
+
+
+def _caption(page: SnapshotPage) -> str:
     judged = rests_on(page.revision, page.topics, page.dialect)
     return (
         f"{page.task}: runs by {page.ranked_by}, {judged}. "
@@ -110,13 +135,13 @@ def caption(page: SnapshotPage) -> str:
     )
 
 
-def _page(found: Opened, since: tuple[str, ...]) -> SnapshotPage:
-    facts = found.facts
+def _page(frozen: Opened, since: tuple[str, ...]) -> SnapshotPage:
+    facts = frozen.facts
     return SnapshotPage(
-        address=found.address,
-        sha256=found.sha256,
-        size=len(found.body),
-        created_at=found.created_at,
+        address=frozen.address,
+        sha256=frozen.sha256,
+        size=len(frozen.body),
+        created_at=frozen.created_at,
         task=facts["name"],
         slug=facts["task"],
         visibility=facts["visibility"],
@@ -128,26 +153,15 @@ def _page(found: Opened, since: tuple[str, ...]) -> SnapshotPage:
         origin_name=facts["origin_name"],
         dialect=facts["dialect"],
         topics=facts["topics"],
-        measures=tuple(_measure(each) for each in facts["measures"]),
+        measures=tuple(MeasureColumn(**measure) for measure in facts["measures"]),
         sorted_by=facts["sorted_by"],
         ranked_by=facts["ranked_by"],
         comparison=_method(facts["comparison"]),
         sentences=tuple(facts["sentences"]),
         evaluators=tuple(facts["evaluators"]),
         decimals=facts["decimals"],
-        rows=tuple(_row(each) for each in facts["rows"]),
+        rows=tuple(_row(row) for row in facts["rows"]),
         since=since,
-    )
-
-
-def _measure(facts: dict[str, Any]) -> MeasureColumn:
-    return MeasureColumn(
-        key=facts["key"],
-        title=facts["title"],
-        direction=facts["direction"],
-        digits=facts["digits"],
-        version=facts["version"],
-        aggregate=facts["aggregate"],
     )
 
 
@@ -156,12 +170,12 @@ def _row(facts: dict[str, Any]) -> FrozenRow:
     return FrozenRow(
         rank=facts["rank"],
         run_id=facts["run_id"],
-        run=facts["run"],
+        name=facts["run"],
         team=facts["team"],
         kind=facts["kind"],
         scores=facts["scores"],
         is_scored=facts["scored"],
-        place=None if place["beats"] is None else Place(**place),
+        place=None if place["beats"] is None else RankPlace(**place),
     )
 
 
@@ -169,32 +183,30 @@ def _method(comparison: dict[str, Any] | None) -> str:
     return "" if comparison is None else f"{comparison['title']}, {comparison['alpha']:.0%}"
 
 
-def _since(session: Session, found: Opened) -> tuple[str, ...]:
+def _since(session: Session, frozen: Opened) -> tuple[str, ...]:
     """How the public's board of now differs from what was frozen."""
-    shown = board.board(session, ANONYMOUS, found.facts["task"])
+    shown = board.board(session, ANONYMOUS, frozen.facts["task"])
     if shown.basis is None:
         return ("The board of the task shows no scores now.",)
-    if snapshots.body_of(session, shown) == found.body:
+    if snapshots.body_of(session, shown) == frozen.body:
         return ()
-    said = [*_editions(found.facts, shown), *_runs(found.facts, shown), *_scores(found.facts, shown)]
-    return tuple(said) or (
-        "Names, notes or the comparison of its runs differ; runs and scores are the same.",
-    )
+    sentences = (*_editions(frozen.facts, shown), *_runs(frozen.facts, shown), *_scores(frozen.facts, shown))
+    return sentences or ("Names, notes or the comparison of its runs differ; runs and scores are the same.",)
 
 
 def _editions(facts: dict[str, Any], shown: Board) -> list[str]:
     assert shown.basis is not None, "only a board with an edition is compared"
-    said = []
+    sentences = []
     if facts["edition"] != shown.basis.edition:
-        said.append(
+        sentences.append(
             f"It shows edition {shown.basis.edition} under qrels revision {shown.basis.revision} "
             f"(here: edition {facts['edition']}, revision {facts['revision']})."
         )
-    if [each["key"] for each in facts["measures"]] != [each.key for each in shown.measures]:
-        said.append(f"Its measures are {', '.join(each.key for each in shown.measures)}.")
+    if [measure["key"] for measure in facts["measures"]] != [measure.key for measure in shown.measures]:
+        sentences.append(f"Its measures are {', '.join(measure.key for measure in shown.measures)}.")
     if facts["visibility"] == "blind" and facts["details"] != shown.sight.details:
-        said.append("The task has closed: the board shows all topics at full precision.")
-    return said
+        sentences.append("The task has closed: the board shows all topics at full precision.")
+    return sentences
 
 
 def _runs(facts: dict[str, Any], shown: Board) -> list[str]:
@@ -202,12 +214,12 @@ def _runs(facts: dict[str, Any], shown: Board) -> list[str]:
     after = {row.run_id: row.run for row in shown.rows}
     added = [name for run_id, name in after.items() if run_id not in before]
     gone = [name for run_id, name in before.items() if run_id not in after]
-    said = []
+    sentences = []
     if added:
-        said.append(f"{_count(added)} {'was' if len(added) == 1 else 'were'} added: {_names(added)}.")
+        sentences.append(f"{_count(added)} {'was' if len(added) == 1 else 'were'} added: {_names(added)}.")
     if gone:
-        said.append(f"{_count(gone)} {'was' if len(gone) == 1 else 'were'} withdrawn: {_names(gone)}.")
-    return said
+        sentences.append(f"{_count(gone)} {'was' if len(gone) == 1 else 'were'} withdrawn: {_names(gone)}.")
+    return sentences
 
 
 def _scores(facts: dict[str, Any], shown: Board) -> list[str]:

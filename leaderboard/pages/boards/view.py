@@ -67,8 +67,9 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The rows and columns to show."""
+    """The rows and columns of a board to show."""
 
+    board: Board
     wish: Wish
     baselines: tuple[Row, ...]
     """Above the others, with no rank; empty where they stand in line."""
@@ -110,8 +111,9 @@ def view(session: Session, viewer: Viewer, shown: Board, wish: Wish) -> View:
     pinned = () if wish.in_line else tuple(row for row in rows if row.kind == BASELINE)
     extras = _extras(shown, wish)
     covered = _coverage(session, shown)
-    bounds, said = _bounds(session, shown) if BOUNDS in extras else ({}, "")
+    bounds, bounds_said = _bounds(session, shown) if BOUNDS in extras else ({}, "")
     return View(
+        board=shown,
         wish=wish,
         baselines=pinned,
         rows=rows if wish.in_line else tuple(row for row in rows if row.kind != BASELINE),
@@ -124,7 +126,7 @@ def view(session: Session, viewer: Viewer, shown: Board, wish: Wish) -> View:
         coverage=covered,
         outside=coverages.outside_the_pool(covered),
         bounds=bounds,
-        bounds_said=said,
+        bounds_said=bounds_said,
     )
 
 
@@ -146,21 +148,21 @@ def _matches(row: Row, viewer: Viewer, wish: Wish, details: bool) -> bool:
 
 def _measures(shown: Board, wish: Wish) -> tuple[MeasureColumn, ...]:
     """The columns asked for, in the board's order; the one it is ranked by always."""
-    wanted = {each.key for each in shown.measures} & set(wish.columns)
     if not wish.columns:
         return shown.measures
-    return tuple(each for each in shown.measures if each.key in wanted or each.key == shown.sorted_by)
+    keys = {*wish.columns, shown.sorted_by}
+    return tuple(measure for measure in shown.measures if measure.key in keys)
 
 
 def _extras(shown: Board, wish: Wish) -> frozenset[str]:
     if wish.columns:
-        found = {each for each in EXTRAS if each in wish.columns}
+        extras = set(EXTRAS) & set(wish.columns)
     else:
-        found = {UNJUDGED, PLACES} | ({RANGES} if 0 < len(shown.places) <= RANGES_UP_TO else set())
-    found |= {name for name, asked in ((BOUNDS, wish.bounds), (RANGES, wish.ranges)) if asked}
+        extras = {UNJUDGED, PLACES} | ({RANGES} if 0 < len(shown.places) <= RANGES_UP_TO else set())
+    extras |= {name for name, asked in ((BOUNDS, wish.bounds), (RANGES, wish.ranges)) if asked}
     if shown.source is None:
-        found -= {UNJUDGED, BOUNDS}
-    return frozenset(found if shown.places else found - {RANGES, PLACES})
+        extras -= {UNJUDGED, BOUNDS}
+    return frozenset(extras if shown.places else extras - {RANGES, PLACES})
 
 
 def _choices(viewer: Viewer, shown: Board) -> Choices:
@@ -201,9 +203,9 @@ def _bounds(session: Session, shown: Board) -> tuple[dict[int, Bounds], str]:
             "AP, nDCG, P, RR and RBP."
         )
     assert shown.source is not None, "asked for where scores by topic are shown"
-    found = coverages.bounds(session, shown.source, by, _scored(shown))
-    ranked = [found[row.run_id] for row in shown.rows if row.rank is not None]
-    return found, _order_by_bounds(ranked)
+    bounds = coverages.bounds(session, shown.source, by, _scored(shown))
+    ranked = [bounds[row.run_id] for row in shown.rows if row.rank is not None]
+    return bounds, _order_by_bounds(ranked)
 
 
 def _order_by_bounds(ranked: list[Bounds]) -> str:

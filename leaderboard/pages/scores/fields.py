@@ -5,14 +5,12 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Edition, Run, Task
+from leaderboard.db.tables import Edition, Task
 from leaderboard.errors import UnknownMeasure
 from leaderboard.measures.grammar import parse
-from leaderboard.pages.scores.table import ComparedRun
-from leaderboard.services import policy
+from leaderboard.pages.scores.table import ComparedRun, named_runs
 from leaderboard.services.boards.rows import RANKED_KIND
 from leaderboard.services.evaluations.columns import MeasureColumn, column
 from leaderboard.services.evaluations.shown import Basis, FloatArray, Shown, Source, scores_of
@@ -37,7 +35,7 @@ class Field:
     @property
     def sign(self) -> int:
         """-1 where lower is better, else 1."""
-        return -1 if self.measure.direction == "lower" else 1
+        return self.measure.sign
 
     @cached_property
     def place(self) -> dict[str, int]:
@@ -80,7 +78,7 @@ def field(
     table = np.array([scores[run.run_id] for run in scored], dtype=np.float64)
     return Field(
         measure=column,
-        measures=tuple(each for each in measures if each.direction != "none"),
+        measures=tuple(measure for measure in measures if measure.direction != "none"),
         basis=shown.basis,
         source=shown.source,
         runs=scored,
@@ -90,12 +88,12 @@ def field(
 
 def columns_of(edition: Edition) -> tuple[MeasureColumn, ...]:
     """The measures of an edition, in the board's order."""
-    return tuple(column(parse(each["key"])) for each in edition.measures)
+    return tuple(column(parse(measure["key"])) for measure in edition.measures)
 
 
 def chosen(measures: tuple[MeasureColumn, ...], primary: str, measure: str | None) -> MeasureColumn:
     """The measure asked for, the primary one where none is; raises UnknownMeasure."""
-    columns = {each.key: each for each in measures}
+    columns = {column.key: column for column in measures}
     key = primary if measure is None else parse(measure).key
     if key not in columns:
         raise UnknownMeasure(f"{key} is not on this board; its measures are {', '.join(columns)}.")
@@ -111,13 +109,4 @@ def promised(task: Task) -> MeasureColumn:
 
 def runs_of(session: Session, viewer: Viewer, task: Task) -> tuple[ComparedRun, ...]:
     """The task's runs by name, without withdrawn ones."""
-    rows = session.execute(
-        select(Run.id, Run.name, Run.team_id, Run.kind, Run.ranking_sha256)
-        .where(Run.task_id == task.id, Run.withdrawn_at.is_(None))
-        .order_by(Run.name)
-    ).all()
-    names = policy.team_names(session, viewer, task) if rows else {}
-    return tuple(
-        ComparedRun(row.id, row.name, names.get(row.team_id, ""), row.team_id, row.kind, row.ranking_sha256)
-        for row in rows
-    )
+    return tuple(sorted(named_runs(session, viewer, task), key=lambda run: run.name.encode()))

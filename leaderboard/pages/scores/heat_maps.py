@@ -16,10 +16,12 @@ from leaderboard.pages.scores.fields import Field
 from leaderboard.pages.scores.table import ComparedRun, require_details
 from leaderboard.services import policy
 from leaderboard.services.evaluations.columns import MeasureColumn
-from leaderboard.services.evaluations.shown import Basis, FloatArray, shown_edition
+from leaderboard.services.evaluations.shown import FloatArray, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.statistics import requests
+from leaderboard.services.tasks.head import TaskHead
 from leaderboard.stats.orders.seriation import alike
+from leaderboard.tables.record import Column, Files, Table
 from leaderboard.trec.read.lines import bytes_of
 
 ROWS = {"score": "mean score", "name": "name", "team": "team", "similarity": "similarity"}
@@ -68,7 +70,7 @@ class MapTopic:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The part that is shown of so many rows or columns, and on which of how many pages."""
+    """The part that is shown of all rows or columns, and on which of how many pages."""
 
     first: int
     last: int
@@ -77,13 +79,13 @@ class Span:
     pages: int
 
 
-@dataclass(frozen=True, eq=False)
-class HeatMap:
+NOTHING = Span(first=1, last=0, total=0, page=1, pages=1)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HeatMap(TaskHead):
     """The part of the scores that is shown, in the orders asked for."""
 
-    task: str
-    slug: str
-    basis: Basis | None
     measure: MeasureColumn
     measures: tuple[MeasureColumn, ...]
     choice: Choice
@@ -104,47 +106,46 @@ class HeatMap:
     """The difference from a median that few are larger than."""
     rows: Span
     columns: Span
-    sight: Sight
 
 
 def heat_map(session: Session, viewer: Viewer, slug: str, choice: Choice) -> HeatMap:
     """The scores of a task's runs on its topics by a measure.
 
     Raises NotFound while scores by topic are held back and for a topic or run that is not in the map,
-    UnknownMeasure, and Invalid for an order that is none.
+    UnknownMeasure, and Invalid for an unknown order.
     """
     task, sight = policy.visible_task(session, viewer, slug)
     require_details(sight)
     _check(choice)
     shown = shown_edition(session, task, sight)
-    found = fields.field(session, viewer, task, sight, shown, choice.measure)
-    if found is None:
+    field = fields.field(session, viewer, task, sight, shown, choice.measure)
+    if field is None:
         return _empty(task, sight, choice)
-    topics = _topics(session, task, found)
-    down, across = _row_order(found, choice), _column_order(found, topics, choice)
+    topics = _topics(session, task, field)
+    down, across = _row_order(field, choice), _column_order(field, topics, choice)
     rows, columns = _spans(len(down), len(across), choice)
     down, across = down[rows.first - 1 : rows.last], across[columns.first - 1 : columns.last]
-    medians = _medians(found)
-    scores = found.scores[np.ix_(down, across)]
+    medians = _medians(field)
+    scores = field.scores[np.ix_(down, across)]
     return HeatMap(
         task=task.name,
         slug=task.slug,
-        basis=found.basis,
-        measure=found.measure,
-        measures=found.measures,
+        basis=field.basis,
+        measure=field.measure,
+        measures=field.measures,
         choice=choice,
-        field=found.words,
-        runs=tuple(found.runs[at] for at in down.tolist()),
+        field=field.words,
+        runs=tuple(field.runs[at] for at in down.tolist()),
         topics=tuple(
-            MapTopic(topic, topics[topic], float(medians[at]) if len(found.runs) else None)
-            for at, topic in ((at, found.source.topics[at]) for at in across.tolist())
+            MapTopic(topic, topics[topic], float(medians[at]) if len(field.runs) else None)
+            for at, topic in ((at, field.source.topics[at]) for at in across.tolist())
         ),
-        means=tuple(found.scores[down].mean(axis=1).tolist()) if topics else (0.0,) * len(down),
+        means=tuple(field.scores[down].mean(axis=1).tolist()) if topics else (0.0,) * len(down),
         scores=scores,
         values=scores - medians[across] if choice.difference else scores,
-        low=min(0.0, float(found.scores.min(initial=0.0))),
-        high=max(1.0, float(found.scores.max(initial=1.0))),
-        widest=_widest(found.scores - medians),
+        low=min(0.0, float(field.scores.min(initial=0.0))),
+        high=max(1.0, float(field.scores.max(initial=1.0))),
+        widest=_widest(field.scores - medians),
         rows=rows,
         columns=columns,
         sight=sight,
@@ -152,31 +153,47 @@ def heat_map(session: Session, viewer: Viewer, slug: str, choice: Choice) -> Hea
 
 
 def _check(choice: Choice) -> None:
-    for name, wanted, known in (("rows", choice.rows, ROWS), ("columns", choice.columns, COLUMNS)):
-        if wanted not in known:
-            raise Invalid(f"{name.title()} cannot be put in the order {wanted!r}; choose {', '.join(known)}.")
+    for name, order, known in (("rows", choice.rows, ROWS), ("columns", choice.columns, COLUMNS)):
+        if order not in known:
+            raise Invalid(f"{name.title()} cannot be put in the order {order!r}; choose {', '.join(known)}.")
 
 
 def _empty(task: Task, sight: Sight, choice: Choice) -> HeatMap:
     """The map of a task without judgments."""
-    none, span = np.zeros((0, 0)), Span(1, 0, 0, 1, 1)
-    column = fields.promised(task)
-    facts = (task.name, task.slug, None, column, (), choice, "", (), (), (), none, none, 0.0, 1.0, 0.0)
-    return HeatMap(*facts, span, span, sight)
+    return HeatMap(
+        task=task.name,
+        slug=task.slug,
+        sight=sight,
+        basis=None,
+        measure=fields.promised(task),
+        measures=(),
+        choice=choice,
+        field="",
+        runs=(),
+        topics=(),
+        means=(),
+        scores=np.zeros((0, 0)),
+        values=np.zeros((0, 0)),
+        low=0.0,
+        high=1.0,
+        widest=0.0,
+        rows=NOTHING,
+        columns=NOTHING,
+    )
 
 
-def _topics(session: Session, task: Task, found: Field) -> dict[str, str]:
+def _topics(session: Session, task: Task, field: Field) -> dict[str, str]:
     """Topic id -> title of the topics that have scores, in the task's order."""
     rows = session.execute(
         select(Topic.topic_id, Topic.title).where(Topic.task_id == task.id).order_by(Topic.position)
     )
-    return {row.topic_id: row.title for row in rows if row.topic_id in found.place}
+    return {row.topic_id: row.title for row in rows if row.topic_id in field.place}
 
 
-def _medians(found: Field) -> FloatArray:
+def _medians(field: Field) -> FloatArray:
     """What half of the compared runs reach on each topic, (topics,); 0 where there is no run."""
-    scores = found.scores[found.compared]
-    medians: FloatArray = np.median(scores, axis=0) if len(scores) else np.zeros(found.scores.shape[1])
+    scores = field.scores[field.compared]
+    medians: FloatArray = np.median(scores, axis=0) if len(scores) else np.zeros(field.scores.shape[1])
     return medians
 
 
@@ -185,38 +202,38 @@ def _widest(differences: FloatArray) -> float:
     return float(np.quantile(np.abs(differences), WIDEST)) if differences.size else 0.0
 
 
-def _row_order(found: Field, choice: Choice) -> Order:
+def _row_order(field: Field, choice: Choice) -> Order:
     """The places of the runs from the first row down, equal ones by name."""
-    better = found.sign * found.scores
+    better = field.sign * field.scores
     if choice.topic:
-        if choice.topic not in found.place:
+        if choice.topic not in field.place:
             raise NotFound(f"No topic {choice.topic!r} is in this map.", topic=choice.topic)
-        return np.argsort(-better[:, found.place[choice.topic]], kind="stable")
+        return np.argsort(-better[:, field.place[choice.topic]], kind="stable")
     if not better.size or choice.rows == "name":
-        return np.arange(len(found.runs))
+        return np.arange(len(field.runs))
     if choice.rows == "score":
         return np.argsort(-better.mean(axis=1), kind="stable")
     if choice.rows == "team":
-        names = [(run.team.casefold(), run.name) for run in found.runs]
+        names = [(run.team.casefold(), run.name) for run in field.runs]
         return np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.intp)
     if choice.rows == "similarity" and len(better) <= MOST_ALIKE:
         return _alike(better - better.mean(axis=0))
-    return np.arange(len(found.runs))
+    return np.arange(len(field.runs))
 
 
-def _column_order(found: Field, topics: dict[str, str], choice: Choice) -> Order:
+def _column_order(field: Field, topics: dict[str, str], choice: Choice) -> Order:
     """The places of the topics from the first column on, equal ones in the task's order."""
-    order = np.array([found.place[topic] for topic in topics], dtype=np.intp)
-    better = found.sign * found.scores
+    order = np.array([field.place[topic] for topic in topics], dtype=np.intp)
+    better = field.sign * field.scores
     if choice.run is not None:
-        ids = [run.run_id for run in found.runs]
+        ids = [run.run_id for run in field.runs]
         if choice.run not in ids:
             raise NotFound(f"No run {choice.run} is in this map.", run=choice.run)
         return order[np.argsort(-better[ids.index(choice.run), order], kind="stable")]
     if choice.columns == "difficulty":
-        return order[np.argsort(-found.sign * _medians(found)[order], kind="stable")]
+        return order[np.argsort(-field.sign * _medians(field)[order], kind="stable")]
     if choice.columns == "id":
-        return np.array([found.place[topic] for topic in sorted(topics, key=_natural)], dtype=np.intp)
+        return np.array([field.place[topic] for topic in sorted(topics, key=_natural)], dtype=np.intp)
     if choice.columns == "similarity" and better.size and len(order) <= MOST_ALIKE:
         return order[_alike((better - better.mean(axis=1, keepdims=True))[:, order].T)]
     return order
@@ -228,10 +245,10 @@ def _alike(values: FloatArray) -> Order:
         f"similarity {SIMILARITY_VERSION} {values.shape} ".encode() + np.ascontiguousarray(values).tobytes()
     )
     digest = hashlib.sha256(facts).hexdigest()
-    found = requests.kept.get(digest)
-    if found is None:
-        found = requests.kept.put(digest, {"order": alike(values)})
-    return found["order"].astype(np.intp)
+    result = requests.kept.get(digest)
+    if result is None:
+        result = requests.kept.put(digest, {"order": alike(values)})
+    return result["order"].astype(np.intp)
 
 
 def _natural(topic_id: str) -> tuple[int, int, bytes]:
@@ -255,38 +272,67 @@ def _span(total: int, most: int, page: int) -> Span:
     return Span((page - 1) * most + 1, min(page * most, total), total, page, pages)
 
 
-def as_json(shown: HeatMap) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class MapRow:
+    """A run with its mean and its value on every topic of the map, in their order."""
+
+    run: ComparedRun
+    mean: float
+    values: list[float]
+
+
+def map_rows(page: HeatMap) -> list[MapRow]:
+    """The rows of the map, from the first on."""
+    return [MapRow(*row) for row in zip(page.runs, page.means, page.values.tolist(), strict=True)]
+
+
+def facts(page: HeatMap) -> dict[str, Any]:
     """The whole map as plain values at full precision."""
     return {
-        "task": shown.slug,
-        "revision": shown.basis.revision if shown.basis else None,
-        "measure": shown.measure.key,
-        "difference": shown.choice.difference,
-        "topics": [each.topic_id for each in shown.topics],
-        "medians": [each.median for each in shown.topics],
+        "task": page.slug,
+        "revision": page.basis.revision if page.basis else None,
+        "measure": page.measure.key,
+        "difference": page.choice.difference,
+        "topics": [topic.topic_id for topic in page.topics],
+        "medians": [topic.median for topic in page.topics],
         "runs": [
-            {"run": run.name, "run_id": run.run_id, "team": run.team, "mean": mean, "values": values}
-            for run, mean, values in zip(shown.runs, shown.means, shown.values.tolist(), strict=True)
+            {
+                "run": row.run.name,
+                "run_id": row.run.run_id,
+                "team": row.run.team,
+                "mean": row.mean,
+                "values": row.values,
+            }
+            for row in map_rows(page)
         ],
     }
 
 
-def table(shown: HeatMap) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of the map, for CSV and LaTeX."""
-    rows = zip(shown.runs, shown.means, shown.values.tolist(), strict=True)
-    return ["run", "team", "mean", *(each.topic_id for each in shown.topics)], [
-        [run.name, run.team, mean, *values] for run, mean, values in rows
+def table(page: HeatMap) -> Table[MapRow]:
+    """The map with a column for each topic."""
+    columns: list[Column[MapRow]] = [
+        Column(key="run", value=lambda row: row.run.name),
+        Column(key="team", value=lambda row: row.run.team),
+        Column(key="mean", value=lambda row: row.mean, digits=2),
+        *(_topic_column(topic.topic_id, at) for at, topic in enumerate(page.topics)),
     ]
+    return Table(name=f"{page.slug}-heatmap", caption=_caption(page), columns=columns, rows=map_rows(page))
 
 
-def caption(shown: HeatMap) -> str:
-    """What the table says, for a printed page."""
-    if shown.basis is None:
-        return f"Runs of {shown.task} by topic: there are no scores yet."
-    what = shown.measure.key
-    if shown.choice.difference:
-        what += f" less its median over {shown.field}"
+FILES = Files(facts=facts, tables={"map": table})
+
+
+def _topic_column(topic_id: str, at: int) -> Column[MapRow]:
+    return Column(key=topic_id, value=lambda row: row.values[at], digits=2)
+
+
+def _caption(page: HeatMap) -> str:
+    if page.basis is None:
+        return f"Runs of {page.task} by topic: there are no scores yet."
+    what = page.measure.key
+    if page.choice.difference:
+        what += f" less its median over {page.field}"
     return (
-        f"{what} of {len(shown.runs)} runs on {len(shown.topics)} topics of {shown.task} "
-        f"under qrels revision {shown.basis.revision}."
+        f"{what} of {len(page.runs)} runs on {len(page.topics)} topics of {page.task} "
+        f"under qrels revision {page.basis.revision}."
     )

@@ -118,12 +118,12 @@ def pair_of_orders(
     upper = signs[np.triu_indices(len(one), 1)]
     moves = largest_moves(one, other)
     readings: list[Reading] = []
-    for each in COEFFICIENTS.values():
-        if not each.directed:
-            readings.append(Reading(each, each.compute(other, one)))
+    for coefficient in COEFFICIENTS.values():
+        if not coefficient.directed:
+            readings.append(Reading(coefficient, coefficient.compute(other, one)))
             continue
-        readings.append(Reading(each, each.compute(other, one), first.key))
-        readings.append(Reading(each, each.compute(one, other), second.key))
+        readings.append(Reading(coefficient, coefficient.compute(other, one), first.key))
+        readings.append(Reading(coefficient, coefficient.compute(one, other), second.key))
     return PairOfOrders(
         first=first,
         second=second,
@@ -140,11 +140,11 @@ def pair_of_orders(
 
 
 def _undefined(*orders: tuple[str, FloatArray]) -> tuple[str, ...]:
-    said = []
+    sentences = []
     for key, values in orders:
         different = len(np.unique(values))
         if different == 1:
-            said.append(f"By {key} all runs are equal: it puts them in no order.")
+            sentences.append(f"By {key} all runs are equal: it puts them in no order.")
         elif different < len(values):
-            said.append(f"{key} ties some runs, so it cannot be the true order of τ_AP.")
-    return tuple(dict.fromkeys(said))
+            sentences.append(f"{key} ties some runs, so it cannot be the true order of τ_AP.")
+    return tuple(dict.fromkeys(sentences))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -15,11 +15,13 @@ from leaderboard.services.boards import board
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.columns import MeasureColumn
-from leaderboard.services.evaluations.shown import Basis, FloatArray, scores_of
-from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.evaluations.shown import FloatArray, scores_of
+from leaderboard.services.policy import Viewer
+from leaderboard.services.runs.names import RunName
 from leaderboard.services.statistics import standings
 from leaderboard.services.statistics.requests import Waiting, refusal
 from leaderboard.services.statistics.standings import Ranked
+from leaderboard.services.tasks.head import TaskHead
 from leaderboard.stats.orders.rank_correlation import largest_moves, tau_b
 from leaderboard.stats.pairs.methods import method
 from leaderboard.stats.reliability.standardised import Form, standardised
@@ -27,13 +29,10 @@ from leaderboard.stats.reliability.standardised import Form, standardised
 FORMS: tuple[Form, ...] = get_args(Form)
 
 
-@dataclass(frozen=True, slots=True)
-class OrderedRun:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderedRun(RunName):
     """A ranked run with its value and its rank by every measure, in the order of the measures."""
 
-    run_id: int
-    run: str
-    team: str
     values: tuple[float, ...]
     ranks: tuple[int, ...]
 
@@ -77,13 +76,10 @@ class StandardisedOrder:
     said: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class OrdersPage:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrdersPage(TaskHead):
     """What the page shows; columns, told_apart, coefficients and the runs' values share one order."""
 
-    task: str
-    slug: str
-    basis: Basis | None
     columns: tuple[MeasureColumn, ...]
     left_out: tuple[str, ...]
     """Measures without a better and a worse."""
@@ -99,12 +95,6 @@ class OrdersPage:
     standardised: StandardisedOrder | None
     said: str
     """Why orders cannot be compared; empty where they can."""
-    sight: Sight
-
-    @property
-    def primary(self) -> MeasureColumn | None:
-        """The measure that the runs stand in the order of."""
-        return self.columns[0] if self.columns else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +119,7 @@ def page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> OrdersP
     coefficient, form = _coefficient(choice.coefficient), _form(choice.standardised)
     columns = _primary_first(shown)
     rows = _ranked(shown, columns)
-    better = _better([[_value(row, each) for each in columns] for row in rows], columns)
+    better = better_values([[_value(row, measure) for measure in columns] for row in rows], columns)
     first, second = _chosen(columns, shown, choice)
     said = _nothing(shown, rows, columns)
     return OrdersPage(
@@ -137,9 +127,9 @@ def page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> OrdersP
         slug=shown.slug,
         basis=shown.basis,
         columns=columns,
-        left_out=tuple(each.key for each in shown.measures if each.direction == "none"),
+        left_out=tuple(measure.key for measure in shown.measures if measure.direction == "none"),
         runs=_runs(rows, columns, better),
-        told_apart=tuple(_told_apart(session, shown, each, rows) for each in columns),
+        told_apart=tuple(_told_apart(session, shown, measure, rows) for measure in columns),
         comparison=method(shown.comparison).title,
         coefficient=coefficient,
         agreement=() if said else _agreement(better, coefficient),
@@ -150,114 +140,36 @@ def page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> OrdersP
     )
 
 
-def as_json(found: OrdersPage) -> dict[str, Any]:
-    """The orders as plain values at full precision."""
-    basis = found.basis
-    header, rows = table(found)
-    return {
-        "task": found.slug,
-        "revision": basis.revision if basis else None,
-        "edition": basis.edition if basis else None,
-        "dialect": basis.dialect if basis else None,
-        "topics": basis.topics if basis else None,
-        "measures": [
-            {
-                "measure": each.key,
-                "version": each.version,
-                "direction": each.direction,
-                "told_apart": apart.told_apart,
-                "pairs": apart.pairs,
-                "discriminative_power": apart.share,
-            }
-            for each, apart in zip(found.columns, found.told_apart, strict=True)
-        ],
-        "comparison": found.comparison,
-        "said": found.said,
-        "coefficients": [dict(zip(header, row, strict=True)) for row in rows],
-        "rows": [_run_facts(found, each) for each in found.runs],
-        "standardised": _standardised_facts(found.standardised),
-    }
-
-
-def table(found: OrdersPage) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of all coefficients for every two measures, for CSV."""
-    header = ["true_order", "order", *COEFFICIENTS]
-    if found.said:
-        return header, []
-    better = _better([run.values for run in found.runs], found.columns)
-    rows = [
-        [one.key, other.key, *(each.compute(better[second], better[first]) for each in COEFFICIENTS.values())]
-        for first, one in enumerate(found.columns)
-        for second, other in enumerate(found.columns)
-        if first != second
-    ]
-    return header, rows
-
-
-def _run_facts(found: OrdersPage, run: OrderedRun) -> dict[str, Any]:
-    keys = [each.key for each in found.columns]
-    return {
-        "run": run.run,
-        "run_id": run.run_id,
-        "team": run.team,
-        "scores": dict(zip(keys, run.values, strict=True)),
-        "ranks": dict(zip(keys, run.ranks, strict=True)),
-    }
-
-
-def _standardised_facts(found: StandardisedOrder | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    return {
-        "form": found.form,
-        "measure": found.column.key,
-        "reference": "all ranked runs",
-        "tau_b": found.tau_b,
-        "said": found.said,
-        "rows": [
-            {
-                "run": each.run,
-                "run_id": each.run_id,
-                "score": each.value,
-                "rank": each.rank,
-                "standardised": each.standardised,
-                "standardised_rank": each.standardised_rank,
-            }
-            for each in found.runs
-        ],
-    }
-
-
 def _coefficient(name: str) -> Coefficient:
-    found = COEFFICIENTS.get(name or next(iter(COEFFICIENTS)))
-    if found is None:
+    coefficient = COEFFICIENTS.get(name or next(iter(COEFFICIENTS)))
+    if coefficient is None:
         raise Invalid(f"There is no coefficient {name[:40]!r} here; choose one of {', '.join(COEFFICIENTS)}.")
-    return found
+    return coefficient
 
 
 def _form(name: str) -> Form | None:
-    found = next((form for form in FORMS if form == name), None)
-    if name and found is None:
+    chosen = next((form for form in FORMS if form == name), None)
+    if name and chosen is None:
         raise Invalid(f"Scores are not standardised by {name[:40]!r} here; choose one of {', '.join(FORMS)}.")
-    return found
+    return chosen
 
 
 def _primary_first(shown: Board) -> tuple[MeasureColumn, ...]:
-    ordering = [each for each in shown.measures if each.direction != "none"]
-    return tuple(sorted(ordering, key=lambda each: each.key != shown.primary))
+    ordering = [measure for measure in shown.measures if measure.direction != "none"]
+    return tuple(sorted(ordering, key=lambda measure: measure.key != shown.primary))
 
 
 def _ranked(shown: Board, columns: Sequence[MeasureColumn]) -> tuple[Row, ...]:
     return tuple(
         row
         for row in shown.rows
-        if row.rank is not None and all(row.scores[each.key] is not None for each in columns)
+        if row.rank is not None and all(row.scores[measure.key] is not None for measure in columns)
     )
 
 
-def _better(values: Sequence[Sequence[float]], columns: Sequence[MeasureColumn]) -> FloatArray:
+def better_values(values: Sequence[Sequence[float]], columns: Sequence[MeasureColumn]) -> FloatArray:
     """The runs' values by measure with higher being better, (measures, runs)."""
-    signs = np.array([-1.0 if each.direction == "lower" else 1.0 for each in columns])
+    signs = np.array([measure.sign for measure in columns])
     table = np.array(values, dtype=np.float64).reshape(len(values), len(columns))
     better: FloatArray = (table * signs).T.copy()
     return better
@@ -265,8 +177,8 @@ def _better(values: Sequence[Sequence[float]], columns: Sequence[MeasureColumn])
 
 def _chosen(columns: Sequence[MeasureColumn], shown: Board, choice: Choice) -> tuple[int, int]:
     """Where the two measures stand that are looked at closely: those asked for, else the first two."""
-    keys = [each.key for each in columns]
-    known = [each.key for each in shown.measures]
+    keys = [measure.key for measure in columns]
+    known = [measure.key for measure in shown.measures]
 
     def place(name: str) -> int:
         key = parse(name).key
@@ -286,14 +198,15 @@ def _runs(
     rows: Sequence[Row], columns: Sequence[MeasureColumn], better: FloatArray
 ) -> tuple[OrderedRun, ...]:
     # Ranks share the smallest where values are equal.
-    ranks = [1 + (each > each[:, None]).sum(axis=1) for each in better]
+    ranks = [1 + (values > values[:, None]).sum(axis=1) for values in better]
     return tuple(
         OrderedRun(
             run_id=row.run_id,
-            run=row.run,
+            name=row.run,
             team=row.team,
-            values=tuple(_value(row, each) for each in columns),
-            ranks=tuple(int(each[at]) for each in ranks),
+            kind=row.kind,
+            values=tuple(_value(row, measure) for measure in columns),
+            ranks=tuple(int(by_measure[at]) for by_measure in ranks),
         )
         for at, row in enumerate(rows)
     )
@@ -307,42 +220,40 @@ def _value(row: Row, by: MeasureColumn) -> float:
 
 def _agreement(better: FloatArray, by: Coefficient) -> tuple[tuple[float | None, ...], ...]:
     count = len(better)
-    found: list[list[float | None]] = [[None] * count for _ in range(count)]
+    values: list[list[float | None]] = [[None] * count for _ in range(count)]
     for truth in range(count):
         for other in range(count):
             known = other < truth and not by.directed
-            found[truth][other] = found[other][truth] if known else by.compute(better[other], better[truth])
-    return tuple(tuple(row) for row in found)
+            values[truth][other] = values[other][truth] if known else by.compute(better[other], better[truth])
+    return tuple(tuple(row) for row in values)
 
 
 def _told_apart(session: Session, shown: Board, by: MeasureColumn, rows: Sequence[Row]) -> ToldApart:
     pairs = len(rows) * (len(rows) - 1) // 2
-    if said := refusal(parse(by.key).measure):
-        return ToldApart(pairs, None, said)
+    if why := refusal(parse(by.key).measure):
+        return ToldApart(pairs, None, why)
     if shown.source is None or not rows:
         return ToldApart(pairs, None)
     ranked = [Ranked(row.run_id, row.ranking_sha256, row.run, _value(row, by)) for row in rows]
-    sign = -1 if by.direction == "lower" else 1
-    found = standings.of_runs(
-        session, shown.source, (by.key, by.version), sign, ranked, method(shown.comparison)
+    standing = standings.of_runs(
+        session, shown.source, (by.key, by.version), by.sign, ranked, method(shown.comparison)
     )
-    if isinstance(found, Waiting):
+    if isinstance(standing, Waiting):
         return ToldApart(
             pairs, None, f"The pairs are not compared by {by.key} yet: its board can ask for it."
         )
-    return ToldApart(pairs, found.told_apart)
+    return ToldApart(pairs, standing.told_apart)
 
 
 def _standardised(
     session: Session, shown: Board, by: MeasureColumn, rows: Sequence[Row], form: Form
 ) -> StandardisedOrder:
-    if said := refusal(parse(by.key).measure):
-        return StandardisedOrder(form, by, (), None, said)
-    assert shown.source is not None, "whoever sees details sees where they are"
-    found = scores_of(session, shown.source, by.key, by.version, [row.run_id for row in rows])
-    sign = -1.0 if by.direction == "lower" else 1.0
-    scores = sign * np.array([found[row.run_id] for row in rows])
-    raw = sign * np.array([_value(row, by) for row in rows])
+    if why := refusal(parse(by.key).measure):
+        return StandardisedOrder(form, by, (), None, why)
+    assert shown.source is not None, "the scores by topic are known where details are shown"
+    by_run = scores_of(session, shown.source, by.key, by.version, [row.run_id for row in rows])
+    scores = by.sign * np.array([by_run[row.run_id] for row in rows])
+    raw = by.sign * np.array([_value(row, by) for row in rows])
     # Equal scores stay equal only without the rounding of another order of summing.
     means = standardised(scores, form).mean(axis=1).round(12)
     moves = largest_moves(raw, means)

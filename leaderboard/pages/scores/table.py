@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Run, Task
@@ -15,28 +15,26 @@ from leaderboard.services import policy
 from leaderboard.services.evaluations.columns import MeasureColumn, column
 from leaderboard.services.evaluations.shown import Basis, FloatArray, Source, scores_of, shown_edition
 from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.runs.names import RunName
 from leaderboard.services.statistics.requests import Request, refusal
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedRun:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedRun(RunName):
     """A run that is compared, by id; its ranking's digest tells the same ranking from another one."""
 
-    run_id: int
-    name: str
-    team: str
     team_id: int
-    kind: str
     ranking_sha256: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ScoreTable:
     """Scores of runs (rows, by id) on topics (columns, in the revision's order) by one measure."""
 
     task_id: int
     task: str
     slug: str
+    sight: Sight
     basis: Basis
     source: Source
     measure: MeasureColumn
@@ -45,7 +43,6 @@ class ScoreTable:
     """(runs, topics), as the measure prints them."""
     comparison: str
     """Key of the task's test and correction."""
-    sight: Sight
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -55,12 +52,12 @@ class ScoreTable:
     @cached_property
     def better(self) -> FloatArray:
         """The scores with higher being better, (runs, topics)."""
-        return -self.scores if self.measure.direction == "lower" else self.scores
+        return -self.scores if self.measure.lower_is_better else self.scores
 
     @property
     def sign(self) -> int:
         """-1 where lower is better, else 1."""
-        return -1 if self.measure.direction == "lower" else 1
+        return self.measure.sign
 
     @property
     def means(self) -> FloatArray:
@@ -71,7 +68,7 @@ class ScoreTable:
 
 def comparable(columns: Collection[MeasureColumn]) -> tuple[MeasureColumn, ...]:
     """Those of the measures that runs can be compared by."""
-    return tuple(each for each in columns if not refusal(parse(each.key).measure))
+    return tuple(measure for measure in columns if not refusal(parse(measure.key).measure))
 
 
 def score_table(
@@ -128,32 +125,48 @@ def require_details(sight: Sight) -> None:
 
 
 def _column(edition: Edition, measure: str | None) -> MeasureColumn:
-    keys = [each["key"] for each in edition.measures]
+    keys = [measure["key"] for measure in edition.measures]
     key = edition.primary_measure if measure is None else parse(measure).key
     if key not in keys:
         raise UnknownMeasure(f"{key} is not on this board; its measures are {', '.join(keys)}.")
-    if said := refusal(parse(key).measure):
-        raise UnknownMeasure(said)
+    if why := refusal(parse(key).measure):
+        raise UnknownMeasure(why)
     return column(parse(key))
+
+
+def named_runs(
+    session: Session, viewer: Viewer, task: Task, *conditions: ColumnElement[bool]
+) -> tuple[ComparedRun, ...]:
+    """The task's runs that are not withdrawn and meet the conditions, by id."""
+    rows = session.execute(
+        select(Run.id, Run.name, Run.team_id, Run.kind, Run.ranking_sha256)
+        .where(Run.task_id == task.id, Run.withdrawn_at.is_(None), *conditions)
+        .order_by(Run.id)
+    ).all()
+    teams = policy.team_names(session, viewer, task) if rows else {}
+    return tuple(
+        ComparedRun(
+            run_id=row.id,
+            name=row.name,
+            team=teams.get(row.team_id, ""),
+            team_id=row.team_id,
+            kind=row.kind,
+            ranking_sha256=row.ranking_sha256,
+        )
+        for row in rows
+    )
 
 
 def _runs(
     session: Session, viewer: Viewer, task: Task, run_ids: Collection[int] | None
 ) -> tuple[ComparedRun, ...]:
-    wanted = select(Run.id, Run.name, Run.team_id, Run.kind, Run.ranking_sha256).where(
-        Run.task_id == task.id, Run.withdrawn_at.is_(None)
-    )
-    if run_ids is not None:
-        wanted = wanted.where(Run.id.in_(set(run_ids)))
-    rows = session.execute(wanted.order_by(Run.id)).all()
-    lost = set(run_ids or ()) - {row.id for row in rows}
-    if lost:
-        raise NotFound(f"{task.name} has no run {', '.join(map(str, sorted(lost)))}.")
-    names = policy.team_names(session, viewer, task)
-    return tuple(
-        ComparedRun(row.id, row.name, names.get(row.team_id, ""), row.team_id, row.kind, row.ranking_sha256)
-        for row in rows
-    )
+    if run_ids is None:
+        return named_runs(session, viewer, task)
+    runs = named_runs(session, viewer, task, Run.id.in_(set(run_ids)))
+    missing = set(run_ids) - {run.run_id for run in runs}
+    if missing:
+        raise NotFound(f"{task.name} has no run {', '.join(map(str, sorted(missing)))}.")
+    return runs
 
 
 def request(table: ScoreTable, procedure: str, method: str) -> Request:

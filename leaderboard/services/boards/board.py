@@ -14,14 +14,15 @@ from leaderboard.services import policy
 from leaderboard.services.boards import rows as board_rows
 from leaderboard.services.boards.rows import Row, rank, read_rows
 from leaderboard.services.evaluations.columns import MeasureColumn, column, ranked_by
-from leaderboard.services.evaluations.shown import Basis, Shown, Source, shown_edition
+from leaderboard.services.evaluations.shown import Shown, Source, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs import primary_runs
 from leaderboard.services.statistics import standings
 from leaderboard.services.statistics.requests import Waiting, refusal
-from leaderboard.services.statistics.sentences import sentences
+from leaderboard.services.statistics.sentences import sentences as sentences_of
 from leaderboard.services.statistics.standings import PairOfRuns, Place, Ranked, Standing
 from leaderboard.services.tasks import board_measures
+from leaderboard.services.tasks.head import TaskHead
 from leaderboard.stats.pairs.methods import method
 
 
@@ -35,16 +36,13 @@ class Rescoring:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
-    """What a board page shows; basis is None while a task has no judgments."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Board(TaskHead):
+    """What a board page shows."""
 
-    task: str
-    slug: str
     description: str
     visibility: str
     is_draft: bool
-    basis: Basis | None
     measures: tuple[MeasureColumn, ...]
     primary: str
     sorted_by: str
@@ -52,7 +50,6 @@ class Board:
     """The ranking value in words, such as `mean AP`."""
     rows: tuple[Row, ...]
     rescoring: Rescoring | None
-    sight: Sight
     editions: tuple[int, ...] = ()
     standing: Standing | Waiting | None = field(default=None, compare=False)
     """How the ranked runs stand to each other; None where it is held back or cannot be said."""
@@ -65,6 +62,11 @@ class Board:
     """Where the scores by topic are, for a viewer who may see them."""
     at: datetime | None = None
     """The moment whose runs and edition are shown; None is now."""
+
+    @property
+    def by(self) -> MeasureColumn:
+        """The measure that it is ranked by."""
+        return next(measure for measure in self.measures if measure.key == self.sorted_by)
 
     @property
     def places(self) -> dict[int, Place]:
@@ -87,44 +89,42 @@ def board(
     edition is the number of an earlier edition, at a moment whose edition and runs are wanted, with the
     scores these runs have by now; the board of now unless said otherwise. one_per_team leaves of each
     team's official runs the one it declared its primary run, else its best. Raises NotFound for an
-    unknown task or edition and a moment before the first, UnknownMeasure for one that is no column or
+    unknown task or edition and a moment before the first, UnknownMeasure for one that is not a column or
     has no better and worse, Invalid for an edition and a moment at once.
     """
     task, sight = policy.visible_task(session, viewer, slug)
     if edition is not None and at is not None:
         raise Invalid("Give either an edition or a date of the board, not both.")
-    found = shown_edition(session, task, sight, edition, at)
-    shown = found.edition
-    keys = [each["key"] for each in shown.measures] if shown is not None else task.measures
+    shown = shown_edition(session, task, sight, edition, at)
+    current = shown.edition
+    keys = [measure["key"] for measure in current.measures] if current is not None else task.measures
     measures = tuple(column(parse(key)) for key in keys if not sight.hides(key))
-    primary = shown.primary_measure if shown is not None else task.primary_measure
+    primary = current.primary_measure if current is not None else task.primary_measure
     sorted_by = _sort_measure(measures, measure, primary)
-    rows = rank(read_rows(session, viewer, task, sight, shown, measures, at), sorted_by)
+    rows = rank(read_rows(session, viewer, task, sight, current, measures, at), sorted_by)
     if one_per_team and sight.means:
         rows = rank(board_rows.one_per_team(rows, primary_runs.declared(session, task)), sorted_by)
-    standing, said = _standing(session, task, sight, found, sorted_by, rows)
-    if shown is not None and sight.means:
-        said += board_measures.lacking(session, shown)
+    standing, sentences = _standing(session, task, sight, shown, sorted_by, rows)
     return Board(
         task=task.name,
         slug=task.slug,
         description=task.description,
         visibility=task.visibility,
         is_draft=task.published_at is None,
-        basis=found.basis,
+        basis=shown.basis,
         measures=measures,
         primary=primary,
         sorted_by=sorted_by.key,
         ranked_by=ranked_by(sorted_by),
         rows=rows,
-        rescoring=_rescoring(session, found) if edition is None and at is None else None,
+        rescoring=_rescoring(session, shown) if edition is None and at is None else None,
         sight=sight,
-        editions=found.numbers,
+        editions=shown.numbers,
         standing=standing,
-        sentences=said,
+        sentences=sentences + board_measures.lacking(shown),
         comparison=task.comparison,
         one_per_team=one_per_team,
-        source=found.source if sight.details else None,
+        source=shown.source if sight.details else None,
         at=at,
     )
 
@@ -132,19 +132,18 @@ def board(
 def differences(
     session: Session, shown: Board, reference: int, run_ids: Collection[int] | None = None
 ) -> dict[int, PairOfRuns]:
-    """Run id -> each other ranked run, of some or of all, less the reference, a ranked run or any scored.
+    """Run id -> the difference of each other ranked run, of some or of all, from a scored run, the reference.
 
     Empty where there is no standing; at most one statement.
     """
     standing = shown.standing
     if not isinstance(standing, Standing) or shown.source is None or standing.topics < 2:
         return {}
-    wanted = standing.run_ids if run_ids is None else set(run_ids) & set(standing.run_ids)
-    others = [run_id for run_id in standing.run_ids if run_id in wanted and run_id != reference]
+    chosen = set(standing.run_ids) if run_ids is None else set(run_ids)
+    others = [run_id for run_id in standing.run_ids if run_id in chosen and run_id != reference]
     if reference in standing.run_ids:
         return {run_id: standing.pair(run_id, reference) for run_id in others}
-    by = next(each for each in shown.measures if each.key == shown.sorted_by)
-    measure = by.key, by.version
+    measure = shown.by.key, shown.by.version
     return standings.against(session, shown.source, measure, standing.sign, others, reference)
 
 
@@ -152,7 +151,7 @@ def _standing(
     session: Session,
     task: Task,
     sight: Sight,
-    found: Shown,
+    shown: Shown,
     by: MeasureColumn,
     rows: tuple[Row, ...],
 ) -> tuple[Standing | Waiting | None, tuple[str, ...]]:
@@ -162,22 +161,21 @@ def _standing(
         for row in rows
         if row.rank is not None and (value := row.scores[by.key]) is not None
     ]
-    if found.source is None or not sight.details or not ranked:
+    if shown.source is None or not sight.details or not ranked:
         return None, ()
-    if said := refusal(parse(by.key).measure):
-        return None, (said,)
-    sign = -1 if by.direction == "lower" else 1
+    if why := refusal(parse(by.key).measure):
+        return None, (why,)
     standing = standings.of_runs(
-        session, found.source, (by.key, by.version), sign, ranked, method(task.comparison)
+        session, shown.source, (by.key, by.version), by.sign, ranked, method(task.comparison)
     )
     if isinstance(standing, Waiting):
         return standing, ()
-    return standing, sentences(standing, ranked, ranked_by(by), by.digits)
+    return standing, sentences_of(standing, ranked, ranked_by(by), by.digits)
 
 
-def _sort_measure(measures: tuple[MeasureColumn, ...], wanted: str | None, primary: str) -> MeasureColumn:
-    columns = {each.key: each for each in measures}
-    key = primary if wanted is None else parse(wanted).key
+def _sort_measure(measures: tuple[MeasureColumn, ...], name: str | None, primary: str) -> MeasureColumn:
+    columns = {measure.key: measure for measure in measures}
+    key = primary if name is None else parse(name).key
     chosen = columns.get(key)
     if chosen is None:
         raise UnknownMeasure(f"{key} is not on this board; its measures are {', '.join(columns)}.")

@@ -18,7 +18,7 @@ from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.statistics.standings import Place
 
 RANKED_KIND = "official"
-PLACE_FACTS = tuple(each.name for each in fields(Place))
+PLACE_FACTS = tuple(field.name for field in fields(Place))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Row:
     """Whether its team is known by a pseudonym only: what tells whose run it is is not shown either."""
 
 
-_BESIDES_RANK = attrgetter(*(each.name for each in fields(Row) if each.name != "rank"))
+_BESIDES_RANK = attrgetter(*(field.name for field in fields(Row) if field.name != "rank"))
 
 
 def rank(rows: Iterable[Row], by: MeasureColumn) -> tuple[Row, ...]:
@@ -54,10 +54,10 @@ def rank(rows: Iterable[Row], by: MeasureColumn) -> tuple[Row, ...]:
     them, runs without a score at the end.
     """
     sign = -1.0 if by.direction == "higher" else 1.0
-    there = list(rows)
-    scored = [(sign * value, row.run, row) for row in there if (value := row.scores.get(by.key)) is not None]
-    scored.sort(key=lambda each: each[:2])
-    unscored = sorted((row for row in there if row.scores.get(by.key) is None), key=lambda row: row.run)
+    runs = list(rows)
+    scored = [(sign * value, row.run, row) for row in runs if (value := row.scores.get(by.key)) is not None]
+    scored.sort(key=lambda entry: entry[:2])
+    unscored = sorted((row for row in runs if row.scores.get(by.key) is None), key=lambda row: row.run)
     ordered: list[Row] = []
     place, last, last_rank = 0, None, 0
     for value, _, row in scored:
@@ -89,37 +89,49 @@ def read_rows(
 ) -> list[Row]:
     """The runs this viewer may know of, in no order, with what they got under an edition at a moment."""
     then = at or (edition.shown_to if edition is not None else None)
-    there: ColumnElement[bool] = Run.withdrawn_at.is_(None)
+    on_board: ColumnElement[bool] = Run.withdrawn_at.is_(None)
     if then is not None:
         # What was shown stays as it was: with runs withdrawn since, without runs sent since.
-        there = or_(there, Run.withdrawn_at > then) & (Run.created_at <= then)
-    runs = session.execute(_columns(sight).where(Run.task_id == task.id, there)).all()
+        on_board = or_(on_board, Run.withdrawn_at > then) & (Run.created_at <= then)
+    runs = session.execute(_columns(sight).where(Run.task_id == task.id, on_board)).all()
     if not sight.means:
         runs = [run for run in runs if policy.owns(viewer, run.team_id)]
     scores = means(session, edition, sight.topic_set) if edition is not None and sight.means else {}
-    keys = [each.key for each in measures]
-    unscored = [run.id for run in runs if not scores.get(run.id)]
-    states = queue.run_states(session, unscored) if unscored and sight.means else {}
+    keys = [measure.key for measure in measures]
+    unscored = {run.id: run.withdrawn_at is not None for run in runs if not scores.get(run.id)}
+    states = _states(session, sight, edition, unscored)
     teams = policy.shown_teams(session, viewer, task)
     return [
         Row(
             rank=None,
-            run_id=run_id,
-            run=name,
-            team=teams[team_id].name,
-            team_id=team_id,
-            kind=kind,
-            scores=_rounded(scores.get(run_id, {}), keys, sight.decimals),
-            state="valid" if not sight.means else states[run_id].state if run_id in states else "done",
-            order_differs=order_differs and sight.details,
-            ranking_sha256=ranking_sha256,
-            description=description,
-            tag="" if teams[team_id].masked else tag,
-            details=details,
-            masked=teams[team_id].masked,
+            run_id=run.id,
+            run=run.name,
+            team=teams[run.team_id].name,
+            team_id=run.team_id,
+            kind=run.kind,
+            scores=_rounded(scores.get(run.id, {}), keys, sight.decimals),
+            state=states.get(run.id, "done"),
+            order_differs=run.order_differs and sight.details,
+            ranking_sha256=run.ranking_sha256,
+            description=run.description,
+            tag="" if teams[run.team_id].masked else run.tag,
+            details=run.details,
+            masked=teams[run.team_id].masked,
         )
-        for run_id, name, team_id, kind, order_differs, ranking_sha256, description, tag, details in runs
+        for run in runs
     ]
+
+
+def _states(
+    session: Session, sight: Sight, edition: Edition | None, unscored: Mapping[int, bool]
+) -> dict[int, str]:
+    """The states of runs without a score, by id; unscored says which are withdrawn. At most one statement."""
+    if not sight.means:
+        return dict.fromkeys(unscored, "valid")
+    if edition is None or not unscored:
+        return dict.fromkeys(unscored, "waiting")
+    states = queue.scoring_states(session, list(unscored))
+    return {run_id: "withdrawn" if is_gone else states[run_id] for run_id, is_gone in unscored.items()}
 
 
 def place_facts(place: Place | None) -> dict[str, Any]:
@@ -131,7 +143,14 @@ def _columns(sight: Sight) -> Any:
     """What is read of each run: of the file's facts only what is shown to all."""
     tag, details = (Run.tag, cast(Run.details, Text)) if sight.details else (literal(""), literal(""))
     return select(
-        *(Run.id, Run.name, Run.team_id, Run.kind, Run.order_differs, Run.ranking_sha256, Run.description),
+        Run.id,
+        Run.name,
+        Run.team_id,
+        Run.kind,
+        Run.withdrawn_at,
+        Run.order_differs,
+        Run.ranking_sha256,
+        Run.description,
         tag.label("tag"),
         details.label("details"),
     )
@@ -145,7 +164,7 @@ def _rounded(
     scores: Mapping[str, float], keys: Iterable[str], decimals: int | None
 ) -> dict[str, float | None]:
     """The scores of all columns, rounded before anything is ordered by them, so that order tells no more."""
-    found = {key: scores.get(key) for key in keys}
+    values = {key: scores.get(key) for key in keys}
     if decimals is None:
-        return found
-    return {key: None if value is None else round(value, decimals) for key, value in found.items()}
+        return values
+    return {key: None if value is None else round(value, decimals) for key, value in values.items()}

@@ -1,10 +1,10 @@
 """Runs as the judgments of a revision see them: stored with their scores, read back in one statement."""
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 
+from cachetools import LRUCache, cached
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -20,24 +20,17 @@ from leaderboard.trec.runs.packing import unpack_block
 KEPT_REVISIONS = 4
 """Revisions whose judgments stay in memory, ready to be used."""
 
-_kept: OrderedDict[tuple[str, int, str], CompiledJudgments] = OrderedDict()
-_lock = threading.Lock()
+
+def _revision(session: Session, source: Source) -> tuple[str, int, str]:
+    """What tells judgments apart; a revision never changes, and ids are those of one database."""
+    return str(session.get_bind().engine.url), source.revision_id, source.revision_sha256
 
 
+# Reading changes the order in which revisions go, so threads take turns; judgments are compiled outside.
+@cached(LRUCache(KEPT_REVISIONS), key=_revision, lock=threading.Lock())
 def compiled_judgments(session: Session, source: Source) -> CompiledJudgments:
     """The judgments that an edition's scores rest on, with the collection's size where it is known."""
-    bind = session.get_bind()
-    key = str(bind.engine.url), source.revision_id, source.revision_sha256
-    with _lock:
-        if key in _kept:
-            _kept.move_to_end(key)
-            return _kept[key]
-    compiled = compiled_inputs(judged_inputs.inputs(session, source.revision_id))
-    with _lock:
-        _kept[key] = compiled
-        while len(_kept) > KEPT_REVISIONS:
-            _kept.popitem(last=False)
-    return compiled
+    return compiled_inputs(judged_inputs.inputs(session, source.revision_id))
 
 
 class Alignments(Mapping[int, Judged]):
@@ -58,10 +51,10 @@ class Alignments(Mapping[int, Judged]):
 
 def docnos(compiled: CompiledJudgments, documents: IntArray) -> list[str]:
     """The docnos of judged documents, given as indices into judgments.grades."""
-    found = compiled.documents
-    start, length = found.at[documents], found.length[documents]
+    named = compiled.documents
+    start, length = named.at[documents], named.length[documents]
     ends = (start + length).tolist()
-    return [found.letters[at:end].decode() for at, end in zip(start.tolist(), ends, strict=True)]
+    return [named.letters[at:end].decode() for at, end in zip(start.tolist(), ends, strict=True)]
 
 
 def alignment(session: Session, source: Source, run_id: int) -> Judged:

@@ -115,13 +115,13 @@ def topic_sets(session: Session, task_id: int, judged: list[str]) -> dict[str, A
     counted = {topic_id for topic_id, excluded in rows if not excluded}
     sets = session.scalars(select(TopicSet).where(TopicSet.task_id == task_id))
     return {
-        each.name: {
-            "id": each.id,
+        topic_set.name: {
+            "id": topic_set.id,
             "topics": [
                 topic
                 for topic in judged
-                if topic in counted and (each.topics is None or topic in each.topics)
+                if topic in counted and (topic_set.topics is None or topic in topic_set.topics)
             ],
         }
-        for each in sets
+        for topic_set in sets
     }

@@ -67,8 +67,8 @@ def plan(session: Session, run_id: int, edition_id: int) -> Plan:
     run = session.get(Run, run_id)
     if edition is None or run is None:
         raise NotFound(f"Run {run_id} or edition {edition_id} is gone.")
-    there = stored(session, run_id, edition)
-    missing = tuple(each for each in edition.measures if each["key"] not in there)
+    scored = stored(session, run_id, edition)
+    missing = tuple(measure for measure in edition.measures if measure["key"] not in scored)
     return _plan(session, edition, missing, lacks_hits=not _has_hits(session, run_id, edition))
 
 
@@ -76,17 +76,17 @@ def ahead(session: Session, task_id: int) -> list["Ahead"]:
     """What a run that comes now has to be scored for: the task's shown edition and one being built."""
     editions = select(Edition).where(Edition.task_id == task_id, Edition.state.in_(("current", "building")))
     return [
-        Ahead(each.id, _plan(session, each, tuple(each.measures), lacks_hits=True))
-        for each in session.scalars(editions)
+        Ahead(edition.id, _plan(session, edition, tuple(edition.measures), lacks_hits=True))
+        for edition in session.scalars(editions)
     ]
 
 
 def _has_hits(session: Session, run_id: int, edition: Edition) -> bool:
     key = run_id, edition.revision_id, edition.dialect
-    wanted = select(Alignment.run_id).where(
+    hits = select(Alignment.run_id).where(
         tuple_(Alignment.run_id, Alignment.revision_id, Alignment.dialect) == key
     )
-    return session.scalar(wanted) is not None
+    return session.scalar(hits) is not None
 
 
 def _plan(
@@ -129,8 +129,8 @@ def compute(database: Database, run_id: int, plan: Plan) -> Scored:
 
 def _scored(plan: Plan, judged: Judged) -> Scored:
     by_measure = {}
-    for each in plan.missing:
-        bound = parse(each["key"])
+    for measure in plan.missing:
+        bound = parse(measure["key"])
         # What a measure needs may come with a later revision: until then a run has no score by it.
         with suppress(MissingInput):
             by_measure[bound.key] = Computed(bound.compute(judged), bound.parts(judged))
@@ -143,13 +143,13 @@ def store(session: Session, run_id: int, edition_id: int, scored: Scored) -> Non
     if scored.hits is not None and not _has_hits(session, run_id, edition):
         key = {"run_id": run_id, "revision_id": edition.revision_id, "dialect": edition.dialect}
         session.add(Alignment(**key, body=scored.hits))
-    there = stored(session, run_id, edition)
+    evaluations = stored(session, run_id, edition)
     for measure in edition.measures:
         key = measure["key"]
-        if key not in there and key in scored.by_measure:
-            there[key] = _add(session, run_id, edition, measure, scored.by_measure[key])
+        if key not in evaluations and key in scored.by_measure:
+            evaluations[key] = _add(session, run_id, edition, measure, scored.by_measure[key])
     session.flush()
-    _add_means(session, edition, list(there.values()))
+    _add_means(session, edition, list(evaluations.values()))
 
 
 def _add(
@@ -173,17 +173,17 @@ def _add(
 def _add_means(session: Session, edition: Edition, evaluations: list[Evaluation]) -> None:
     topics = session.get_one(QrelsRevision, edition.revision_id).topics
     place = {topic: index for index, topic in enumerate(topics)}
-    ids = [each.id for each in evaluations]
+    ids = [evaluation.id for evaluation in evaluations]
     rows = session.execute(
         select(EvaluationMean.evaluation_id, EvaluationMean.topic_set_id).where(
             EvaluationMean.evaluation_id.in_(ids)
         )
     )
-    there = {(evaluation_id, set_id) for evaluation_id, set_id in rows}
+    known = {(evaluation_id, set_id) for evaluation_id, set_id in rows}
     for topic_set in edition.topic_sets.values():
         chosen = np.array([place[topic] for topic in topic_set["topics"]], dtype=np.int64)
         for evaluation in evaluations:
-            if len(chosen) and (evaluation.id, topic_set["id"]) not in there:
+            if len(chosen) and (evaluation.id, topic_set["id"]) not in known:
                 scores, parts = evaluation.scores, evaluation.parts
                 if parts is not None:
                     parts = parts.reshape(-1, len(scores))[:, chosen]
@@ -200,7 +200,7 @@ def _add_means(session: Session, edition: Edition, evaluations: list[Evaluation]
 
 def stored(session: Session, run_id: int, edition: Edition) -> dict[str, Evaluation]:
     """Measure -> the run's evaluation under the edition's revision, dialect and measure versions."""
-    versions = {each["key"]: each["version"] for each in edition.measures}
+    versions = {measure["key"]: measure["version"] for measure in edition.measures}
     rows = session.scalars(
         select(Evaluation)
         .where(

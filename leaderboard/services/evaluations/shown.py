@@ -72,6 +72,8 @@ class Shown:
     building: int | None
     building_revision: int
     source: "Source | None" = None
+    kinds: frozenset[str] = frozenset()
+    """The kinds of judgments that the edition's scores rest on, such as graded and subtopic."""
 
 
 def shown_edition(
@@ -105,12 +107,15 @@ def shown_edition(
         building.Edition.id if building else None,
         building.QrelsRevision.number if building else 0,
         source_of(chosen.Edition, chosen.QrelsRevision, sight.topic_set),
+        frozenset({chosen.Qrels.kind, *(chosen.Edition.companions or ())}),
     )
 
 
 def _number_at(shown: list[Edition], task: Task, at: datetime) -> int:
     """The number of the edition that was shown at a moment, of those that were ever shown, in order."""
-    before = [each.number for each in shown if each.shown_from is not None and each.shown_from <= at]
+    before = [
+        edition.number for edition in shown if edition.shown_from is not None and edition.shown_from <= at
+    ]
     if before:
         return before[-1]
     if not shown or shown[0].shown_from is None:
@@ -137,24 +142,26 @@ def means(
     if chosen is None:
         return {}
     versions = {
-        each["key"]: each["version"] for each in edition.measures if keys is None or each["key"] in keys
+        measure["key"]: measure["version"]
+        for measure in edition.measures
+        if keys is None or measure["key"] in keys
     }
-    wanted = select(
+    query = select(
         Evaluation.run_id, Evaluation.measure, Evaluation.measure_version, EvaluationMean.mean
     ).join(EvaluationMean, EvaluationMean.evaluation_id == Evaluation.id)
-    wanted = wanted.where(
+    query = query.where(
         Evaluation.revision_id == edition.revision_id,
         Evaluation.dialect == edition.dialect,
         Evaluation.measure.in_(versions),
         EvaluationMean.topic_set_id == chosen["id"],
     )
     if run_ids is not None:
-        wanted = wanted.where(Evaluation.run_id.in_(list(run_ids)))
-    found: dict[int, dict[str, float]] = {}
-    for run_id, measure, version, mean in session.execute(wanted):
+        query = query.where(Evaluation.run_id.in_(list(run_ids)))
+    by_run: dict[int, dict[str, float]] = {}
+    for run_id, measure, version, mean in session.execute(query):
         if versions[measure] == version:
-            found.setdefault(run_id, {})[measure] = mean
-    return found
+            by_run.setdefault(run_id, {})[measure] = mean
+    return by_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,22 +191,22 @@ def scores_of(
 ) -> dict[int, FloatArray]:
     """Run id -> scores by a measure on the source's topics, (topics,); one statement."""
     chosen = np.array(source.places, dtype=np.int64)
-    wanted = select(Evaluation.run_id, Evaluation.scores).where(
+    query = select(Evaluation.run_id, Evaluation.scores).where(
         Evaluation.revision_id == source.revision_id,
         Evaluation.dialect == source.dialect,
         Evaluation.measure == key,
         Evaluation.measure_version == version,
         Evaluation.run_id.in_(run_ids),
     )
-    return {row.run_id: row.scores[chosen] for row in session.execute(wanted)}
+    return {row.run_id: row.scores[chosen] for row in session.execute(query)}
 
 
 def scored_runs(session: Session, source: Source, key: str, version: int) -> set[int]:
     """The ids of the runs that have scores by a measure."""
-    wanted = select(Evaluation.run_id).where(
+    query = select(Evaluation.run_id).where(
         Evaluation.revision_id == source.revision_id,
         Evaluation.dialect == source.dialect,
         Evaluation.measure == key,
         Evaluation.measure_version == version,
     )
-    return set(session.scalars(wanted))
+    return set(session.scalars(query))

@@ -190,6 +190,12 @@ def run_states(session: Session, run_ids: Collection[int]) -> dict[int, RunState
     return states
 
 
+def scoring_states(session: Session, run_ids: Collection[int]) -> dict[int, str]:
+    """How far the scoring of runs on a judged task's board is, by their jobs alone; one statement."""
+    newest = _newest_jobs(session, run_ids)
+    return {run_id: _state(newest.get(run_id), {}).state for run_id in run_ids}
+
+
 def _state(job: Job | None, ahead: dict[int, int]) -> RunState:
     if job is None:
         return RunState("done")

@@ -5,6 +5,8 @@ board is computed from. So the companions of that one always are the newest that
 and scores, comparisons and snapshots need to know no number but its.
 """
 
+from collections.abc import Iterable
+
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, undefer
 
@@ -72,5 +74,14 @@ def has(session: Session, revision: QrelsRevision) -> frozenset[str]:
     """Which needs of measures the judgments meet besides grades: subtopics, preferences."""
     kinds = set(companions(session, revision))
     kinds.add(session.scalars(select(Qrels.kind).where(Qrels.id == revision.qrels_id)).one())
+    return needs_met_by(kinds)
+
+
+def needs_met_by(kinds: Iterable[str]) -> frozenset[str]:
+    """Which needs of measures judgments of these kinds meet besides grades.
+
+    >>> needs_met_by(["graded", "subtopic"])
+    frozenset({'subtopics'})
+    """
     words = {"subtopic": "subtopics", "preference": "preferences"}
     return frozenset(words[kind] for kind in kinds if kind in words)

@@ -19,8 +19,8 @@ def choices() -> tuple[Method, ...]:
     >>> choices()[0].key
     't+holm'
     """
-    found = [method(f"{test}+{family}") for test in OF_A_BOARD for family in FAMILIES]
-    return (*found, *(method(name) for name in WITH_THEIR_OWN_TEST))
+    methods = [method(f"{test}+{family}") for test in OF_A_BOARD for family in FAMILIES]
+    return (*methods, *(method(name) for name in WITH_THEIR_OWN_TEST))
 
 
 def choose(session: Session, viewer: Viewer, slug: str, key: str) -> Method:
@@ -30,10 +30,10 @@ def choose(session: Session, viewer: Viewer, slug: str, key: str) -> Method:
     """
     task, _ = policy.visible_task(session, viewer, slug)
     policy.require_organiser(viewer, task)
-    known = {each.key: each for each in choices()}
-    if key not in known:
-        raise Invalid(f"Runs cannot be compared by {key!r}; choose one of {', '.join(known)}.")
+    methods = {method.key: method for method in choices()}
+    if key not in methods:
+        raise Invalid(f"Runs cannot be compared by {key!r}; choose one of {', '.join(methods)}.")
     task.comparison = key
     audit.record(session, viewer, "task.comparison", f"task:{task.id}", comparison=key)
     requests.prepare(session, task.id)
-    return known[key]
+    return methods[key]

@@ -2,7 +2,7 @@
 
 What a comparison depends on (rankings, judgments, measure, topics, method and its version) never
 changes, so its result is kept under a digest of it; the same digest seeds whatever is random, so the same
-board shows the same p for ever. SciPy is not needed here: evaluators import this module.
+board shows the same p forever. SciPy is not needed here: evaluators import this module.
 """
 
 import hashlib
@@ -35,8 +35,14 @@ from leaderboard.stats import process
 from leaderboard.stats.arrays import Arrays, pack, unpack
 
 VERSIONS = {
-    **{"pairs": 1, "reliability": 1, "rank_intervals": 1, "first_places": 1, "overlaps": 1, "revision": 1},
-    **{pool_reusability.PROCEDURE: 1, pool_simulations.PROCEDURE: 1},
+    "pairs": 1,
+    "reliability": 1,
+    "rank_intervals": 1,
+    "first_places": 1,
+    ranking_overlaps.PROCEDURE: 1,
+    revision_scores.PROCEDURE: 1,
+    pool_reusability.PROCEDURE: 1,
+    pool_simulations.PROCEDURE: 1,
 }
 """Procedure -> version; a new one makes whatever is kept of the old one unused."""
 AT_ONCE_S = 0.3
@@ -87,16 +93,20 @@ class Request:
 
     @cached_property
     def scores_digest(self) -> str:
-        """Of the scores the result is computed from; ids are not among it."""
+        """A digest of the scores that the result is computed from; it covers no ids."""
         facts = (
-            *(self.source.revision_sha256, self.measure, self.measure_version, self.source.dialect),
-            *(self.source.topics, self.rankings),
+            self.source.revision_sha256,
+            self.measure,
+            self.measure_version,
+            self.source.dialect,
+            self.source.topics,
+            self.rankings,
         )
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
     @cached_property
     def digest(self) -> str:
-        """Of everything the result depends on."""
+        """A digest of everything that the result depends on."""
         facts = (self.procedure, VERSIONS[self.procedure], self.method, self.scores_digest)
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
@@ -114,7 +124,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A result that is not there yet: asked for by nobody, queued, being computed or failed."""
+    """A result that is not there yet: not asked for, queued, being computed or failed."""
 
     request: Request
     state: str
@@ -128,7 +138,7 @@ def refusal(measure: Measure) -> str:
         return f"{measure.name} has no better or worse, so runs cannot be compared by it."
     if measure.aggregate not in COMPARED_AGGREGATES:
         return (
-            f"A run's {measure.name} is no mean of its topics' scores, so differences by topic do not "
+            f"A run's {measure.name} is not a mean of its topics' scores, so differences by topic do not "
             "explain it; compare by a measure that is a mean over topics."
         )
     return ""
@@ -154,40 +164,43 @@ def seconds(method: str, runs: int, topics: int) -> float:
     return pairs * topics * (1e-7 if test == "wilcoxon" else 2e-8)
 
 
-def find(session: Session, wanted: Request) -> Arrays | Waiting:
+def find(session: Session, request: Request) -> Arrays | Waiting:
     """What was computed for the request, or how far it is; no statement where it is in memory."""
-    if (known := kept.get(wanted.digest)) is not None:
+    if (known := kept.get(request.digest)) is not None:
         return known
     row = session.execute(
         select(Statistic.result, Statistic.progress, Job.state, Job.error)
         .outerjoin(Job, (Job.subject_id == Statistic.id) & (Job.kind == queue.COMPARE))
-        .where(Statistic.digest == wanted.digest)
+        .where(Statistic.digest == request.digest)
         .order_by(Job.id.desc())
         .limit(1)
     ).one_or_none()
     if row is None:
-        return Waiting(wanted, "absent")
+        return Waiting(request, "absent")
     if row.result is not None:
-        return kept.put(wanted.digest, unpack(row.result))
+        return kept.put(request.digest, unpack(row.result))
     states = {"queued": "queued", "leased": "running", "failed": "failed"}
-    return Waiting(wanted, states.get(row.state, "absent"), row.progress, row.error or "")
+    return Waiting(request, states.get(row.state, "absent"), row.progress, row.error or "")
 
 
-def ask(session: Session, wanted: Request) -> None:
+def ask(session: Session, request: Request) -> None:
     """Have the request computed, unless it was or is about to be."""
     row = session.execute(
-        select(Statistic.id, Statistic.computed_at).where(Statistic.digest == wanted.digest)
+        select(Statistic.id, Statistic.computed_at).where(Statistic.digest == request.digest)
     ).one_or_none()
     if row is not None and row.computed_at is not None:
         return
     if row is None:
-        facts = asdict(wanted)
-        made = Statistic(
-            edition_id=wanted.source.edition_id, digest=wanted.digest, request=facts, created_at=now(session)
+        facts = asdict(request)
+        statistic = Statistic(
+            edition_id=request.source.edition_id,
+            digest=request.digest,
+            request=facts,
+            created_at=now(session),
         )
-        session.add(made)
+        session.add(statistic)
         session.flush()
-        statistic_id = made.id
+        statistic_id = statistic.id
     else:
         statistic_id = row.id
     queue.enqueue(session, queue.COMPARE, statistic_id, limit_s=JOB_LIMIT_S, priority=AFTER_RUNS)
@@ -204,25 +217,25 @@ def prepare(session: Session, task_id: int) -> None:
     runs = session.execute(select(Run.id, Run.ranking_sha256).where(*official).order_by(Run.id)).all()
     revision = session.get_one(QrelsRevision, edition.revision_id)
     source = source_of(edition, revision, ALL_TOPICS)
-    wanted = [
+    procedures = [
         (procedure, by)
         for procedure, by in (("pairs", task.comparison), ("reliability", ""))
         if seconds(by or procedure, len(runs), len(source.topics)) > AT_ONCE_S
     ]
-    if not wanted:
+    if not procedures:
         return
-    for each in edition.measures:
-        if refusal(parse(each["key"]).measure):
+    for measure in edition.measures:
+        if refusal(parse(measure["key"]).measure):
             continue
-        scored = scored_runs(session, source, each["key"], each["version"])
+        scored = scored_runs(session, source, measure["key"], measure["version"])
         chosen = [run for run in runs if run.id in scored]
-        for procedure, by in wanted:
+        for procedure, by in procedures:
             request = Request(
                 procedure=procedure,
                 method=by,
                 source=source,
-                measure=each["key"],
-                measure_version=each["version"],
+                measure=measure["key"],
+                measure_version=measure["version"],
                 run_ids=tuple(run.id for run in chosen),
                 rankings=tuple(run.ranking_sha256 for run in chosen),
             )
@@ -241,23 +254,23 @@ def compute(database: Database, statistic_id: int) -> bytes:
                 session.execute(update(Statistic).where(Statistic.id == statistic_id).values(progress=share))
 
     with database.read() as session:
-        wanted = _request(session.get_one(Statistic, statistic_id).request)
-        if wanted.procedure == ranking_overlaps.PROCEDURE:
-            runs, topics = wanted.run_ids, wanted.source.topics
-            return pack(ranking_overlaps.compute(session, runs, topics, wanted.source.dialect, progress))
-        if wanted.procedure == revision_scores.PROCEDURE:
-            facts = wanted.source.revision_id, wanted.run_ids, wanted.measure, wanted.source.dialect
+        request = _request(session.get_one(Statistic, statistic_id).request)
+        if request.procedure == ranking_overlaps.PROCEDURE:
+            runs, topics = request.run_ids, request.source.topics
+            return pack(ranking_overlaps.compute(session, runs, topics, request.source.dialect, progress))
+        if request.procedure == revision_scores.PROCEDURE:
+            facts = request.source.revision_id, request.run_ids, request.measure, request.source.dialect
             return pack(revision_scores.compute(session, *facts, progress))
-        if wanted.procedure in _OF_HITS:
-            return pack(computed_from_hits(session, wanted, progress))
-        scores = _scores(session, wanted)
-    return process.run(wanted.procedure, scores, wanted.options, progress)
+        if request.procedure in _OF_HITS:
+            return pack(computed_from_hits(session, request, progress))
+        scores = _scores(session, request)
+    return process.run(request.procedure, scores, request.options, progress)
 
 
-def computed_from_hits(session: Session, wanted: Request, progress: Callable[[float], None]) -> Arrays:
+def computed_from_hits(session: Session, request: Request, progress: Callable[[float], None]) -> Arrays:
     """The result of a procedure on judged hits, computed here and now."""
-    of_hits = _OF_HITS[wanted.procedure]
-    return of_hits(session, wanted.source, wanted.run_ids, wanted.measure, wanted.method, progress)
+    of_hits = _OF_HITS[request.procedure]
+    return of_hits(session, request.source, request.run_ids, request.measure, request.method, progress)
 
 
 def store(session: Session, statistic_id: int, result: bytes) -> None:
@@ -270,10 +283,10 @@ def _request(facts: dict[str, Any]) -> Request:
     source = dict(facts["source"])
     source.update({name: tuple(source[name]) for name in ("topics", "places")})
     lists = {name: tuple(facts[name]) for name in ("run_ids", "rankings")}
-    return Request(**{**facts, **lists, "source": Source(**source)})
+    return Request(**(facts | lists | {"source": Source(**source)}))
 
 
-def _scores(session: Session, wanted: Request) -> FloatArray:
-    found = scores_of(session, wanted.source, wanted.measure, wanted.measure_version, wanted.run_ids)
-    scores = np.array([found[run_id] for run_id in wanted.run_ids])
-    return -scores if parse(wanted.measure).measure.direction == "lower" else scores
+def _scores(session: Session, request: Request) -> FloatArray:
+    by_run = scores_of(session, request.source, request.measure, request.measure_version, request.run_ids)
+    scores = np.array([by_run[run_id] for run_id in request.run_ids])
+    return -scores if parse(request.measure).measure.direction == "lower" else scores

@@ -14,12 +14,12 @@ SMALL_EFFECT = 0.2
 
 def sentences(standing: Standing, ranked: Sequence[Ranked], ranked_by: str, digits: int) -> tuple[str, ...]:
     """What a board says above its table of the ranked runs, which come in the board's order."""
-    said = [_leaders(standing, ranked, ranked_by, digits)]
+    lines = [_leaders(standing, ranked, ranked_by, digits)]
     if standing.pairs and standing.topics > 1:
-        said.append(_pairs(standing))
+        lines.append(_pairs(standing))
         if standing.table.reachable:
-            said += [_neighbours(standing, ranked), _sizes(standing)]
-    return tuple(filter(None, said))
+            lines += [_neighbours(standing, ranked), _sizes(standing)]
+    return tuple(filter(None, lines))
 
 
 def _leaders(standing: Standing, ranked: Sequence[Ranked], ranked_by: str, digits: int) -> str:

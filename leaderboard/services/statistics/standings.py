@@ -1,13 +1,13 @@
 """What a board may say of its runs: who beats whom, who may be the best, which ranks are real."""
 
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from cachetools import LRUCache, cached
 from scipy.special import stdtrit
 from sqlalchemy.orm import Session
 
@@ -67,10 +67,18 @@ class Standing:
     @cached_property
     def places(self) -> dict[int, Place]:
         """Run id -> its place."""
-        found = standing(self.table, ALPHA)
-        columns = (found.beats, found.beaten_by, found.undecided, found.rank_low, found.rank_high, self.best)
-        rows = zip(*(each.tolist() for each in columns), strict=True)
-        return {run_id: Place(*row) for run_id, row in zip(self.run_ids, rows, strict=True)}
+        counts = standing(self.table, ALPHA)
+        return {
+            run_id: Place(
+                beats=int(counts.beats[at]),
+                beaten_by=int(counts.beaten_by[at]),
+                undecided=int(counts.undecided[at]),
+                rank_low=int(counts.rank_low[at]),
+                rank_high=int(counts.rank_high[at]),
+                best_set=bool(self.best[at]),
+            )
+            for at, run_id in enumerate(self.run_ids)
+        }
 
     @cached_property
     def effects(self) -> FloatArray:
@@ -96,7 +104,7 @@ class Standing:
         n = len(self.run_ids)
         at = low * n - low * (low + 1) // 2 + high - low - 1
         sign = self.sign if one < two else -self.sign
-        ends = sorted(sign * float(each[at]) for each in (self.table.low, self.table.high))
+        ends = sorted(sign * float(end[at]) for end in (self.table.low, self.table.high))
         return PairOfRuns(
             sign * float(self.table.difference[at]), ends[0], ends[1], float(self.table.adjusted[at])
         )
@@ -137,10 +145,6 @@ class Ranked:
     value: float
 
 
-_kept: OrderedDict[tuple[str, tuple[int, ...], int], Standing] = OrderedDict()
-_lock = threading.Lock()
-
-
 def of_runs(
     session: Session,
     source: Source,
@@ -152,10 +156,10 @@ def of_runs(
     """The standing of the runs among each other; Waiting where it takes a job.
 
     measure is key and version, sign -1 where lower is better. At most one statement, none where the
-    standing was wanted before.
+    standing was asked for before.
     """
     runs = sorted(ranked, key=lambda run: run.run_id)
-    wanted = Request(
+    request = Request(
         procedure="pairs",
         method=by.key,
         source=source,
@@ -164,10 +168,10 @@ def of_runs(
         run_ids=tuple(run.run_id for run in runs),
         rankings=tuple(run.ranking_sha256 for run in runs),
     )
-    found = _found(session, wanted, sign)
-    if isinstance(found, Waiting):
-        return found
-    return _standing(found, wanted, by, sign)
+    result = _result(session, request, sign)
+    if isinstance(result, Waiting):
+        return result
+    return _standing(result, request, by, sign)
 
 
 def against(
@@ -178,65 +182,62 @@ def against(
     run_ids: Sequence[int],
     reference: int,
 ) -> dict[int, PairOfRuns]:
-    """Run id -> the run against a reference that is none of them, such as a baseline; one statement.
+    """Run id -> the run against a reference that is not among them, such as a baseline; one statement.
 
     The p is that of a single paired t test.
     """
     scores = scores_of(session, source, *measure, (*run_ids, reference))
-    found = {}
+    pairs = {}
     for run_id in run_ids:
         pair = paired_t(sign * np.array([scores[run_id], scores[reference]]))
-        low, high = sorted(sign * float(each[0]) for each in (pair.low, pair.high))
-        found[run_id] = PairOfRuns(sign * float(pair.difference[0]), low, high, float(pair.p[0]))
-    return found
+        low, high = sorted(sign * float(end[0]) for end in (pair.low, pair.high))
+        pairs[run_id] = PairOfRuns(sign * float(pair.difference[0]), low, high, float(pair.p[0]))
+    return pairs
 
 
-def _found(session: Session, wanted: Request, sign: int) -> Arrays | Waiting:
-    if (known := requests.kept.get(wanted.digest)) is not None:
+def _result(session: Session, request: Request, sign: int) -> Arrays | Waiting:
+    if (known := requests.kept.get(request.digest)) is not None:
         return known
-    if wanted.seconds > requests.AT_ONCE_S:
-        return requests.find(session, wanted)
-    return requests.kept.put(wanted.digest, compute(wanted, better_scores(session, wanted, sign)))
+    if request.seconds > requests.AT_ONCE_S:
+        return requests.find(session, request)
+    return requests.kept.put(request.digest, compute(request, better_scores(session, request, sign)))
 
 
-def better_scores(session: Session, wanted: Request, sign: int) -> FloatArray:
+def better_scores(session: Session, request: Request, sign: int) -> FloatArray:
     """The scores a request is about, (runs, topics), higher being better; at most one statement.
 
     They are kept in memory too: what else a page asks of the same runs needs them again.
     """
-    key = f"scores {wanted.scores_digest}"
+    key = f"scores {request.scores_digest}"
     if (known := requests.kept.get(key)) is not None:
         return known["scores"].astype(np.float64, copy=False)
-    found = scores_of(session, wanted.source, wanted.measure, wanted.measure_version, wanted.run_ids)
-    scores: FloatArray = sign * np.array([found[run_id] for run_id in wanted.run_ids])
+    by_run = scores_of(session, request.source, request.measure, request.measure_version, request.run_ids)
+    scores: FloatArray = sign * np.array([by_run[run_id] for run_id in request.run_ids])
     requests.kept.put(key, {"scores": scores})
     return scores
 
 
-def compute(wanted: Request, scores: FloatArray) -> Arrays:
+def compute(request: Request, scores: FloatArray) -> Arrays:
     """The request's result, computed here and now from scores of which higher is better, (runs, topics)."""
-    return procedures.PROCEDURES[wanted.procedure](scores, wanted.options, lambda _: None)
+    return procedures.PROCEDURES[request.procedure](scores, request.options, lambda _: None)
 
 
-def _standing(found: Arrays, wanted: Request, by: Method, sign: int) -> Standing:
+def _of_whom(result: Arrays, request: Request, by: Method, sign: int) -> tuple[str, tuple[int, ...], int]:
+    """What tells standings apart: the digest is of all that a result depends on besides the runs' ids."""
+    return request.digest, request.run_ids, sign
+
+
+# Reading changes the order in which standings go, so threads take turns.
+@cached(LRUCache(KEPT_STANDINGS), key=_of_whom, lock=threading.Lock())
+def _standing(result: Arrays, request: Request, by: Method, sign: int) -> Standing:
     """The standing, with what was worked out of it when it was asked for last: it depends on no reader."""
-    key = wanted.digest, wanted.run_ids, sign
-    with _lock:
-        known = _kept.pop(key, None) or _made(found, wanted, by, sign)
-        _kept[key] = known
-        while len(_kept) > KEPT_STANDINGS:
-            _kept.popitem(last=False)
-    return known
-
-
-def _made(found: Arrays, wanted: Request, by: Method, sign: int) -> Standing:
     names = ("difference", "low", "high", "p", "adjusted")
-    floats = {name: found[name].astype(np.float64, copy=False) for name in names}
+    floats = {name: result[name].astype(np.float64, copy=False) for name in names}
     table = PairTable(
         method=by,
-        runs=len(wanted.run_ids),
-        resamples=int(found["resamples"]) or None,
-        reachable=bool(found["reachable"]),
+        runs=len(request.run_ids),
+        resamples=int(result["resamples"]) or None,
+        reachable=bool(result["reachable"]),
         **floats,
     )
-    return Standing(table, wanted.run_ids, found["best"].astype(np.bool_), len(wanted.source.topics), sign)
+    return Standing(table, request.run_ids, result["best"].astype(np.bool_), len(request.source.topics), sign)

@@ -2,15 +2,16 @@
 
 from collections.abc import Collection, Sequence
 
-from sqlalchemy.orm import Session, undefer
+from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_row
 from leaderboard.db.tables import Collection as CollectionOfDocuments
-from leaderboard.db.tables import Edition, QrelsRevision, Task
+from leaderboard.db.tables import Task
 from leaderboard.errors import Conflict, Invalid
 from leaderboard.measures.grammar import BoundMeasure, parse, with_level
 from leaderboard.services import audit, policy
 from leaderboard.services.evaluations import editions
+from leaderboard.services.evaluations.shown import Shown
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files, judged_inputs
 
@@ -76,17 +77,15 @@ def available(session: Session, task: Task) -> frozenset[str]:
     return frozenset(found | (BESIDE if revision is None else judged_inputs.has(session, revision)))
 
 
-def lacking(session: Session, edition: Edition) -> tuple[str, ...]:
-    """Why measures of an edition have no scores, in sentences; empty where all have what they need."""
-    needs = {each["key"]: parse(each["key"]).measure.needs for each in edition.measures}
-    if not any(need & BESIDE for need in needs.values()):
+def lacking(shown: Shown) -> tuple[str, ...]:
+    """Why measures of the shown edition have no scores, in sentences; empty where all have what they need."""
+    if shown.edition is None or shown.basis is None:
         return ()
-    revision = session.get_one(
-        QrelsRevision, edition.revision_id, options=[undefer(QrelsRevision.distractors)]
-    )
-    has = judged_inputs.has(session, revision)
+    has = judged_inputs.needs_met_by(shown.kinds)
+    needs = {measure["key"]: parse(measure["key"]).measure.needs for measure in shown.edition.measures}
+    revision = shown.basis.revision
     return tuple(
-        f"{key} has no scores: qrels revision {revision.number} has no {' and no '.join(sorted(missing))}."
+        f"{key} has no scores: qrels revision {revision} has no {' and no '.join(sorted(missing))}."
         for key, need in needs.items()
         if (missing := (need & BESIDE) - has)
     )

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from leaderboard.errors import LeaderboardError
 from leaderboard.measures.judged import IntArray
-from leaderboard.trec.read.kernel import SLACK, Int32
+from leaderboard.trec.read.columns import Int32
+from leaderboard.trec.read.kernel import SLACK
 from leaderboard.trec.read.numpy_words import loaded, words_of
 
 BITS_A_DOCNO = 12

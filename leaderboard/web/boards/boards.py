@@ -6,7 +6,7 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import NotFound
-from leaderboard.pages.boards import citations, files, latex, reliability
+from leaderboard.pages.boards import citations, reliability, tables
 from leaderboard.pages.boards import view as board_views
 from leaderboard.pages.boards.view import View, Wish
 from leaderboard.services.boards import board as boards
@@ -14,8 +14,10 @@ from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.requests import Waiting
-from leaderboard.services.statistics.standings import PairOfRuns, Standing
+from leaderboard.services.statistics.standings import PairOfRuns
 from leaderboard.web import moments, responses
+from leaderboard.web.addresses import kept, whole
+from leaderboard.web.boards.rows import listed
 from leaderboard.web.charts import Interval, IntervalChart, interval_chart
 from leaderboard.web.charts.intervals import Kind
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
@@ -29,15 +31,12 @@ CHART_AT_FIRST = 60
 """Runs in the plot of differences of a board that was not asked for whole."""
 FILTER_FROM = 10
 """Runs from which on a board offers to be searched without being asked."""
-STATE = (
-    *("measure", "edition", "at", "one", "all", "ranges", "bounds", "run", "reference"),
-    *("q", "team", "kind", "tag", "field", "value", "own", "pin", "columns"),
-)
-MANY = ("columns",)
-"""Parts of the address that may be there several times."""
-FLAGS = frozenset({"all", "ranges", "bounds", "own"})
-"""Parts of the address that say something without a value."""
+CHOSEN = ("measure", "edition", "at", "one")
+"""Parts of the address that choose the board itself; the others choose what of it is shown."""
 FILTERS = ("q", "team", "kind", "tag", "field", "value", "own")
+STATE = (*CHOSEN, "run", "reference", "q", "team", "kind", "tag", "field", "value", "pin")
+FLAGS = ("all", "ranges", "bounds", "own")
+MANY = ("columns",)
 LONGEST = 200
 
 
@@ -45,23 +44,24 @@ LONGEST = 200
 @rule(PUBLIC)
 def board(slug: str) -> ResponseReturnValue:
     """The board: runs ranked by the measure chosen, and what may be said of their order."""
-    shown, view = _viewed(slug)
-    rows = view.rows if "all" in request.args else view.rows[:ROWS_AT_FIRST]
-    marked, reference = _number("run"), _reference(shown)
+    view = _view(slug)
+    shown, args = view.board, _state()
+    rows = view.rows if "all" in args else view.rows[:ROWS_AT_FIRST]
+    marked, reference = whole(args.get("run")), _reference(shown)
     charted = _charted((*view.baselines, *rows), shown, reference)
     html = render_template(
         "boards/board.html",
         board=shown,
         view=view,
-        rows=rows,
-        args=_state(),
+        baselines=listed(view, view.baselines, viewer(), args, marked),
+        rows=listed(view, rows, viewer(), args, marked),
+        args=args,
         filters=FILTERS,
         is_long=len(shown.rows) >= FILTER_FROM,
         marked=next((row for row in shown.rows if row.run_id == marked), None),
-        like_marked=_like(shown, marked),
         reference=reference,
-        chart=_chart(shown, reference, charted if "all" in request.args else charted[:CHART_AT_FIRST]),
-        cut=CHART_AT_FIRST if len(charted) > CHART_AT_FIRST and "all" not in request.args else 0,
+        chart=_chart(shown, reference, charted if "all" in args else charted[:CHART_AT_FIRST]),
+        cut=CHART_AT_FIRST if len(charted) > CHART_AT_FIRST and "all" not in args else 0,
         reliability=reliability.of_board(reading(), shown),
         waiting=shown.standing if isinstance(shown.standing, Waiting) else None,
         citation=citations.of_board(shown, _address(shown)),
@@ -69,25 +69,11 @@ def board(slug: str) -> ResponseReturnValue:
     return responses.page(html)
 
 
-@blueprint.get("/tasks/<slug>.json")
+@blueprint.get("/tasks/<slug>.<form:form>")
 @rule(PUBLIC)
-def board_json(slug: str) -> ResponseReturnValue:
-    """The board as JSON."""
-    return responses.as_json(files.as_json(*_viewed(slug)))
-
-
-@blueprint.get("/tasks/<slug>.csv")
-@rule(PUBLIC)
-def board_csv(slug: str) -> ResponseReturnValue:
-    """The board as CSV."""
-    return responses.as_csv(files.table(*_viewed(slug)), slug)
-
-
-@blueprint.get("/tasks/<slug>.tex")
-@rule(PUBLIC)
-def board_latex_table(slug: str) -> ResponseReturnValue:
-    """The board as a LaTeX table."""
-    return responses.as_latex(latex.table(*_viewed(slug)), slug)
+def export(slug: str, form: str) -> ResponseReturnValue:
+    """What this address asks to see of the board, as a file."""
+    return responses.export(form, tables.FILES, _view(slug))
 
 
 @blueprint.post("/tasks/<slug>/standing")
@@ -114,71 +100,60 @@ def _board(slug: str) -> Board:
     )
 
 
-def _viewed(slug: str) -> tuple[Board, View]:
-    """The board, and what of it this address asks to see."""
-    shown = _board(slug)
-    return shown, board_views.view(reading(), viewer(), shown, _wish())
+def _view(slug: str) -> View:
+    """What this address asks to see of the board."""
+    return board_views.view(reading(), viewer(), _board(slug), _wish())
 
 
 def _wish() -> Wish:
     args = request.args
-    asked = {name: args.get(name, "").strip()[:LONGEST] for name in ("team", "kind", "tag", "field", "value")}
     return Wish(
-        search=args.get("q", "").strip()[:LONGEST],
+        search=_words("q"),
+        team=_words("team"),
+        kind=_words("kind"),
+        tag=_words("tag"),
+        field=_words("field"),
+        value=_words("value"),
         own="own" in args,
         columns=tuple(filter(None, args.getlist("columns"))),
         in_line=args.get("pin") == "no",
         bounds="bounds" in args,
         ranges="ranges" in args,
-        **asked,
     )
+
+
+def _words(name: str) -> str:
+    return request.args.get(name, "").strip()[:LONGEST]
 
 
 def _edition() -> int | None:
     text = request.args.get("edition")
     if text is None:
         return None
-    number = _number("edition")
+    number = whole(text)
     if number is None:
         raise NotFound(f"There is no edition {text[:20]!r} of this board.")
     return number
 
 
-def _number(name: str) -> int | None:
-    text = request.args.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
-
-
 def _address(shown: Board) -> str:
-    """Where exactly this board can be read again, for whoever cites it."""
-    keys = ("measure", "edition", "at", "one")
-    state = {key: value for key, value in _state().items() if key in keys}
+    """Where exactly this board can be read again, for a citation."""
+    state = kept(CHOSEN)
     if shown.basis is not None and "at" not in state:
         state["edition"] = shown.basis.edition
     return own_origin() + url_for("boards.board", slug=shown.slug, **state)
 
 
 def _state() -> dict[str, Any]:
-    """The parts of the address that choose what is shown, to be kept in links."""
-    given = request.args
-    there = (key for key in STATE if given.get(key) or (key in FLAGS and key in given))
-    one = {key: given[key] for key in there if key not in MANY}
-    return {**one, **{key: found for key in MANY if (found := [each for each in given.getlist(key) if each])}}
-
-
-def _like(shown: Board, marked: int | None) -> frozenset[int]:
-    """The runs that the marked one cannot be told apart from."""
-    if isinstance(shown.standing, Standing) and marked in shown.places:
-        return shown.standing.undecided_with(marked)
-    return frozenset()
+    return kept(STATE, flags=FLAGS, lists=MANY)
 
 
 def _reference(shown: Board) -> Row | None:
     """The run that others are shown against: the one asked for, such as a baseline, else the leader."""
     scored = [row for row in shown.rows if row.scores.get(shown.sorted_by) is not None]
-    wanted = _number("reference")
+    run_id = whole(request.args.get("reference"))
     leader = next((row for row in scored if row.run_id in shown.places), None)
-    return next((row for row in scored if row.run_id == wanted), leader) if shown.places else None
+    return next((row for row in scored if row.run_id == run_id), leader) if shown.places else None
 
 
 def _charted(rows: tuple[Row, ...], shown: Board, reference: Row | None) -> list[Row]:
@@ -188,13 +163,14 @@ def _charted(rows: tuple[Row, ...], shown: Board, reference: Row | None) -> list
 
 def _chart(shown: Board, reference: Row | None, rows: list[Row]) -> IntervalChart | None:
     """Each of the runs' differences from the reference, with its paired interval."""
-    wanted = [row.run_id for row in rows]
-    pairs = boards.differences(reading(), shown, reference.run_id, wanted) if reference else {}
-    if not pairs or reference is None:
+    if reference is None:
         return None
-    digits = next(each.digits for each in shown.measures if each.key == shown.sorted_by)
-    there = [row for row in rows if row.run_id in pairs or row.run_id == reference.run_id]
-    return interval_chart([_interval(shown, row, pairs.get(row.run_id)) for row in there], digits=digits)
+    pairs = boards.differences(reading(), shown, reference.run_id, [row.run_id for row in rows])
+    if not pairs:
+        return None
+    drawn = [row for row in rows if row.run_id in pairs or row.run_id == reference.run_id]
+    intervals = [_interval(shown, row, pairs.get(row.run_id)) for row in drawn]
+    return interval_chart(intervals, digits=shown.by.digits)
 
 
 def _interval(shown: Board, row: Row, pair: PairOfRuns | None) -> Interval:

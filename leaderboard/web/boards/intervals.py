@@ -1,9 +1,8 @@
-"""The intervals of means and ranks on a board, as page, JSON and CSV."""
+"""The intervals of means and ranks on a board, as page, JSON, CSV and LaTeX."""
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.pages import prints
 from leaderboard.pages.boards import intervals
 from leaderboard.pages.boards.intervals import IntervalsPage
 from leaderboard.web import responses
@@ -26,6 +25,7 @@ def show(slug: str) -> ResponseReturnValue:
     html = render_template(
         "boards/intervals.html",
         page=page,
+        table=intervals.table(page),
         args=kept(STATE, flags=["one", "all"]),
         rows=page.rows if "all" in request.args else page.rows[:ROWS_AT_FIRST],
         chart=_chart(page),
@@ -33,25 +33,11 @@ def show(slug: str) -> ResponseReturnValue:
     return responses.page(html)
 
 
-@blueprint.get("/tasks/<slug>/intervals.json")
+@blueprint.get("/tasks/<slug>/intervals.<form:form>")
 @rule(PUBLIC)
-def show_json(slug: str) -> ResponseReturnValue:
-    """The intervals as JSON."""
-    return responses.as_json(intervals.as_json(_page(slug)))
-
-
-@blueprint.get("/tasks/<slug>/intervals.csv")
-@rule(PUBLIC)
-def show_csv(slug: str) -> ResponseReturnValue:
-    """The intervals as CSV."""
-    return responses.as_csv(intervals.table(_page(slug)), f"{slug}-intervals")
-
-
-@blueprint.get("/tasks/<slug>/intervals.tex")
-@rule(PUBLIC)
-def show_tex(slug: str) -> ResponseReturnValue:
-    """The intervals as LaTeX."""
-    return responses.as_printed(prints.of_intervals(_page(slug)), f"{slug}-intervals")
+def export(slug: str, form: str) -> ResponseReturnValue:
+    """The intervals as a file."""
+    return responses.export(form, intervals.FILES, _page(slug))
 
 
 @blueprint.post("/tasks/<slug>/intervals")
@@ -78,11 +64,11 @@ def _page(slug: str) -> IntervalsPage:
 
 def _chart(page: IntervalsPage) -> IntervalChart | None:
     """Every run's mean with the interval of its own."""
-    found = [
+    drawn = [
         Interval(
-            row.run, row.value, row.mean_low, row.mean_high, href=url_for("runs.show", run_id=row.run_id)
+            row.name, row.value, row.mean_low, row.mean_high, href=url_for("runs.show", run_id=row.run_id)
         )
         for row in page.rows
         if row.mean_low is not None and row.mean_high is not None
     ]
-    return interval_chart(found, differences=False, digits=page.measure.digits) if found else None
+    return interval_chart(drawn, differences=False, digits=page.measure.digits) if drawn else None

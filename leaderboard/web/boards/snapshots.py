@@ -23,39 +23,22 @@ NAMES_AT_FIRST = 8
 @rule(PUBLIC)
 def history(slug: str) -> ResponseReturnValue:
     """The editions of a board, its snapshots, and the days on which runs came or went."""
-    found = board_history.history(reading(), viewer(), slug)
-    whole = "all" in request.args
+    page = board_history.history(reading(), viewer(), slug)
     html = render_template(
         "boards/history.html",
-        page=found,
-        days=found.days if whole else found.days[:DAYS_AT_FIRST],
+        page=page,
+        tables={name: table(page) for name, table in board_history.FILES.tables.items()},
+        days=page.days if "all" in request.args else page.days[:DAYS_AT_FIRST],
         names_at_first=NAMES_AT_FIRST,
     )
     return responses.page(html)
 
 
-@blueprint.get("/tasks/<slug>/history.json")
+@blueprint.get("/tasks/<slug>/history.<form:form>")
 @rule(PUBLIC)
-def history_json(slug: str) -> ResponseReturnValue:
-    """The history as JSON."""
-    return responses.as_json(board_history.as_json(board_history.history(reading(), viewer(), slug)))
-
-
-@blueprint.get("/tasks/<slug>/history.csv")
-@rule(PUBLIC)
-def history_csv(slug: str) -> ResponseReturnValue:
-    """The editions as CSV."""
-    found = board_history.history(reading(), viewer(), slug)
-    return responses.as_csv(board_history.table(found), f"{slug}-history")
-
-
-@blueprint.get("/tasks/<slug>/history.tex")
-@rule(PUBLIC)
-def history_tex(slug: str) -> ResponseReturnValue:
-    """The editions as LaTeX."""
-    found = board_history.history(reading(), viewer(), slug)
-    caption = f"Editions of the board of {found.task}, each with the runs and the leader of its end."
-    return responses.as_latex_table(board_history.short_table(found), f"{slug}-history", caption=caption)
+def history_export(slug: str, form: str) -> ResponseReturnValue:
+    """The history as JSON, its editions as CSV and LaTeX."""
+    return responses.export(form, board_history.FILES, board_history.history(reading(), viewer(), slug))
 
 
 @blueprint.post("/tasks/<slug>/snapshots")
@@ -79,6 +62,7 @@ def show(address: str) -> ResponseReturnValue:
     html = render_template(
         "boards/snapshot.html",
         page=page,
+        table=snapshot.table(page),
         rows=page.rows if "all" in request.args else page.rows[:ROWS_AT_FIRST],
         citation=citations.of_snapshot(page, _url(page)),
         origin=own_origin(),
@@ -86,32 +70,13 @@ def show(address: str) -> ResponseReturnValue:
     return responses.page(html)
 
 
-@blueprint.get("/snapshots/<address>.json")
+@blueprint.get("/snapshots/<address>.<form:form>")
 @rule(PUBLIC)
-def show_json(address: str) -> ResponseReturnValue:
-    """The very bytes whose digest is the address."""
-    return responses.as_stored(snapshots.opened(reading(), viewer(), address).body, "application/json")
-
-
-@blueprint.get("/snapshots/<address>.csv")
-@rule(PUBLIC)
-def show_csv(address: str) -> ResponseReturnValue:
-    """The frozen board as CSV."""
-    page = _frozen(address)
-    return responses.as_csv(snapshot.table(page), f"{page.slug}-{page.address}")
-
-
-@blueprint.get("/snapshots/<address>.tex")
-@rule(PUBLIC)
-def show_tex(address: str) -> ResponseReturnValue:
-    """The frozen board as LaTeX."""
-    page = _frozen(address)
-    return responses.as_latex_table(
-        snapshot.short_table(page),
-        f"{page.slug}-{page.address}",
-        caption=snapshot.caption(page),
-        digits={each.key: page.decimals or each.digits for each in page.measures},
-    )
+def export(address: str, form: str) -> ResponseReturnValue:
+    """The very bytes whose digest is the address as JSON; the frozen board as CSV and LaTeX."""
+    if form == "json":
+        return responses.as_stored(snapshots.opened(reading(), viewer(), address).body, "application/json")
+    return responses.table_file(form, snapshot.table(_frozen(address)))
 
 
 @blueprint.get("/snapshots/<address>.bib")

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from flask import Blueprint, render_template, request, url_for
@@ -15,6 +14,7 @@ from leaderboard.pages.scores.table import ComparedRun
 from leaderboard.services import policy
 from leaderboard.services.evaluations.shown import FloatArray
 from leaderboard.web import responses
+from leaderboard.web.addresses import kept
 from leaderboard.web.charts import heat_bounds, heat_difference_bounds
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
@@ -23,14 +23,14 @@ blueprint = Blueprint("heat_maps", __name__)
 
 STATE = ("measure", "rows", "columns", "topic", "run", "show", "runs", "topics")
 MOST_LINKED = 1_500
-"""Cells that lead to their ranking each; in larger maps only a chosen run's and a chosen topic's do."""
+"""Up to this many cells, each leads to its ranking; in larger maps only those of a chosen run or topic do."""
 
 ROUNDING = 1e-9
-"""A score that is less by so much than a step's end has reached it."""
+"""A score that is less than a step's end by no more than this has reached it."""
 
 
 @dataclass(frozen=True, slots=True)
-class MapRow:
+class ShownRow:
     """A run with its cells, ready to be printed: thousands of them are slow to lay out one by one."""
 
     run: ComparedRun
@@ -50,36 +50,18 @@ def show(slug: str) -> ResponseReturnValue:
         rows=_rows(page),
         medians=_medians(page),
         orders=(heat_maps.ROWS, heat_maps.COLUMNS),
-        args=_state(),
+        args=kept(STATE),
         hundredths=_in_hundredths(page),
         all_linked=_all_linked(page),
     )
     return responses.page(html)
 
 
-@blueprint.get("/tasks/<slug>/heatmap.json")
+@blueprint.get("/tasks/<slug>/heatmap.<form:form>")
 @rule(PUBLIC)
-def show_json(slug: str) -> ResponseReturnValue:
-    """The whole map as JSON."""
-    return responses.as_json(heat_maps.as_json(_map(slug, whole=True)))
-
-
-@blueprint.get("/tasks/<slug>/heatmap.csv")
-@rule(PUBLIC)
-def show_csv(slug: str) -> ResponseReturnValue:
-    """The whole map as CSV."""
-    return responses.as_csv(heat_maps.table(_map(slug, whole=True)), f"{slug}-heatmap")
-
-
-@blueprint.get("/tasks/<slug>/heatmap.tex")
-@rule(PUBLIC)
-def show_tex(slug: str) -> ResponseReturnValue:
-    """The whole map as LaTeX."""
-    page = _map(slug, whole=True)
-    digits = dict.fromkeys(("mean", *(each.topic_id for each in page.topics)), 2)
-    return responses.as_latex_table(
-        heat_maps.table(page), f"{slug}-heatmap", caption=heat_maps.caption(page), digits=digits
-    )
+def export(slug: str, form: str) -> ResponseReturnValue:
+    """The whole map as a file."""
+    return responses.export(form, heat_maps.FILES, _map(slug, whole=True))
 
 
 def _map(slug: str, *, whole: bool = False) -> HeatMap:
@@ -98,12 +80,7 @@ def _map(slug: str, *, whole: bool = False) -> HeatMap:
     return heat_maps.heat_map(reading(), viewer(), slug, choice)
 
 
-def _state() -> dict[str, Any]:
-    """The parts of the address that choose what is shown, to be kept in links."""
-    return {name: request.args[name] for name in STATE if request.args.get(name)}
-
-
-def _rows(page: HeatMap) -> tuple[MapRow, ...]:
+def _rows(page: HeatMap) -> tuple[ShownRow, ...]:
     """Every run with the colour and the text of each of its scores."""
     all_linked = _all_linked(page)
     linked = [all_linked or topic.topic_id == page.choice.topic for topic in page.topics]
@@ -118,13 +95,13 @@ def _rows(page: HeatMap) -> tuple[MapRow, ...]:
                 for topic, leads in zip(page.topics, linked, strict=True)
             ]
         mine = policy.owns(viewer(), run.team_id)
-        rows.append(MapRow(run, mean, mine, cells.row(values, hrefs)))
+        rows.append(ShownRow(run, mean, mine, cells.row(values, hrefs)))
     return tuple(rows)
 
 
 def _medians(page: HeatMap) -> Markup:
     """The medians of the topics; without a colour where the colours mean differences from them."""
-    medians = np.array([each.median or 0.0 for each in page.topics])
+    medians = np.array([topic.median or 0.0 for topic in page.topics])
     return _Cells(page, False, is_coloured=not page.choice.difference).row(medians)
 
 

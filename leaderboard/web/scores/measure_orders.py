@@ -1,10 +1,9 @@
-"""How the orders by a task's measures agree, as page, JSON and CSV."""
+"""How the orders by a task's measures agree, as page, JSON, CSV and LaTeX."""
 
 from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.pages import prints
-from leaderboard.pages.scores import measure_orders
+from leaderboard.pages.scores import measure_orders, order_tables
 from leaderboard.pages.scores.measure_agreement import COEFFICIENTS
 from leaderboard.pages.scores.measure_orders import FORMS, Choice, OrdersPage
 from leaderboard.web import responses
@@ -29,6 +28,7 @@ def show(slug: str) -> ResponseReturnValue:
     html = render_template(
         "scores/measure_orders.html",
         page=page,
+        tables=order_tables,
         args=kept(STATE, flags=["all"]),
         whole="all" in request.args,
         coefficients=COEFFICIENTS,
@@ -41,29 +41,15 @@ def show(slug: str) -> ResponseReturnValue:
     return responses.page(html)
 
 
-@blueprint.get("/tasks/<slug>/measures.json")
+@blueprint.get("/tasks/<slug>/measures.<form:form>")
 @rule(PUBLIC)
-def show_json(slug: str) -> ResponseReturnValue:
-    """All coefficients, and every run's value and rank by every measure, as JSON."""
-    return responses.as_json(measure_orders.as_json(_page(slug)))
-
-
-@blueprint.get("/tasks/<slug>/measures.csv")
-@rule(PUBLIC)
-def show_csv(slug: str) -> ResponseReturnValue:
-    """All coefficients as CSV."""
-    return responses.as_csv(measure_orders.table(_page(slug)), f"{slug}-measures")
-
-
-@blueprint.get("/tasks/<slug>/measures.tex")
-@rule(PUBLIC)
-def show_tex(slug: str) -> ResponseReturnValue:
-    """All coefficients as LaTeX."""
-    return responses.as_printed(prints.of_orders(_page(slug)), f"{slug}-measures")
+def export(slug: str, form: str) -> ResponseReturnValue:
+    """All coefficients, and every run's value and rank by every measure, as a file."""
+    return responses.export(form, order_tables.FILES, _page(slug))
 
 
 def _page(slug: str) -> OrdersPage:
-    chosen = (request.args.get(name, "") for name in STATE[:4])
+    chosen = (request.args.get(name, "") for name in STATE)
     return measure_orders.page(reading(), viewer(), slug, Choice(*chosen))
 
 
@@ -73,7 +59,7 @@ def _slopes(page: OrdersPage) -> SlopeChart | None:
     moves = sorted(page.pair.moves, key=lambda move: move.at)
     return slope_chart(
         [
-            Ranks(page.runs[move.at].run, move.first_rank, move.second_rank, _link(page, move.at))
+            Ranks(page.runs[move.at].name, move.first_rank, move.second_rank, _link(page, move.at))
             for move in moves
         ]
     )
@@ -83,10 +69,10 @@ def _means(page: OrdersPage) -> MeansChart | None:
     """The runs by both measures, those that move most named."""
     if page.pair is None:
         return None
-    first, second = (page.columns.index(each) for each in (page.pair.first, page.pair.second))
+    first, second = (page.columns.index(measure) for measure in (page.pair.first, page.pair.second))
     runs = [
         Means(
-            page.runs[move.at].run,
+            page.runs[move.at].name,
             page.runs[move.at].values[first],
             page.runs[move.at].values[second],
             _link(page, move.at),

@@ -228,7 +228,7 @@ def test_dialect_and_level_reach_the_scores(tmp_path: Path) -> None:
         (("one",), (), "at least two runs"),
         (("one", "one", "one"), (), "is given twice"),
         (("one", "two"), ("-m", "NumRet"), "no better or worse"),
-        (("one", "two"), ("-m", "GMAP"), "no mean of its topics' scores"),
+        (("one", "two"), ("-m", "GMAP"), "not a mean of its topics' scores"),
         (("one", "two"), ("-m", "nonsense"), "nonsense"),
         (("one", "two"), ("-m", "AP", "-m", "RR"), "These are 2 measures: AP, RR."),
         (("one", "two"), ("--baseline", "none"), "none is none of the runs: one, two."),

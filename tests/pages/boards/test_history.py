@@ -14,6 +14,7 @@ from leaderboard.pages.boards.history import History
 from leaderboard.services.boards import board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.runs.admission import Wishes
+from leaderboard.tables.latex import latex_text
 from tests.make import build
 from tests.make.copies import built_once
 
@@ -190,13 +191,12 @@ def test_a_blind_board_tells_the_leader_as_it_prints_the_scores(database: Databa
 
 @pytest.mark.usefixtures("site")
 def test_the_files_say_what_the_page_says(database: Database) -> None:
-    """JSON and CSV hold the same cells; what is printed has fewer, oldest first."""
+    """JSON and CSV hold the same cells; what is printed has fewer."""
     found = _history(database)
-    facts, (header, rows) = history.as_json(found), history.table(found)
+    facts, (header, rows) = history.facts(found), history.table(found).data()
     assert [list(each.values()) for each in facts["editions"]] == rows
     assert [row[header.index("score")] for row in rows] == [2 / 3, 0.5]
     assert facts["days"][1] == {"day": "2026-03-04", "added": [], "withdrawn": ["best"], "runs": 1}
-    assert history.short_table(found)[1] == [
-        [1, "2026-03-01", 1, 3, 1, "half", "RR", "0.5000"],
-        [2, "2026-03-05", 2, 3, 3, "half", "RR", "0.6667"],
-    ]
+    printed = latex_text(history.table(found))
+    assert r"1 & 2026-03-01 & 1 & 3 & 1 & half & RR & 0.5000 \\" in printed
+    assert r"2 & 2026-03-05 & 2 & 3 & 3 & half & RR & 0.6667 \\" in printed

@@ -45,7 +45,7 @@ def test_a_runs_own_interval_is_scipys(database: Database, tmp_path: Path) -> No
 def test_a_sum_has_an_interval_of_sums(database: Database, tmp_path: Path) -> None:
     """Of documents found over eight topics: eight times the interval of the mean."""
     fill(database, tmp_path)
-    row = next(row for row in page(database, "NumRelRet").rows if row.run == "weak")
+    row = next(row for row in page(database, "NumRelRet").rows if row.name == "weak")
     expected = stats.ttest_1samp([rank is not None for rank in RANKS["weak"]], 0).confidence_interval()
     assert row.value == 6
     assert (row.mean_low, row.mean_high) == pytest.approx((8 * expected.low, 8 * expected.high), abs=1e-12)
@@ -58,7 +58,7 @@ def test_ranks_hold_together(database: Database, tmp_path: Path, measure: str) -
     found = page(database, measure)
     with database.read() as session:
         places = board.board(session, ANONYMOUS, "t", measure).places
-    assert {row.run: row.run_id for row in found.rows} == ids
+    assert {row.name: row.run_id for row in found.rows} == ids
     for row in found.rows:
         assert (row.rank_low, row.rank_high) == (places[row.run_id].rank_low, places[row.run_id].rank_high)
         pairs = (
@@ -69,7 +69,7 @@ def test_ranks_hold_together(database: Database, tmp_path: Path, measure: str) -
             assert low is not None
             assert high is not None
             assert 1 <= low <= row.rank <= high <= 3
-    assert found.rows[0].run == "strong"
+    assert found.rows[0].name == "strong"
     assert sum(row.first or 0 for row in found.rows) == pytest.approx(1)
     assert found.rows[0].first == max(row.first or 0 for row in found.rows)
     assert (found.rank_resamples, found.first_resamples, found.waiting) == (2000, 10_000, ())
@@ -112,7 +112,7 @@ def test_the_same_board_has_the_same_intervals_for_ever(
         (0, 8, None, "No official run is scored yet"),
         (1, 8, None, "It is the only ranked run"),
         (3, 1, None, "With one topic nothing can be said of other topics"),
-        (3, 8, "GMAP", "no mean of its topics' scores"),
+        (3, 8, "GMAP", "not a mean of its topics' scores"),
     ],
 )
 def test_what_has_no_intervals_says_so(
@@ -139,7 +139,7 @@ def test_one_run_a_team_is_ranked_anew(database: Database, tmp_path: Path) -> No
     """All are of one team: its best run is left, alone."""
     fill(database, tmp_path)
     found = page(database, one_per_team=True)
-    assert [(row.run, row.rank_low, row.rank_high) for row in found.rows] == [("strong", 1, 1)]
+    assert [(row.name, row.rank_low, row.rank_high) for row in found.rows] == [("strong", 1, 1)]
     assert found.said.startswith("It is the only ranked run")
 
 
@@ -165,8 +165,8 @@ def test_json_and_csv_say_what_the_page_says(database: Database, tmp_path: Path)
     """The same facts a row, by the same names."""
     fill(database, tmp_path)
     found = page(database)
-    json = intervals.as_json(found)
-    header, rows = intervals.table(found)
+    json = intervals.facts(found)
+    header, rows = intervals.table(found).data()
     assert [[row[name] for name in header] for row in json["rows"]] == rows
     assert json["reliability"]["order"] == found.reliability.order  # type: ignore[union-attr]
     assert json["resamples"] == {"rank_intervals": 2000, "first_places": 10_000}

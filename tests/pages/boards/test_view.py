@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Entry, Run
-from leaderboard.pages.boards import files, latex
+from leaderboard.pages.boards import tables
 from leaderboard.pages.boards import view as board_views
 from leaderboard.pages.boards.view import View, Wish
 from leaderboard.services.boards import board
@@ -18,6 +18,7 @@ from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.runs.admission import Wishes
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.tables.latex import latex_text
 from tests.make import build
 from tests.make.copies import built_once
 
@@ -184,8 +185,8 @@ def test_a_measure_without_bounds_says_so(database: Database) -> None:
 @pytest.mark.usefixtures("filled")
 def test_files_hold_the_rows_and_columns_of_the_view(database: Database) -> None:
     """JSON and CSV alike, with what is judged, the bounds asked for and the facts chosen."""
-    shown, view = _both(database, search="third", columns=("P@2", "unjudged", "type"), bounds=True)
-    found = files.as_json(shown, view)
+    view = _view(database, search="third", columns=("P@2", "unjudged", "type"), bounds=True)
+    found = tables.facts(view)
     (row,) = found["rows"]
     assert (found["runs"], found["listed"], found["measures"]) == (4, 1, ["AP", "P@2"])
     assert (row["unjudged"], row["judged_at_10"], row["outside_the_pool"]) == pytest.approx(
@@ -193,7 +194,7 @@ def test_files_hold_the_rows_and_columns_of_the_view(database: Database) -> None
     )
     assert (row["lowest"], row["highest"]) == pytest.approx((1 / 3, 5 / 6))
     assert row["facts"] == {"type": "automatic"}
-    header, (line,) = files.table(shown, view)
+    header, (line,) = tables.table(view).data()
     assert header[:6] == ["rank", "run", "team", "kind", "AP", "P@2"]
     assert header[-6:] == ["unjudged", "judged_at_10", "outside_the_pool", "lowest", "highest", "type"]
     assert line[-1] == "automatic"
@@ -203,7 +204,7 @@ def test_files_hold_the_rows_and_columns_of_the_view(database: Database) -> None
 @pytest.mark.usefixtures("filled")
 def test_the_latex_table_says_how_it_was_made(database: Database) -> None:
     """Ranks, the best in bold, a mark for what is worse than the first, and a caption that explains both."""
-    text = latex.table(*_both(database, columns=("AP",), bounds=True))
+    text = latex_text(tables.table(_view(database, columns=("AP",), bounds=True)))
     assert r"-- & floor & Owls & 0.5000 & 0.5000 & 0.5000 \\" in text
     assert r"1 & first & Owls & \textbf{1.0000} & 1.0000 & 1.0000 \\" in text
     assert r"3 & third & Bears & 0.3333$^{\dagger}$ & 0.3333 & 0.8333 \\" in text

@@ -12,7 +12,7 @@ from sqlalchemy import event
 from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid, NotFound, UnknownMeasure
 from leaderboard.measures.grammar import parse
-from leaderboard.pages.scores import measure_orders
+from leaderboard.pages.scores import measure_orders, order_tables
 from leaderboard.pages.scores.measure_agreement import COEFFICIENTS, PairOfOrders, pair_of_orders
 from leaderboard.pages.scores.measure_orders import Choice, OrdersPage
 from leaderboard.services.boards import board
@@ -187,12 +187,12 @@ def test_the_pair_is_the_primary_and_the_next_measure_unless_chosen(
     found = page(database)
     assert found.pair is not None
     assert (found.pair.first.key, found.pair.second.key) == ("RR", "AP")
-    moves = {found.runs[move.at].run: (move.first_rank, move.second_rank) for move in found.pair.moves}
+    moves = {found.runs[move.at].name: (move.first_rank, move.second_rank) for move in found.pair.moves}
     assert list(moves.items()) == [
         *(("steady", (1, 2)), ("deep", (2, 1))),
         *(("mixed", (3, 3)), ("weak", (4, 4))),
     ]
-    assert {run.run: run.run_id for run in found.runs} == filled
+    assert {run.name: run.run_id for run in found.runs} == filled
     chosen = page(database, first="SearchLength", second="map").pair
     assert chosen is not None
     assert (chosen.first.key, chosen.second.key) == ("SearchLength", "AP")
@@ -219,7 +219,7 @@ def test_a_choice_there_is_not_is_refused_in_words(
 
 @pytest.mark.usefixtures("filled")
 def test_each_measure_says_how_many_pairs_it_tells_apart(database: Database) -> None:
-    """The share of the board ranked by it; why not, where a measure is no mean of its topics' scores."""
+    """The share of the board ranked by it; why not, where a measure is not a mean of its topics' scores."""
     found = page(database)
     for measure, apart in zip(found.columns[:3], found.told_apart, strict=False):
         with database.read() as session:
@@ -228,7 +228,7 @@ def test_each_measure_says_how_many_pairs_it_tells_apart(database: Database) -> 
         assert apart.share == pytest.approx(standing.told_apart / 6)  # type: ignore[union-attr]
     assert found.told_apart[0].told_apart
     assert found.told_apart[3].share is None
-    assert "no mean of its topics' scores" in found.told_apart[3].said
+    assert "not a mean of its topics' scores" in found.told_apart[3].said
 
 
 def test_what_takes_a_job_is_not_counted_yet(
@@ -268,7 +268,7 @@ def test_no_mean_is_not_standardised(database: Database) -> None:
     found = page(database, first="GMAP", standardised="normal").standardised
     assert found is not None
     assert (found.runs, found.tau_b) == ((), None)
-    assert "no mean of its topics' scores" in found.said
+    assert "not a mean of its topics' scores" in found.said
 
 
 @pytest.mark.parametrize(
@@ -298,8 +298,8 @@ def test_what_cannot_be_compared_is_said(
     fill(database, tmp_path, places, measures=measures)
     found = page(database, standardised="normal")
     assert (found.said, found.agreement, found.pair, found.standardised) == (said, (), None, None)
-    assert measure_orders.table(found)[1] == []
-    assert measure_orders.as_json(found)["coefficients"] == []
+    assert order_tables.table(found).rows == []
+    assert order_tables.facts(found)["coefficients"] == []
 
 
 def test_a_task_without_judgments_has_no_orders(database: Database, tmp_path: Path) -> None:
@@ -335,7 +335,7 @@ def test_orders_are_held_back_with_the_scores_by_topic(
 def test_json_and_csv_have_every_coefficient_of_every_two_measures(database: Database) -> None:
     """Both directions of each pair, as the page's own tables have them."""
     found = page(database, coefficient="tau_ap")
-    header, rows = measure_orders.table(found)
+    header, rows = order_tables.table(found).data()
     assert header == ["true_order", "order", *COEFFICIENTS]
     assert len(rows) == 4 * 3
     keys = [each.key for each in found.columns]
@@ -343,7 +343,7 @@ def test_json_and_csv_have_every_coefficient_of_every_two_measures(database: Dat
         facts = dict(zip(header, row, strict=True))
         one, other = keys.index(str(facts["true_order"])), keys.index(str(facts["order"]))
         assert facts["tau_ap"] == found.agreement[one][other]
-    json = measure_orders.as_json(found)
+    json = order_tables.facts(found)
     assert json["coefficients"] == [dict(zip(header, row, strict=True)) for row in rows]
     assert json["rows"][0]["ranks"]["RR"] == 1
     assert [each["direction"] for each in json["measures"]] == ["higher", "higher", "lower", "higher"]

@@ -8,7 +8,7 @@ import pytest
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Phase, Task, TaskRole
 from leaderboard.errors import NotFound, UnknownMeasure
-from leaderboard.pages.boards import files
+from leaderboard.pages.boards import tables
 from leaderboard.pages.rankings import ranking as rankings
 from leaderboard.pages.runs import run
 from leaderboard.pages.tasks import landing
@@ -119,7 +119,7 @@ def test_scores_are_the_services_doubles(database: Database, tmp_path: Path) -> 
     build.task(database, tmp_path, measures=("AP", "RR"))
     build.run(database, tmp_path, HALF, "half", team_name="Lab")
     build.drain(database)
-    found = files.as_json(_board(database))
+    found = tables.board_facts(_board(database))
     assert {"task", "revision", "topics", "primary", "measures", "rows"} <= found.keys()
     (row,) = found["rows"]
     assert (row["rank"], row["run"], row["team"], row["state"]) == (1, "half", "Lab", "done")

@@ -13,7 +13,7 @@ from sqlalchemy import select
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job, Run, Statistic
 from leaderboard.errors import Conflict, Forbidden, Invalid
-from leaderboard.pages.boards import files
+from leaderboard.pages.boards import tables
 from leaderboard.pages.runs import run
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
@@ -148,10 +148,10 @@ def test_a_pair_reads_the_same_from_both_sides(database: Database, filled: dict[
 def test_json_and_csv_have_the_place_of_each_run(database: Database) -> None:
     """Six facts a row in JSON, the same as columns of the CSV."""
     shown = board(database)
-    rows = files.as_json(shown)["rows"]
+    rows = tables.board_facts(shown)["rows"]
     names = ("beats", "beaten_by", "undecided", "rank_low", "rank_high", "best_set")
     assert [rows[0][name] for name in names] == [2, 0, 1, 1, 2, True]
-    header, table = files.table(shown)
+    header, table = tables.board_table(shown).data()
     assert tuple(header[-6:]) == names
     assert table[0][-6:] == [2, 0, 1, 1, 2, True]
 
@@ -172,7 +172,7 @@ def test_a_measure_that_is_no_mean_says_so(database: Database) -> None:
     """A geometric mean has no differences by topic that explain it."""
     shown = board(database, measure="GMAP")
     assert shown.standing is None
-    assert "no mean of its topics' scores" in shown.sentences[0]
+    assert "not a mean of its topics' scores" in shown.sentences[0]
 
 
 @pytest.mark.parametrize(

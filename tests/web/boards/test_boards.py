@@ -269,3 +269,20 @@ def test_a_board_takes_as_many_statements_for_thirty_runs_as_for_three(
     assert max(few) <= MOST_STATEMENTS
     # Once: the ranked runs' scores to compare them, the judgments and what stands beside them, the hits.
     assert waiting <= alone + 4
+
+
+def test_a_warm_board_takes_six_statements_whatever_it_shows(
+    database: Database, client: FlaskClient, tmp_path: Path
+) -> None:
+    """Runs that wait for judgments, that wait for an evaluator and that cannot have some measure."""
+    build.task(database, tmp_path, measures=("RR", "alpha_nDCG@10"), judgments=None)
+    build.run(database, tmp_path, BEST, "best")
+    assert "waiting for judgments" in client.get("/tasks/t").text
+    assert _again(database, client) <= MOST_STATEMENTS
+    build.revise(database, tmp_path, build.JUDGMENTS)
+    build.drain(database)
+    assert "has no subtopics" in client.get("/tasks/t").text
+    assert _again(database, client) <= MOST_STATEMENTS
+    build.run(database, tmp_path, HALF, "half")
+    assert table(client.get("/tasks/t"), "Ranked by")[1][-1] == "queued"
+    assert _again(database, client) <= MOST_STATEMENTS

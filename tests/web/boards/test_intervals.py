@@ -72,13 +72,13 @@ def test_every_run_has_its_intervals_in_every_form(
 def test_other_measures_can_be_chosen(
     database: Database, client: FlaskClient, tmp_path: Path, measure: str
 ) -> None:
-    """One of which lower is better, a sum, and one that is no mean and says so."""
+    """One of which lower is better, a sum, and one that is not a mean and says so."""
     fill(database, tmp_path)
     page = client.get(f"{ADDRESS}?measure={measure}")
     found = client.get(f"{ADDRESS}.json?measure={measure}").get_json()
     assert found["measure"] == measure
     assert ("Lower is better." in main(page)) == (measure == "SearchLength")
-    assert ("no mean of its topics' scores" in main(page)) == (measure == "GMAP")
+    assert ("not a mean of its topics' scores" in main(page)) == (measure == "GMAP")
     chosen = parsed(page).select_one("select#measure option[selected]")
     assert chosen is not None
     assert chosen["value"] == measure

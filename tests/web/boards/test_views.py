@@ -124,7 +124,7 @@ def test_a_filter_by_metadata_is_offered_where_runs_state_any(client: FlaskClien
     assert [each["value"] for each in page.select("select[name=field] option")] == ["", "type", "code"]
     assert [each["value"] for each in page.select("datalist option")] == ["manual"]
     assert _names(client, "?field=type&value=manual") == ["second"]
-    assert "No run of the 4 is like that." in main(client.get("/tasks/t?field=type&value=nothing"))
+    assert "None of the 4 runs matches." in main(client.get("/tasks/t?field=type&value=nothing"))
 
 
 @pytest.mark.usefixtures("filled")

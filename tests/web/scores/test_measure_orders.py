@@ -47,7 +47,7 @@ def test_the_table_has_the_numbers_of_the_json(client: FlaskClient) -> None:
         power = measure["discriminative_power"]
         assert row == [head, *shown, "–" if power is None else f"{power:.0%}"]
     assert "The order by the row’s measure is taken as the true one" in main(page)
-    assert "so without an order: NumRet" in main(page)
+    assert "because they have no direction: NumRet" in main(page)
 
 
 @pytest.mark.usefixtures("filled")
@@ -116,7 +116,7 @@ def test_standardised_scores_stand_beside_the_raw_ones(client: FlaskClient, form
 def test_no_mean_is_not_standardised(client: FlaskClient) -> None:
     """The page says why there is no such order, and has its other tables."""
     page = client.get(f"{ADDRESS}?x=GMAP&standardised=normal")
-    assert "no mean of its topics' scores" in main(page)
+    assert "not a mean of its topics' scores" in main(page)
     assert table(page, "Kendall’s τ_b between the orders")
 
 

@@ -38,7 +38,7 @@ def depths_to(depth: int) -> list[int]:
     >>> depths_to(8), depths_to(9)
     ([1, 2, 3, 4, 5, 6, 8], [1, 2, 3, 4, 5, 6, 8, 9])
     """
-    return [*(each for each in DEPTHS if each < depth), depth]
+    return [*(earlier for earlier in DEPTHS if earlier < depth), depth]
 
 
 def seconds(runs: int, topics: int) -> float:
@@ -62,21 +62,21 @@ def compute(
     judged_depth (runs,): shares judged in the top 10 and the top `depth`. Runs that were not pooled have no
     share in the judgments and keep their score.
     """
-    wanted = json.loads(method)
-    depth, level, teams = wanted["depth"], wanted["level"], np.array(wanted["teams"], dtype=np.int64)
+    options = json.loads(method)
+    depth, level, teams = options["depth"], options["level"], np.array(options["teams"], dtype=np.int64)
     bound = parse(measure)
     judgments = alignments.compiled_judgments(session, source).judgments
     runs = alignments.alignments(session, source, run_ids)
-    held, ranks = _held(runs, run_ids, teams, depth)
+    documents, ranks = _documents(runs, run_ids, teams, depth)
     counted = (judgments.grades >= 0) & judgments.named
-    found = unique(held, np.maximum(teams, 0), counted, counted & (judgments.grades >= level))
-    holder = holders(held, np.maximum(teams, 0), len(judgments.grades))
-    best = best_ranks(held, ranks, len(judgments.grades))
+    counts = unique(documents, np.maximum(teams, 0), counted, counted & (judgments.grades >= level))
+    holder = holders(documents, np.maximum(teams, 0), len(judgments.grades))
+    best = best_ranks(documents, ranks, len(judgments.grades))
     depths = depths_to(depth)
     reduced = {
         team: ReducedJudgments(judgments, holder == team) for team in np.unique(teams[teams >= 0]).tolist()
     }
-    cut = [ReducedJudgments(judgments, best > each) for each in depths]
+    cut = [ReducedJudgments(judgments, best > end) for end in depths]
     full, left_out = np.zeros(len(run_ids)), np.zeros(len(run_ids))
     by_depth = np.zeros((len(depths), len(run_ids)))
     shares = np.zeros((2, len(run_ids)))
@@ -85,33 +85,40 @@ def compute(
         full[at] = left_out[at] = score(bound, run, source.places)
         if team >= 0:
             left_out[at] = score(bound, reduced[team].judged(run), source.places)
-        by_depth[:, at] = [score(bound, each.judged(run), source.places) for each in cut]
-        shares[:, at] = [judged_share(run, source, each) for each in (10, depth)]
+        by_depth[:, at] = [score(bound, shallow.judged(run), source.places) for shallow in cut]
+        shares[:, at] = [judged_share(run, source, top) for top in (10, depth)]
         progress((at + 1) / len(run_ids))
     return {
-        **{name: getattr(found, name) for name in ("run", "run_relevant", "team", "team_relevant")},
-        **{"full": full, "left_out": left_out, "depths": np.array(depths), "by_depth": by_depth},
-        **{"judged_top": shares[0], "judged_depth": shares[1]},
+        "run": counts.run,
+        "run_relevant": counts.run_relevant,
+        "team": counts.team,
+        "team_relevant": counts.team_relevant,
+        "full": full,
+        "left_out": left_out,
+        "depths": np.array(depths),
+        "by_depth": by_depth,
+        "judged_top": shares[0],
+        "judged_depth": shares[1],
     }
 
 
 def judged_share(run: Judged, source: Source, depth: int) -> float:
     """The mean share of judged documents in the top ranks over topics that have any, nan without."""
     places = np.array(source.places, dtype=np.int64)
-    wanted = (run.grade >= 0) & (run.rank <= depth)
-    count = np.bincount(run.topic[wanted], minlength=len(run.judgments))[places]
+    is_judged = (run.grade >= 0) & (run.rank <= depth)
+    count = np.bincount(run.topic[is_judged], minlength=len(run.judgments))[places]
     size = np.minimum(run.retrieved, depth)[places]
     return float((count[size > 0] / size[size > 0]).mean()) if (size > 0).any() else float("nan")
 
 
-def _held(
+def _documents(
     runs: alignments.Alignments, run_ids: Sequence[int], teams: IntArray, depth: int
 ) -> tuple[list[IntArray], list[IntArray]]:
     """The judged documents of every pooled run down to the depth, and their ranks; none of the others."""
-    held, ranks = [], []
+    documents, ranks = [], []
     for run_id, team in zip(run_ids, teams.tolist(), strict=True):
         run = runs[run_id]
         top = run.rank <= (depth if team >= 0 else 0)
-        held.append(run.document[top])
+        documents.append(run.document[top])
         ranks.append(run.rank[top])
-    return held, ranks
+    return documents, ranks

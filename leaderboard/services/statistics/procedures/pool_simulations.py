@@ -56,13 +56,13 @@ def compute(
     full (runs,): scores under all judgments; at_share (shares, runs): with what is judged at ORDERED_AT.
     documents, relevant: how many there are. Unjudged documents are passed over at no cost.
     """
-    wanted = json.loads(method)
+    options = json.loads(method)
     judgments = alignments.compiled_judgments(session, source).judgments
     hits = alignments.alignments(session, source, run_ids)
     runs = [hits[run_id] for run_id in run_ids]
-    after = _after(judgments, runs, wanted, lambda share: progress(0.7 * share))
+    after = _after(judgments, runs, options, lambda share: progress(0.7 * share))
     pooled = ~np.isnan(after)
-    relevant = judgments.grades[pooled] >= wanted["level"]
+    relevant = judgments.grades[pooled] >= options["level"]
     bound = parse(measure)
     full = np.array([score(bound, run, source.places) for run in runs])
     at_share = []
@@ -81,20 +81,22 @@ def compute(
 
 
 def _after(
-    judgments: Judgments, runs: Sequence[Judged], wanted: Mapping[str, Any], progress: Progress
+    judgments: Judgments, runs: Sequence[Judged], options: Mapping[str, Any], progress: Progress
 ) -> FloatArray:
     """After which share of its topic's judging every document is judged, nan for those outside the pool."""
-    bound = pooling_method(wanted["spec"])
+    bound = pooling_method(options["spec"])
     after = np.full(len(judgments.grades), np.nan)
     named = judgments.named
     for topic, name in enumerate(judgments.topics):
         start = int(judgments.starts[topic])
-        rankings = [_top(run, topic, wanted["depth"], named) - start for run in runs]
+        rankings = [_top(run, topic, options["depth"], named) - start for run in runs]
         places = np.unique(np.concatenate(rankings)) if rankings else np.empty(0, np.int64)
         grades = dict(zip(places.tolist(), judgments.grades[start + places].tolist(), strict=True))
-        judged = np.array([each for each in places.tolist() if grades[each] >= 0], dtype=np.int64)
+        judged = np.array([place for place in places.tolist() if grades[place] >= 0], dtype=np.int64)
         if len(judged):
-            order = judging_order(bound, rankings, grades, seed=topic_seed(SEED, name), level=wanted["level"])
+            order = judging_order(
+                bound, rankings, grades, seed=topic_seed(SEED, name), level=options["level"]
+            )
             after[start + judged] = judged_after(order, judged)
         progress((topic + 1) / len(judgments))
     return after
@@ -106,5 +108,5 @@ def _top(run: Judged, topic: int, depth: int, named: Any) -> IntArray:
     end = int(starts[topic + 1]) if topic + 1 < len(starts) else len(run.topic)
     own = slice(int(starts[topic]), end)
     document = run.document[own]
-    found: IntArray = document[(run.rank[own] <= depth) & named[document]]
-    return found
+    top: IntArray = document[(run.rank[own] <= depth) & named[document]]
+    return top

@@ -3,11 +3,11 @@
 SciPy is not needed here: evaluators import this module.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
+from cachetools import LRUCache
 from sqlalchemy import select, tuple_
 from sqlalchemy.orm import Session
 
@@ -60,7 +60,8 @@ class StoredRankings(Collection[Documents]):
         self._places = _places(session, self._run_ids)
         first = self._places[self._run_ids[0]]
         self._topics = sorted(topics, key=lambda topic: first.get(topic, (0, 0, 0)))
-        self._blocks: OrderedDict[tuple[int, int], Block] = OrderedDict()
+        # All blocks of a topic are needed at once. One job reads them, so there is no lock.
+        self._blocks: LRUCache[tuple[int, int], Block] = LRUCache(max(BLOCKS_KEPT, 2 * len(self._run_ids)))
 
     def __len__(self) -> int:
         """How many topics there are."""
@@ -68,7 +69,7 @@ class StoredRankings(Collection[Documents]):
 
     def __contains__(self, other: object) -> bool:
         """Whether some topic has these documents."""
-        return any(other is each for each in self)
+        return any(other is documents for documents in self)
 
     def __iter__(self) -> Iterator[Documents]:
         """The documents of one topic after the other."""
@@ -77,7 +78,7 @@ class StoredRankings(Collection[Documents]):
 
     def _of(self, topic: str) -> Documents:
         numbers: dict[bytes, int] = {}
-        found = np.full((len(self._run_ids), self._depth), -1, dtype=np.int64)
+        ranked = np.full((len(self._run_ids), self._depth), -1, dtype=np.int64)
         keys = {
             run_id: (run_id, self._places[run_id][topic][0])
             for run_id in self._run_ids
@@ -87,24 +88,20 @@ class StoredRankings(Collection[Documents]):
         for row, run_id in enumerate(self._run_ids):
             if run_id in keys:
                 best = _best(self._blocks[keys[run_id]], topic.encode(), self._dialect, self._depth)
-                found[row, : len(best)] = [numbers.setdefault(docno, len(numbers)) for docno in best]
-        return found
+                ranked[row, : len(best)] = [numbers.setdefault(docno, len(numbers)) for docno in best]
+        return ranked
 
     def _read(self, keys: Collection[tuple[int, int]]) -> None:
         """Have these blocks, by run and number, in memory; those used longest ago make room."""
-        missing = [key for key in keys if key not in self._blocks]
+        # Asking for a block makes it the one used last, so that none of these makes room for another.
+        missing = [key for key in keys if self._blocks.get(key) is None]
         if not missing:
             return
-        for key in keys:
-            if key in self._blocks:
-                self._blocks.move_to_end(key)
-        wanted = select(RankingBlock.run_id, RankingBlock.number, RankingBlock.body)
+        blocks = select(RankingBlock.run_id, RankingBlock.number, RankingBlock.body)
         for row in self._session.execute(
-            wanted.where(tuple_(RankingBlock.run_id, RankingBlock.number).in_(missing))
+            blocks.where(tuple_(RankingBlock.run_id, RankingBlock.number).in_(missing))
         ):
             self._blocks[row.run_id, row.number] = unpack_block(row.body)
-        while len(self._blocks) > max(BLOCKS_KEPT, 2 * len(self._run_ids)):
-            self._blocks.popitem(last=False)
 
 
 def _places(session: Session, run_ids: Sequence[int]) -> dict[int, Places]:

@@ -54,22 +54,22 @@ def draft_inputs(session: Session, revision_id: int) -> DraftInputs:
     board = newest(session, line.task_id)
     main = session.scalar(select(Qrels.kind).where(Qrels.task_id == line.task_id, Qrels.name == MAIN))
     prepared = lines.stored(session, revision)
-    there = judged_inputs.inputs(session, board.id) if board is not None else RevisionInputs(b"")
+    current = judged_inputs.inputs(session, board.id) if board is not None else RevisionInputs(b"")
     if line.kind in COMPANIONS and line.kind != main and board is not None:
         is_subtopic = line.kind == "subtopic"
-        found = replace(
-            there,
-            subtopics=revision.packed if is_subtopic else there.subtopics,
-            preferences=there.preferences if is_subtopic else revision.packed,
+        draft = replace(
+            current,
+            subtopics=revision.packed if is_subtopic else current.subtopics,
+            preferences=current.preferences if is_subtopic else revision.packed,
         )
     else:
-        subtopics = pack_subtopics(prepared.subtopics) if line.kind == "subtopic" else there.subtopics
-        found = replace(
-            there, judgments=prepared.packed, subtopics=subtopics, distractors=revision.distractors
+        subtopics = pack_subtopics(prepared.subtopics) if line.kind == "subtopic" else current.subtopics
+        draft = replace(
+            current, judgments=prepared.packed, subtopics=subtopics, distractors=revision.distractors
         )
-    parts = (found.judgments, found.subtopics, found.preferences, found.distractors)
+    parts = (draft.judgments, draft.subtopics, draft.preferences, draft.distractors)
     digests = [hashlib.sha256(part or b"").digest() for part in parts]
-    return DraftInputs(found, hashlib.sha256(b"".join(digests)).hexdigest())
+    return DraftInputs(draft, hashlib.sha256(b"".join(digests)).hexdigest())
 
 
 def compute(

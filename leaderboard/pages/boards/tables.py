@@ -1,0 +1,209 @@
+"""A board as files: its facts, and its rows as a table with the best values and what is below them marked."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from leaderboard.pages.boards.facts import FactColumn
+from leaderboard.pages.boards.view import View
+from leaderboard.services.boards.board import Board
+from leaderboard.services.boards.rows import PLACE_FACTS, Row, place_facts
+from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.services.statistics.standings import ALPHA, Standing
+from leaderboard.tables.latex import escaped
+from leaderboard.tables.record import Column, Files, Place, Table
+
+BELOW_THE_FIRST = r"$^{\dagger}$"
+"""LaTeX behind the value of a run that the first one can be told to be better than."""
+
+
+def facts(view: View) -> dict[str, Any]:
+    """The rows and columns of a view as plain values, and what the board says of them."""
+    whole = board_facts(view.board, view.measures, view.all_rows)
+    for row, of_row in zip(view.all_rows, whole["rows"], strict=True):
+        of_row |= _covered(view, row)
+        if view.bounds:
+            of_row |= _bounds(view, row)
+        if view.facts:
+            of_row["facts"] = {column.key: _stated(column, row) for column in view.facts}
+    return whole
+
+
+def table(view: View) -> Table[Row]:
+    """The rows and columns of a view; print has ranks, names, scores and the bounds asked for."""
+    columns = [
+        *_columns(view.board, view.measures, view.all_rows),
+        *(_covered_column(view, key) for key in ("unjudged", "judged_at_10", "outside_the_pool")),
+        *(_bound_column(view, key, head) for key, head in (("lowest", "Lowest"), ("highest", "Highest"))),
+        *(_fact_column(column) for column in view.facts),
+    ]
+    return Table(
+        name=view.board.slug,
+        caption=_caption(view),
+        legend=_legend(view.board),
+        columns=columns if view.bounds else [column for column in columns if column.group != "bounds"],
+        rows=view.all_rows,
+    )
+
+
+FILES = Files(facts=facts, tables={"runs": table})
+
+
+def board_facts(
+    shown: Board, measures: Sequence[MeasureColumn] | None = None, rows: Sequence[Row] | None = None
+) -> dict[str, Any]:
+    """A board as plain values: all of it, unless some measures and rows are named."""
+    basis = shown.basis
+    measures = shown.measures if measures is None else measures
+    rows = shown.rows if rows is None else rows
+    return {
+        "task": shown.slug,
+        "revision": basis.revision if basis else None,
+        "topics": basis.topics if basis else None,
+        "primary": shown.primary,
+        "measures": [measure.key for measure in measures],
+        "sorted_by": shown.sorted_by,
+        "edition": basis.edition if basis else None,
+        "at": shown.at.isoformat() if shown.at else None,
+        "dialect": basis.dialect if basis else None,
+        "origin": basis.origin if basis else None,
+        "revision_sha256": (basis.revision_sha256 or None) if basis else None,
+        "measure_versions": {measure.key: measure.version for measure in measures},
+        "comparison": shown.comparison if shown.places else None,
+        "sentences": list(shown.sentences),
+        "one_per_team": shown.one_per_team,
+        "runs": len(shown.rows),
+        "listed": len(rows),
+        "rows": [
+            {
+                "rank": row.rank,
+                "run": row.run,
+                "team": row.team,
+                "scores": {measure.key: row.scores[measure.key] for measure in measures},
+                "state": row.state,
+                "run_id": row.run_id,
+                "kind": row.kind,
+                **place_facts(shown.places.get(row.run_id)),
+            }
+            for row in rows
+        ],
+    }
+
+
+def board_table(shown: Board) -> Table[Row]:
+    """All rows and measures of a board, without what a view adds to them."""
+    columns = _columns(shown, shown.measures, shown.rows)
+    return Table(name=shown.slug, caption=f"Runs of {shown.task}.", columns=columns, rows=shown.rows)
+
+
+def _columns(shown: Board, measures: Sequence[MeasureColumn], rows: Sequence[Row]) -> list[Column[Row]]:
+    below = _below_the_first(shown)
+    return [
+        Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0),
+        Column(key="run", head="Run", value=lambda row: row.run),
+        Column(key="team", head="Team", value=lambda row: row.team),
+        Column(key="kind", value=lambda row: row.kind, shown=Place.DATA),
+        *(_measure_column(shown, measure, _best(rows, measure), below) for measure in measures),
+        Column(key="state", value=lambda row: row.state, shown=Place.DATA),
+        *(_place_column(shown, name) for name in PLACE_FACTS),
+    ]
+
+
+def _measure_column(
+    shown: Board, measure: MeasureColumn, best: float | None, below: frozenset[int]
+) -> Column[Row]:
+    key = measure.key
+    return Column(
+        key=key,
+        value=lambda row: row.scores[key],
+        digits=shown.sight.decimals or measure.digits,
+        lower_is_better=measure.lower_is_better,
+        bold=lambda row: best is not None and row.scores[key] == best,
+        mark=(lambda row: BELOW_THE_FIRST if row.run_id in below else "") if key == shown.sorted_by else None,
+    )
+
+
+def _place_column(shown: Board, name: str) -> Column[Row]:
+    places = shown.places
+    return Column(key=name, value=lambda row: place_facts(places.get(row.run_id))[name], shown=Place.DATA)
+
+
+def _covered_column(view: View, key: str) -> Column[Row]:
+    return Column(key=key, value=lambda row: _covered(view, row)[key], shown=Place.DATA)
+
+
+def _bound_column(view: View, key: str, head: str) -> Column[Row]:
+    digits = view.board.by.digits
+    return Column(
+        key=key, head=head, value=lambda row: _bounds(view, row)[key], digits=digits, group="bounds"
+    )
+
+
+def _fact_column(column: FactColumn) -> Column[Row]:
+    return Column(key=column.key, value=lambda row: _stated(column, row), shown=Place.DATA)
+
+
+def _covered(view: View, row: Row) -> dict[str, Any]:
+    """How much of a run is judged, each None where that is not known or not shown."""
+    covered = view.coverage.get(row.run_id)
+    return {
+        "unjudged": covered.unjudged if covered else None,
+        "judged_at_10": covered.judged_top if covered else None,
+        "outside_the_pool": row.run_id in view.outside if covered else None,
+    }
+
+
+def _bounds(view: View, row: Row) -> dict[str, float | None]:
+    bounds = view.bounds.get(row.run_id)
+    return {"lowest": bounds.low if bounds else None, "highest": bounds.high if bounds else None}
+
+
+def _stated(column: FactColumn, row: Row) -> Any:
+    fact = column.values.get(row.run_id)
+    return fact.value if fact else None
+
+
+def _best(rows: Sequence[Row], measure: MeasureColumn) -> float | None:
+    """The best value among the rows, None where neither high nor low is better."""
+    values = [value for row in rows if (value := row.scores[measure.key]) is not None]
+    if measure.direction == "none" or not values:
+        return None
+    return min(values) if measure.lower_is_better else max(values)
+
+
+def _below_the_first(shown: Board) -> frozenset[int]:
+    """The ranked runs that the first one can be told to be better than."""
+    standing = shown.standing
+    first = next((row.run_id for row in shown.rows if row.rank == 1), None)
+    if not isinstance(standing, Standing) or standing.topics < 2 or first is None:
+        return frozenset()
+    others = (run_id for run_id in standing.run_ids if run_id != first)
+    return frozenset(run_id for run_id in others if standing.pair(first, run_id).told_apart)
+
+
+def _caption(view: View) -> str:
+    shown, basis = view.board, view.board.basis
+    if basis is None:
+        return f"Runs of {shown.task}, not scored yet."
+    measures = ", ".join(f"{measure.key} (version {measure.version})" for measure in view.measures)
+    some = "" if view.listed == view.total else f" ({view.listed} of them listed)"
+    digest = f" (SHA-256 {basis.revision_sha256[:16]}...)" if basis.revision_sha256 else ""
+    topics = f"{basis.topics} {'topic' if basis.topics == 1 else 'topics'}"
+    sentences = [
+        f"The {view.total} {'run' if view.total == 1 else 'runs'}{some} of {shown.task}, ranked by "
+        f"{shown.ranked_by}, over {topics}, by {measures}; edition {basis.edition}, qrels revision "
+        f"{basis.revision}{digest}, as trec_eval {basis.dialect} computes them.",
+        "The best value of each measure is bold.",
+    ]
+    if any(row.rank is None for row in view.all_rows):
+        sentences.append("Baselines and other runs out of competition have no rank.")
+    if view.bounds:
+        sentences.append(f"Lowest and highest {shown.sorted_by} that the unjudged documents leave possible.")
+    return " ".join(sentences)
+
+
+def _legend(shown: Board) -> str:
+    standing = shown.standing
+    if shown.basis is None or not isinstance(standing, Standing) or not _below_the_first(shown):
+        return ""
+    test = f"{escaped(standing.method.title)}, over {standing.pairs} pairs"
+    return rf"{BELOW_THE_FIRST} worse than the first at {100 * ALPHA:g}\% ({test})."

@@ -1,0 +1,272 @@
+"""The orders by a task's measures as files and tables: coefficients, power, moves, standardised scores."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from leaderboard.errors import NotFound
+from leaderboard.pages.scores.measure_agreement import COEFFICIENTS, Move, PairOfOrders, Reading
+from leaderboard.pages.scores.measure_orders import (
+    OrderedRun,
+    OrdersPage,
+    StandardisedOrder,
+    StandardisedRun,
+    ToldApart,
+    better_values,
+)
+from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.services.evaluations.shown import rests_on
+from leaderboard.tables.record import Column, Files, Place, Table
+
+
+@dataclass(frozen=True, slots=True)
+class TwoOrders:
+    """Two measures, the first taken as the true order, with every coefficient by name."""
+
+    truth: MeasureColumn
+    order: MeasureColumn
+    values: dict[str, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """A measure and how many pairs of runs it tells apart."""
+
+    measure: MeasureColumn
+    apart: ToldApart
+
+
+@dataclass(frozen=True, slots=True)
+class MovedRun:
+    """A run whose rank changes between two measures."""
+
+    run: OrderedRun
+    move: Move
+
+
+def facts(page: OrdersPage) -> dict[str, Any]:
+    """The orders as plain values at full precision."""
+    basis = page.basis
+    return {
+        "task": page.slug,
+        "revision": basis.revision if basis else None,
+        "edition": basis.edition if basis else None,
+        "dialect": basis.dialect if basis else None,
+        "topics": basis.topics if basis else None,
+        "measures": powers(page).facts(),
+        "comparison": page.comparison,
+        "said": page.said,
+        "coefficients": table(page).facts(),
+        "rows": [_run_facts(page, run) for run in page.runs],
+        "standardised": _standardised_facts(page.standardised),
+    }
+
+
+def table(page: OrdersPage) -> Table[TwoOrders]:
+    """All coefficients for every two measures."""
+    columns: list[Column[TwoOrders]] = [
+        Column(key="true_order", head="True order", value=lambda row: row.truth.key),
+        Column(key="order", head="Order", value=lambda row: row.order.key),
+        *(_coefficient_column(name) for name in COEFFICIENTS),
+    ]
+    runs = f"{len(page.runs):,} {'run' if len(page.runs) == 1 else 'runs'}"
+    basis = page.basis
+    under = f", under {rests_on(basis.revision, basis.topics, basis.dialect)}" if basis else ""
+    caption = f"{page.task}: agreement of the orders of {runs} by two measures{under}."
+    return Table(name=f"{page.slug}-measures", caption=caption, columns=columns, rows=_two_orders(page))
+
+
+def powers(page: OrdersPage) -> Table[Power]:
+    """How many pairs of ranked runs each measure tells apart."""
+    columns: list[Column[Power]] = [
+        Column(key="measure", head="Measure", value=lambda row: row.measure.key),
+        Column(key="version", value=lambda row: row.measure.version, shown=Place.DATA),
+        Column(key="direction", value=lambda row: row.measure.direction, shown=Place.DATA),
+        Column(key="told_apart", value=lambda row: row.apart.told_apart, shown=Place.DATA),
+        Column(key="pairs", value=lambda row: row.apart.pairs, shown=Place.DATA),
+        Column(
+            key="discriminative_power",
+            head="Pairs told apart",
+            title=f"{page.comparison}, 5%",
+            value=lambda row: row.apart.share,
+            words=lambda row: power_in_words(row.apart),
+            digits=2,
+        ),
+    ]
+    rows = [Power(*row) for row in zip(page.columns, page.told_apart, strict=True)]
+    caption = f"{page.task}: pairs of ranked runs told apart by each measure ({page.comparison}, 5%)."
+    return Table(name=f"{page.slug}-power", caption=caption, columns=columns, rows=rows)
+
+
+def readings(page: OrdersPage) -> Table[Reading]:
+    """Every coefficient for the two measures looked at closely."""
+    pair = _pair(page)
+    columns: list[Column[Reading]] = [
+        Column(key="coefficient", head="Coefficient", value=_reading_title),
+        Column(key="value", head="Value", value=lambda row: row.value, digits=3),
+        Column(
+            key="words", head="What it says", value=lambda row: _reading_words(pair, row), shown=Place.PAGE
+        ),
+    ]
+    caption = f"Agreement of the orders by {pair.first.key} and {pair.second.key}."
+    return Table(name=f"{page.slug}-coefficients", caption=caption, columns=columns, rows=pair.readings)
+
+
+def moves(page: OrdersPage) -> Table[MovedRun]:
+    """The runs whose rank changes from the first measure to the second, those that move most first."""
+    pair = _pair(page)
+    first, second = page.columns.index(pair.first), page.columns.index(pair.second)
+    columns: list[Column[MovedRun]] = [
+        Column(key="run", head="Run", value=lambda row: row.run.name),
+        Column(key="team", head="Team", value=lambda row: row.run.team),
+        _value_column(pair.first, first),
+        Column(key="first_rank", head="Rank", value=lambda row: row.move.first_rank, digits=0),
+        _value_column(pair.second, second),
+        Column(key="second_rank", head="Rank", value=lambda row: row.move.second_rank, digits=0),
+        Column(
+            key="move",
+            head="Move",
+            value=lambda row: row.move.move,
+            words=lambda row: up_or_down(row.move.move),
+            digits=0,
+        ),
+    ]
+    rows = [MovedRun(page.runs[move.at], move) for move in pair.moves if move.move]
+    caption = (
+        f"The largest moves from the order by {pair.first.key} to that by {pair.second.key}. "
+        "Equal values share a rank."
+    )
+    return Table(name=f"{page.slug}-moves", caption=caption, columns=columns, rows=rows)
+
+
+def standardised(page: OrdersPage) -> Table[StandardisedRun]:
+    """The order by standardised scores beside the raw one."""
+    order = page.standardised
+    if order is None:
+        raise NotFound("No scores are standardised here; ?standardised= chooses how.")
+    columns: list[Column[StandardisedRun]] = [
+        Column(key="run", head="Run", value=lambda row: row.run),
+        Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
+        Column(key="standardised", head="Standardised", value=lambda row: row.standardised, digits=4),
+        Column(key="standardised_rank", head="Rank", value=lambda row: row.standardised_rank, digits=0),
+        Column(key="score", head=order.column.key, value=lambda row: row.value, digits=order.column.digits),
+        Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0),
+        Column(
+            key="move",
+            head="Move",
+            value=lambda row: row.move,
+            words=lambda row: up_or_down(row.move),
+            digits=0,
+            shown=~Place.DATA,
+        ),
+    ]
+    caption = f"The order by standardised {order.column.key} beside the raw one."
+    return Table(name=f"{page.slug}-standardised", caption=caption, columns=columns, rows=order.runs)
+
+
+FILES = Files(
+    facts=facts,
+    tables={
+        "coefficients": table,
+        "power": powers,
+        "closely": readings,
+        "moves": moves,
+        "standardised": standardised,
+    },
+)
+
+
+def power_in_words(apart: ToldApart) -> str | None:
+    """The share of pairs told apart in percent, None where it is not known."""
+    return None if apart.share is None else f"{100 * apart.share:.0f}%"
+
+
+def up_or_down(move: int) -> str:
+    """By how many ranks a run moves.
+
+    >>> up_or_down(2), up_or_down(-1), up_or_down(0)
+    ('▲ 2', '▼ 1', '–')
+    """
+    if not move:
+        return "–"
+    return f"▲ {move}" if move > 0 else f"▼ {-move}"
+
+
+def _pair(page: OrdersPage) -> PairOfOrders:
+    if page.pair is None:
+        raise NotFound(page.said or "There are no two orders to compare.")
+    return page.pair
+
+
+def _two_orders(page: OrdersPage) -> Sequence[TwoOrders]:
+    if page.said:
+        return []
+    better = better_values([run.values for run in page.runs], page.columns)
+    return [
+        TwoOrders(
+            truth,
+            order,
+            {
+                name: coefficient.compute(better[second], better[first])
+                for name, coefficient in COEFFICIENTS.items()
+            },
+        )
+        for first, truth in enumerate(page.columns)
+        for second, order in enumerate(page.columns)
+        if first != second
+    ]
+
+
+def _coefficient_column(name: str) -> Column[TwoOrders]:
+    return Column(key=name, head=COEFFICIENTS[name].title, value=lambda row: row.values[name], digits=3)
+
+
+def _value_column(measure: MeasureColumn, at: int) -> Column[MovedRun]:
+    return Column(key=measure.key, value=lambda row: row.run.values[at], digits=measure.digits)
+
+
+def _reading_title(reading: Reading) -> str:
+    return (
+        f"{reading.coefficient.title}, {reading.truth} true" if reading.truth else reading.coefficient.title
+    )
+
+
+def _reading_words(pair: PairOfOrders, reading: Reading) -> str:
+    sentences = [f"The order by {reading.truth} is taken as the true one."] if reading.truth else []
+    if reading.truth in ("", pair.first.key):
+        sentences.append(reading.coefficient.words)
+    return " ".join(sentences)
+
+
+def _run_facts(page: OrdersPage, run: OrderedRun) -> dict[str, Any]:
+    keys = [measure.key for measure in page.columns]
+    return {
+        "run": run.name,
+        "run_id": run.run_id,
+        "team": run.team,
+        "scores": dict(zip(keys, run.values, strict=True)),
+        "ranks": dict(zip(keys, run.ranks, strict=True)),
+    }
+
+
+def _standardised_facts(order: StandardisedOrder | None) -> dict[str, Any] | None:
+    if order is None:
+        return None
+    return {
+        "form": order.form,
+        "measure": order.column.key,
+        "reference": "all ranked runs",
+        "tau_b": order.tau_b,
+        "said": order.said,
+        "rows": [
+            {
+                "run": run.run,
+                "run_id": run.run_id,
+                "score": run.value,
+                "rank": run.rank,
+                "standardised": run.standardised,
+                "standardised_rank": run.standardised_rank,
+            }
+            for run in order.runs
+        ],
+    }

@@ -1,0 +1,85 @@
+"""The rows of a board as its page lists them: addresses, and what depends on the reader, worked out once."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from flask import url_for
+
+from leaderboard.pages.boards.coverage import Bounds, Coverage
+from leaderboard.pages.boards.view import View
+from leaderboard.services.boards.rows import Row
+from leaderboard.services.policy import Viewer
+from leaderboard.services.statistics.standings import Place, Standing
+from leaderboard.web.filters import without
+
+STATES = {
+    "waiting": "waiting for judgments",
+    "queued": "queued",
+    "running": "being scored",
+    "failed": "scoring failed",
+}
+"""What stands in place of scores."""
+SCORED = frozenset({"done", "valid"})
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRow:
+    """A row with all that its line of the table shows."""
+
+    row: Row
+    place: Place | None
+    coverage: Coverage | None
+    bounds: Bounds | None
+    css: str
+    """The classes of its line: own, like (the marked run), marked."""
+    is_like_marked: bool
+    is_outside: bool
+    """Whether it is probably outside of the pool."""
+    may_be_ticked: bool
+    waiting: str
+    """Why it has no scores; empty where it has."""
+    href: str
+    mark_href: str
+    """The board with the runs that this one cannot be told apart from marked."""
+
+
+def listed(
+    view: View, rows: Iterable[Row], viewer: Viewer, args: dict[str, Any], marked: int | None
+) -> tuple[ListedRow, ...]:
+    """The rows as a reader is shown them, in order; args are what the address keeps, marked is a run's id."""
+    shown = view.board
+    like = _like(view, marked)
+    # Addresses are built once for all rows: building hundreds of them takes longer than the rest of the page.
+    run_address = url_for("runs.show", run_id=0).removesuffix("0")
+    state: dict[str, Any] = {**without(args, "run"), "run": ""}
+    mark_address = url_for("boards.board", slug=shown.slug, **state)
+    return tuple(
+        ListedRow(
+            row=row,
+            place=shown.places.get(row.run_id),
+            coverage=view.coverage.get(row.run_id),
+            bounds=view.bounds.get(row.run_id),
+            css=_classes(row.team_id in viewer.team_ids, row.run_id in like, row.run_id == marked),
+            is_like_marked=row.run_id in like,
+            is_outside=row.run_id in view.outside,
+            may_be_ticked=shown.sight.details and row.state == "done",
+            waiting="" if row.state in SCORED else STATES.get(row.state, row.state),
+            href=f"{run_address}{row.run_id}",
+            mark_href=f"{mark_address}{row.run_id}",
+        )
+        for row in rows
+    )
+
+
+def _like(view: View, marked: int | None) -> frozenset[int]:
+    """The runs that the marked one cannot be told apart from."""
+    standing = view.board.standing
+    if isinstance(standing, Standing) and marked is not None and marked in view.board.places:
+        return standing.undecided_with(marked)
+    return frozenset()
+
+
+def _classes(is_own: bool, is_like: bool, is_marked: bool) -> str:
+    flags = (("own", is_own), ("like", is_like), ("marked", is_marked))
+    return " ".join(name for name, is_on in flags if is_on)
