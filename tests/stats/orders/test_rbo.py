@@ -142,7 +142,7 @@ PUBLISHED = [
 ]
 
 
-@pytest.mark.parametrize(("one", "two", "p", "wanted"), PUBLISHED)
+@pytest.mark.parametrize(("one", "two", "p", "expected"), PUBLISHED)
 def test_published_values_with_ties(
     one: str, two: str, p: float, expected: dict[Ties, tuple[float, float, float]]
 ) -> None:

@@ -128,7 +128,7 @@ def rankings(draw: st.DrawFn) -> list[Ranking]:
 
 
 @pytest.mark.parametrize("dialect", [9, 10])
-@given(found=rankings())
+@given(run=rankings())
 def test_both_kernels_order_as_the_definition_says(dialect: int, run: list[Ranking]) -> None:
     """Score descending in the dialect's precision, then docno descending by bytes."""
     block = block_of(run)
