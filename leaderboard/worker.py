@@ -78,7 +78,7 @@ class Evaluator:
     def work(self) -> bool:
         """Claim and do one job; False where none is due."""
         with self.database.write() as session:
-            held = queue.claim(session, self.owner, self.settings.lease_s)
+            held = queue.claim(session, self.owner, self.settings)
         if held is None:
             return False
         self._deadline(time.monotonic() + held.limit_s)
@@ -135,7 +135,7 @@ class Evaluator:
         prepared = PreparedUpload(None, name, sha256, size, report, run)
         with self.database.write() as session:
             queue.finish(session, held)
-            done = uploads.decide(session, held.subject_id, prepared, self.settings.job_limit_s)
+            done = uploads.decide(session, held.subject_id, prepared)
             if done.run_id is not None:
                 for edition_id, found in scored:
                     score.store(session, done.run_id, edition_id, found)

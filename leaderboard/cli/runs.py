@@ -123,9 +123,7 @@ def _add_one(
             name = prepared.run.tag
         with database.write() as session:
             wishes = Wishes(name, kind, facts=facts)
-            done = uploads.submit(
-                session, OPERATOR, slug, team_id, prepared, wishes, limit_s=settings.job_limit_s
-            )
+            done = uploads.submit(session, OPERATOR, slug, team_id, prepared, wishes)
     except LeaderboardError as error:
         return False, f"rejected  {file}: {Failure(error).message}"
     report = done.report

@@ -68,12 +68,12 @@ def create(
         measures=measures,
         **options,  # type: ignore[arg-type]
     )
-    with opened(data) as (database, settings):
+    with opened(data) as (database, _):
         prepared = tasks.prepare(wanted)
         with database.write() as session:
             tasks.create(session, OPERATOR, prepared)
             if not draft:
-                tasks.publish(session, OPERATOR, slug, limit_s=settings.job_limit_s)
+                tasks.publish(session, OPERATOR, slug)
             shown = overviews.overview(session, OPERATOR, slug)
         click.echo("\n".join(_lines(shown)))
 

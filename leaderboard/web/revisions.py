@@ -19,7 +19,7 @@ from leaderboard.web.charts import Ranks, SlopeChart, slope_chart
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import received
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, rule
-from leaderboard.web.session import finish_reading, reading, settings, viewer, wake, writing
+from leaderboard.web.session import finish_reading, reading, viewer, wake, writing
 
 blueprint = Blueprint("revisions", __name__)
 
@@ -235,7 +235,6 @@ def publish(slug: str, token: str) -> ResponseReturnValue:
             made = drafts.publish(
                 *(session, asker, slug, token),
                 base=int(base) if base.isascii() and base.isdigit() else None,
-                limit_s=settings().job_limit_s,
             )
     except Invalid as error:
         if wants_json():

@@ -234,7 +234,7 @@ def test_a_failed_job_blocks_the_switch_until_it_is_retried_or_the_run_withdrawn
     build.drain(database)
     build.revise(database, tmp_path, {"1": {"a": 1}})
     with database.write() as session:
-        held = queue.claim(session, "here:1", 60)
+        held = queue.claim(session, "here:1", Settings())
         assert held is not None
         queue.fail(session, held, "It broke.", again=False)
     build.drain(database)

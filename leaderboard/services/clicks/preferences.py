@@ -162,9 +162,7 @@ def find(session: Session, viewer: Viewer, slug: str, wanted: Choice) -> FoundPr
     return FoundPreferences(wanted, tuple(counts), tuple(preferences), users, between)
 
 
-def publish(
-    session: Session, viewer: Viewer, slug: str, found: FoundPreferences, note: str, *, limit_s: int = 600
-) -> Revision:
+def publish(session: Session, viewer: Viewer, slug: str, found: FoundPreferences, note: str) -> Revision:
     """Make a preference revision, marked as taken from clicks; weights are how often each was shown.
 
     Raises Invalid without a note or where nothing is kept, and what publishing a revision raises.
@@ -177,9 +175,7 @@ def publish(
     pairs: dict[str, dict[tuple[bytes, bytes], float]] = {}
     for each in found.preferences:
         pairs.setdefault(each.topic, {})[each.better.encode(), each.worse.encode()] = float(each.count)
-    return revisions.publish_preferences(
-        session, viewer, slug, pairs, note.strip(), origin="click", limit_s=limit_s
-    )
+    return revisions.publish_preferences(session, viewer, slug, pairs, note.strip(), origin="click")
 
 
 def as_file(found: FoundPreferences) -> str:

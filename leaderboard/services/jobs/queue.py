@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Edition, Job, Run
 from leaderboard.errors import LeaderboardError, NotFound
+from leaderboard.settings import Settings
 
 CHECK = "check"
 EVALUATE = "evaluate"
@@ -23,6 +24,8 @@ FRESH = 10
 AGAIN = 0
 """Priority of re-scoring under a new edition."""
 RETRY_AFTER_S = 5
+COMPARE_LIMIT_S = 3600
+"""How long a comparison of runs may take; the setting `job_limit_s` is for all other jobs."""
 UNFINISHED = ("queued", "leased", "failed")
 
 
@@ -61,7 +64,6 @@ def enqueue(
     kind: str,
     subject_id: int,
     *,
-    limit_s: int,
     priority: int,
     edition_id: int | None = None,
 ) -> None:
@@ -77,7 +79,6 @@ def enqueue(
             edition_id=edition_id,
             priority=priority,
             state="queued",
-            limit_s=limit_s,
             run_after=at,
             dedupe_key=key,
             created_at=at,
@@ -86,8 +87,8 @@ def enqueue(
     session.flush()
 
 
-def claim(session: Session, owner: str, lease_s: int) -> Claim | None:
-    """Take the most urgent job that is due, or None where none is."""
+def claim(session: Session, owner: str, settings: Settings) -> Claim | None:
+    """Take the most urgent job that is due, for as long as the settings allow; None where none is."""
     at = now(session)
     job = session.scalar(
         select(Job)
@@ -101,7 +102,8 @@ def claim(session: Session, owner: str, lease_s: int) -> Claim | None:
     job.state, job.owner, job.started_at = "leased", owner, at
     job.token += 1
     job.attempts += 1
-    job.lease_until = at + timedelta(seconds=lease_s)
+    job.lease_until = at + timedelta(seconds=settings.lease_s)
+    job.limit_s = COMPARE_LIMIT_S if job.kind == COMPARE else settings.job_limit_s
     session.flush()
     return Claim(job.id, job.token, job.kind, job.subject_id, job.edition_id, job.limit_s)
 

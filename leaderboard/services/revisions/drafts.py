@@ -108,9 +108,7 @@ def find(session: Session, viewer: Viewer, slug: str, token: str) -> Draft:
     )
 
 
-def publish(
-    session: Session, viewer: Viewer, slug: str, token: str, *, base: int | None = None, limit_s: int = 600
-) -> Revision:
+def publish(session: Session, viewer: Viewer, slug: str, token: str, *, base: int | None = None) -> Revision:
     """Make a revision of a draft, which is gone then; raises as `revisions.revise`."""
     draft = find(session, viewer, slug, token)
     made = revisions.revise(
@@ -120,7 +118,6 @@ def publish(
         distractors=draft.distractors,
         line=draft.line,
         base=base,
-        limit_s=limit_s,
     )
     _drop(session, draft)
     return made

@@ -62,7 +62,6 @@ def revise(
     distractors: Collection[bytes] | None = None,
     line: str = MAIN,
     base: int | None = None,
-    limit_s: int = 600,
 ) -> Revision:
     """Add a revision to the task's judgments and queue the scoring of every run under it.
 
@@ -82,7 +81,7 @@ def revise(
         revision, change = _add_beside(session, viewer, task, prepared, note, by, board)
     else:
         revision, change = _add_line(session, viewer, task, prepared, note, by, line, distractors)
-    queued = _rescore(session, task, revision, limit_s) if line == MAIN else 0
+    queued = _rescore(session, task, revision) if line == MAIN else 0
     facts = {"number": revision.number, "sha256": prepared.sha256, "kind": prepared.kind, "line": line}
     audit.record(session, viewer, "qrels.revise", f"task:{task.id}", **facts)
     return Revision(
@@ -110,7 +109,6 @@ def publish_judgments(
     origin_name: str = "",
     mode: str = "replace",
     line: str = MAIN,
-    limit_s: int = 600,
 ) -> Revision:
     """Make a revision of settled judgments (topic -> docno -> grade); see `revise` for what it raises.
 
@@ -125,7 +123,6 @@ def publish_judgments(
         origin=origin,
         origin_name=origin_name,
         line=line,
-        limit_s=limit_s,
     )
 
 
@@ -157,14 +154,13 @@ def publish_subtopics(
     *,
     origin: str | None = None,
     origin_name: str = "",
-    limit_s: int = 600,
 ) -> Revision:
     """Make a revision of judgments of subtopics (topic -> subtopic -> docno -> grade); see `revise`."""
     prepared = of_subtopics(by_topic, "subtopics")
     if not prepared.rows:
         raise Invalid("There is no judgment of a subtopic to publish.")
     by = Origin(origin, origin_name)
-    return _revise(session, viewer, slug, prepared, note, by, limit_s)
+    return _revise(session, viewer, slug, prepared, note, by)
 
 
 def publish_preferences(
@@ -176,7 +172,6 @@ def publish_preferences(
     *,
     origin: str | None = None,
     origin_name: str = "",
-    limit_s: int = 600,
 ) -> Revision:
     """Make a revision of preferences (topic -> (better, worse) -> weight above 0); see `revise`."""
     if not any(pairs.values()):
@@ -184,7 +179,7 @@ def publish_preferences(
     given = PreferenceJudgments({topic: {"": dict(found)} for topic, found in pairs.items() if found})
     prepared = of_preferences(given, "preferences")
     by = Origin(origin, origin_name)
-    return _revise(session, viewer, slug, prepared, note, by, limit_s)
+    return _revise(session, viewer, slug, prepared, note, by)
 
 
 def _revise(
@@ -194,21 +189,18 @@ def _revise(
     prepared: PreparedQrels,
     note: str,
     by: Origin,
-    limit_s: int,
 ) -> Revision:
-    return revise(
-        *(session, viewer, slug, prepared, note), origin=by.kind, origin_name=by.name, limit_s=limit_s
-    )
+    return revise(*(session, viewer, slug, prepared, note), origin=by.kind, origin_name=by.name)
 
 
 def publish_distractors(
-    session: Session, viewer: Viewer, slug: str, docnos: Collection[bytes], note: str, *, limit_s: int = 600
+    session: Session, viewer: Viewer, slug: str, docnos: Collection[bytes], note: str
 ) -> Revision:
     """Make a revision of the board's judgments as they are with another list of distractors; see `revise`."""
     task, _ = policy.visible_task(session, viewer, slug)
     policy.require_organiser(viewer, task)
     prepared = unchanged(session, task.id)
-    return revise(session, viewer, slug, prepared, note, distractors=docnos, limit_s=limit_s)
+    return revise(session, viewer, slug, prepared, note, distractors=docnos)
 
 
 def unchanged(session: Session, task_id: int) -> PreparedQrels:
@@ -290,10 +282,10 @@ def _add_beside(
     return revision, compare(before, prepared.facts)
 
 
-def _rescore(session: Session, task: Task, revision: QrelsRevision, limit_s: int) -> int:
+def _rescore(session: Session, task: Task, revision: QrelsRevision) -> int:
     """Build an edition under the revision where the task is published; how many runs are queued."""
     if task.published_at is None:
         return 0
-    editions.build(session, task, revision, limit_s)
+    editions.build(session, task, revision)
     runs = select(func.count()).where(Run.task_id == task.id, Run.withdrawn_at.is_(None))
     return session.scalar(runs) or 0

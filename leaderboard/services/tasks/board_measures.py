@@ -44,9 +44,7 @@ def for_board(
     return tuple(dict.fromkeys(keys)), bound.key
 
 
-def choose(
-    session: Session, viewer: Viewer, slug: str, names: Sequence[str], primary: str, *, limit_s: int = 600
-) -> None:
+def choose(session: Session, viewer: Viewer, slug: str, names: Sequence[str], primary: str) -> None:
     """Give the board other measures, or another one to be ranked by.
 
     A new edition is built: what is known of a run's scores is taken over, what is not is computed, and
@@ -64,7 +62,7 @@ def choose(
     session.flush()
     revision = files.newest(session, task.id)
     if revision is not None and task.published_at is not None:
-        editions.build(session, task, revision, limit_s)
+        editions.build(session, task, revision)
     audit.record(session, viewer, "task.measures", f"task:{task.id}", measures=" ".join(keys), primary=chosen)
 
 

@@ -163,7 +163,7 @@ def create(session: Session, viewer: Viewer, prepared: PreparedTask) -> CreatedT
     return CreatedTask(task.id, task.slug)
 
 
-def publish(session: Session, viewer: Viewer, slug: str, *, limit_s: int = 600) -> None:
+def publish(session: Session, viewer: Viewer, slug: str) -> None:
     """Show the task to everybody and take runs from now on; publishing twice changes nothing."""
     task, _ = policy.visible_task(session, viewer, slug)
     policy.require_organiser(viewer, task)
@@ -173,7 +173,7 @@ def publish(session: Session, viewer: Viewer, slug: str, *, limit_s: int = 600) 
     session.flush()
     revision = qrels.newest(session, task.id)
     if revision is not None:
-        editions.build(session, task, revision, limit_s)
+        editions.build(session, task, revision)
     audit.record(session, viewer, "task.publish", f"task:{task.id}", slug=slug)
 
 

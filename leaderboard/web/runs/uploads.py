@@ -105,7 +105,6 @@ def _check_now(slug: str, team_id: int, file: Received, wishes: Wishes, key: str
             prepared,
             wishes,
             idempotency_key=key,
-            limit_s=settings().job_limit_s,
         )
 
 
@@ -121,7 +120,6 @@ def _receive(slug: str, team_id: int, file: Received, wishes: Wishes, key: str |
             stored,
             wishes,
             idempotency_key=key,
-            limit_s=settings().job_limit_s,
         )
 
 

@@ -18,7 +18,7 @@ from leaderboard.services.tasks.create import TaskDraft
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import Received, number, received
 from leaderboard.web.rules import ORGANISER, SIGNED_IN, Body, rule
-from leaderboard.web.session import finish_reading, reading, settings, viewer, wake, writing
+from leaderboard.web.session import finish_reading, reading, viewer, wake, writing
 
 blueprint = Blueprint("organise", __name__)
 
@@ -128,7 +128,7 @@ def publish(slug: str) -> ResponseReturnValue:
     """Show a draft to everybody."""
     asker = viewer()
     with writing() as session:
-        tasks.publish(session, asker, slug, limit_s=settings().job_limit_s)
+        tasks.publish(session, asker, slug)
     wake()
     return redirect(url_for("organise.show", slug=slug), 303)
 
@@ -201,7 +201,7 @@ def measures(slug: str) -> ResponseReturnValue:
     names, primary = form.get("measures", "").split(), form.get("primary", "").strip()
     try:
         with writing() as session:
-            board_measures.choose(session, asker, slug, names, primary, limit_s=settings().job_limit_s)
+            board_measures.choose(session, asker, slug, names, primary)
     except (Invalid, Conflict) as error:
         if wants_json():
             raise
