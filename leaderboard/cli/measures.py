@@ -10,6 +10,7 @@ from leaderboard.cli.measure_pages import markdown
 from leaderboard.measures.catalogue import entries as catalogue
 from leaderboard.measures.catalogue.entries import MeasurePage, Section
 from leaderboard.measures.catalogue.examples import Ranking
+from leaderboard.pages import measures as pages
 
 WIDTH = 96
 
@@ -34,7 +35,7 @@ def _listed(form: str) -> str:
     if form == "markdown":
         return markdown(catalogue.listing(), catalogue.pages())
     if form == "json":
-        return _json(catalogue.as_json(catalogue.listing()))
+        return _json(pages.facts(catalogue.listing()))
     return _lines(_list(catalogue.listing()))
 
 
@@ -43,7 +44,7 @@ def _explained(name: str, form: str) -> str:
     if form == "markdown":
         return markdown((), [page])
     if form == "json":
-        return _json(catalogue.page_json(page))
+        return _json(pages.page_facts(page))
     return _lines(_page(page))
 
 

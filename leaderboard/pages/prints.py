@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from leaderboard.measures.catalogue.entries import Section
 from leaderboard.pages.boards.intervals import IntervalsPage
 from leaderboard.pages.comparisons.pair import PairPage
 from leaderboard.pages.scores import measure_orders
@@ -34,19 +33,6 @@ def of_tasks(rows: Sequence[LandingRow]) -> Printed:
         body.append([row.task.name, row.task.visibility, row.task.topics, row.runs, row.revision, *leader])
     header = ["Task", "Shown", "Topics", "Runs", "Revision", "Leader", "Measure", "Score"]
     return Printed(header, body, "Shared tasks, each with the best run by its primary measure.")
-
-
-def of_measures(sections: Sequence[Section]) -> Printed:
-    """The list of measures."""
-    body = [
-        [each.name, each.title, each.direction, each.aggregate, each.version]
-        for section in sections
-        for each in section.entries
-    ]
-    caption = (
-        "Measures: which direction is better, how topics are brought together, version of the definition."
-    )
-    return Printed(["Measure", "Title", "Better", "Over topics", "Version"], body, caption)
 
 
 def of_orders(found: OrdersPage) -> Printed:

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from leaderboard.errors import NotFound, UnknownMeasure
 from leaderboard.measures.binding import BoundMeasure
@@ -37,10 +36,6 @@ NEEDS = {
 }
 MUST_BE_GIVEN = "must be given"
 NOT_APPLIED = "not applied"
-HEADER = (
-    *("name", "title", "family", "formula", "direction", "aggregate", "needs", "aliases", "trec_eval"),
-    *("citation", "version"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,36 +174,6 @@ def pages() -> Iterator[MeasurePage]:
     return (page(entry.name) for section in listing() for entry in section.entries)
 
 
-def table(sections: tuple[Section, ...]) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of the list, for CSV."""
-    entries = (entry for section in sections for entry in section.entries)
-    return list(HEADER), [_cells(entry) for entry in entries]
-
-
-def as_json(sections: tuple[Section, ...]) -> dict[str, Any]:
-    """The list as plain values."""
-    return {"measures": [_entry_json(entry) for section in sections for entry in section.entries]}
-
-
-def page_json(shown: MeasurePage) -> dict[str, Any]:
-    """A measure in full as plain values at full precision."""
-    return {
-        **_entry_json(shown.entry),
-        "definition": list(shown.definition),
-        "grammar": shown.grammar,
-        "examples": list(shown.examples),
-        "parameters": [
-            {"name": each.name, "written": each.written, "text": each.text, "rule": each.rule}
-            | {"default": each.default}
-            for each in shown.parameters
-        ],
-        "range": [shown.low, shown.high],
-        "undefined": shown.undefined,
-        "note": shown.note,
-        "example": {"text": shown.explanation, "rankings": [_worked_json(each) for each in shown.worked]},
-    }
-
-
 def _trec_pairs(measure: Measure) -> Iterator[tuple[TrecName, TrecForm]]:
     return zip(measure.trec_names, trec_forms(measure), strict=True)
 
@@ -249,7 +214,7 @@ def _bound(measure: Measure, written: str) -> BoundMeasure:
     except UnknownMeasure as error:
         raise NotFound(error.message) from error
     if bound.measure is not measure:
-        raise NotFound(f"{bound.key} is no form of {measure.name}.")
+        raise NotFound(f"{bound.key} is not a form of {measure.name}.")
     return bound
 
 
@@ -290,47 +255,3 @@ def _range(measure: Measure) -> str:
     if math.isinf(high):
         return "any number" if math.isinf(low) else f"{low:g} or more"
     return f"up to {high:g}" if math.isinf(low) else f"{low:g} to {high:g}"
-
-
-def _cells(entry: Entry) -> list[Any]:
-    joined = (", ".join(each) for each in (entry.needs, entry.aliases, entry.trec_names))
-    return [
-        *(entry.name, entry.title, entry.family, entry.formula, entry.direction, entry.aggregate),
-        *joined,
-        *(entry.citation, entry.version),
-    ]
-
-
-def _entry_json(entry: Entry) -> dict[str, Any]:
-    return {
-        "name": entry.name,
-        "title": entry.title,
-        "family": entry.family,
-        "formula": entry.formula,
-        "direction": entry.direction,
-        "aggregate": entry.aggregate,
-        "needs": list(entry.needs),
-        "aliases": list(entry.aliases),
-        "trec_eval": list(entry.trec_names),
-        "citation": entry.citation,
-        "version": entry.version,
-    }
-
-
-def _worked_json(worked: Worked) -> dict[str, Any]:
-    ranking = worked.ranking
-    return {
-        "ranking": [
-            {
-                "rank": each.name,
-                "grade": each.document.grade if each.document else None,
-                "subtopics": {str(number): grade for number, grade in each.document.subtopics}
-                if each.document
-                else {},
-                **({"document": each.document.letter} if each.document and each.document.letter else {}),
-            }
-            for each in ranking.places
-        ],
-        "facts": list(ranking.facts),
-        "scores": {score.written: score.value for score in worked.scores},
-    }
