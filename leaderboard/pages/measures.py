@@ -18,7 +18,7 @@ def facts(sections: Sections) -> dict[str, Any]:
 
 def table(sections: Sections) -> Table[Entry]:
     """The list, families one after the other."""
-    columns = [
+    columns: list[Column[Entry]] = [
         Column(key="name", head="Measure", value=lambda row: row.name),
         Column(key="title", head="What it is", value=lambda row: row.title),
         Column(key="family", value=lambda row: row.family, shown=Shown.DATA),
@@ -69,7 +69,7 @@ def page_facts(page: MeasurePage) -> dict[str, Any]:
 
 def parameters(page: MeasurePage) -> Table[ParameterFacts]:
     """A measure's parameters, with their values in the form that was asked about."""
-    columns = [
+    columns: list[Column[ParameterFacts]] = [
         Column(key="written", head="Written", value=lambda row: row.written),
         Column(key="text", head="What it does", value=lambda row: row.text),
         Column(key="rule", head="May be", value=lambda row: row.rule),
@@ -84,7 +84,7 @@ def parameters(page: MeasurePage) -> Table[ParameterFacts]:
 
 def trec_names(page: MeasurePage) -> Table[TrecForm]:
     """What trec_eval calls a measure."""
-    columns = [
+    columns: list[Column[TrecForm]] = [
         Column(key="name", head="In trec_eval", value=lambda row: row.name),
         Column(key="here", head="Here", value=lambda row: row.here),
         Column(key="option", head="Asked for as", value=lambda row: f"-m {row.option or row.name}"),
@@ -96,7 +96,7 @@ def trec_names(page: MeasurePage) -> Table[TrecForm]:
 def example(worked: Worked) -> Table[Place]:
     """The ranking of a worked example, rank by rank, then what was not retrieved."""
     ranking = worked.ranking
-    columns = [
+    columns: list[Column[Place]] = [
         Column(key="rank", head="Rank", value=lambda row: row.name),
         Column(key="document", head=ranking.heading, value=_grade),
     ]

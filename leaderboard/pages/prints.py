@@ -9,7 +9,6 @@ from leaderboard.pages.comparisons.pair import PairPage
 from leaderboard.pages.scores import measure_orders
 from leaderboard.pages.scores.measure_agreement import COEFFICIENTS
 from leaderboard.pages.scores.measure_orders import OrdersPage
-from leaderboard.pages.tasks.landing import LandingRow
 from leaderboard.services.evaluations.shown import Basis, rests_on
 
 
@@ -21,18 +20,6 @@ class Printed:
     rows: Sequence[Sequence[Any]]
     caption: str
     digits: Mapping[str, int] = field(default_factory=dict)
-
-
-def of_tasks(rows: Sequence[LandingRow]) -> Printed:
-    """The tasks, each with its leader."""
-    body = []
-    for row in rows:
-        best = row.leader
-        score = f"{best.value:.{best.digits}f}" if best else None
-        leader = [best.run, best.measure, score] if best else [None] * 3
-        body.append([row.task.name, row.task.visibility, row.task.topics, row.runs, row.revision, *leader])
-    header = ["Task", "Shown", "Topics", "Runs", "Revision", "Leader", "Measure", "Score"]
-    return Printed(header, body, "Shared tasks, each with the best run by its primary measure.")
 
 
 def of_orders(found: OrdersPage) -> Printed:

@@ -7,7 +7,7 @@ from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages.revisions import files as revision_files
 from leaderboard.pages.revisions import judgment_changes, lists, previews, rank_changes, revision
 from leaderboard.pages.revisions.rank_changes import RankChanges
-from leaderboard.pages.tasks import organise
+from leaderboard.services import policy
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.revisions import drafts
@@ -159,7 +159,7 @@ def line(slug: str, line_id: int, number: int) -> ResponseReturnValue:
 def send(slug: str) -> ResponseReturnValue:
     """Keep judgments as a draft, and show what they would change."""
     asker = viewer()
-    organise.require_desk(reading(), asker, slug)
+    policy.own_task(reading(), asker, slug)
     finish_reading()
     try:
         token = _keep(slug)

@@ -96,4 +96,4 @@ def enforce() -> None:
     if viewer().account_id is None:
         raise SignInNeeded("Sign in first.")
     if declared.access is ORGANISER and not viewer().is_organiser:
-        raise Forbidden("Only organiser accounts may do this; ask whoever runs this site.")
+        raise Forbidden("Only organiser accounts may do this; ask the operator of this site.")

@@ -11,6 +11,7 @@ from flask.typing import ResponseReturnValue
 from leaderboard.errors import Conflict, Invalid, LeaderboardError, Problem
 from leaderboard.pages.tasks import organise
 from leaderboard.services import collections
+from leaderboard.services.jobs import failed
 from leaderboard.services.statistics import methods
 from leaderboard.services.tasks import board_measures
 from leaderboard.services.tasks import create as tasks
@@ -116,6 +117,7 @@ def _desk_page(slug: str, error: LeaderboardError | None = None) -> str:
         "tasks/organise.html",
         desk=desk,
         task=desk.overview,
+        tables={name: table(desk) for name, table in organise.TABLES.items()},
         error=error,
         sent=request.form,
         methods=methods.choices(),
@@ -216,6 +218,6 @@ def evaluate_again(slug: str, job_id: int) -> ResponseReturnValue:
     """Queue a failed job anew."""
     asker = viewer()
     with writing() as session:
-        organise.evaluate_again(session, asker, slug, job_id)
+        failed.evaluate_again(session, asker, slug, job_id)
     wake()
     return redirect(url_for("organise.show", slug=slug), 303)
