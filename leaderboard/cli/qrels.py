@@ -136,7 +136,7 @@ def _tell(found: "Preview") -> None:
         click.echo(f"Topics gained: {' '.join(gained)}", err=True)
     if lost:
         click.echo(f"Topics lost: {' '.join(lost)}", err=True)
-    grades = ", ".join(f"grade {each.grade}: {each.before} -> {each.after}" for each in changes.grades)
+    grades = ", ".join(f"grade {grade.grade}: {grade.before} -> {grade.after}" for grade in changes.grades)
     click.echo(grades or f"{changes.before} -> {changes.after} preferences", err=True)
     if changes.unknown:
         click.echo(f"warning: judged, but not among the topics: {' '.join(changes.unknown)}", err=True)

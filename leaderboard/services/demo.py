@@ -17,7 +17,8 @@ from leaderboard.services.qrels import files
 from leaderboard.services.revisions import publish
 from leaderboard.services.runs import admission, prepare, uploads
 from leaderboard.services.runs.admission import Wishes
-from leaderboard.services.tasks import create
+from leaderboard.services.tasks import create, drafts
+from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.trec.read.lines import Limits
 
 STEPS = 2 + len(demo.RUNS) + len(demo.revisions())
@@ -69,8 +70,8 @@ def _collection(database: Database, viewer: Viewer) -> None:
 
 
 def _task(database: Database, viewer: Viewer, first: demo.Revision) -> None:
-    prepared = create.prepare(
-        create.TaskDraft(
+    prepared = drafts.prepare(
+        TaskDraft(
             slug=demo.SLUG,
             name=demo.NAME,
             description=demo.description(),

@@ -16,7 +16,7 @@ from leaderboard.services.qrels import files as qrels
 from leaderboard.services.revisions import publish
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.cache import KeptResults
-from leaderboard.services.tasks import create
+from leaderboard.services.tasks import organise
 from tests.make import build, pages
 from tests.web.conftest import SignIn
 from tests.web.test_crawl import faults
@@ -40,7 +40,7 @@ def organiser(database: Database, tmp_path: Path, client: FlaskClient, sign_in: 
     build.run(database, tmp_path, SECOND, "second")
     build.drain(database)
     with database.write() as session:
-        create.add_organiser(session, OPERATOR, "t", "Olga")
+        organise.add_organiser(session, OPERATOR, "t", "Olga")
     return client
 
 

@@ -105,4 +105,4 @@ def revoke(session: Session, viewer: Viewer, session_id: int) -> None:
         .returning(WebSession.id)
     ).all()
     if not ended:
-        raise NotFound("There is no such session; it may have ended already.")
+        raise NotFound("You have no session of that number; it may have ended already.")

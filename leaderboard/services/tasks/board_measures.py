@@ -50,8 +50,7 @@ def choose(session: Session, viewer: Viewer, slug: str, names: Sequence[str], pr
     A new edition is built: what is known of a run's scores is taken over, what is not is computed, and
     the board changes at once when all of it is there. Raises Conflict where nothing would change.
     """
-    task, _ = policy.visible_task(session, viewer, slug)
-    policy.require_organiser(viewer, task)
+    task = policy.own_task(session, viewer, slug)
     lock_row(session, Task, task.id)
     if not names:
         raise Invalid("A board needs at least one measure.")
@@ -69,14 +68,14 @@ def choose(session: Session, viewer: Viewer, slug: str, names: Sequence[str], pr
 def available(session: Session, task: Task) -> frozenset[str]:
     """The needs of measures that the task meets, or may meet with judgments that are still to come."""
     size = session.get_one(CollectionOfDocuments, task.collection_id).size
-    found = {"graded"} if size is None else {"graded", SIZE}
+    needs = {"graded"} if size is None else {"graded", SIZE}
     revision = files.newest(session, task.id)
-    return frozenset(found | (BESIDE if revision is None else judged_inputs.has(session, revision)))
+    return frozenset(needs | (BESIDE if revision is None else judged_inputs.has(session, revision)))
 
 
 def lacking(session: Session, edition: Edition) -> tuple[str, ...]:
     """Why measures of an edition have no scores, in sentences; empty where all have what they need."""
-    needs = {each["key"]: parse(each["key"]).measure.needs for each in edition.measures}
+    needs = {measure["key"]: parse(measure["key"]).measure.needs for measure in edition.measures}
     if not any(need & BESIDE for need in needs.values()):
         return ()
     revision = session.get_one(

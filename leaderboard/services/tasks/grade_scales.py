@@ -40,13 +40,12 @@ def scale(task: Task) -> tuple[Grade, ...]:
 
 def grades(task: Task) -> frozenset[int]:
     """The grades alone."""
-    return frozenset(each.value for each in scale(task))
+    return frozenset(grade.value for grade in scale(task))
 
 
 def rename(session: Session, viewer: Viewer, slug: str, named: Mapping[int, str]) -> None:
     """Name a task's grades; raises Invalid where one is out of range, unnamed or too long."""
-    task, _ = policy.visible_task(session, viewer, slug)
-    policy.require_organiser(viewer, task)
+    task = policy.own_task(session, viewer, slug)
     problems = []
     for grade, name in named.items():
         if not LOWEST <= grade <= HIGHEST:

@@ -13,9 +13,10 @@ from leaderboard.pages.tasks import organise
 from leaderboard.services import collections
 from leaderboard.services.jobs import failed
 from leaderboard.services.statistics import methods
-from leaderboard.services.tasks import board_measures
+from leaderboard.services.tasks import board_measures, drafts
 from leaderboard.services.tasks import create as tasks
-from leaderboard.services.tasks.create import TaskDraft
+from leaderboard.services.tasks import organise as operations
+from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import Received, number, received
 from leaderboard.web.rules import ORGANISER, SIGNED_IN, Body, rule
@@ -49,7 +50,7 @@ def create() -> ResponseReturnValue:
     asker = viewer()
     finish_reading()
     try:
-        prepared = tasks.prepare(_draft())
+        prepared = drafts.prepare(_draft())
         with writing() as session:
             made = tasks.create(session, asker, prepared)
     except LeaderboardError as error:
@@ -153,7 +154,7 @@ def dates(slug: str) -> ResponseReturnValue:
     try:
         opens, closes = _moment("opens"), _moment("closes")
         with writing() as session:
-            tasks.set_dates(session, asker, slug, opens, closes)
+            operations.set_dates(session, asker, slug, opens, closes)
     except Invalid as error:
         if wants_json():
             raise
@@ -191,7 +192,7 @@ def exclude(slug: str) -> ResponseReturnValue:
     """Leave a draft's topic out of the means, with a reason; without one take it back in."""
     asker, topic, reason = viewer(), request.form.get("topic", ""), request.form.get("reason", "")
     with writing() as session:
-        tasks.exclude_topic(session, asker, slug, topic, reason)
+        operations.exclude_topic(session, asker, slug, topic, reason)
     return redirect(url_for("organise.show", slug=slug), 303)
 
 

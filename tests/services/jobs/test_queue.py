@@ -153,8 +153,8 @@ def test_jobs_of_a_dead_owner_are_given_back_at_once(database: Database) -> None
     _claim(database, "here:1")
     _claim(database, "here:2")
     with database.write() as session:
-        assert sorted(queue.held_on(session, "here")) == ["here:1", "here:2"]
-        assert queue.held_on(session, "her") == []
+        assert sorted(queue.owners_on(session, "here")) == ["here:1", "here:2"]
+        assert queue.owners_on(session, "her") == []
         assert queue.free(session, "here:1") == 1
     assert _states(database) == ["queued", "leased"]
 
