@@ -31,7 +31,8 @@ def scale(task: Task) -> tuple[Grade, ...]:
     """The task's grades, lowest first: from 0 to the highest that has a name or counts as relevant."""
     named = grade_names(task)
     highest = max([*named, task.level, 1])
-    names = {**dict.fromkeys(range(highest + 1), ""), **(BINARY if highest == 1 else {0: BINARY[0]}), **named}
+    usual = BINARY if highest == 1 else {0: BINARY[0]}
+    names = dict.fromkeys(range(highest + 1), "") | usual | named
     return tuple(
         Grade(value, name, str(value) if value >= 0 else "", value >= task.level)
         for value, name in sorted(names.items())
