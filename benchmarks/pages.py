@@ -31,8 +31,8 @@ from leaderboard.services.pools.plans import Plan
 from leaderboard.services.runs import admission, prepare, uploads
 from leaderboard.services.runs.admission import Wishes
 from leaderboard.services.statistics.procedures import pool_reusability
-from leaderboard.services.tasks import create
-from leaderboard.services.tasks.create import TaskDraft
+from leaderboard.services.tasks import create, drafts
+from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.settings import Settings
 from leaderboard.trec.read.lines import Limits
 from leaderboard.web import create_app
@@ -82,7 +82,7 @@ def fill(database: Database, folder: Path, size: Site, seed: int = SEED) -> None
     schema.upgrade(database)
     rng = np.random.default_rng(seed)
     relevant = {topic: int(rng.integers(3, max(4, size.judged // 8))) for topic in range(1, size.topics + 1)}
-    prepared = create.prepare(_draft(folder, size, relevant, rng))
+    prepared = drafts.prepare(_draft(folder, size, relevant, rng))
     with database.write() as session:
         create.create(session, OPERATOR, prepared)
         create.publish(session, OPERATOR, "t")

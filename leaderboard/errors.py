@@ -32,7 +32,7 @@ class Problem:
 
 
 class LeaderboardError(Exception):
-    """Base of all errors that are a user's to mend; message is a sentence, facts are its parts."""
+    """Base of all errors that are a user's to fix; message is a sentence, facts are its parts."""
 
     def __init__(self, message: str, **facts: object) -> None:
         super().__init__(message)
@@ -41,7 +41,7 @@ class LeaderboardError(Exception):
 
 
 class Invalid(LeaderboardError):
-    """Input breaks a rule; problems says where, what and how to mend it."""
+    """Input breaks a rule; problems says where, what and how to fix it."""
 
     def __init__(self, message: str, problems: Sequence[Problem] = (), **facts: object) -> None:
         super().__init__(message, **facts)

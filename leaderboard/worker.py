@@ -78,86 +78,86 @@ class Evaluator:
     def work(self) -> bool:
         """Claim and do one job; False where none is due."""
         with self.database.write() as session:
-            held = queue.claim(session, self.owner, self.settings.lease_s)
-        if held is None:
+            job = queue.claim(session, self.owner, self.settings)
+        if job is None:
             return False
-        self._deadline(time.monotonic() + held.limit_s)
+        self._deadline(time.monotonic() + job.limit_s)
         try:
-            with self._heartbeat(held):
-                self._do(held)
+            with self._heartbeat(job):
+                self._do(job)
         finally:
             self._deadline(0.0)
         return True
 
-    def _do(self, held: Claim) -> None:
+    def _do(self, job: Claim) -> None:
         try:
-            self._kinds[held.kind](held)
+            self._kinds[job.kind](job)
         except LeaseLost as lost:
             log.warning("%s", lost)
         except LeaderboardError as error:
-            log.warning("job %d (%s %d): %s", held.job_id, held.kind, held.subject_id, error)
-            self._fail(held, error.message, again=False)
+            log.warning("job %d (%s %d): %s", job.job_id, job.kind, job.subject_id, error)
+            self._fail(job, error.message, again=False)
         except Exception:
             reference = uuid4().hex[:12]
             log.exception(
-                "job %d (%s %d) failed, reference %s", held.job_id, held.kind, held.subject_id, reference
+                "job %d (%s %d) failed, reference %s", job.job_id, job.kind, job.subject_id, reference
             )
             self._fail(
-                held, f"The evaluator failed unexpectedly; its log has reference {reference}.", again=True
+                job, f"The evaluator failed unexpectedly; its log has reference {reference}.", again=True
             )
 
-    def _fail(self, held: Claim, message: str, *, again: bool) -> None:
+    def _fail(self, job: Claim, message: str, *, again: bool) -> None:
         with self.database.write() as session:
-            queue.fail(session, held, message, again=again)
+            queue.fail(session, job, message, again=again)
 
-    def _evaluate(self, held: Claim) -> None:
-        assert held.edition_id is not None, "an evaluation belongs to an edition"
+    def _evaluate(self, job: Claim) -> None:
+        assert job.edition_id is not None, "an evaluation belongs to an edition"
         with self.database.read() as session:
-            plan = score.plan(session, held.subject_id, held.edition_id)
-        scored = score.compute(self.database, held.subject_id, plan)
+            plan = score.plan(session, job.subject_id, job.edition_id)
+        scored = score.compute(self.database, job.subject_id, plan)
         with self.database.write() as session:
-            queue.finish(session, held)
-            score.store(session, held.subject_id, held.edition_id, scored)
-            editions.settle(session, held.edition_id)
-            requests.prepare(session, editions.task_of(session, held.edition_id))
+            queue.finish(session, job)
+            score.store(session, job.subject_id, job.edition_id, scored)
+            editions.settle(session, job.edition_id)
+            requests.prepare(session, editions.task_of(session, job.edition_id))
 
-    def _check(self, held: Claim) -> None:
+    def _check(self, job: Claim) -> None:
         limits = Limits(plain_bytes=self.settings.plain_bytes)
         with self.database.read() as session:
-            name, sha256, size = uploads.stored(session, held.subject_id)
-            rules = admission.check_rules(session, held.subject_id)
+            name, sha256, size = uploads.stored(session, job.subject_id)
+            rules = admission.check_rules(session, job.subject_id)
             ahead = score.ahead(session, rules.task_id)
         # The file is read once: checked, packed and scored.
-        source = StoredFile(self.database, held.subject_id)
-        starts = [each.start for each in ahead]
+        source = StoredFile(self.database, job.subject_id)
+        starts = [plan.start for plan in ahead]
         report, run = prepare.checked(source, rules, limits, *starts)
-        scored = [(each.edition_id, each.scored()) for each in ahead] if run else []
+        scored = [(plan.edition_id, plan.scored()) for plan in ahead] if run else []
         prepared = PreparedUpload(None, name, sha256, size, report, run)
         with self.database.write() as session:
-            queue.finish(session, held)
-            done = uploads.decide(session, held.subject_id, prepared, self.settings.job_limit_s)
+            queue.finish(session, job)
+            done = uploads.decide(session, job.subject_id, prepared)
             if done.run_id is not None:
-                for edition_id, found in scored:
-                    score.store(session, done.run_id, edition_id, found)
+                for edition_id, scores in scored:
+                    score.store(session, done.run_id, edition_id, scores)
 
-    def _compare(self, held: Claim) -> None:
-        result = requests.compute(self.database, held.subject_id)
+    def _compare(self, job: Claim) -> None:
+        result = requests.compute(self.database, job.subject_id)
         with self.database.write() as session:
-            queue.finish(session, held)
-            requests.store(session, held.subject_id, result)
+            queue.finish(session, job)
+            requests.store(session, job.subject_id, result)
 
     @contextmanager
-    def _heartbeat(self, held: Claim) -> Iterator[None]:
+    def _heartbeat(self, job: Claim) -> Iterator[None]:
         """Keep the lease alive from a thread while the job is being done."""
         over = threading.Event()
 
         def beat() -> None:
             while not over.wait(self.settings.lease_s / 4):
                 with self.database.write() as session:
-                    if not queue.heartbeat(session, held, self.settings.lease_s):
+                    if not queue.heartbeat(session, job, self.settings.lease_s):
                         return
 
-        thread = threading.Thread(target=beat, name=f"heartbeat-{held.job_id}", daemon=True)
+        thread = threading.Thread(target=beat, name=f"heartbeat-{job.job_id}", daemon=True)
         thread.start()
         try:
             yield
@@ -167,10 +167,10 @@ class Evaluator:
 
 
 def free_dead_owners(database: Database) -> None:
-    """Give back at once what processes of this host held that no longer run, as after a crash."""
+    """Give back at once what processes of this host job that no longer run, as after a crash."""
     host = socket.gethostname()
     with database.write() as session:
-        for owner in queue.held_on(session, host):
+        for owner in queue.owners_on(session, host):
             if not _is_running(owner):
                 queue.free(session, owner)
 

@@ -37,8 +37,9 @@ def test_the_wheel_has_templates_migrations_static_files_and_the_demo(built: Pat
         "leaderboard/migrations/env.py",
         "leaderboard/migrations/versions/0001_first_schema.py",
         "leaderboard/web/static/app.css",
+        "leaderboard/web/static/charts.css",
         "leaderboard/web/static/app.js",
-        "leaderboard/services/common_passwords.txt",
+        "leaderboard/services/accounts/common_passwords.txt",
         "leaderboard/demo/topics.xml",
     ]
     assert [name for name in wanted if name not in names] == []

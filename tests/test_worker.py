@@ -30,11 +30,11 @@ SLOW_WORKER = """
 import sys, time
 from pathlib import Path
 from leaderboard.db.engine import Database
-from leaderboard.services import evaluations
+from leaderboard.services.evaluations import score
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
 
-real, marks = evaluations.compute, Path(sys.argv[2])
+real, marks = score.compute, Path(sys.argv[2])
 
 def slow(database, run_id, plan):
     (marks / "started").touch()
@@ -42,7 +42,7 @@ def slow(database, run_id, plan):
         time.sleep(0.02)
     return real(database, run_id, plan)
 
-evaluations.compute = slow
+score.compute = slow
 Evaluator(Database(sys.argv[1]), Settings(lease_s=int(sys.argv[3]))).work()
 (marks / "ended").touch()
 """

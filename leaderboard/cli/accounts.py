@@ -1,4 +1,4 @@
-"""`leaderboard account`: accounts made and mended from the command line."""
+"""`leaderboard account`: accounts made and repaired from the command line."""
 
 from pathlib import Path
 

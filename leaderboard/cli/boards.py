@@ -44,7 +44,7 @@ def _csv(shown: Board) -> str:
 
 
 def _table(shown: Board) -> str:
-    digits = {each.key: each.digits for each in shown.measures}
+    digits = {column.key: column.digits for column in shown.measures}
     lines = [["", "run", "team", *digits, *(PLACE_HEADS if shown.places else ())]]
     for row in shown.rows:
         scores = [_digits(row.scores[key], places, row.state) for key, places in digits.items()]

@@ -102,14 +102,12 @@ def preferences(
 ) -> None:
     """Print the preferences that clicks show, as a preference file: topic, better, worse, weight."""
     choice = click_preferences.choice(rule, least, keep, count, p, logs)
-    with opened(data) as (database, settings):
+    with opened(data) as (database, _):
         with database.read() as session:
             found = click_preferences.find(session, OPERATOR, slug, choice)
         if publish is None:
             click.echo(click_preferences.as_file(found), nl=False)
             return
         with database.write() as session:
-            done = click_preferences.publish(
-                session, OPERATOR, slug, found, publish, limit_s=settings.job_limit_s
-            )
+            done = click_preferences.publish(session, OPERATOR, slug, found, publish)
     click.echo(f"Revision {done.number} of {slug}: {len(found.preferences)} preferences from clicks.")

@@ -31,8 +31,9 @@ def markdown(sections: Iterable[Section], pages: Iterable[MeasurePage]) -> str:
     lines: list[str] = []
     if listed:
         lines += [HEAD.rstrip(), ""]
-        lines += [f"- [{each.family.name}](#{each.family.anchor}): {_names(each)}" for each in listed]
-    leads = {each.family.name: each.family.lead for each in listed}
+        for section in listed:
+            lines.append(f"- [{section.family.name}](#{section.family.anchor}): {_names(section)}")
+    leads = {section.family.name: section.family.lead for section in listed}
     for page in pages:
         lead = leads.pop(page.entry.family, "")
         if lead:
@@ -54,7 +55,7 @@ def prose(text: str) -> str:
 
 
 def _names(section: Section) -> str:
-    return ", ".join(f"[{each.name}](#{each.name.lower()})" for each in section.entries)
+    return ", ".join(f"[{entry.name}](#{entry.name.lower()})" for entry in section.entries)
 
 
 def _page(page: MeasurePage) -> Iterator[str]:
@@ -72,21 +73,21 @@ def _page(page: MeasurePage) -> Iterator[str]:
         yield ""
         yield "Parameters:"
         yield ""
-        yield from (f"- `{each.written}` {prose(each.sentences)}" for each in page.parameters)
+        yield from (f"- `{parameter.written}` {prose(parameter.sentences)}" for parameter in page.parameters)
     if page.worked:
         yield ""
         yield prose(f"Worked example. {page.explanation}".strip())
-    for each in page.worked:
-        yield from _worked(each)
+    for worked in page.worked:
+        yield from _worked(worked)
 
 
 def _facts(page: MeasurePage) -> Iterator[tuple[str, str]]:
-    such = ", such as " + ", ".join(f"`{each}`" for each in page.examples) if page.parameters else ""
+    such = ", such as " + ", ".join(f"`{written}`" for written in page.examples) if page.parameters else ""
     yield "Written", f"`{page.grammar}`{such}"
     if page.entry.aliases:
         yield "Also called", ", ".join(page.entry.aliases)
     if page.trec_forms:
-        yield "In trec_eval", prose(", ".join(each.words for each in page.trec_forms))
+        yield "In trec_eval", prose(", ".join(form.words for form in page.trec_forms))
     yield from ((name, prose(text)) for name, text in page.facts)
 
 

@@ -10,6 +10,7 @@ from leaderboard.cli.measure_pages import markdown
 from leaderboard.measures.catalogue import entries as catalogue
 from leaderboard.measures.catalogue.entries import MeasurePage, Section
 from leaderboard.measures.catalogue.examples import Ranking
+from leaderboard.pages import measures as pages
 
 WIDTH = 96
 
@@ -34,7 +35,7 @@ def _listed(form: str) -> str:
     if form == "markdown":
         return markdown(catalogue.listing(), catalogue.pages())
     if form == "json":
-        return _json(catalogue.as_json(catalogue.listing()))
+        return _json(pages.facts(catalogue.listing()))
     return _lines(_list(catalogue.listing()))
 
 
@@ -43,7 +44,7 @@ def _explained(name: str, form: str) -> str:
     if form == "markdown":
         return markdown((), [page])
     if form == "json":
-        return _json(catalogue.page_json(page))
+        return _json(pages.page_facts(page))
     return _lines(_page(page))
 
 
@@ -81,15 +82,15 @@ def _page(page: MeasurePage) -> Iterator[str]:
     if page.parameters:
         yield ""
         yield "Parameters"
-        yield from _table((f"  {each.written}", each.sentences) for each in page.parameters)
+        yield from _table((f"  {parameter.written}", parameter.sentences) for parameter in page.parameters)
     if page.worked:
         yield ""
         yield "Worked example"
         yield from _wrapped(page.explanation, "  ")
-    for each in page.worked:
+    for worked in page.worked:
         yield ""
-        yield from _table((f"  {rank}", found) for rank, found in _titled(each.ranking))
-        yield from _wrapped(each.summary, "  ")
+        yield from _table((f"  {rank}", document) for rank, document in _titled(worked.ranking))
+        yield from _wrapped(worked.summary, "  ")
 
 
 def _titled(ranking: Ranking) -> tuple[tuple[str, str], ...]:
@@ -104,10 +105,13 @@ def _facts(page: MeasurePage) -> Iterator[tuple[str, str]]:
     if page.entry.aliases:
         yield "Also called", ", ".join(page.entry.aliases)
     if page.trec_forms:
-        yield "In trec_eval", ", ".join(each.words for each in page.trec_forms)
+        yield "In trec_eval", ", ".join(form.words for form in page.trec_forms)
     yield from page.facts
     if page.written:
-        yield f"In {page.written}", "; ".join(f"{each.name} {each.value}" for each in page.parameters)
+        yield (
+            f"In {page.written}",
+            "; ".join(f"{parameter.name} {parameter.value}" for parameter in page.parameters),
+        )
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> Iterator[str]:

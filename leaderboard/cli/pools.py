@@ -8,6 +8,7 @@ import click
 
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.errors import Invalid
+from leaderboard.tables.words import counted
 
 FORMAT = click.option(
     "--format", "form", type=click.Choice(["nist", "csv", "jsonl"]), default="nist", show_default=True
@@ -98,8 +99,8 @@ def files(
     hours = found.to_judge * seconds / 3600
     told = (
         f"{found.title}: {_documents(found.to_judge, len(found.documents))} to judge, {hours:.1f} hours at "
-        f"{seconds} s each; {found.judged:,} are judged already. {_count(found.places, 'place')} in "
-        f"{_count(found.runs, 'run')} hold {_count(found.candidates, 'document')}."
+        f"{seconds} s each; {found.judged:,} are judged already. {counted(found.places, 'place')} in "
+        f"{counted(found.runs, 'run')} hold {counted(found.candidates, 'document')}."
     )
     click.echo(told, err=True)
 
@@ -176,10 +177,8 @@ def show(slug: str, data: Path | None) -> None:
         found = pools.index(session, OPERATOR, slug)
     if not found.pools:
         click.echo(f"{found.task} has no pool.")
-    for each in found.pools:
-        click.echo(
-            f"{each.number}  {each.state:6}  {each.judged:,} of {each.documents:,} judged  {each.method}"
-        )
+    for row in found.pools:
+        click.echo(f"{row.number}  {row.state:6}  {row.judged:,} of {row.documents:,} judged  {row.method}")
 
 
 @pool.command()
@@ -228,17 +227,13 @@ def _spec(
         spec["depth"] = depth
     if budget is not None:
         spec["budget"] = budget
-    for each in values:
-        key, equals, value = each.partition("=")
+    for assignment in values:
+        key, equals, value = assignment.partition("=")
         if not equals:
-            raise Invalid(f"A parameter is written NAME=VALUE, not {each!r}.")
+            raise Invalid(f"A parameter is written NAME=VALUE, not {assignment!r}.")
         spec[key] = json.loads(value) if value.startswith("[") else value
     return spec
 
 
 def _documents(documents: int, topics: int) -> str:
-    return f"{_count(documents, 'document')} of {_count(topics, 'topic')}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{counted(documents, 'document')} of {counted(topics, 'topic')}"

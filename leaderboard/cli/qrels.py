@@ -66,7 +66,7 @@ def add(
         raise click.UsageError("Give a file of judgments, or --distractors.")
     if not note and not only_preview:
         raise click.UsageError("Missing option '--note'.")
-    with opened(data) as (database, settings):
+    with opened(data) as (database, _):
         prepared = None
         if file is not None:
             prepared = service.prepare(file, kind="preference" if preferences else "graded")
@@ -88,9 +88,7 @@ def add(
                 drafts.discard(session, OPERATOR, slug, token)
             return
         with database.write() as session:
-            revision = drafts.publish(
-                session, OPERATOR, slug, token, base=found.base, limit_s=settings.job_limit_s
-            )
+            revision = drafts.publish(session, OPERATOR, slug, token, base=found.base)
         for warning in prepared.warnings if prepared is not None else ():
             click.echo(f"warning: {warning}", err=True)
         change = revision.change
@@ -136,7 +134,7 @@ def _tell(found: "Preview") -> None:
         click.echo(f"Topics gained: {' '.join(gained)}", err=True)
     if lost:
         click.echo(f"Topics lost: {' '.join(lost)}", err=True)
-    grades = ", ".join(f"grade {each.grade}: {each.before} -> {each.after}" for each in changes.grades)
+    grades = ", ".join(f"grade {grade.grade}: {grade.before} -> {grade.after}" for grade in changes.grades)
     click.echo(grades or f"{changes.before} -> {changes.after} preferences", err=True)
     if changes.unknown:
         click.echo(f"warning: judged, but not among the topics: {' '.join(changes.unknown)}", err=True)

@@ -24,11 +24,11 @@ from leaderboard.trec.read.lines import Limits
 
 def fact_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """An option for each thing that may be said of a run, such as --latency "12.5 ms"."""
-    for each in reversed(FIELDS):
-        said = f"{each.title}. {each.hint}"
-        kind = click.Choice(["", *each.choices]) if each.choices else None
-        shown = f"[{'|'.join(each.choices)}]" if each.choices else None
-        command = click.option(each.option, each.key, type=kind, metavar=shown, help=said)(command)
+    for fact in reversed(FIELDS):
+        hint = f"{fact.title}. {fact.hint}"
+        kind = click.Choice(["", *fact.choices]) if fact.choices else None
+        shown = f"[{'|'.join(fact.choices)}]" if fact.choices else None
+        command = click.option(fact.option, fact.key, type=kind, metavar=shown, help=hint)(command)
     return command
 
 
@@ -62,7 +62,7 @@ def add(
 
     What the options say of type, code, latency and so on is said of each of the files.
     """
-    said = fields.read(_given(facts))
+    read = fields.read(_given(facts))
     messages: list[str] = []
     failed = 0
     with opened(data) as (database, settings):
@@ -71,7 +71,7 @@ def add(
         with click.progressbar(files, label="Adding runs", file=sys.stderr, hidden=len(files) == 1) as shown:
             for file in shown:
                 fine, message = _add_one(
-                    database, settings, slug, team_id, file, kind, name_from == "tag", said
+                    database, settings, slug, team_id, file, kind, name_from == "tag", read
                 )
                 messages.append(message)
                 failed += not fine
@@ -123,9 +123,7 @@ def _add_one(
             name = prepared.run.tag
         with database.write() as session:
             wishes = Wishes(name, kind, facts=facts)
-            done = uploads.submit(
-                session, OPERATOR, slug, team_id, prepared, wishes, limit_s=settings.job_limit_s
-            )
+            done = uploads.submit(session, OPERATOR, slug, team_id, prepared, wishes)
     except LeaderboardError as error:
         return False, f"rejected  {file}: {Failure(error).message}"
     report = done.report

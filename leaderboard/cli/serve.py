@@ -37,7 +37,7 @@ def serve(
         prepare(database)
         free_dead_owners(database)
         if demo:
-            _load_demo(database, settings)
+            _load_demo(database)
         with database.write() as session:
             name, token = accounts.first_organiser(session)
         supervisor = Supervisor(settings, database)
@@ -93,11 +93,11 @@ def evaluators(settings: Settings) -> int:
     return settings.evaluators or max(1, (os.cpu_count() or 2) - 1)
 
 
-def _load_demo(database: Database, settings: Settings) -> None:
+def _load_demo(database: Database) -> None:
     from leaderboard.services import demo
 
     with click.progressbar(length=demo.STEPS, label="Loading the demo task") as shown:
-        loaded = demo.load(database, settings, lambda: shown.update(1))
+        loaded = demo.load(database, lambda: shown.update(1))
     click.echo(f"The demo task {'was loaded' if loaded else 'is there already'}.")
 
 

@@ -25,10 +25,10 @@ def snapshot(slug: str, listing: bool, data: Path | None) -> None:
     with opened(data) as (database, _):
         if listing:
             with database.read() as session:
-                found = history.history(session, OPERATOR, slug).snapshots
-            for each in found:
+                rows = history.history(session, OPERATOR, slug).snapshots
+            for row in rows:
                 click.echo(
-                    f"/snapshots/{each.address}\tedition {each.edition}\t{each.created_at:%Y-%m-%d %H:%M} UTC"
+                    f"/snapshots/{row.address}\tedition {row.edition}\t{row.created_at:%Y-%m-%d %H:%M} UTC"
                 )
             return
         with database.read() as session:

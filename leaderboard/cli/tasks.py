@@ -11,7 +11,8 @@ from leaderboard.pages.tasks.overviews import TaskOverview
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.statistics import methods
 from leaderboard.services.tasks import create as tasks
-from leaderboard.services.tasks.create import TaskDraft
+from leaderboard.services.tasks import drafts, organise
+from leaderboard.services.tasks.drafts import VISIBILITIES, TaskDraft
 
 
 @click.group()
@@ -34,7 +35,7 @@ def task() -> None:
 @click.option(
     "--dialect", type=click.Choice(["9", "10"]), default="10", show_default=True, help="trec_eval version."
 )
-@click.option("--visibility", type=click.Choice(tasks.VISIBILITIES), default="open", show_default=True)
+@click.option("--visibility", type=click.Choice(VISIBILITIES), default="open", show_default=True)
 @click.option(
     "-m", "--measure", "measures", multiple=True, help="Measure such as nDCG@10 [proposed from the grades]."
 )
@@ -68,12 +69,12 @@ def create(
         measures=measures,
         **options,  # type: ignore[arg-type]
     )
-    with opened(data) as (database, settings):
-        prepared = tasks.prepare(wanted)
+    with opened(data) as (database, _):
+        prepared = drafts.prepare(wanted)
         with database.write() as session:
             tasks.create(session, OPERATOR, prepared)
             if not draft:
-                tasks.publish(session, OPERATOR, slug, limit_s=settings.job_limit_s)
+                tasks.publish(session, OPERATOR, slug)
             shown = overviews.overview(session, OPERATOR, slug)
         click.echo("\n".join(_lines(shown)))
 
@@ -86,7 +87,7 @@ def organiser(slug: str, account: str, data: Path | None) -> None:
     """Let an account organise a task in the browser, such as one made from the command line."""
     with opened(data) as (database, _):
         with database.write() as session:
-            tasks.add_organiser(session, OPERATOR, slug, account)
+            organise.add_organiser(session, OPERATOR, slug, account)
         click.echo(f"{account} organises {slug}.")
 
 
@@ -100,7 +101,7 @@ def dates(slug: str, opens: datetime | None, closes: datetime | None, data: Path
     moments = [moment.replace(tzinfo=UTC) if moment else None for moment in (opens, closes)]
     with opened(data) as (database, _):
         with database.write() as session:
-            tasks.set_dates(session, OPERATOR, slug, *moments)
+            organise.set_dates(session, OPERATOR, slug, *moments)
         shown = [f"{moment:%Y-%m-%d %H:%M} UTC" if moment else "no limit" for moment in moments]
         click.echo(f"{slug} takes runs from: {shown[0]}; until: {shown[1]}.")
 
@@ -146,7 +147,7 @@ def _lines(shown: TaskOverview) -> list[str]:
     lines.append(f"Judgments: {shown.judgments} (grade: number; {grades}).")
     for title, ids in (
         ("Topics without judgments", shown.topics_without_judgments),
-        ("Judged ids that are no topic", shown.judged_not_topics),
+        ("Judged ids that are not topics", shown.judged_not_topics),
         ("Judged topics without a relevant document", shown.topics_without_relevant),
     ):
         if ids:

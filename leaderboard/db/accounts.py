@@ -18,6 +18,7 @@ class Account(Base):
     name: Mapped[str]
     canonical: Mapped[str] = mapped_column(unique=True)
     email: Mapped[str] = mapped_column(default="")
+    """Reserved for mail; nothing reads or writes it yet."""
     password_hash: Mapped[str | None]
     is_organiser: Mapped[bool] = mapped_column(default=False)
     """May create collections and tasks."""

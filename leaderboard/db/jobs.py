@@ -35,14 +35,15 @@ class Job(Base):
     state: Mapped[str]
     attempts: Mapped[int] = mapped_column(default=0)
     max_attempts: Mapped[int] = mapped_column(default=3)
-    limit_s: Mapped[int]
-    """Hard time limit of one attempt, in seconds."""
+    limit_s: Mapped[int] = mapped_column(default=0)
+    """Hard time limit of the newest attempt in seconds, set when it is claimed."""
     token: Mapped[int] = mapped_column(default=0)
     owner: Mapped[str] = mapped_column(default="")
     """host:process of the worker that holds or held it."""
     lease_until: Mapped[datetime | None]
     run_after: Mapped[datetime]
     carried_at: Mapped[datetime | None]
+    """Reserved for a carrier that takes jobs to other machines; nothing reads or writes it yet."""
     dedupe_key: Mapped[str]
     error: Mapped[str] = mapped_column(default="")
     created_at: Mapped[datetime]

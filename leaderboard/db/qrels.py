@@ -65,3 +65,4 @@ class Judgment(Base):
     grade: Mapped[int]
     stratum: Mapped[str | None]
     inclusion_probability: Mapped[float | None]
+    """Reserved for judgments of sampled pools; nothing reads or writes it yet."""

@@ -20,7 +20,7 @@ COLLECTION = "Python 3.11 documentation"
 TEAM = "Baselines"
 DEPTH = 100
 LEVEL = 2
-"""Least grade that counts as relevant: a related entry is no answer."""
+"""Least grade that counts as relevant: a related entry is not an answer."""
 MEASURES = ("nDCG@10", "AP(rel=2)", "RR(rel=2)@10", "P(rel=2)@5", "R(rel=2)@100", "Judged@10")
 PRIMARY = "nDCG@10"
 LINK_TEMPLATE: str | None = None

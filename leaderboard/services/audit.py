@@ -38,6 +38,7 @@ def record(session: Session, viewer: Viewer, action: str, subject: str, **detail
     action is noun.verb (team.create); subject names what it was done to (team:7). detail must be JSON.
     """
     if session.get_bind().dialect.name == "postgresql":
+        # Two writers at once would both follow the same row, and the chain would fork.
         session.execute(select(func.pg_advisory_xact_lock(LOCK)))
     session.flush()
     before = session.scalar(select(Audit.digest).order_by(Audit.id.desc()).limit(1)) or ""

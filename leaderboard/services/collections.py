@@ -121,7 +121,7 @@ def _check(name: str, size: int | None, template: str, documents: PreparedDocume
 
 def listing(session: Session) -> tuple[CollectionRow, ...]:
     """All collections by name."""
-    return tuple(_row(each) for each in session.scalars(select(Collection).order_by(Collection.name)))
+    return tuple(map(_row, session.scalars(select(Collection).order_by(Collection.name))))
 
 
 def choices(session: Session, viewer: Viewer) -> tuple[CollectionRow, ...]:

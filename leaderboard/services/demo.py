@@ -18,15 +18,15 @@ from leaderboard.services.revisions import publish
 from leaderboard.services.revisions.publish import NewRevision
 from leaderboard.services.runs import admission, prepare, uploads
 from leaderboard.services.runs.admission import Wishes
-from leaderboard.services.tasks import create
-from leaderboard.settings import Settings
+from leaderboard.services.tasks import create, drafts
+from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.trec.read.lines import Limits
 
 STEPS = 2 + len(demo.RUNS) + len(demo.revisions())
 """How often `load` reports progress."""
 
 
-def load(database: Database, settings: Settings, step: Callable[[], None]) -> bool:
+def load(database: Database, step: Callable[[], None]) -> bool:
     """Load the demo task unless it is there; whether it was loaded. Calls step after each part.
 
     The first revision is published with the runs, the second is added at once, so that the
@@ -38,13 +38,13 @@ def load(database: Database, settings: Settings, step: Callable[[], None]) -> bo
     first, *later = demo.revisions()
     _collection(database, organiser)
     step()
-    _task(database, organiser, first, settings.job_limit_s)
+    _task(database, organiser, first)
     step()
     for name, path in demo.runs().items():
-        _run(database, name, path, settings.job_limit_s)
+        _run(database, name, path)
         step()
     for revision in later:
-        _revise(database, revision, settings.job_limit_s)
+        _revise(database, revision)
         step()
     _pool(database)
     step()
@@ -70,9 +70,9 @@ def _collection(database: Database, viewer: Viewer) -> None:
             )
 
 
-def _task(database: Database, viewer: Viewer, first: demo.Revision, limit_s: int) -> None:
-    prepared = create.prepare(
-        create.TaskDraft(
+def _task(database: Database, viewer: Viewer, first: demo.Revision) -> None:
+    prepared = drafts.prepare(
+        TaskDraft(
             slug=demo.SLUG,
             name=demo.NAME,
             description=demo.description(),
@@ -92,24 +92,24 @@ def _task(database: Database, viewer: Viewer, first: demo.Revision, limit_s: int
     )
     with database.write() as session:
         create.create(session, viewer, prepared)
-        create.publish(session, OPERATOR, demo.SLUG, limit_s=limit_s)
+        create.publish(session, OPERATOR, demo.SLUG)
 
 
-def _run(database: Database, name: str, path: Path, limit_s: int) -> None:
+def _run(database: Database, name: str, path: Path) -> None:
     with database.write() as session:
         team_id = teams.ensure(session, OPERATOR, demo.TEAM)
     with database.read() as session:
         rules = admission.rules_for(session, OPERATOR, demo.SLUG, team_id)
     prepared = prepare.prepare(path, path.name, rules, Limits())
     with database.write() as session:
-        uploads.submit(session, OPERATOR, demo.SLUG, team_id, prepared, Wishes(name), limit_s=limit_s)
+        uploads.submit(session, OPERATOR, demo.SLUG, team_id, prepared, Wishes(name))
 
 
-def _revise(database: Database, revision: demo.Revision, limit_s: int) -> None:
+def _revise(database: Database, revision: demo.Revision) -> None:
     prepared = files.prepare(revision.path, revision.path.name)
     with database.write() as session:
         new = NewRevision(prepared=prepared, note=revision.note)
-        publish.revise(session, OPERATOR, demo.SLUG, new, limit_s=limit_s)
+        publish.revise(session, OPERATOR, demo.SLUG, new)
 
 
 def _pool(database: Database) -> None:

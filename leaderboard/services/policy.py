@@ -199,7 +199,7 @@ def require_creator(viewer: Viewer) -> None:
     if viewer.is_organiser or viewer.is_operator:
         return
     require_account(viewer)
-    raise Forbidden("Only organiser accounts may create tasks; ask whoever runs this site.")
+    raise Forbidden("Only organiser accounts may create tasks; ask the operator of this site.")
 
 
 def require_member(viewer: Viewer, team: Team) -> None:

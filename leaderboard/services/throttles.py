@@ -19,6 +19,7 @@ def spend(session: Session, key: str, limit: int, window: timedelta) -> None:
     Raises OverQuota, with the fact retry_after_s, where the window holds `limit` tries already.
     """
     if session.get_bind().dialect.name == "postgresql":
+        # Two tries at once would read the same count and add one between them.
         session.execute(select(func.pg_advisory_xact_lock(func.hashtext(key))))
     at = now(session)
     session.execute(delete(Throttle).where(Throttle.window_start < at - FORGET_AFTER))

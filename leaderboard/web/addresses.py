@@ -12,7 +12,7 @@ DIGITS = 9
 
 
 class IdConverter(IntegerConverter):
-    """A database id in a path, `<id:run_id>`: 1 to 2**63 - 1; anything else is no such address."""
+    """A database id in a path, `<id:run_id>`: 1 to 2**63 - 1; anything else is not found."""
 
     def __init__(self, map: Map) -> None:
         super().__init__(map, min=1, max=MAX_ID)
@@ -52,7 +52,7 @@ def kept(names: Iterable[str], *, flags: Iterable[str] = (), lists: Iterable[str
 
 
 def whole(text: str | None, *, digits: int = DIGITS) -> int | None:
-    """A text as a whole number of at most so many digits; None for anything else.
+    """A text as a whole number of at most `digits` digits; None for anything else.
 
     >>> whole("12"), whole("-1"), whole("1e3"), whole(None), whole("1234567890")
     (12, None, None, None, None)

@@ -88,8 +88,7 @@ def publish(slug: str) -> ResponseReturnValue:
     found = preferences.find(reading(), asker, slug, choice)
     try:
         with writing() as session:
-            note, limit_s = request.form.get("note", ""), settings().job_limit_s
-            preferences.publish(session, asker, slug, found, note, limit_s=limit_s)
+            preferences.publish(session, asker, slug, found, request.form.get("note", ""))
     except LeaderboardError as error:
         if wants_json():
             raise

@@ -11,6 +11,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from leaderboard import errors
 from leaderboard.services.policy import ANONYMOUS
+from leaderboard.tables.record import Column, Table
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +34,7 @@ TITLES = {
     405: "Not possible here",
     409: "Not possible now",
     413: "Too large",
-    422: "Something needs mending",
+    422: "Something needs fixing",
     429: "Too often",
     503: "Not available just now",
     507: "No room left",
@@ -49,6 +50,7 @@ SENTENCES = {
 
 def register(app: Flask) -> None:
     """Handle every error of the application here."""
+    app.jinja_env.globals["problem_rows"] = problem_rows
     app.register_error_handler(errors.LeaderboardError, _expected)
     app.register_error_handler(HTTPException, _http)
     app.register_error_handler(OperationalError, _database)
@@ -68,18 +70,16 @@ def wants_json() -> bool:
     return accepted["application/json"] > accepted["text/html"]
 
 
-def problem_facts(problems: tuple[errors.Problem, ...]) -> list[dict[str, Any]]:
-    """Problems as JSON objects."""
-    return [
-        {
-            "line": each.line,
-            "field": each.field,
-            "value": each.value,
-            "rule": each.rule,
-            "remedy": each.remedy,
-        }
-        for each in problems
+def problem_rows(problems: tuple[errors.Problem, ...]) -> Table[errors.Problem]:
+    """What is wrong with a request or a file, one problem a row."""
+    columns: list[Column[errors.Problem]] = [
+        Column(key="line", head="Line", value=lambda row: row.line, digits=0),
+        Column(key="field", head="Field", value=lambda row: row.field),
+        Column(key="value", head="Value", value=lambda row: row.value),
+        Column(key="rule", head="Rule", value=lambda row: row.rule),
+        Column(key="remedy", head="What to do", value=lambda row: row.remedy),
     ]
+    return Table(name="problems", caption="Problems", columns=columns, rows=problems)
 
 
 def _expected(error: errors.LeaderboardError) -> AnyResponse:
@@ -107,7 +107,7 @@ def _http(error: HTTPException) -> AnyResponse:
 
 def _database(error: OperationalError) -> Response:
     if "disk is full" in str(error.orig):
-        return _failure(507, "The server has no room left; nothing was stored. Tell whoever runs this site.")
+        return _failure(507, "The server has no room left; nothing was stored. Tell its operator.")
     response = _failure(
         503, "The database does not answer just now; nothing was changed. Try again in a minute."
     )
@@ -132,7 +132,11 @@ def _answer(
     status: int, message: str, problems: tuple[errors.Problem, ...] = (), request_id: str = ""
 ) -> Response:
     if wants_json():
-        facts: dict[str, Any] = {"error": message, "status": status, "problems": problem_facts(problems)}
+        facts: dict[str, Any] = {
+            "error": message,
+            "status": status,
+            "problems": problem_rows(problems).facts(),
+        }
         if request_id:
             facts["request"] = request_id
         response = jsonify(facts)

@@ -6,6 +6,7 @@ from pathlib import Path
 from flask import request
 
 from leaderboard.errors import Invalid, Problem
+from leaderboard.web.addresses import whole
 
 LARGEST_NUMBER_DIGITS = 18
 NAME_CHARACTERS = 200
@@ -34,7 +35,8 @@ def number(field: str, default: int | None) -> int | None:
     given = request.form.get(field, "").strip()
     if not given:
         return default
-    if not (given.isascii() and given.isdigit() and len(given) <= LARGEST_NUMBER_DIGITS):
+    value = whole(given, digits=LARGEST_NUMBER_DIGITS)
+    if value is None:
         problem = Problem("must be a whole number.", "Write digits only.", field=field, value=given[:40])
         raise Invalid(f"{field.capitalize()} must be a whole number.", [problem])
-    return int(given)
+    return value

@@ -8,6 +8,7 @@ from markupsafe import Markup, escape
 
 from leaderboard import __version__
 from leaderboard.tables.record import Place
+from leaderboard.tables.words import counted
 from leaderboard.web.charts.scales import signed
 
 HTMX = "htmx-2.0.11.min.js"
@@ -21,6 +22,7 @@ def register(app: Flask) -> None:
         utc=utc,
         score=score,
         cell=cell,
+        counted=counted,
         thousands=thousands,
         size=size,
         duration=duration,
@@ -28,7 +30,7 @@ def register(app: Flask) -> None:
         without=without,
         signed=signed,
     )
-    app.jinja_env.globals.update(htmx=HTMX, version=__version__, on_page=Place.PAGE)
+    app.jinja_env.globals.update(htmx=HTMX, version=__version__, on_page=Place.PAGE, counted=counted)
 
 
 def utc(moment: datetime | None) -> Markup:

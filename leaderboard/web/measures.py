@@ -6,8 +6,9 @@ from markupsafe import Markup, escape
 
 from leaderboard.measures.catalogue import entries
 from leaderboard.measures.catalogue.entries import Section
-from leaderboard.pages import prints
+from leaderboard.pages import measures as pages
 from leaderboard.web import responses
+from leaderboard.web.addresses import kept
 from leaderboard.web.rules import PUBLIC, rule
 
 blueprint = Blueprint("measures", __name__)
@@ -19,29 +20,22 @@ LONGEST_QUERY = 100
 @rule(PUBLIC)
 def index() -> ResponseReturnValue:
     """All measures, or those that ?q= finds."""
-    query, sections = _query(), _sections()
-    return responses.page(render_template("measures/index.html", sections=sections, query=query))
+    sections = _sections()
+    html = render_template(
+        "measures/index.html",
+        sections=sections,
+        table=pages.table(sections),
+        query=_query(),
+        args=kept(["q"]),
+    )
+    return responses.page(html)
 
 
-@blueprint.get("/measures.json")
+@blueprint.get("/measures.<form:form>")
 @rule(PUBLIC)
-def index_json() -> ResponseReturnValue:
-    """The measures as JSON."""
-    return responses.as_json(entries.as_json(_sections()))
-
-
-@blueprint.get("/measures.csv")
-@rule(PUBLIC)
-def index_csv() -> ResponseReturnValue:
-    """The measures as CSV."""
-    return responses.as_csv(entries.table(_sections()), "measures")
-
-
-@blueprint.get("/measures.tex")
-@rule(PUBLIC)
-def index_tex() -> ResponseReturnValue:
-    """The measures as LaTeX."""
-    return responses.as_printed(prints.of_measures(_sections()), "measures")
+def export(form: str) -> ResponseReturnValue:
+    """The measures as a file."""
+    return responses.export(form, pages.FILES, _sections())
 
 
 @blueprint.get("/measures/<name>")
@@ -52,7 +46,14 @@ def show(name: str) -> ResponseReturnValue:
     if canonical != name:
         return redirect(_address(canonical, written))
     page = entries.page(name, request.args.get("written", ""))
-    return responses.page(render_template("measures/show.html", page=page))
+    html = render_template(
+        "measures/show.html",
+        page=page,
+        parameters=pages.parameters(page),
+        trec_names=pages.trec_names(page),
+        examples=[pages.example(worked) for worked in page.worked],
+    )
+    return responses.page(html)
 
 
 @blueprint.get("/measures/<name>.json")
@@ -60,7 +61,7 @@ def show(name: str) -> ResponseReturnValue:
 def show_json(name: str) -> ResponseReturnValue:
     """One measure as JSON."""
     canonical, _ = entries.find(name)
-    return responses.as_json(entries.page_json(entries.page(canonical)))
+    return responses.as_json(pages.page_facts(entries.page(canonical)))
 
 
 @blueprint.app_template_filter()
@@ -72,9 +73,9 @@ def measure_address(key: str) -> str:
 @blueprint.app_template_filter()
 def codes(text: str) -> Markup:
     """Text with what stands between backticks as code."""
-    parts = (escape(each) for each in text.split("`"))
+    parts = (escape(part) for part in text.split("`"))
     return Markup("").join(
-        Markup("<code>{}</code>").format(each) if place % 2 else each for place, each in enumerate(parts)
+        Markup("<code>{}</code>").format(part) if place % 2 else part for place, part in enumerate(parts)
     )
 
 

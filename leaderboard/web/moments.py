@@ -13,7 +13,7 @@ DAY_CHARACTERS = 10
 def as_of(session: Session, text: str) -> datetime:
     """The moment that a text names: of a day its end, of a time without zone that time in UTC.
 
-    Today is a day like others: what holds until its end holds now. Raises Invalid for what is no date,
+    Today is a day like others: what holds until its end holds now. Raises Invalid for what is not a date,
     and for a day or a moment that has not begun; one statement.
     """
     begins = moment(text)
@@ -23,16 +23,18 @@ def as_of(session: Session, text: str) -> datetime:
 
 
 def moment(text: str) -> datetime:
-    """The moment at which what the text names begins; raises Invalid for what is no date.
+    """The moment at which what the text names begins; raises Invalid for what is not a date.
 
     >>> moment("2026-11-01").isoformat(), moment("2026-11-01 12:30").isoformat()
     ('2026-11-01T00:00:00+00:00', '2026-11-01T12:30:00+00:00')
     """
     try:
-        found = datetime.fromisoformat(text.strip())
-        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+        begins = datetime.fromisoformat(text.strip())
+        return begins.astimezone(UTC) if begins.tzinfo else begins.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
-        raise _refused(text, "is no date", "Write it like 2026-11-01 or 2026-11-01T12:30, in UTC.") from None
+        raise _refused(
+            text, "is not a date", "Write it like 2026-11-01 or 2026-11-01T12:30, in UTC."
+        ) from None
 
 
 def _refused(text: str, rule: str, remedy: str) -> Invalid:

@@ -6,7 +6,6 @@ from typing import Any
 
 from flask import Response, request
 
-from leaderboard.pages.prints import Printed
 from leaderboard.tables.latex import latex_table, latex_text
 from leaderboard.tables.record import Files, Page, Table
 from leaderboard.tables.text import csv_lines, csv_text, json_text
@@ -58,13 +57,6 @@ def as_latex(text: str, name: str) -> Response:
 def as_stored(body: bytes, mimetype: str) -> Response:
     """Bytes as they are stored, to be checked against a digest."""
     return _kept(Response(body, mimetype=mimetype))
-
-
-def as_printed(printed: Printed, name: str) -> Response:
-    """A table as it is printed, as LaTeX, offered as a file of that name."""
-    return as_latex_table(
-        (printed.header, printed.rows), name, caption=printed.caption, digits=printed.digits
-    )
 
 
 def as_bibtex(text: str, name: str) -> Response:

@@ -10,7 +10,7 @@ from leaderboard.pages.revisions import changed, lists, previews, revision
 from leaderboard.pages.revisions import files as revision_files
 from leaderboard.pages.revisions.changed import ChangedJudgments
 from leaderboard.pages.revisions.rank_changes import RankChanges
-from leaderboard.pages.tasks import organise
+from leaderboard.services import policy
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.revisions import drafts
@@ -22,7 +22,7 @@ from leaderboard.web.charts import Ranks, SlopeChart, slope_chart
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import received
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, rule
-from leaderboard.web.session import finish_reading, reading, settings, viewer, wake, writing
+from leaderboard.web.session import finish_reading, reading, viewer, wake, writing
 
 blueprint = Blueprint("revisions", __name__)
 
@@ -133,7 +133,7 @@ def line(slug: str, line_id: int, number: int) -> ResponseReturnValue:
 def send(slug: str) -> ResponseReturnValue:
     """Keep judgments as a draft, and show what they would change."""
     asker = viewer()
-    organise.require_desk(reading(), asker, slug)
+    policy.own_task(reading(), asker, slug)
     finish_reading()
     try:
         token = _keep(slug)
@@ -199,9 +199,7 @@ def publish(slug: str, token: str) -> ResponseReturnValue:
     asker, base = viewer(), request.form.get("base", "")
     try:
         with writing() as session:
-            made = drafts.publish(
-                session, asker, slug, token, base=whole(base), limit_s=settings().job_limit_s
-            )
+            made = drafts.publish(session, asker, slug, token, base=whole(base))
     except Invalid as error:
         if wants_json():
             raise

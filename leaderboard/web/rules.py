@@ -75,9 +75,9 @@ def require_rules(app: Flask) -> None:
     """Raise RuntimeError naming every route whose view declares no rule."""
     bare = sorted(
         {
-            f"{each.rule} ({each.endpoint})"
-            for each in app.url_map.iter_rules()
-            if not rule_of(app, each.endpoint)
+            f"{route.rule} ({route.endpoint})"
+            for route in app.url_map.iter_rules()
+            if not rule_of(app, route.endpoint)
         }
     )
     if bare:
@@ -96,4 +96,4 @@ def enforce() -> None:
     if viewer().account_id is None:
         raise SignInNeeded("Sign in first.")
     if declared.access is ORGANISER and not viewer().is_organiser:
-        raise Forbidden("Only organiser accounts may do this; ask whoever runs this site.")
+        raise Forbidden("Only organiser accounts may do this; ask the operator of this site.")

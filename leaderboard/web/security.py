@@ -69,7 +69,7 @@ def register(app: Flask, settings: Settings) -> None:
 
 def trusted_hosts(settings: Settings) -> list[str] | None:
     """The host names answered; None is any."""
-    named = [each.strip() for each in settings.trusted_hosts.split(",") if each.strip()]
+    named = [host.strip() for host in settings.trusted_hosts.split(",") if host.strip()]
     if settings.public_url:
         named.append(urlsplit(settings.public_url).hostname or "")
     return named or None

@@ -1,7 +1,6 @@
 """Charts in a real browser: nothing is cut off and all words are legible on a telephone."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -14,7 +13,7 @@ from tests.make.apps import application
 
 pytestmark = pytest.mark.browser
 
-SHEET = ROOT / "leaderboard" / "web" / "static" / "app.css"
+STATIC = ROOT / "leaderboard" / "web" / "static"
 LEAST_LETTER = 9.5
 """Pixels of a letter's box that can still be read without zooming."""
 MEASURE = """() => [...document.querySelectorAll('svg.chart')].map(svg => {
@@ -55,7 +54,8 @@ def test_words_in_charts_are_whole_and_legible(window: Page, markup: str, width:
     """No text leaves its drawing or shrinks below what can be read, and the page does not scroll sideways."""
     window.set_viewport_size({"width": width, "height": 800})
     window.set_content(markup)
-    window.add_style_tag(content=Path(SHEET).read_text(encoding="utf-8"))
+    for name in ("charts.css", "app.css"):
+        window.add_style_tag(content=(STATIC / name).read_text(encoding="utf-8"))
     measured = window.evaluate(MEASURE)
     assert len(measured) == 16
     assert {each["id"]: each["outside"] for each in measured if each["outside"]} == {}

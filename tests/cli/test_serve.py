@@ -174,10 +174,8 @@ def test_an_evaluation_over_its_limit_is_stopped_and_said(tmp_path: Path) -> Non
     schema.upgrade(database)
     build.task(database, tmp_path)
     build.run(database, tmp_path, {"1": ["a"]})
-    with database.write() as session:
-        job = session.query(Job).one()
-        job.limit_s = 0
-    environ = {**os.environ, "LEADERBOARD_EVALUATORS": "1", "PYTHONPATH": str(_slow_package(tmp_path))}
+    environ = {**os.environ, "LEADERBOARD_EVALUATORS": "1", "LEADERBOARD_JOB_LIMIT_S": "0"}
+    environ["PYTHONPATH"] = str(_slow_package(tmp_path))
     with running_site(data, environ=environ) as site:
 
         def failed() -> bool:

@@ -63,7 +63,7 @@ def test_mismatches_between_topics_and_qrels_are_printed(run, tmp_path: Path) ->
         "task", "create", "t", "--name", "T", "--topics", build.topics_file(tmp_path), "--qrels", qrels
     )
     assert "Topics without judgments: 2 (2, 3)." in made.output
-    assert "Judged ids that are no topic: 1 (77)." in made.output
+    assert "Judged ids that are not topics: 1 (77)." in made.output
 
 
 def test_a_bad_file_does_not_stop_the_others_and_the_exit_code_says_so(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

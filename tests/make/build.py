@@ -13,8 +13,8 @@ from leaderboard.services.revisions.publish import NewRevision, Revision
 from leaderboard.services.runs import admission, prepare, uploads
 from leaderboard.services.runs.admission import Wishes
 from leaderboard.services.runs.uploads import Submission
-from leaderboard.services.tasks import create
-from leaderboard.services.tasks.create import TaskDraft
+from leaderboard.services.tasks import create, drafts
+from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.settings import Settings
 from leaderboard.trec.read.lines import Limits
 from leaderboard.worker import Evaluator
@@ -92,7 +92,7 @@ def task(
         qrels=qrels_file(folder, judgments) if judgments is not None else None,
         **options,
     )
-    prepared = create.prepare(draft)
+    prepared = drafts.prepare(draft)
     with database.write() as session:
         created = create.create(session, viewer, prepared)
         if publish:

@@ -1,6 +1,7 @@
 """Plain builders of accounts, teams and viewers for tests."""
 
 from leaderboard.db.engine import Database
+from leaderboard.db.tables import Account
 from leaderboard.services.accounts import accounts, teams
 from leaderboard.services.accounts.passwords import PasswordHash
 from leaderboard.services.policy import Viewer, viewer_of
@@ -21,8 +22,8 @@ def account(database: Database, name: str, *, is_organiser: bool = False) -> int
 def viewer(database: Database, account_id: int, ip: str = "192.0.2.1") -> Viewer:
     """The viewer an account is at this moment."""
     with database.read() as session:
-        page = accounts.page(session, Viewer(account_id), "")
-        return viewer_of(session, account_id, page.name, page.is_organiser, ip)
+        account = session.get_one(Account, account_id)
+        return viewer_of(session, account_id, account.name, account.is_organiser, ip)
 
 
 def team(database: Database, name: str, captain: int) -> int:

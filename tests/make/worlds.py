@@ -16,8 +16,8 @@ from leaderboard.services.pools.plans import Plan
 from leaderboard.services.runs import admission, prepare, uploads
 from leaderboard.services.runs.admission import Wishes
 from leaderboard.services.runs.uploads import Submission
-from leaderboard.services.tasks import create
-from leaderboard.services.tasks.create import TaskDraft
+from leaderboard.services.tasks import create, drafts
+from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.trec.read.lines import Limits
 from tests.make.copies import built_once
 from tests.make.people import account, join, team, viewer
@@ -64,7 +64,7 @@ def make_task(database: Database, folder: Path, organiser: int, slug: str, *, pu
     draft = TaskDraft(
         slug, slug.title(), topics, qrels=judged, qrels_name="qrels.txt", description="*About* it."
     )
-    prepared = create.prepare(draft)
+    prepared = drafts.prepare(draft)
     maker = viewer(database, organiser)
     with database.write() as session:
         create.create(session, maker, prepared)

@@ -29,7 +29,7 @@ from leaderboard.services.qrels.lines import Origin
 from leaderboard.services.runs import admission, prepare, uploads
 from leaderboard.services.runs.admission import Wishes
 from leaderboard.services.runs.files import StoredFile
-from leaderboard.services.tasks import create
+from leaderboard.services.tasks import create, drafts, organise
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
 from tests.make import build
@@ -235,7 +235,7 @@ def test_a_failed_job_blocks_the_switch_until_it_is_retried_or_the_run_withdrawn
     build.drain(database)
     build.revise(database, tmp_path, {"1": {"a": 1}})
     with database.write() as session:
-        held = queue.claim(session, "here:1", 60)
+        held = queue.claim(session, "here:1", Settings())
         assert held is not None
         queue.fail(session, held, "It broke.", again=False)
     build.drain(database)
@@ -358,7 +358,7 @@ def test_measures_are_proposed_from_the_grades(
         topic: {docno.encode(): grade for docno, grade in grades.items()}
         for topic, grades in judgments.items()
     }
-    measures, proposed = create.propose_measures(as_bytes)
+    measures, proposed = drafts.propose_measures(as_bytes)
     assert proposed == measures[0] == primary
     assert measures[-1] == "Judged@10"
 
@@ -386,7 +386,7 @@ def test_excluded_topics_leave_the_means(database: Database, tmp_path: Path) -> 
     """A topic excluded with a reason does not count."""
     build.task(database, tmp_path, measures=("RR",), publish=False)
     with database.write() as session:
-        create.exclude_topic(session, OPERATOR, "t", "3", "no answer in the collection")
+        organise.exclude_topic(session, OPERATOR, "t", "3", "no answer in the collection")
         create.publish(session, OPERATOR, "t")
     run_id = build.run(database, tmp_path, GOOD)
     build.drain(database)
@@ -410,5 +410,5 @@ def test_a_bad_form_is_refused_with_the_rule(
     """Each field's rule is said with the offending value."""
     good = {"slug": "t", "name": "T", "topics": build.topics_file(tmp_path)}
     with pytest.raises(Invalid) as caught:
-        create.prepare(create.TaskDraft(**{**good, **options}))  # type: ignore[arg-type]
+        drafts.prepare(drafts.TaskDraft(**{**good, **options}))  # type: ignore[arg-type]
     assert message in str(caught.value.problems[0])

@@ -13,6 +13,7 @@ from werkzeug.test import TestResponse
 from leaderboard.db.tables import Job
 from leaderboard.measures.catalogue import entries
 from leaderboard.measures.registry import MEASURES
+from leaderboard.pages import measures
 from tests.make import build, pages
 from tests.make.loops import for_every
 from tests.web.conftest import Site
@@ -97,7 +98,7 @@ def test_every_measure_has_a_page(site: Site, measure) -> None:  # type: ignore[
         assert table.caption.get_text().strip() == worked.summary
         assert len(table.select("tbody tr")) == len(worked.ranking.lines)
     facts = client.get(f"/measures/{measure.name}.json").json
-    assert facts == entries.page_json(page)
+    assert facts == measures.page_facts(page)
 
 
 def test_a_worked_example_is_a_table_of_ranks_and_grades(client: FlaskClient) -> None:

@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 
 from leaderboard.db.engine import Database
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.tasks import create
+from leaderboard.services.tasks import create, drafts, organise
 from tests.make import build
 from tests.make.copies import built_once
 from tests.make.pages import main, parsed, table
@@ -197,7 +197,7 @@ def test_a_topic_left_out_says_why(database: Database, client: FlaskClient, tmp_
     """The reason stands in the list's JSON and on the topic's page; the topic is in no mean."""
     build.task(database, tmp_path, measures=("RR",), publish=False)
     with database.write() as session:
-        create.exclude_topic(session, OPERATOR, "t", "3", "no answer in the collection")
+        organise.exclude_topic(session, OPERATOR, "t", "3", "no answer in the collection")
         create.publish(session, OPERATOR, "t")
     build.run(database, tmp_path, {"1": ["a"], "2": ["d"]})
     build.drain(database)
@@ -227,7 +227,7 @@ def test_a_statement_is_text_and_complete(database: Database, client: FlaskClien
         "<topics><topic number='7'><query>short &lt;b&gt;one&lt;/b&gt;</query>"
         "<description>what is asked</description><narrative>what counts</narrative></topic></topics>"
     )
-    prepared = create.prepare(create.TaskDraft("x", "X", path))
+    prepared = drafts.prepare(drafts.TaskDraft("x", "X", path))
     with database.write() as session:
         create.create(session, OPERATOR, prepared)
         create.publish(session, OPERATOR, "x")
@@ -246,7 +246,7 @@ def test_a_task_whose_topics_are_all_left_out_has_no_difficulty(
     """List, topic and map still open: the topic shows its scores, and no mean counts it."""
     build.task(database, tmp_path, judgments={"1": {"a": 1}}, topics=("1",), measures=("RR",), publish=False)
     with database.write() as session:
-        create.exclude_topic(session, OPERATOR, "t", "1", "found to be unclear")
+        organise.exclude_topic(session, OPERATOR, "t", "1", "found to be unclear")
         create.publish(session, OPERATOR, "t")
     for name, first in (("one", "a"), ("two", "b")):
         build.run(database, tmp_path, {"1": [first]}, name)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from leaderboard.errors import NotFound, UnknownMeasure
 from leaderboard.measures.binding import BoundMeasure
@@ -37,19 +36,6 @@ NEEDS = {
 }
 MUST_BE_GIVEN = "must be given"
 NOT_APPLIED = "not applied"
-HEADER = (
-    "name",
-    "title",
-    "family",
-    "formula",
-    "direction",
-    "aggregate",
-    "needs",
-    "aliases",
-    "trec_eval",
-    "citation",
-    "version",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,41 +174,6 @@ def pages() -> Iterator[MeasurePage]:
     return (page(entry.name) for section in listing() for entry in section.entries)
 
 
-def table(sections: tuple[Section, ...]) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of the list, for CSV."""
-    entries = (entry for section in sections for entry in section.entries)
-    return list(HEADER), [_cells(entry) for entry in entries]
-
-
-def as_json(sections: tuple[Section, ...]) -> dict[str, Any]:
-    """The list as plain values."""
-    return {"measures": [_entry_json(entry) for section in sections for entry in section.entries]}
-
-
-def page_json(shown: MeasurePage) -> dict[str, Any]:
-    """A measure in full as plain values at full precision."""
-    return {
-        **_entry_json(shown.entry),
-        "definition": list(shown.definition),
-        "grammar": shown.grammar,
-        "examples": list(shown.examples),
-        "parameters": [
-            {
-                "name": parameter.name,
-                "written": parameter.written,
-                "text": parameter.text,
-                "rule": parameter.rule,
-            }
-            | {"default": parameter.default}
-            for parameter in shown.parameters
-        ],
-        "range": [shown.low, shown.high],
-        "undefined": shown.undefined,
-        "note": shown.note,
-        "example": {"text": shown.explanation, "rankings": [_worked_json(worked) for worked in shown.worked]},
-    }
-
-
 def _trec_pairs(measure: Measure) -> Iterator[tuple[TrecName, TrecForm]]:
     return zip(measure.trec_names, trec_forms(measure), strict=True)
 
@@ -304,43 +255,3 @@ def _range(measure: Measure) -> str:
     if math.isinf(high):
         return "any number" if math.isinf(low) else f"{low:g} or more"
     return f"up to {high:g}" if math.isinf(low) else f"{low:g} to {high:g}"
-
-
-def _cells(entry: Entry) -> list[Any]:
-    """A line of the list, under HEADER."""
-    return [", ".join(cell) if isinstance(cell, list) else cell for cell in _entry_json(entry).values()]
-
-
-def _entry_json(entry: Entry) -> dict[str, Any]:
-    return {
-        "name": entry.name,
-        "title": entry.title,
-        "family": entry.family,
-        "formula": entry.formula,
-        "direction": entry.direction,
-        "aggregate": entry.aggregate,
-        "needs": list(entry.needs),
-        "aliases": list(entry.aliases),
-        "trec_eval": list(entry.trec_names),
-        "citation": entry.citation,
-        "version": entry.version,
-    }
-
-
-def _worked_json(worked: Worked) -> dict[str, Any]:
-    ranking = worked.ranking
-    return {
-        "ranking": [
-            {
-                "rank": place.name,
-                "grade": place.document.grade if place.document else None,
-                "subtopics": {str(number): grade for number, grade in place.document.subtopics}
-                if place.document
-                else {},
-                **({"document": place.document.letter} if place.document and place.document.letter else {}),
-            }
-            for place in ranking.places
-        ],
-        "facts": list(ranking.facts),
-        "scores": {score.written: score.value for score in worked.scores},
-    }

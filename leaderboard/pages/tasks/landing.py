@@ -1,6 +1,6 @@
 """The site's front page: every task with who leads it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -13,8 +13,11 @@ from leaderboard.pages.tasks import overviews
 from leaderboard.pages.tasks.overviews import TaskRow
 from leaderboard.services import collections, policy
 from leaderboard.services.boards.rows import RANKED_KIND
+from leaderboard.services.evaluations.columns import column
 from leaderboard.services.policy import ALL_TOPICS, Viewer
 from leaderboard.services.runs import admission
+from leaderboard.tables.latex import DIGITS
+from leaderboard.tables.record import Column, Files, Place, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,39 +92,48 @@ def landing(session: Session, viewer: Viewer) -> tuple[LandingRow, ...]:
     return tuple(LandingRow(row, row.id in shown, revisions.get(row.id), leaders.get(row.id)) for row in rows)
 
 
-def as_json(rows: tuple[LandingRow, ...]) -> dict[str, Any]:
+def facts(rows: tuple[LandingRow, ...]) -> dict[str, Any]:
     """The tasks as plain values at full precision."""
-    header, body = table(rows)
-    return {"tasks": [dict(zip(header, row, strict=True)) for row in body]}
+    return {"tasks": table(rows).facts()}
 
 
-def table(rows: tuple[LandingRow, ...]) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of the tasks, for CSV."""
-    header = [
-        "task",
-        "name",
-        "visibility",
-        "topics",
-        "runs",
-        "revision",
-        "leader",
-        "measure",
-        "score",
-        "tied",
+def table(rows: tuple[LandingRow, ...]) -> Table[LandingRow]:
+    """The tasks, each with its leader."""
+    columns: list[Column[LandingRow]] = [
+        Column(key="task", value=lambda row: row.task.slug, shown=Place.DATA),
+        Column(key="name", head="Task", value=lambda row: row.task.name),
+        Column(key="visibility", head="Shown", value=lambda row: row.task.visibility, shown=~Place.PAGE),
+        Column(key="topics", head="Topics", value=lambda row: row.task.topics, digits=0),
+        Column(key="runs", head="Runs", value=lambda row: row.runs, digits=0),
+        Column(key="revision", head="Revision", value=lambda row: row.revision, digits=0),
+        Column(key="leader", head="Leader", value=lambda row: row.leader and row.leader.run),
+        Column(
+            key="measure",
+            head="Measure",
+            value=lambda row: row.leader and row.leader.measure,
+            shown=~Place.PAGE,
+        ),
+        Column(
+            key="score",
+            head="Score",
+            value=lambda row: row.leader and row.leader.value,
+            words=lambda row: f"{row.leader.value:.{row.leader.digits}f}" if row.leader else None,
+            digits=DIGITS,
+        ),
+        Column(key="tied", value=lambda row: row.leader and row.leader.tied, shown=Place.DATA),
+        Column(key="visibility", head="Shown", value=lambda row: row.task.visibility, shown=Place.PAGE),
     ]
-    return header, [_cells(row) for row in rows]
+    caption = "Tasks, newest first, each with the best run by its primary measure."
+    return Table(name="tasks", caption=caption, columns=columns, rows=rows)
 
 
-def _cells(row: LandingRow) -> list[Any]:
-    task, leader = row.task, row.leader
-    best = [leader.run, leader.measure, leader.value, leader.tied] if leader else [None] * 4
-    return [task.slug, task.name, task.visibility, task.topics, row.runs, row.revision, *best]
+FILES = Files(facts=facts, tables={"tasks": table})
 
 
 def about(session: Session, viewer: Viewer, slug: str) -> About:
     """What a task is and by which rules it runs."""
     task, sight = policy.visible_task(session, viewer, slug)
-    row = next(each for each in overviews.listing(session, viewer) if each.id == task.id)
+    row = next(row for row in overviews.listing(session, viewer) if row.id == task.id)
     collection = collections.by_id(session, task.collection_id)
     phase = admission.phase_of(session, task)
     return About(
@@ -145,9 +157,30 @@ def about(session: Session, viewer: Viewer, slug: str) -> About:
     )
 
 
+def measures(page: About) -> Table[Definition]:
+    """How a task's measures are defined."""
+    columns: list[Column[Definition]] = [
+        Column(key="key", head="Measure", value=lambda row: row.key),
+        Column(key="title", head="What it is", value=lambda row: row.title),
+        Column(key="formula", head="Formula", value=lambda row: row.formula),
+        Column(key="version", head="Version", value=lambda row: row.version, digits=0),
+    ]
+    caption = (
+        f"How each measure is computed for one topic. The board ranks by {page.primary} unless asked for "
+        "another; a topic that a run misses scores as an empty ranking."
+    )
+    return Table(name=f"{page.slug}-measures", caption=caption, columns=columns, rows=page.measures)
+
+
 def _definition(key: str) -> Definition:
     measure = parse(key).measure
-    return Definition(key, measure.title, measure.formula, measure.citation, measure.version)
+    return Definition(
+        key=key,
+        title=measure.title,
+        formula=measure.formula,
+        citation=measure.citation,
+        version=measure.version,
+    )
 
 
 def _revisions(session: Session, task_ids: set[int]) -> dict[int, int]:
@@ -192,11 +225,12 @@ def _leaders(session: Session, task_ids: set[int]) -> dict[int, Leader]:
     for task_id, run_id, name, measures, key, version, mean in rows:
         if {"key": key, "version": version} not in measures:
             continue
-        measure = parse(key).measure
-        sign = 1 if measure.direction == "higher" else -1
+        by = column(parse(key))
         best = leaders.get(task_id)
-        if best is None or sign * mean > sign * best.value:
-            leaders[task_id] = Leader(run_id, name, key, mean, measure.digits, 1)
+        if best is None or by.sign * mean > by.sign * best.value:
+            leaders[task_id] = Leader(
+                run_id=run_id, run=name, measure=key, value=mean, digits=by.digits, tied=1
+            )
         elif mean == best.value:
-            leaders[task_id] = Leader(best.run_id, best.run, key, mean, measure.digits, best.tied + 1)
+            leaders[task_id] = replace(best, tied=best.tied + 1)
     return leaders

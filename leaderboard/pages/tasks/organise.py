@@ -3,17 +3,20 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import case, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Account, Job, Qrels, QrelsRevision, Run, Team, Upload
-from leaderboard.errors import NotFound
+from leaderboard.db.tables import Account, Qrels, QrelsRevision, Run, Team, Upload
 from leaderboard.pages.tasks.overviews import TaskOverview, overview
-from leaderboard.services import audit, policy
+from leaderboard.services import policy
+from leaderboard.services.jobs import failed as failed_jobs
 from leaderboard.services.jobs import queue
+from leaderboard.services.jobs.failed import FailedJob
 from leaderboard.services.jobs.queue import RunState
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels.judged_inputs import MAIN
+from leaderboard.services.runs.names import RunName
+from leaderboard.tables.record import Column, Table
 
 MOST_UPLOADS = 500
 """Uploads listed, newest first."""
@@ -45,27 +48,11 @@ class UploadRow:
     created_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class RunRow:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow(RunName):
     """One run with where it is on its way to scores."""
 
-    id: int
-    name: str
-    team: str
-    kind: str
     state: RunState
-
-
-@dataclass(frozen=True, slots=True)
-class FailedJob:
-    """One piece of work that was given up; subject names the run or upload."""
-
-    id: int
-    kind: str
-    subject: str
-    attempts: int
-    message: str
-    finished_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,26 +70,86 @@ def desk(session: Session, viewer: Viewer, slug: str) -> Desk:
     """Everything about one task; raises NotFound or Forbidden unless the viewer organises it."""
     task = policy.own_task(session, viewer, slug)
     return Desk(
-        overview(session, viewer, slug),
-        _revisions(session, task.id),
-        _uploads(session, task.id),
-        _runs(session, task.id),
-        _failed(session, task.id),
+        overview=overview(session, viewer, slug),
+        revisions=_revisions(session, task.id),
+        uploads=_uploads(session, task.id),
+        runs=_runs(session, viewer, task.id),
+        failed=failed_jobs.of_task(session, task.id),
     )
 
 
-def evaluate_again(session: Session, viewer: Viewer, slug: str, job_id: int) -> None:
-    """Queue a failed job of the task anew; raises NotFound for a job that is not this task's."""
-    task = policy.own_task(session, viewer, slug)
-    if job_id not in {job.id for job in _failed(session, task.id)}:
-        raise NotFound(f"There is no failed job {job_id} in this task.")
-    queue.retry(session, job_id)
-    audit.record(session, viewer, "job.retry", f"job:{job_id}")
+def grades(page: Desk) -> Table[tuple[int, int]]:
+    """Judgments by grade."""
+    judgments = page.overview.judgments
+    columns: list[Column[tuple[int, int]]] = [
+        Column(key="grade", head="Grade", value=lambda row: row[0], digits=0),
+        Column(key="judgments", head="Judgments", value=lambda row: row[1], digits=0),
+        Column(
+            key="share",
+            head="Share",
+            value=lambda row: row[1] / judgments,
+            words=lambda row: f"{row[1] / judgments:.1%}",
+            digits=3,
+        ),
+    ]
+    rows = list(page.overview.grades.items())
+    return Table(name="grades", caption="Judgments by grade", columns=columns, rows=rows)
 
 
-def require_desk(session: Session, viewer: Viewer, slug: str) -> None:
-    """Raise NotFound or Forbidden unless the viewer organises the task: asked before a file is read."""
-    policy.own_task(session, viewer, slug)
+def revisions(page: Desk) -> Table[RevisionRow]:
+    """The revisions of the board's judgments, newest first."""
+    columns: list[Column[RevisionRow]] = [
+        Column(key="number", head="Revision", value=lambda row: row.number, digits=0),
+        Column(key="note", head="Note", value=lambda row: row.note),
+        Column(key="judgments", head="Judgments", value=lambda row: row.judgments, digits=0),
+        Column(key="file", head="File", value=lambda row: row.file_name),
+        Column(key="added", head="Added", value=lambda row: row.created_at),
+    ]
+    return Table(name="revisions", caption="Qrels revisions", columns=columns, rows=page.revisions)
+
+
+def runs(page: Desk) -> Table[RunRow]:
+    """All runs by name, withdrawn ones too."""
+    columns: list[Column[RunRow]] = [
+        Column(key="run", head="Run", value=lambda row: row.name),
+        Column(key="team", head="Team", value=lambda row: row.team),
+        Column(key="kind", head="Kind", value=lambda row: row.kind),
+        Column(key="state", head="State", value=lambda row: row.state.state),
+        Column(key="withdraw", head="Withdraw", value=lambda row: row.run_id),
+    ]
+    return Table(name="runs", caption=f"Runs: {len(page.runs)}", columns=columns, rows=page.runs)
+
+
+def uploads(page: Desk) -> Table[UploadRow]:
+    """Uploads, newest first."""
+    columns: list[Column[UploadRow]] = [
+        Column(key="file", head="File", value=lambda row: row.file_name),
+        Column(key="name", head="Wanted as", value=lambda row: row.name),
+        Column(key="team", head="Team", value=lambda row: row.team),
+        Column(key="sent", head="Sent", value=lambda row: row.created_at),
+        Column(key="state", head="State", value=lambda row: row.state),
+        Column(key="problems", head="Problems", value=lambda row: row.problems, digits=0),
+    ]
+    caption = "Uploads, newest first, rejected ones too"
+    return Table(name="uploads", caption=caption, columns=columns, rows=page.uploads)
+
+
+def failed(page: Desk) -> Table[FailedJob]:
+    """Work that was given up."""
+    columns: list[Column[FailedJob]] = [
+        Column(key="kind", head="Work", value=lambda row: row.kind),
+        Column(key="subject", head="On", value=lambda row: row.subject),
+        Column(key="attempts", head="Attempts", value=lambda row: row.attempts, digits=0),
+        Column(key="message", head="Message", value=lambda row: row.message),
+        Column(key="again", head="Again", value=lambda row: row.id),
+    ]
+    caption = (
+        "Work that failed: it keeps a new revision from being shown until it is done or its run withdrawn"
+    )
+    return Table(name="failed", caption=caption, columns=columns, rows=page.failed)
+
+
+TABLES = {"failed": failed, "grades": grades, "revisions": revisions, "runs": runs, "uploads": uploads}
 
 
 def _revisions(session: Session, task_id: int) -> tuple[RevisionRow, ...]:
@@ -114,8 +161,15 @@ def _revisions(session: Session, task_id: int) -> tuple[RevisionRow, ...]:
         .order_by(QrelsRevision.number.desc())
     )
     return tuple(
-        RevisionRow(each.number, each.note, each.file_name, each.judgments, each.created_at, name or "")
-        for each, name in rows
+        RevisionRow(
+            number=revision.number,
+            note=revision.note,
+            file_name=revision.file_name,
+            judgments=revision.judgments,
+            created_at=revision.created_at,
+            created_by=name or "",
+        )
+        for revision, name in rows
     )
 
 
@@ -130,40 +184,35 @@ def _uploads(session: Session, task_id: int) -> tuple[UploadRow, ...]:
     )
     return tuple(
         UploadRow(
-            upload.id,
-            team,
-            sender or "",
-            upload.file_name,
-            upload.wishes["name"],
-            upload.state,
-            len((upload.report or {}).get("problems", ())),
-            upload.created_at,
+            id=upload.id,
+            team=team,
+            sender=sender or "",
+            file_name=upload.file_name,
+            name=upload.wishes["name"],
+            state=upload.state,
+            problems=len((upload.report or {}).get("problems", ())),
+            created_at=upload.created_at,
         )
         for upload, team, sender in rows
     )
 
 
-def _runs(session: Session, task_id: int) -> tuple[RunRow, ...]:
+def _runs(session: Session, viewer: Viewer, task_id: int) -> tuple[RunRow, ...]:
     rows = session.execute(
-        select(Run.id, Run.name, Team.name, Run.kind)
+        select(Run.id, Run.name, Team.name, Run.kind, Team.id)
         .join(Team, Team.id == Run.team_id)
         .where(Run.task_id == task_id)
         .order_by(Run.name)
     ).all()
     states = queue.run_states(session, [row[0] for row in rows])
-    return tuple(RunRow(run_id, name, team, kind, states[run_id]) for run_id, name, team, kind in rows)
-
-
-def _failed(session: Session, task_id: int) -> tuple[FailedJob, ...]:
-    """The task's failed jobs: an evaluation's subject is a run, a check's an upload."""
-    rows = session.execute(
-        select(Job, case((Job.kind == queue.EVALUATE, Run.name), else_=Upload.file_name))
-        .outerjoin(Run, (Run.id == Job.subject_id) & (Job.kind == queue.EVALUATE))
-        .outerjoin(Upload, (Upload.id == Job.subject_id) & (Job.kind == queue.CHECK))
-        .where(Job.state == "failed", (Run.task_id == task_id) | (Upload.task_id == task_id))
-        .order_by(Job.id)
-    )
     return tuple(
-        FailedJob(job.id, job.kind, subject, job.attempts, job.error, job.finished_at)
-        for job, subject in rows
+        RunRow(
+            run_id=run_id,
+            name=name,
+            team=team,
+            kind=kind,
+            is_own=policy.owns(viewer, team_id),
+            state=states[run_id],
+        )
+        for run_id, name, team, kind, team_id in rows
     )

@@ -32,16 +32,6 @@ class Credentials:
     password_hash: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class AccountPage:
-    """An account as its owner sees it."""
-
-    name: str
-    has_password: bool
-    is_organiser: bool
-    sessions: tuple[sessions.SessionRow, ...]
-
-
 def create(
     session: Session,
     name: str,
@@ -202,17 +192,6 @@ def _free_name(session: Session, wanted: str) -> str:
     return name
 
 
-def page(session: Session, viewer: Viewer, token: str) -> AccountPage:
-    """The viewer's own account; `token` tells which of its sessions is this one."""
-    account = session.get_one(Account, require_account(viewer))
-    return AccountPage(
-        account.name,
-        account.password_hash is not None,
-        account.is_organiser,
-        sessions.listing(session, viewer, token),
-    )
-
-
 def own_credentials(session: Session, viewer: Viewer) -> Credentials:
     """What the viewer's current password is checked against; counts as an attempt to sign in."""
     require_account(viewer)
@@ -241,7 +220,7 @@ def change_password(
 def set_password(session: Session, viewer: Viewer, name: str, password: PasswordHash) -> None:
     """Give an account a new password and end its sessions; for the operator only."""
     if not viewer.is_operator:
-        raise Forbidden("Only whoever runs this site may do this.")
+        raise Forbidden("Only the operator of this site may do this.")
     account = find(session, name)
     _store(session, account, password)
     sessions.end_all(session, account)

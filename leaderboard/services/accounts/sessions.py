@@ -3,7 +3,7 @@
 import hashlib
 import secrets
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
@@ -27,18 +27,6 @@ class Resumed:
     viewer: Viewer
     session_id: int
     stamp_due: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SessionRow:
-    """One signed-in browser as its owner sees it."""
-
-    id: int
-    created_at: datetime
-    seen_at: datetime
-    ip: str
-    browser: str
-    is_current: bool
 
 
 def new_token() -> str:
@@ -109,25 +97,6 @@ def end_all(session: Session, account_id: int) -> None:
     session.execute(delete(WebSession).where(WebSession.account_id == account_id))
 
 
-def listing(session: Session, viewer: Viewer, token: str) -> tuple[SessionRow, ...]:
-    """The viewer's live sessions, newest first; `token` tells which is the current one."""
-    at = now(session)
-    rows = session.scalars(
-        select(WebSession)
-        .where(
-            WebSession.account_id == require_account(viewer),
-            WebSession.created_at >= at - LIFETIME,
-            WebSession.seen_at >= at - IDLE,
-        )
-        .order_by(WebSession.id.desc())
-    )
-    current = digest(token)
-    return tuple(
-        SessionRow(row.id, row.created_at, row.seen_at, row.ip, row.agent, row.token_sha256 == current)
-        for row in rows
-    )
-
-
 def revoke(session: Session, viewer: Viewer, session_id: int) -> None:
     """End one of the viewer's own sessions; raises NotFound for anyone else's."""
     ended = session.scalars(
@@ -136,4 +105,4 @@ def revoke(session: Session, viewer: Viewer, session_id: int) -> None:
         .returning(WebSession.id)
     ).all()
     if not ended:
-        raise NotFound("There is no such session; it may have ended already.")
+        raise NotFound("You have no session of that number; it may have ended already.")

@@ -1,14 +1,14 @@
 """Teams: made by anyone with an account, joined by an invitation, led by a captain."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
-from sqlalchemy import Select, func, select, update
+from sqlalchemy import Select, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_row, now
-from leaderboard.db.tables import Account, Member, Run, Team, Token
+from leaderboard.db.tables import Member, Team, Token
 from leaderboard.errors import Conflict, Forbidden, NotFound
 from leaderboard.services import audit, throttles
 from leaderboard.services.accounts import names, sessions
@@ -18,38 +18,6 @@ INVITATION_DAYS = 7
 TEAMS_PER_DAY = 20
 CAPTAIN, MEMBER = "captain", "member"
 DEAD_INVITATION = "This invitation was used already or has run out; ask the team for a new one."
-
-
-@dataclass(frozen=True, slots=True)
-class TeamRow:
-    """One of the viewer's teams."""
-
-    id: int
-    name: str
-    role: str
-    members: int
-    runs: int
-
-
-@dataclass(frozen=True, slots=True)
-class MemberRow:
-    """One member of a team."""
-
-    account_id: int
-    name: str
-    role: str
-    joined_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class TeamPage:
-    """A team as its members see it."""
-
-    id: int
-    name: str
-    members: tuple[MemberRow, ...]
-    is_captain: bool
-    open_invitations: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +56,7 @@ def ensure(session: Session, viewer: Viewer, name: str) -> int:
     Raises Forbidden for anybody else and Invalid for a name that cannot be shown.
     """
     if not viewer.is_operator:
-        raise Forbidden("Only whoever runs this site may add runs for any team.")
+        raise Forbidden("Only the operator of this site may add runs for any team.")
     shown = names.displayed(name, "a team")
     found = session.scalar(select(Team.id).where(Team.canonical == names.canonical(shown)))
     if found is not None:
@@ -100,37 +68,8 @@ def ensure(session: Session, viewer: Viewer, name: str) -> int:
     return team.id
 
 
-def mine(session: Session, viewer: Viewer) -> tuple[TeamRow, ...]:
-    """The viewer's teams by name."""
-    members = select(func.count()).where(Member.team_id == Team.id).correlate(Team).scalar_subquery()
-    runs = select(func.count(Run.id)).where(Run.team_id == Team.id).correlate(Team).scalar_subquery()
-    own = select(Member.team_id, Member.role).where(Member.account_id == require_account(viewer)).subquery()
-    rows = session.execute(
-        select(Team.id, Team.name, own.c.role, members, runs)
-        .join(own, own.c.team_id == Team.id)
-        .order_by(Team.canonical)
-    )
-    return tuple(TeamRow(*row) for row in rows)
-
-
-def page(session: Session, viewer: Viewer, team_id: int) -> TeamPage:
-    """The team with its members; NotFound for whoever is not in it."""
-    team = _own_team(session, viewer, team_id)
-    rows = session.execute(
-        select(Account.id, Account.name, Member.role, Member.joined_at)
-        .join(Member, Member.account_id == Account.id)
-        .where(Member.team_id == team_id)
-        .order_by(Member.joined_at, Account.id)
-    )
-    members = tuple(MemberRow(*row) for row in rows)
-    is_captain = any(row.role == CAPTAIN and row.account_id == viewer.account_id for row in members)
-    waiting = session.scalar(
-        select(func.count()).select_from(_open(session).where(Token.team_id == team_id).subquery())
-    )
-    return TeamPage(team.id, team.name, members, is_captain, waiting or 0)
-
-
-def _own_team(session: Session, viewer: Viewer, team_id: int) -> Team:
+def own_team(session: Session, viewer: Viewer, team_id: int) -> Team:
+    """The viewer's team of that id; raises NotFound for a team of others too."""
     require_account(viewer)
     team = session.get(Team, team_id) if owns(viewer, team_id) else None
     if team is None:
@@ -138,7 +77,8 @@ def _own_team(session: Session, viewer: Viewer, team_id: int) -> Team:
     return team
 
 
-def _open(session: Session) -> Select[Token]:
+def open_invitations(session: Session) -> Select[Token]:
+    """All invitations that can still be used."""
     return select(Token).where(
         Token.kind == "invite",
         Token.used_at.is_(None),
@@ -149,7 +89,7 @@ def _open(session: Session) -> Select[Token]:
 
 def invite(session: Session, viewer: Viewer, team_id: int) -> str:
     """The token of a new invitation into the viewer's team; it works once, for seven days."""
-    _own_team(session, viewer, team_id)
+    own_team(session, viewer, team_id)
     token, at = sessions.new_token(), now(session)
     session.add(
         Token(
@@ -167,7 +107,7 @@ def invite(session: Session, viewer: Viewer, team_id: int) -> str:
 
 def revoke_invitations(session: Session, viewer: Viewer, team_id: int) -> None:
     """End every invitation into the viewer's team that was not used yet."""
-    _own_team(session, viewer, team_id)
+    own_team(session, viewer, team_id)
     _revoke(session, Token.team_id == team_id)
     audit.record(session, viewer, "team.revoke_invitations", f"team:{team_id}")
 
@@ -184,7 +124,7 @@ def invitation(session: Session, viewer: Viewer, token: str) -> Invitation:
     """What a live invitation leads to; NotFound where it no longer works."""
     require_account(viewer)
     row = session.execute(
-        _open(session)
+        open_invitations(session)
         .join(Team, Team.id == Token.team_id)
         .with_only_columns(Team.id, Team.name)
         .where(Token.token_sha256 == sessions.digest(token))
@@ -224,7 +164,7 @@ def leave(session: Session, viewer: Viewer, team_id: int) -> None:
 
     Raises Conflict for the last member: the team's runs need someone who answers for them.
     """
-    _own_team(session, viewer, team_id)
+    own_team(session, viewer, team_id)
     members = _locked_members(session, team_id)
     others = [member for member in members if member.account_id != viewer.account_id]
     if not others:
@@ -237,13 +177,13 @@ def leave(session: Session, viewer: Viewer, team_id: int) -> None:
 
 def remove(session: Session, viewer: Viewer, team_id: int, account_id: int) -> None:
     """Take another member out of the team; for its captain only."""
-    _own_team(session, viewer, team_id)
+    own_team(session, viewer, team_id)
     members = {member.account_id: member for member in _locked_members(session, team_id)}
     own = members.get(require_account(viewer))
     if own is None or own.role != CAPTAIN:
         raise Forbidden("Only the team's captain may remove members.")
     if account_id not in members or account_id == viewer.account_id:
-        raise NotFound("There is no such other member in this team.")
+        raise NotFound("That person is not another member of this team.")
     _drop(session, members[account_id])
     audit.record(session, viewer, "team.remove", f"team:{team_id}", account=account_id)
 

@@ -164,9 +164,7 @@ def find(session: Session, viewer: Viewer, slug: str, choice: Choice) -> FoundPr
     )
 
 
-def publish(
-    session: Session, viewer: Viewer, slug: str, found: FoundPreferences, note: str, *, limit_s: int = 600
-) -> Revision:
+def publish(session: Session, viewer: Viewer, slug: str, found: FoundPreferences, note: str) -> Revision:
     """Make a preference revision, marked as taken from clicks; weights are how often each was shown.
 
     Raises Invalid without a note or where nothing is kept, and what publishing a revision raises.
@@ -180,9 +178,7 @@ def publish(
     for preference in found.preferences:
         pair = preference.better.encode(), preference.worse.encode()
         pairs.setdefault(preference.topic, {})[pair] = float(preference.count)
-    return revisions.publish_preferences(
-        session, viewer, slug, pairs, note.strip(), origin="click", limit_s=limit_s
-    )
+    return revisions.publish_preferences(session, viewer, slug, pairs, note.strip(), origin="click")
 
 
 def as_file(found: FoundPreferences) -> str:

@@ -12,7 +12,7 @@ from leaderboard.services.jobs import queue
 from leaderboard.services.qrels import judged_inputs
 
 
-def build(session: Session, task: Task, revision: QrelsRevision, limit_s: int) -> Edition:
+def build(session: Session, task: Task, revision: QrelsRevision) -> Edition:
     """A new edition of the task's board under the revision, with one job for every run.
 
     The board keeps showing the edition before until the last job is done; the first edition of a
@@ -39,18 +39,18 @@ def build(session: Session, task: Task, revision: QrelsRevision, limit_s: int) -
     session.flush()
     runs = select(Run.id).where(Run.task_id == task.id, Run.withdrawn_at.is_(None)).order_by(Run.id)
     for run_id in session.scalars(runs).all():
-        _queue(session, run_id, edition.id, queue.AGAIN if last else queue.FRESH, limit_s)
+        _queue(session, run_id, edition.id, queue.AGAIN if last else queue.FRESH)
     settle(session, edition.id)
     return edition
 
 
-def queue_run(session: Session, run: Run, limit_s: int) -> int:
+def queue_run(session: Session, run: Run) -> int:
     """Queue a new run's evaluation for the shown edition and for one being built; how many jobs."""
     open_editions = session.scalars(
         select(Edition.id).where(Edition.task_id == run.task_id, Edition.state.in_(("current", "building")))
     ).all()
     for edition_id in open_editions:
-        _queue(session, run.id, edition_id, queue.FRESH, limit_s)
+        _queue(session, run.id, edition_id, queue.FRESH)
     return len(open_editions)
 
 
@@ -93,8 +93,8 @@ def drop_jobs(session: Session, run_id: int) -> None:
             settle(session, edition_id)
 
 
-def _queue(session: Session, run_id: int, edition_id: int, priority: int, limit_s: int) -> None:
-    queue.enqueue(session, queue.EVALUATE, run_id, limit_s=limit_s, priority=priority, edition_id=edition_id)
+def _queue(session: Session, run_id: int, edition_id: int, priority: int) -> None:
+    queue.enqueue(session, queue.EVALUATE, run_id, priority=priority, edition_id=edition_id)
 
 
 def _supersede_building(session: Session, task_id: int) -> None:

@@ -14,15 +14,18 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Edition, Job, Run
 from leaderboard.errors import LeaderboardError, NotFound
+from leaderboard.settings import Settings
 
 CHECK = "check"
 EVALUATE = "evaluate"
 COMPARE = "compare"
 FRESH = 10
-"""Priority of what somebody waits for."""
+"""Priority of what a person waits for."""
 AGAIN = 0
 """Priority of re-scoring under a new edition."""
 RETRY_AFTER_S = 5
+COMPARE_LIMIT_S = 3600
+"""How long a comparison of runs may take; the setting `job_limit_s` is for all other jobs."""
 UNFINISHED = ("queued", "leased", "failed")
 
 
@@ -61,7 +64,6 @@ def enqueue(
     kind: str,
     subject_id: int,
     *,
-    limit_s: int,
     priority: int,
     edition_id: int | None = None,
 ) -> None:
@@ -77,7 +79,6 @@ def enqueue(
             edition_id=edition_id,
             priority=priority,
             state="queued",
-            limit_s=limit_s,
             run_after=at,
             dedupe_key=key,
             created_at=at,
@@ -86,9 +87,10 @@ def enqueue(
     session.flush()
 
 
-def claim(session: Session, owner: str, lease_s: int) -> Claim | None:
-    """Take the most urgent job that is due, or None where none is."""
+def claim(session: Session, owner: str, settings: Settings) -> Claim | None:
+    """Take the most urgent job that is due, for as long as the settings allow; None where none is."""
     at = now(session)
+    # Rows that another worker is claiming are skipped, so that none waits for another's claim.
     job = session.scalar(
         select(Job)
         .where(Job.state == "queued", Job.run_after <= at)
@@ -101,29 +103,37 @@ def claim(session: Session, owner: str, lease_s: int) -> Claim | None:
     job.state, job.owner, job.started_at = "leased", owner, at
     job.token += 1
     job.attempts += 1
-    job.lease_until = at + timedelta(seconds=lease_s)
+    job.lease_until = at + timedelta(seconds=settings.lease_s)
+    job.limit_s = COMPARE_LIMIT_S if job.kind == COMPARE else settings.job_limit_s
     session.flush()
-    return Claim(job.id, job.token, job.kind, job.subject_id, job.edition_id, job.limit_s)
+    return Claim(
+        job_id=job.id,
+        token=job.token,
+        kind=job.kind,
+        subject_id=job.subject_id,
+        edition_id=job.edition_id,
+        limit_s=job.limit_s,
+    )
 
 
-def heartbeat(session: Session, held: Claim, lease_s: int) -> bool:
+def heartbeat(session: Session, claimed: Claim, lease_s: int) -> bool:
     """Push the lease on; False where it was lost."""
     until = now(session) + timedelta(seconds=lease_s)
-    return _changes(session, _held(held).values(lease_until=until)) == 1
+    return _changes(session, _leased(claimed).values(lease_until=until)) == 1
 
 
-def finish(session: Session, held: Claim) -> None:
+def finish(session: Session, claimed: Claim) -> None:
     """Mark the job done in the transaction that stores its result; raises LeaseLost for a stale token."""
-    done = _held(held).values(state="done", lease_until=None, finished_at=now(session), error="")
+    done = _leased(claimed).values(state="done", lease_until=None, finished_at=now(session), error="")
     if _changes(session, done) != 1:
-        raise LeaseLost(f"Job {held.job_id} was taken over by another worker.", job=held.job_id)
+        raise LeaseLost(f"Job {claimed.job_id} was taken over by another worker.", job=claimed.job_id)
 
 
-def fail(session: Session, held: Claim, message: str, *, again: bool) -> None:
+def fail(session: Session, claimed: Claim, message: str, *, again: bool) -> None:
     """Record why an attempt failed: queued again while attempts are left and again is True, else failed."""
     at = now(session)
-    job = session.get(Job, held.job_id, with_for_update=True)
-    if job is None or job.token != held.token or job.state != "leased":
+    job = session.get(Job, claimed.job_id, with_for_update=True)
+    if job is None or job.token != claimed.token or job.state != "leased":
         return
     _give_back(job, message, again and job.attempts < job.max_attempts)
     job.run_after = at + timedelta(seconds=RETRY_AFTER_S * job.attempts)
@@ -138,12 +148,12 @@ def sweep(session: Session) -> int:
 
 
 def free(session: Session, owner: str) -> int:
-    """Give back what a worker that is known to be dead still holds; how many jobs that were."""
-    held = select(Job).where(Job.state == "leased", Job.owner == owner).with_for_update(skip_locked=True)
-    return _release(session, list(session.scalars(held)))
+    """Give back what a worker that is known to be dead still holds; how many there were."""
+    leased = select(Job).where(Job.state == "leased", Job.owner == owner).with_for_update(skip_locked=True)
+    return _release(session, list(session.scalars(leased)))
 
 
-def held_on(session: Session, host: str) -> list[str]:
+def owners_on(session: Session, host: str) -> list[str]:
     """The owners on this host that hold a job."""
     owners = select(Job.owner).where(Job.state == "leased", Job.owner.startswith(f"{host}:", autoescape=True))
     return list(session.scalars(owners.distinct()))
@@ -257,8 +267,9 @@ def _is_pending(session: Session, key: str) -> bool:
     return session.scalar(pending.limit(1)) is not None
 
 
-def _held(held: Claim) -> Update:
-    return update(Job).where(Job.id == held.job_id, Job.token == held.token, Job.state == "leased")
+def _leased(claimed: Claim) -> Update:
+    # The token fences off a worker whose lease was taken over: its statements change no row.
+    return update(Job).where(Job.id == claimed.job_id, Job.token == claimed.token, Job.state == "leased")
 
 
 def _changes(session: Session, statement: Update) -> int:

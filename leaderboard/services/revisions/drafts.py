@@ -107,9 +107,7 @@ def find(session: Session, viewer: Viewer, slug: str, token: str) -> Draft:
     )
 
 
-def publish(
-    session: Session, viewer: Viewer, slug: str, token: str, *, base: int | None = None, limit_s: int = 600
-) -> Revision:
+def publish(session: Session, viewer: Viewer, slug: str, token: str, *, base: int | None = None) -> Revision:
     """Make a revision of a draft, which is gone then; raises as `revisions.revise`."""
     draft = find(session, viewer, slug, token)
     new = NewRevision(
@@ -120,7 +118,7 @@ def publish(
         line=draft.line,
         base=base,
     )
-    made = revisions.revise(session, viewer, slug, new, limit_s=limit_s)
+    made = revisions.revise(session, viewer, slug, new)
     _drop(session, draft)
     return made
 

@@ -65,7 +65,7 @@ class Revision:
     line: str
 
 
-def revise(session: Session, viewer: Viewer, slug: str, new: NewRevision, *, limit_s: int = 600) -> Revision:
+def revise(session: Session, viewer: Viewer, slug: str, new: NewRevision) -> Revision:
     """Add a revision to the task's judgments and queue the scoring of every run under it.
 
     The board keeps showing the revision before until all runs are scored. Raises Conflict where its base is
@@ -81,7 +81,7 @@ def revise(session: Session, viewer: Viewer, slug: str, new: NewRevision, *, lim
         revision, change = _add_beside(session, viewer, task, new, board)
     else:
         revision, change = _add_line(session, viewer, task, new)
-    queued = _rescore(session, task, revision, limit_s) if new.line == MAIN else 0
+    queued = _rescore(session, task, revision) if new.line == MAIN else 0
     prepared = new.prepared
     facts = {"number": revision.number, "sha256": prepared.sha256, "kind": prepared.kind, "line": new.line}
     audit.record(session, viewer, "qrels.revise", f"task:{task.id}", **facts)
@@ -124,7 +124,6 @@ def publish_preferences(
     note: str,
     *,
     origin: str | None = None,
-    limit_s: int = 600,
 ) -> Revision:
     """Make a revision of preferences (topic -> (better, worse) -> weight above 0); see `revise`."""
     if not any(pairs.values()):
@@ -132,7 +131,7 @@ def publish_preferences(
     given = PreferenceJudgments({topic: {"": dict(weights)} for topic, weights in pairs.items() if weights})
     prepared = of_preferences(given, "preferences")
     new = NewRevision(prepared=prepared, note=note, by=Origin(origin))
-    return revise(session, viewer, slug, new, limit_s=limit_s)
+    return revise(session, viewer, slug, new)
 
 
 def unchanged(session: Session, task_id: int) -> PreparedQrels:
@@ -200,10 +199,10 @@ def _add_beside(
     return revision, compare(before, prepared.facts)
 
 
-def _rescore(session: Session, task: Task, revision: QrelsRevision, limit_s: int) -> int:
+def _rescore(session: Session, task: Task, revision: QrelsRevision) -> int:
     """Build an edition under the revision where the task is published; how many runs are queued."""
     if task.published_at is None:
         return 0
-    editions.build(session, task, revision, limit_s)
+    editions.build(session, task, revision)
     runs = select(func.count()).where(Run.task_id == task.id, Run.withdrawn_at.is_(None))
     return session.scalar(runs) or 0

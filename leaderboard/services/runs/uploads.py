@@ -79,7 +79,6 @@ def submit(
     wishes: Wishes,
     *,
     idempotency_key: str | None = None,
-    limit_s: int = 600,
 ) -> Submission:
     """Store a checked file: an accepted one as a run with its jobs, a rejected one as its report only.
 
@@ -92,7 +91,7 @@ def submit(
         return earlier
     task, team, phase = admission.admit(session, viewer, slug, team_id, wishes)
     upload = _new_upload(session, viewer, task, team, prepared, wishes, idempotency_key)
-    return _decide(session, viewer, task, phase, upload, prepared, wishes, limit_s)
+    return _decide(session, viewer, task, phase, upload, prepared, wishes)
 
 
 def receive(
@@ -104,7 +103,6 @@ def receive(
     wishes: Wishes,
     *,
     idempotency_key: str | None = None,
-    limit_s: int = 600,
 ) -> Submission:
     """Keep a large file as it came and queue its check; raises as `submit` does."""
     earlier = _earlier(session, idempotency_key, stored.sha256)
@@ -113,7 +111,7 @@ def receive(
     task, team, _ = admission.admit(session, viewer, slug, team_id, wishes)
     upload = _new_upload(session, viewer, task, team, stored, wishes, idempotency_key)
     _add_chunks(session, upload.id, stored)
-    queue.enqueue(session, queue.CHECK, upload.id, limit_s=limit_s, priority=queue.FRESH)
+    queue.enqueue(session, queue.CHECK, upload.id, priority=queue.FRESH)
     return Submission(upload.id, None, upload.state, None)
 
 
@@ -125,7 +123,7 @@ def stored(session: Session, upload_id: int) -> tuple[str, str, int]:
     return upload.file_name, upload.sha256, upload.bytes
 
 
-def decide(session: Session, upload_id: int, prepared: PreparedUpload, limit_s: int) -> Submission:
+def decide(session: Session, upload_id: int, prepared: PreparedUpload) -> Submission:
     """Accept or reject a received upload once it was checked; one decided before stays as it is."""
     upload = session.get_one(Upload, upload_id)
     if upload.state != "received":
@@ -141,7 +139,6 @@ def decide(session: Session, upload_id: int, prepared: PreparedUpload, limit_s: 
         upload,
         prepared,
         Wishes(**upload.wishes),
-        limit_s,
         chunks=False,
     )
 
@@ -244,7 +241,6 @@ def _decide(
     upload: Upload,
     prepared: PreparedUpload,
     wishes: Wishes,
-    limit_s: int,
     *,
     chunks: bool = True,
 ) -> Submission:
@@ -261,7 +257,7 @@ def _decide(
         _add_chunks(session, upload.id, prepared)
     run = _add_run(session, task, phase, upload, prepared, wishes)
     audit.record(session, viewer, "run.submit", f"run:{run.id}", name=run.name, sha256=upload.sha256)
-    editions.queue_run(session, run, limit_s)
+    editions.queue_run(session, run)
     return Submission(upload.id, run.id, upload.state, report)
 
 

@@ -51,7 +51,6 @@ AFTER_RUNS = -10
 """Priority of these jobs: the evaluation of any run goes first."""
 
 PROGRESS_EVERY_S = 1.0
-JOB_LIMIT_S = 3600
 RESAMPLES = 100_000
 """Of the procedures that draw at random, unless a correction needs more."""
 
@@ -203,7 +202,7 @@ def ask(session: Session, request: Request) -> None:
         statistic_id = statistic.id
     else:
         statistic_id = row.id
-    queue.enqueue(session, queue.COMPARE, statistic_id, limit_s=JOB_LIMIT_S, priority=AFTER_RUNS)
+    queue.enqueue(session, queue.COMPARE, statistic_id, priority=AFTER_RUNS)
 
 
 def prepare(session: Session, task_id: int) -> None:

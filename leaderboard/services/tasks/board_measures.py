@@ -45,16 +45,13 @@ def for_board(
     return tuple(dict.fromkeys(keys)), bound.key
 
 
-def choose(
-    session: Session, viewer: Viewer, slug: str, names: Sequence[str], primary: str, *, limit_s: int = 600
-) -> None:
+def choose(session: Session, viewer: Viewer, slug: str, names: Sequence[str], primary: str) -> None:
     """Give the board other measures, or another one to be ranked by.
 
     A new edition is built: what is known of a run's scores is taken over, what is not is computed, and
     the board changes at once when all of it is there. Raises Conflict where nothing would change.
     """
-    task, _ = policy.visible_task(session, viewer, slug)
-    policy.require_organiser(viewer, task)
+    task = policy.own_task(session, viewer, slug)
     lock_row(session, Task, task.id)
     if not names:
         raise Invalid("A board needs at least one measure.")
@@ -65,16 +62,16 @@ def choose(
     session.flush()
     revision = files.newest(session, task.id)
     if revision is not None and task.published_at is not None:
-        editions.build(session, task, revision, limit_s)
+        editions.build(session, task, revision)
     audit.record(session, viewer, "task.measures", f"task:{task.id}", measures=" ".join(keys), primary=chosen)
 
 
 def available(session: Session, task: Task) -> frozenset[str]:
     """The needs of measures that the task meets, or may meet with judgments that are still to come."""
     size = session.get_one(CollectionOfDocuments, task.collection_id).size
-    found = {"graded"} if size is None else {"graded", SIZE}
+    needs = {"graded"} if size is None else {"graded", SIZE}
     revision = files.newest(session, task.id)
-    return frozenset(found | (BESIDE if revision is None else judged_inputs.has(session, revision)))
+    return frozenset(needs | (BESIDE if revision is None else judged_inputs.has(session, revision)))
 
 
 def lacking(shown: Shown) -> tuple[str, ...]:

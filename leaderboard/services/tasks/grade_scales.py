@@ -31,7 +31,8 @@ def scale(task: Task) -> tuple[Grade, ...]:
     """The task's grades, lowest first: from 0 to the highest that has a name or counts as relevant."""
     named = grade_names(task)
     highest = max([*named, task.level, 1])
-    names = {**dict.fromkeys(range(highest + 1), ""), **(BINARY if highest == 1 else {0: BINARY[0]}), **named}
+    usual = BINARY if highest == 1 else {0: BINARY[0]}
+    names = dict.fromkeys(range(highest + 1), "") | usual | named
     return tuple(
         Grade(value, name, str(value) if value >= 0 else "", value >= task.level)
         for value, name in sorted(names.items())
@@ -40,13 +41,12 @@ def scale(task: Task) -> tuple[Grade, ...]:
 
 def grades(task: Task) -> frozenset[int]:
     """The grades alone."""
-    return frozenset(each.value for each in scale(task))
+    return frozenset(grade.value for grade in scale(task))
 
 
 def rename(session: Session, viewer: Viewer, slug: str, named: Mapping[int, str]) -> None:
     """Name a task's grades; raises Invalid where one is out of range, unnamed or too long."""
-    task, _ = policy.visible_task(session, viewer, slug)
-    policy.require_organiser(viewer, task)
+    task = policy.own_task(session, viewer, slug)
     problems = []
     for grade, name in named.items():
         if not LOWEST <= grade <= HIGHEST:

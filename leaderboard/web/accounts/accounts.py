@@ -5,6 +5,7 @@ from flask.typing import ResponseReturnValue
 from werkzeug.wrappers import Response
 
 from leaderboard.errors import Invalid, LeaderboardError
+from leaderboard.pages import accounts as pages
 from leaderboard.services.accounts import accounts, passwords, sessions
 from leaderboard.services.accounts.passwords import PasswordHash
 from leaderboard.web.errors import status_of, wants_json
@@ -152,10 +153,14 @@ def account() -> ResponseReturnValue:
 
 
 def _account_page(error: LeaderboardError | None = None) -> str:
-    page = accounts.page(reading(), viewer(), session_token())
-    changed = request.args.get("changed") == "password"
+    page = pages.account_page(reading(), viewer(), session_token())
     return render_template(
-        "accounts/account.html", page=page, error=error, changed=changed, shortest=passwords.MIN_CHARACTERS
+        "accounts/account.html",
+        page=page,
+        browsers=pages.browsers(page),
+        error=error,
+        changed=request.args.get("changed") == "password",
+        shortest=passwords.MIN_CHARACTERS,
     )
 
 

@@ -4,6 +4,7 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import LeaderboardError
+from leaderboard.pages import accounts as pages
 from leaderboard.services.accounts import teams
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.rules import SIGNED_IN, rule
@@ -21,9 +22,9 @@ def index() -> ResponseReturnValue:
 
 
 def _index_page(error: LeaderboardError | None = None, name: str = "") -> str:
-    rows = teams.mine(reading(), viewer())
+    table = pages.teams_table(pages.own_teams(reading(), viewer()))
     target = local_path(request.values.get("next", ""), "")
-    return render_template("accounts/teams.html", rows=rows, error=error, name=name, next=target)
+    return render_template("accounts/teams.html", table=table, error=error, name=name, next=target)
 
 
 @blueprint.post("/teams")
@@ -49,8 +50,14 @@ def show(team_id: int) -> ResponseReturnValue:
 
 
 def _team_page(team_id: int, invitation: str = "") -> str:
-    page = teams.page(reading(), viewer(), team_id)
-    return render_template("accounts/team.html", page=page, invitation=invitation, days=teams.INVITATION_DAYS)
+    page = pages.team_page(reading(), viewer(), team_id)
+    return render_template(
+        "accounts/team.html",
+        page=page,
+        members=pages.members_table(page),
+        invitation=invitation,
+        days=teams.INVITATION_DAYS,
+    )
 
 
 @blueprint.post("/teams/<id:team_id>/invitations")

@@ -59,7 +59,9 @@ def bar_chart(values: Sequence[float], labels: Sequence[str]) -> BarChart:
     scale = Scale(0.0, max(1.0, *values) if values else 1.0, HEIGHT - BOTTOM, TOP)
     ticks = tuple(Tick(scale(part * scale.high), f"{part * scale.high:g}") for part in (0.0, 0.5, 1.0))
     shown = [Difference(label, value) for value, label in zip(values, labels, strict=True)]
-    bars = tuple(_bar(each, each.name, place, len(shown), scale) for place, each in enumerate(shown))
+    bars = tuple(
+        _bar(difference, difference.name, place, len(shown), scale) for place, difference in enumerate(shown)
+    )
     return BarChart(HEIGHT, LEFT, scale(0.0), ticks, bars, len(bars), 0, 1)
 
 
@@ -73,11 +75,11 @@ def signed_bars(differences: Sequence[Difference], *, digits: int = 4) -> BarCha
     >>> [(bar.label, bar.kind, bar.y, bar.height) for bar in chart.bars]
     [('2: +0.20', 'plus', 8.0, 136.0), ('3: ±0.00', 'none', 144.0, 0.0), ('1: −0.10', 'minus', 144.0, 68.0)]
     """
-    ordered = sorted(differences, key=lambda each: -each.value)
+    ordered = sorted(differences, key=lambda difference: -difference.value)
     merged = max(1, -(-len(ordered) // MOST_BARS))
     groups = [ordered[start : start + merged] for start in range(0, len(ordered), merged)]
     shown = [_merged(group, start * merged + 1, digits) for start, group in enumerate(groups)]
-    values = [each.value for each, _ in shown]
+    values = [difference.value for difference, _ in shown]
     low, high = rounded(min([0.0, *values]), max([0.0, *values]), 5)
     scale = Scale(low, high, SIGNED_HEIGHT - TOP, TOP)
     return BarChart(
@@ -85,9 +87,12 @@ def signed_bars(differences: Sequence[Difference], *, digits: int = 4) -> BarCha
         left=LEFT,
         zero=scale(0.0),
         ticks=scale.ticks(5),
-        bars=tuple(_bar(each, label, place, len(shown), scale) for place, (each, label) in enumerate(shown)),
-        above=sum(each.value >= TIE for each in differences),
-        below=sum(each.value <= -TIE for each in differences),
+        bars=tuple(
+            _bar(difference, label, place, len(shown), scale)
+            for place, (difference, label) in enumerate(shown)
+        ),
+        above=sum(difference.value >= TIE for difference in differences),
+        below=sum(difference.value <= -TIE for difference in differences),
         merged=merged,
     )
 
@@ -96,21 +101,21 @@ def _merged(group: Sequence[Difference], first: int, digits: int) -> tuple[Diffe
     """What one bar shows of the differences it stands for, and what it says."""
     if len(group) == 1:
         return group[0], f"{group[0].name}: {signed(group[0].value, digits)}"
-    mean = sum(each.value for each in group) / len(group)
+    mean = sum(difference.value for difference in group) / len(group)
     ends = f"{signed(group[0].value, digits)} to {signed(group[-1].value, digits)}"
     return Difference("", mean), f"places {first} to {first + len(group) - 1}: {ends}"
 
 
-def _bar(each: Difference, label: str, place: int, count: int, scale: Scale) -> Bar:
+def _bar(difference: Difference, label: str, place: int, count: int, scale: Scale) -> Bar:
     step = min((100.0 - LEFT) / count, WIDEST)
     gap = GAP if step > SLIM else 0.0
-    zero, end = scale(0.0), scale(each.value)
+    zero, end = scale(0.0), scale(difference.value)
     return Bar(
         x=round(LEFT + step * (place + gap / 2), 2),
         y=min(zero, end),
         width=round(step * (1 - gap), 2),
         height=round(abs(end - zero), 2),
         label=label,
-        kind="plus" if each.value >= TIE else "minus" if each.value <= -TIE else "none",
-        href=each.href,
+        kind="plus" if difference.value >= TIE else "minus" if difference.value <= -TIE else "none",
+        href=difference.href,
     )

@@ -79,16 +79,21 @@ def interval_chart(
     >>> chart.rows[1].low, chart.rows[1].x, chart.zero, chart.rows[1].label
     (30.0, 62.5, 95.0, 'b: −0.1000 (95% interval −0.2000 to ±0.0000)')
     """
-    if not all(math.isfinite(each.value) for each in intervals):
+    if not all(math.isfinite(interval.value) for interval in intervals):
         raise ValueError("an interval plot needs finite values")
-    known = [end for each in intervals for end in (each.value, each.low, each.high) if math.isfinite(end)]
+    known = [
+        end
+        for interval in intervals
+        for end in (interval.value, interval.low, interval.high)
+        if math.isfinite(end)
+    ]
     if differences or not known:
         known.append(0.0)
     scale = Scale(*rounded(min(known), max(known), 5), LEFT, RIGHT)
     pitch = ROOMY if len(intervals) <= MOST_ROOMY else DENSE
     end = HEAD + pitch * len(intervals)
     foot = end + LINE if len(intervals) > MOST_WITHOUT_FOOT else None
-    key = (foot or end) + LINE if any(each.kind == "highlight" for each in intervals) else None
+    key = (foot or end) + LINE if any(interval.kind == "highlight" for interval in intervals) else None
     return IntervalChart(
         height=(key or foot or end) + FOOT,
         row_height=pitch,
@@ -101,32 +106,37 @@ def interval_chart(
         zero=scale(0.0) if differences else None,
         ticks=scale.ticks(7, signed=differences),
         rows=tuple(
-            _row(each, HEAD + pitch * (place + 0.5), scale, _label(each, differences, confidence, digits))
-            for place, each in enumerate(intervals)
+            _row(
+                interval,
+                HEAD + pitch * (place + 0.5),
+                scale,
+                _label(interval, differences, confidence, digits),
+            )
+            for place, interval in enumerate(intervals)
         ),
     )
 
 
-def _row(each: Interval, y: float, scale: Scale, label: str) -> IntervalRow:
+def _row(interval: Interval, y: float, scale: Scale, label: str) -> IntervalRow:
     return IntervalRow(
         y=y,
-        name=fitted(each.name, *LONGEST),
-        x=scale(each.value),
-        low=scale(each.low),
-        high=scale(each.high),
-        open_low=math.isinf(each.low),
-        open_high=math.isinf(each.high),
-        kind=each.kind,
+        name=fitted(interval.name, *LONGEST),
+        x=scale(interval.value),
+        low=scale(interval.low),
+        high=scale(interval.high),
+        open_low=math.isinf(interval.low),
+        open_high=math.isinf(interval.high),
+        kind=interval.kind,
         label=label,
-        href=each.href,
+        href=interval.href,
     )
 
 
-def _label(each: Interval, differences: bool, confidence: str, digits: int) -> str:
-    if each.kind == "reference" and differences:
-        return f"{each.name}: the reference"
+def _label(interval: Interval, differences: bool, confidence: str, digits: int) -> str:
+    if interval.kind == "reference" and differences:
+        return f"{interval.name}: the reference"
     value, low, high = (
         signed(end, digits) if differences or math.isinf(end) else number(end, 10.0**-digits)
-        for end in (each.value, each.low, each.high)
+        for end in (interval.value, interval.low, interval.high)
     )
-    return f"{each.name}: {value} ({confidence} interval {low} to {high})"
+    return f"{interval.name}: {value} ({confidence} interval {low} to {high})"

@@ -35,7 +35,7 @@ class MeansChart:
 
 
 def means_chart(runs: Sequence[Means], *, named: int = 6, digits: tuple[int, int] = (4, 4)) -> MeansChart:
-    """The first measure across, the second upwards; the first so many runs are named where there is room.
+    """The first measure across, the second upwards; the first of them are named where there is room.
 
     >>> chart = means_chart([Means("a", 0.0, 10.0), Means("b", 1.0, 20.0)])
     >>> [(point.x, point.y) for point in chart.points]

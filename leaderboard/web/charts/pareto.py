@@ -84,27 +84,27 @@ def pareto_chart(
     >>> chart.logarithmic, chart.front, [tick.label for tick in chart.across]
     (True, (0, 1), ['1', '2', '5', '10', '20', '50', '100'])
     """
-    if not all(math.isfinite(end) for each in runs for end in (each.cost, each.value)):
+    if not all(math.isfinite(end) for run in runs for end in (run.cost, run.value)):
         raise ValueError("a chart of costs needs finite values")
-    costs = [each.cost for each in runs]
+    costs = [run.cost for run in runs]
     logarithmic = (
         log if log is not None else bool(costs) and min(costs) > 0 and max(costs) > WIDE * min(costs)
     )
     if logarithmic and min(costs, default=1.0) <= 0:
         raise ValueError("a cost of zero or less has no place on a logarithmic scale")
-    values = [each.value for each in runs] or [0.0, 1.0]
+    values = [run.value for run in runs] or [0.0, 1.0]
     down = Scale(*rounded(min(values), max(values), 5), TOP + PLOT, TOP)
     across, ticks = _logarithmic(costs) if logarithmic else _linear(costs)
-    front = pareto_front([(each.cost, each.value) for each in runs], direction)
+    front = pareto_front([(run.cost, run.value) for run in runs], direction)
     points = tuple(
         _point(
-            each,
-            across(math.log10(each.cost) if logarithmic else each.cost),
-            down(each.value),
+            run,
+            across(math.log10(run.cost) if logarithmic else run.cost),
+            down(run.value),
             at in front,
             (cost_digits, digits),
         )
-        for at, each in enumerate(runs)
+        for at, run in enumerate(runs)
     )
     named = sorted(front, key=lambda at: -values[at] if direction == "higher" else values[at])
     return ParetoChart(
@@ -124,10 +124,10 @@ def pareto_chart(
     )
 
 
-def _point(each: Costed, x: float, y: float, on_front: bool, digits: tuple[int, int]) -> Point:
+def _point(run: Costed, x: float, y: float, on_front: bool, digits: tuple[int, int]) -> Point:
     shape = outline("circle" if on_front else "cross", x, y, 4.2 if on_front else 3.2)
-    label = f"{each.name}: cost {fixed(each.cost, digits[0])}, {fixed(each.value, digits[1])}"
-    return Point(x, y, shape, "front" if on_front else "beaten", label, each.href)
+    label = f"{run.name}: cost {fixed(run.cost, digits[0])}, {fixed(run.value, digits[1])}"
+    return Point(x, y, shape, "front" if on_front else "beaten", label, run.href)
 
 
 def _steps(front: Sequence[Point], start: float) -> str:
@@ -151,8 +151,8 @@ def _logarithmic(costs: Sequence[float]) -> tuple[Scale, tuple[Tick, ...]]:
         (power, part) for power in range(math.floor(low) - 1, math.ceil(high) + 2) for part in (1, 2, 5)
     ]
     logs = [power + math.log10(part) for power, part in places]
-    start = max(at for at, each in enumerate(logs) if each <= low + 1e-9)
-    end = max(start + 1, min(at for at, each in enumerate(logs) if each >= high - 1e-9))
+    start = max(at for at, power in enumerate(logs) if power <= low + 1e-9)
+    end = max(start + 1, min(at for at, power in enumerate(logs) if power >= high - 1e-9))
     scale = Scale(logs[start], logs[end], LEFT, WIDTH - RIGHT)
     kept = [at for at in range(start, end + 1) if end - start < MOST_TICKS or places[at][1] == 1]
     every = -(-len(kept) // MOST_TICKS)

@@ -88,18 +88,22 @@ def range_chart(
     >>> chart.columns[0].label
     '401: 0.50, better than the median 0.20 (all 0.00 to 1.00)'
     """
-    if not all(math.isfinite(each) for one in ranges for each in (one.low, one.median, one.high, one.value)):
+    if not all(
+        math.isfinite(end)
+        for spread in ranges
+        for end in (spread.low, spread.median, spread.high, spread.value)
+    ):
         raise ValueError("a chart of ranges needs finite values")
     merged = max(1, -(-len(ranges) // MOST_COLUMNS))
     shown = [_merged(ranges[start : start + merged]) for start in range(0, len(ranges), merged)]
-    ends = [end for each in shown for end in (each.low, each.high, each.value)]
+    ends = [end for spread in shown for end in (spread.low, spread.high, spread.value)]
     low, high = rounded(min([0.0, *ends]), max(ends, default=1.0), 5)
     scale = Scale(low, high, TOP + PLOT, TOP)
     sign = 1 if direction == "higher" else -1
-    verdicts = [_verdict(each, sign) for each in ranges]
+    verdicts = [_verdict(spread, sign) for spread in ranges]
     step = min((RIGHT - LEFT) / max(1, len(shown)), WIDEST)
     named = 0 < len(shown) <= MOST_NAMED and merged == 1
-    longest = min(LONGEST_NAME, max((len(each.name) for each in shown), default=0)) if named else 0
+    longest = min(LONGEST_NAME, max((len(spread.name) for spread in shown), default=0)) if named else 0
     return RangeChart(
         height=TOP + PLOT + ASIDE + math.ceil(LETTER * longest) + BOTTOM,
         left=LEFT,
@@ -109,8 +113,8 @@ def range_chart(
         foot=TOP + PLOT + ASIDE if named else None,
         ticks=scale.ticks(5),
         columns=tuple(
-            _column(each, LEFT + step * place, step, scale, _verdict(each, sign), digits)
-            for place, each in enumerate(shown)
+            _column(spread, LEFT + step * place, step, scale, _verdict(spread, sign), digits)
+            for place, spread in enumerate(shown)
         ),
         better=verdicts.count(1),
         worse=verdicts.count(-1),
@@ -126,31 +130,33 @@ def _merged(group: Sequence[Range]) -> Range:
     count = len(group)
     return Range(
         name=f"means of {group[0].name} to {group[-1].name}",
-        low=sum(each.low for each in group) / count,
-        median=sum(each.median for each in group) / count,
-        high=sum(each.high for each in group) / count,
-        value=sum(each.value for each in group) / count,
+        low=sum(spread.low for spread in group) / count,
+        median=sum(spread.median for spread in group) / count,
+        high=sum(spread.high for spread in group) / count,
+        value=sum(spread.value for spread in group) / count,
     )
 
 
-def _verdict(each: Range, sign: int) -> int:
-    lead = sign * (each.value - each.median)
+def _verdict(spread: Range, sign: int) -> int:
+    lead = sign * (spread.value - spread.median)
     return 1 if lead >= TIE else -1 if lead <= -TIE else 0
 
 
-def _column(each: Range, start: float, step: float, scale: Scale, verdict: int, digits: int) -> RangeColumn:
+def _column(spread: Range, start: float, step: float, scale: Scale, verdict: int, digits: int) -> RangeColumn:
     middle, half = start + step / 2, step * TICK / 2
-    value, median, low, high = (fixed(end, digits) for end in (each.value, each.median, each.low, each.high))
+    value, median, low, high = (
+        fixed(end, digits) for end in (spread.value, spread.median, spread.low, spread.high)
+    )
     return RangeColumn(
         x=round(middle, 2),
         left=round(middle - half, 2),
         right=round(middle + half, 2),
-        low=scale(each.low),
-        median=scale(each.median),
-        high=scale(each.high),
-        y=scale(each.value),
+        low=scale(spread.low),
+        median=scale(spread.median),
+        high=scale(spread.high),
+        y=scale(spread.value),
         kind=KINDS[verdict],
-        name=shorten(each.name, LONGEST_NAME),
-        label=f"{each.name}: {value}, {WORDS[verdict]} the median {median} (all {low} to {high})",
-        href=each.href,
+        name=shorten(spread.name, LONGEST_NAME),
+        label=f"{spread.name}: {value}, {WORDS[verdict]} the median {median} (all {low} to {high})",
+        href=spread.href,
     )

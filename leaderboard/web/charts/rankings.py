@@ -68,9 +68,11 @@ def rankings_chart(first: Sequence[Ranked], second: Sequence[Ranked], *, level: 
     >>> [(entry.name.full, entry.alone, entry.elsewhere) for entry in chart.second]
     [('z', True, '7'), ('x', False, '1')]
     """
-    ranks = [{each.docno: rank for rank, each in enumerate(side, start=1)} for side in (first, second)]
-    left = tuple(_entry(each, rank, level, ranks[1]) for rank, each in enumerate(first, start=1))
-    right = tuple(_entry(each, rank, level, ranks[0]) for rank, each in enumerate(second, start=1))
+    ranks = [
+        {document.docno: rank for rank, document in enumerate(side, start=1)} for side in (first, second)
+    ]
+    left = tuple(_entry(document, rank, level, ranks[1]) for rank, document in enumerate(first, start=1))
+    right = tuple(_entry(document, rank, level, ranks[0]) for rank, document in enumerate(second, start=1))
     joins = [
         Join(
             start=entry.y,
@@ -96,20 +98,20 @@ def _height(rank: int) -> float:
     return HEAD + ROW * (rank - 0.5)
 
 
-def _entry(each: Ranked, rank: int, level: int, other: Mapping[str, int]) -> Entry:
-    alone = each.docno not in other
-    elsewhere = other.get(each.docno, each.deeper)
-    kind = "unjudged" if each.grade is None else "relevant" if each.grade >= level else "irrelevant"
-    judged = "not judged" if each.grade is None else f"grade {each.grade}"
+def _entry(document: Ranked, rank: int, level: int, other: Mapping[str, int]) -> Entry:
+    alone = document.docno not in other
+    elsewhere = other.get(document.docno, document.deeper)
+    kind = "unjudged" if document.grade is None else "relevant" if document.grade >= level else "irrelevant"
+    judged = "not judged" if document.grade is None else f"grade {document.grade}"
     where = "the other ranking lacks it" if elsewhere is None else f"rank {elsewhere} in the other"
     return Entry(
         y=_height(rank),
         rank=rank,
-        name=fitted(each.docno, *LONGEST),
-        grade="–" if each.grade is None else number(each.grade, 1.0),
+        name=fitted(document.docno, *LONGEST),
+        grade="–" if document.grade is None else number(document.grade, 1.0),
         kind=kind,
         alone=alone,
         elsewhere="–" if elsewhere is None else str(elsewhere),
-        label=f"{rank}. {each.docno}: {judged}, {where}",
-        href=each.href,
+        label=f"{rank}. {document.docno}: {judged}, {where}",
+        href=document.href,
     )

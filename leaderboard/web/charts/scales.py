@@ -38,7 +38,7 @@ class Scale:
         return round(self.start + share * (self.end - self.start), 2)
 
     def ticks(self, most: int, *, signed: bool = False) -> tuple[Tick, ...]:
-        """Ticks at round values in at most so many steps, those above zero with a plus where signed."""
+        """Ticks at round values in at most `most` steps, those above zero with a plus where signed."""
         step = _step(self.high - self.low, most)
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         return tuple(
@@ -75,7 +75,7 @@ def number(value: float, step: float, *, signed: bool = False) -> str:
 
 
 def fixed(value: float, digits: int) -> str:
-    """A value with so many decimals and a true minus sign, none before a zero.
+    """A value with `digits` decimals and a true minus sign, none before a zero.
 
     >>> fixed(-0.12345, 4), fixed(0.5, 2), fixed(-0.0001, 2)
     ('−0.1235', '0.50', '0.00')
@@ -135,7 +135,7 @@ class Name:
 
 
 def fitted(text: str, wide: int, narrow: int) -> Name:
-    """A name with at most so many letters in a wide and in a narrow drawing.
+    """A name shortened for a wide and for a narrow drawing.
 
     >>> fitted("clueweb09-en0000-00-00000", 30, 12)
     Name(full='clueweb09-en0000-00-00000', wide='clueweb09-en0000-00-00000', narrow='cluew…-00000')
@@ -156,7 +156,7 @@ def shorten(text: str, most: int) -> str:
 
 
 def _step(span: float, most: int) -> float:
-    """The smallest of 1, 2, 5 times a power of ten that divides a span into at most so many parts."""
+    """The smallest of 1, 2, 5 times a power of ten that divides a span into at most `most` parts."""
     least = span / most
     power = 10.0 ** math.floor(math.log10(least))
     return next(power * step for step in STEPS if power * step >= least * (1 - 1e-9))

@@ -9,7 +9,7 @@ from leaderboard.web.charts.scales import TIE, Scale, Tick, rounded
 
 SIZE, LEFT, BOTTOM, TOP, RIGHT = 420.0, 50.0, 40.0, 10.0, 10.0
 MOST_POINTS = 600
-"""More points than this are drawn as a cloud: none can be pointed at any more."""
+"""More points than this are drawn as a cloud: single ones can no longer be pointed at."""
 GRAIN = 2
 SHAPE_OF: dict[str, Shape] = {"first": "circle", "second": "triangle", "none": "plus"}
 

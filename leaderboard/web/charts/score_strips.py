@@ -65,16 +65,16 @@ def score_strip(
 ) -> ScoreStrip:
     """One dot a run on an axis from 0 (or the lowest) to highest (or the largest), equal scores piled up.
 
-    Named are the best so many runs, the last one and those highlighted.
+    The best runs, the last one and those highlighted are named.
     Raises ValueError where a value is not finite.
 
     >>> strip = score_strip([Scored("a", 0.5), Scored("b", 0.5), Scored("c", 1.0)], named=1)
     >>> [(dot.name.full, dot.x, strip.base - dot.y, dot.name_y) for dot in strip.dots]
     [('a', 50.0, 6.0, None), ('b', 50.0, 14.0, 32.0), ('c', 97.0, 6.0, 17.0)]
     """
-    if not all(math.isfinite(each.value) for each in runs):
+    if not all(math.isfinite(run.value) for run in runs):
         raise ValueError("a strip of scores needs finite values")
-    values = [each.value for each in runs]
+    values = [run.value for run in runs]
     top = highest if highest is not None else max(values, default=1.0)
     scale = Scale(*rounded(min([0.0, *values]), max([top, *values]), 5), LEFT, RIGHT)
     sign = -1 if direction == "higher" else 1
@@ -95,8 +95,8 @@ def score_strip(
         base=base,
         ticks=scale.ticks(5),
         dots=tuple(
-            _dot(each, places[at], round(base - 6 - pitch * levels[at], 2), lines.get(at), digits)
-            for at, each in enumerate(runs)
+            _dot(run, places[at], round(base - 6 - pitch * levels[at], 2), lines.get(at), digits)
+            for at, run in enumerate(runs)
         ),
     )
 
@@ -121,16 +121,16 @@ def _levels(places: Sequence[float], order: Sequence[int]) -> list[int]:
     return levels
 
 
-def _dot(each: Scored, x: float, y: float, name_y: float | None, digits: int) -> Dot:
-    value = fixed(each.value, digits)
+def _dot(run: Scored, x: float, y: float, name_y: float | None, digits: int) -> Dot:
+    value = fixed(run.value, digits)
     return Dot(
         x=x,
         y=y,
-        kind=each.kind,
-        name=fitted(each.name, *LONGEST),
+        kind=run.kind,
+        name=fitted(run.name, *LONGEST),
         value=value,
         name_y=name_y,
         anchor="start" if x < MIDDLE else "end",
-        label=f"{each.name}: {value}",
-        href=each.href,
+        label=f"{run.name}: {value}",
+        href=run.href,
     )

@@ -68,12 +68,12 @@ def slope_chart(ranks: Sequence[Ranks], *, largest: int = 10) -> SlopeChart:
     moves = sorted(order, key=lambda at: -abs(ranks[at].first - ranks[at].second))
     picked = {at for at in moves[:largest] if ranks[at].first != ranks[at].second}
     crowded = len(ranks) > MOST_ROOMY
-    deepest = max((len(ranks), *(max(each.first, each.second) for each in ranks)))
+    deepest = max((len(ranks), *(max(run.first, run.second) for run in ranks)))
     pitch = (CROWDED_HEIGHT - LINE) / max(1, deepest - 1) if crowded else LINE
     end = HEAD + (CROWDED_HEIGHT if crowded else LINE * deepest)
     drawn = [at for at in order if at not in picked] + [at for at in order if at in picked]
     named = [at for at in order if not crowded or at in picked]
-    sides = [[each.first for each in ranks], [each.second for each in ranks]]
+    sides = [[run.first for run in ranks], [run.second for run in ranks]]
     places = [[round(HEAD + LINE / 2 + pitch * (rank - 1), 2) for rank in side] for side in sides]
     labels = [_labels(side, named, end) for side in places]
     return SlopeChart(
@@ -95,19 +95,19 @@ def _labels(places: Sequence[float], named: Sequence[int], end: float) -> dict[i
     return dict(zip(named, moved, strict=True))
 
 
-def _slope(each: Ranks, places: Sequence[float], labels: Sequence[float | None], picked: bool) -> Slope:
-    rise = each.first - each.second
+def _slope(run: Ranks, places: Sequence[float], labels: Sequence[float | None], picked: bool) -> Slope:
+    rise = run.first - run.second
     words = f"{'up' if rise > 0 else 'down'} {abs(rise)}" if rise else "unmoved"
     return Slope(
         start=places[0],
         end=places[1],
         left_label=labels[0],
         right_label=labels[1],
-        name=fitted(each.name, *LONGEST),
-        first=each.first,
-        second=each.second,
+        name=fitted(run.name, *LONGEST),
+        first=run.first,
+        second=run.second,
         move="" if not rise else f"{'▲' if rise > 0 else '▼'}{abs(rise)}",
         kind="plain" if not picked else "up" if rise > 0 else "down",
-        label=f"{each.name}: {each.first} to {each.second}, {words}",
-        href=each.href,
+        label=f"{run.name}: {run.first} to {run.second}, {words}",
+        href=run.href,
     )

@@ -97,9 +97,11 @@ def strip_chart(spreads: Sequence[Spread], *, highest: float | None = None, digi
     '401: median 0.50, middle half 0.25 to 0.75, all 0.00 to 1.00, this run 0.50'
     """
     _require_finite(spreads)
-    low = min([0.0, *(each.low for each in spreads)])
-    top = highest if highest is not None else max((_top(each) for each in spreads), default=1.0)
-    left = round(BESIDE + LETTER * min(LONGEST[1], max((len(each.name) for each in spreads), default=0)), 2)
+    low = min([0.0, *(spread.low for spread in spreads)])
+    top = highest if highest is not None else max((_top(spread) for spread in spreads), default=1.0)
+    left = round(
+        BESIDE + LETTER * min(LONGEST[1], max((len(spread.name) for spread in spreads), default=0)), 2
+    )
     scale = Scale(*rounded(low, top, 5), left, RIGHT)
     pitch = ROOMY if len(spreads) <= MOST_ROOMY else DENSE
     end = HEAD + pitch * len(spreads)
@@ -115,11 +117,11 @@ def strip_chart(spreads: Sequence[Spread], *, highest: float | None = None, digi
         rows=tuple(
             StripRow(
                 y=HEAD + pitch * (place + 0.5),
-                name=fitted(each.name, *LONGEST),
-                strip=_strip(each, scale, digits),
-                href=each.href,
+                name=fitted(spread.name, *LONGEST),
+                strip=_strip(spread, scale, digits),
+                href=spread.href,
             )
-            for place, each in enumerate(spreads)
+            for place, spread in enumerate(spreads)
         ),
     )
 
@@ -143,33 +145,41 @@ def strip(spread: Spread, *, digits: int = 4) -> StripCell:
 
 
 def _require_finite(spreads: Sequence[Spread]) -> None:
-    for each in spreads:
-        values = [each.low, each.lower, each.median, each.upper, each.high, each.best, each.mine]
+    for spread in spreads:
+        values = [
+            spread.low,
+            spread.lower,
+            spread.median,
+            spread.upper,
+            spread.high,
+            spread.best,
+            spread.mine,
+        ]
         if not all(value is None or math.isfinite(value) for value in values):
             raise ValueError("a strip needs finite values")
 
 
-def _top(each: Spread) -> float:
-    return max(each.high, each.high if each.mine is None else each.mine)
+def _top(spread: Spread) -> float:
+    return max(spread.high, spread.high if spread.mine is None else spread.mine)
 
 
-def _strip(each: Spread, scale: Scale, digits: int) -> Strip:
+def _strip(spread: Spread, scale: Scale, digits: int) -> Strip:
     return Strip(
-        low=scale(each.low),
-        lower=scale(each.lower),
-        median=scale(each.median),
-        upper=scale(each.upper),
-        high=scale(each.high),
-        best=scale(each.high if each.best is None else each.best),
-        mine=None if each.mine is None else scale(each.mine),
-        label=_label(each, digits),
+        low=scale(spread.low),
+        lower=scale(spread.lower),
+        median=scale(spread.median),
+        upper=scale(spread.upper),
+        high=scale(spread.high),
+        best=scale(spread.high if spread.best is None else spread.best),
+        mine=None if spread.mine is None else scale(spread.mine),
+        label=_label(spread, digits),
     )
 
 
-def _label(each: Spread, digits: int) -> str:
+def _label(spread: Spread, digits: int) -> str:
     low, lower, median, upper, high = (
-        fixed(value, digits) for value in (each.low, each.lower, each.median, each.upper, each.high)
+        fixed(value, digits) for value in (spread.low, spread.lower, spread.median, spread.upper, spread.high)
     )
-    mine = "" if each.mine is None else f", this run {fixed(each.mine, digits)}"
-    note = f"; {each.note}" if each.note else ""
-    return f"{each.name}: median {median}, middle half {lower} to {upper}, all {low} to {high}{mine}{note}"
+    mine = "" if spread.mine is None else f", this run {fixed(spread.mine, digits)}"
+    note = f"; {spread.note}" if spread.note else ""
+    return f"{spread.name}: median {median}, middle half {lower} to {upper}, all {low} to {high}{mine}{note}"

@@ -13,7 +13,7 @@ from leaderboard.services.runs.admission import Wishes
 from leaderboard.services.runs.uploads import Submission, UploadPage
 from leaderboard.trec.facts import fields
 from leaderboard.trec.read.lines import Limits
-from leaderboard.web.errors import problem_facts, status_of, wants_json
+from leaderboard.web.errors import problem_rows, status_of, wants_json
 from leaderboard.web.files import Received, number, received
 from leaderboard.web.rules import SIGNED_IN, Body, rule
 from leaderboard.web.runs.facts import facts_given
@@ -105,7 +105,6 @@ def _check_now(slug: str, team_id: int, file: Received, wishes: Wishes, key: str
             prepared,
             wishes,
             idempotency_key=key,
-            limit_s=settings().job_limit_s,
         )
 
 
@@ -121,7 +120,6 @@ def _receive(slug: str, team_id: int, file: Received, wishes: Wishes, key: str |
             stored,
             wishes,
             idempotency_key=key,
-            limit_s=settings().job_limit_s,
         )
 
 
@@ -148,8 +146,8 @@ def _facts(submission: Submission) -> dict[str, Any]:
         "upload": submission.upload_id,
         "run": submission.run_id,
         "state": submission.state,
-        "problems": problem_facts(report.problems) if report else [],
-        "warnings": problem_facts(report.warnings) if report else [],
+        "problems": problem_rows(report.problems).facts() if report else [],
+        "warnings": problem_rows(report.warnings).facts() if report else [],
     }
 
 

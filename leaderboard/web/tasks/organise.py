@@ -11,14 +11,16 @@ from flask.typing import ResponseReturnValue
 from leaderboard.errors import Conflict, Invalid, LeaderboardError, Problem
 from leaderboard.pages.tasks import organise
 from leaderboard.services import collections
+from leaderboard.services.jobs import failed
 from leaderboard.services.statistics import methods
-from leaderboard.services.tasks import board_measures
+from leaderboard.services.tasks import board_measures, drafts
 from leaderboard.services.tasks import create as tasks
-from leaderboard.services.tasks.create import TaskDraft
+from leaderboard.services.tasks import organise as operations
+from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import Received, number, received
 from leaderboard.web.rules import ORGANISER, SIGNED_IN, Body, rule
-from leaderboard.web.session import finish_reading, reading, settings, viewer, wake, writing
+from leaderboard.web.session import finish_reading, reading, viewer, wake, writing
 
 blueprint = Blueprint("organise", __name__)
 
@@ -48,7 +50,7 @@ def create() -> ResponseReturnValue:
     asker = viewer()
     finish_reading()
     try:
-        prepared = tasks.prepare(_draft())
+        prepared = drafts.prepare(_draft())
         with writing() as session:
             made = tasks.create(session, asker, prepared)
     except LeaderboardError as error:
@@ -116,6 +118,7 @@ def _desk_page(slug: str, error: LeaderboardError | None = None) -> str:
         "tasks/organise.html",
         desk=desk,
         task=desk.overview,
+        tables={name: table(desk) for name, table in organise.TABLES.items()},
         error=error,
         sent=request.form,
         methods=methods.choices(),
@@ -128,7 +131,7 @@ def publish(slug: str) -> ResponseReturnValue:
     """Show a draft to everybody."""
     asker = viewer()
     with writing() as session:
-        tasks.publish(session, asker, slug, limit_s=settings().job_limit_s)
+        tasks.publish(session, asker, slug)
     wake()
     return redirect(url_for("organise.show", slug=slug), 303)
 
@@ -151,7 +154,7 @@ def dates(slug: str) -> ResponseReturnValue:
     try:
         opens, closes = _moment("opens"), _moment("closes")
         with writing() as session:
-            tasks.set_dates(session, asker, slug, opens, closes)
+            operations.set_dates(session, asker, slug, opens, closes)
     except Invalid as error:
         if wants_json():
             raise
@@ -189,7 +192,7 @@ def exclude(slug: str) -> ResponseReturnValue:
     """Leave a draft's topic out of the means, with a reason; without one take it back in."""
     asker, topic, reason = viewer(), request.form.get("topic", ""), request.form.get("reason", "")
     with writing() as session:
-        tasks.exclude_topic(session, asker, slug, topic, reason)
+        operations.exclude_topic(session, asker, slug, topic, reason)
     return redirect(url_for("organise.show", slug=slug), 303)
 
 
@@ -201,7 +204,7 @@ def measures(slug: str) -> ResponseReturnValue:
     names, primary = form.get("measures", "").split(), form.get("primary", "").strip()
     try:
         with writing() as session:
-            board_measures.choose(session, asker, slug, names, primary, limit_s=settings().job_limit_s)
+            board_measures.choose(session, asker, slug, names, primary)
     except (Invalid, Conflict) as error:
         if wants_json():
             raise
@@ -216,6 +219,6 @@ def evaluate_again(slug: str, job_id: int) -> ResponseReturnValue:
     """Queue a failed job anew."""
     asker = viewer()
     with writing() as session:
-        organise.evaluate_again(session, asker, slug, job_id)
+        failed.evaluate_again(session, asker, slug, job_id)
     wake()
     return redirect(url_for("organise.show", slug=slug), 303)

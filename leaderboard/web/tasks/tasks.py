@@ -3,7 +3,6 @@
 from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
-from leaderboard.pages import prints
 from leaderboard.pages.tasks import landing
 from leaderboard.web import responses
 from leaderboard.web.rules import PUBLIC, rule
@@ -17,28 +16,14 @@ blueprint = Blueprint("tasks", __name__)
 def index() -> ResponseReturnValue:
     """All tasks, each with its leader."""
     rows = landing.landing(reading(), viewer())
-    return responses.page(render_template("tasks/index.html", rows=rows))
+    return responses.page(render_template("tasks/index.html", table=landing.table(rows)))
 
 
-@blueprint.get("/tasks.json")
+@blueprint.get("/tasks.<form:form>")
 @rule(PUBLIC)
-def index_json() -> ResponseReturnValue:
-    """All tasks as JSON."""
-    return responses.as_json(landing.as_json(landing.landing(reading(), viewer())))
-
-
-@blueprint.get("/tasks.csv")
-@rule(PUBLIC)
-def index_csv() -> ResponseReturnValue:
-    """All tasks as CSV."""
-    return responses.as_csv(landing.table(landing.landing(reading(), viewer())), "tasks")
-
-
-@blueprint.get("/tasks.tex")
-@rule(PUBLIC)
-def index_tex() -> ResponseReturnValue:
-    """All tasks as LaTeX."""
-    return responses.as_printed(prints.of_tasks(landing.landing(reading(), viewer())), "tasks")
+def export(form: str) -> ResponseReturnValue:
+    """All tasks as a file."""
+    return responses.export(form, landing.FILES, landing.landing(reading(), viewer()))
 
 
 @blueprint.get("/tasks/<slug>/about")
@@ -46,4 +31,5 @@ def index_tex() -> ResponseReturnValue:
 def about(slug: str) -> ResponseReturnValue:
     """A task's description and rules."""
     page = landing.about(reading(), viewer(), slug)
-    return responses.page(render_template("tasks/about.html", page=page))
+    html = render_template("tasks/about.html", page=page, measures=landing.measures(page))
+    return responses.page(html)

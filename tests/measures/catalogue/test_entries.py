@@ -154,23 +154,6 @@ def test_a_search_finds_names_titles_and_trec_evals_names(query: str, names: set
     assert {entry.name for section in entries.listing(query) for entry in section.entries} == names
 
 
-def test_the_list_and_the_pages_have_plain_forms() -> None:
-    """JSON and CSV say the same of a measure; a range without an end is none."""
-    header, rows = entries.table(entries.listing("gm_map"))
-    (facts,) = entries.as_json(entries.listing("gm_map"))["measures"]
-    (row,) = (dict(zip(header, cells, strict=True)) for cells in rows)
-    assert row["name"] == facts["name"] == "GMAP"
-    assert row["aggregate"] == facts["aggregate"] == "geometric"
-    assert row["trec_eval"] == "gm_map" == ", ".join(facts["trec_eval"])
-    page = entries.page_json(entries.page("NumRet"))
-    assert page["range"] == [0.0, None]
-    assert page["example"]["rankings"][0]["scores"] == {"NumRet": 100.0}
-    assert page["example"]["rankings"][0]["ranking"] == [
-        {"rank": "1", "grade": 1, "subtopics": {}},
-        {"rank": "2–100", "grade": None, "subtopics": {}},
-    ]
-
-
 def test_words_for_what_a_measure_is() -> None:
     """Range, direction, aggregate and needs are told in words."""
     facts = dict(entries.page("SetFallout").facts)

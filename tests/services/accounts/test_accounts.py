@@ -9,6 +9,7 @@ from sqlalchemy import select, update
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Account, Audit, Token, WebSession
 from leaderboard.errors import Conflict, Forbidden, NotFound, OverQuota
+from leaderboard.pages import accounts as pages
 from leaderboard.services.accounts import accounts, sessions
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from tests.make.people import HASH, account, viewer
@@ -117,7 +118,7 @@ def test_own_sessions_are_listed_and_ended(database: Database) -> None:
     first, current = _start(database, made), _start(database, made)
     asker = viewer(database, made)
     with database.read() as session:
-        rows = sessions.listing(session, asker, current)
+        rows = pages.account_page(session, asker, current).browsers
     assert [row.is_current for row in rows] == [True, False]
     with database.write() as session:
         sessions.revoke(session, asker, rows[1].id)

@@ -8,6 +8,7 @@ from sqlalchemy import select, update
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Audit, Member, Token
 from leaderboard.errors import Conflict, Forbidden, NotFound, OverQuota, SignInNeeded
+from leaderboard.pages import accounts as pages
 from leaderboard.services.accounts import teams
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
 from tests.make.people import account, join, team, viewer
@@ -49,10 +50,10 @@ def test_the_maker_is_captain(database: Database, anna: int, owls: int) -> None:
     """A new team has its maker as captain, in their list and on the team's page."""
     asker = viewer(database, anna)
     with database.read() as session:
-        assert [(row.name, row.role, row.members, row.runs) for row in teams.mine(session, asker)] == [
+        assert [(row.name, row.role, row.members, row.runs) for row in pages.own_teams(session, asker)] == [
             ("Owls", "captain", 1, 0)
         ]
-        assert teams.page(session, asker, owls).is_captain
+        assert pages.team_page(session, asker, owls).is_captain
 
 
 def test_visitors_make_no_team(database: Database) -> None:
@@ -118,7 +119,7 @@ def test_strangers_see_and_do_nothing(database: Database, owls: int, anna: int, 
     """For whoever is not in a team, it does not exist: neither page nor act, organiser or not."""
     stranger = viewer(database, account(database, "Olga", is_organiser=True))
     with pytest.raises(NotFound), database.read() as session:
-        teams.page(session, stranger, owls)
+        pages.team_page(session, stranger, owls)
     with database.write() as session:
         for act in (teams.invite, teams.revoke_invitations, teams.leave):
             with pytest.raises(NotFound):

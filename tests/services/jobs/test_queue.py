@@ -13,21 +13,22 @@ from leaderboard.db.tables import Job
 from leaderboard.errors import NotFound
 from leaderboard.services.jobs import queue
 from leaderboard.services.jobs.queue import Claim, LeaseLost
+from leaderboard.settings import Settings
 
 pytestmark = pytest.mark.dialect
 
-LEASE_S = 60
+SETTINGS = Settings(lease_s=60, job_limit_s=90)
 
 
 def _queue(database: Database, *subjects: int, priority: int = queue.FRESH) -> None:
     with database.write() as session:
         for subject in subjects:
-            queue.enqueue(session, queue.EVALUATE, subject, limit_s=60, priority=priority)
+            queue.enqueue(session, queue.EVALUATE, subject, priority=priority)
 
 
 def _claim(database: Database, owner: str = "here:1") -> Claim:
     with database.write() as session:
-        held = queue.claim(session, owner, LEASE_S)
+        held = queue.claim(session, owner, SETTINGS)
     assert held is not None
     return held
 
@@ -52,6 +53,18 @@ def test_the_most_urgent_job_comes_first_then_the_oldest(database: Database) -> 
     assert [_claim(database).subject_id for _ in range(3)] == [3, 1, 2]
 
 
+@pytest.mark.parametrize(
+    ("kind", "limit_s"), [(queue.EVALUATE, 90), (queue.CHECK, 90), (queue.COMPARE, 3600)]
+)
+def test_the_one_who_claims_a_job_sets_its_limit(database: Database, kind: str, limit_s: int) -> None:
+    """A job has the limit of the settings of its worker; a comparison has one of its own."""
+    with database.write() as session:
+        queue.enqueue(session, kind, 1, priority=queue.FRESH)
+    assert _claim(database).limit_s == limit_s
+    with database.read() as session:
+        assert session.scalars(select(Job.limit_s)).one() == limit_s
+
+
 def test_queueing_what_is_queued_or_running_adds_nothing(database: Database) -> None:
     """The same job asked for twice is one job."""
     _queue(database, 7, 7)
@@ -67,7 +80,7 @@ def test_a_finished_job_is_done_and_never_claimed_again(database: Database) -> N
     with database.write() as session:
         queue.finish(session, held)
     with database.write() as session:
-        assert queue.claim(session, "here:1", LEASE_S) is None
+        assert queue.claim(session, "here:1", SETTINGS) is None
     assert _states(database) == ["done"]
 
 
@@ -80,8 +93,8 @@ def test_a_worker_whose_lease_was_taken_over_stores_nothing(database: Database) 
     with pytest.raises(LeaseLost, match="taken over"), database.write() as session:
         queue.finish(session, slow)
     with database.write() as session:
-        assert not queue.heartbeat(session, slow, LEASE_S)
-        assert queue.heartbeat(session, quick, LEASE_S)
+        assert not queue.heartbeat(session, slow, SETTINGS.lease_s)
+        assert queue.heartbeat(session, quick, SETTINGS.lease_s)
         queue.finish(session, quick)
     assert _states(database) == ["done"]
 
@@ -91,7 +104,7 @@ def test_a_heartbeat_keeps_the_lease(database: Database) -> None:
     _queue(database, 1)
     held = _claim(database)
     with database.write() as session:
-        assert queue.heartbeat(session, held, LEASE_S)
+        assert queue.heartbeat(session, held, SETTINGS.lease_s)
         assert queue.sweep(session) == 0
 
 
@@ -128,7 +141,7 @@ def test_an_unexpected_failure_is_tried_again_later(database: Database) -> None:
     with database.write() as session:
         queue.fail(session, held, "It broke.", again=True)
     with database.write() as session:
-        assert queue.claim(session, "here:1", LEASE_S) is None
+        assert queue.claim(session, "here:1", SETTINGS) is None
         job = session.scalars(select(Job)).one()
         assert (job.state, job.error) == ("queued", "It broke.")
         assert job.run_after > now(session)
@@ -140,8 +153,8 @@ def test_jobs_of_a_dead_owner_are_given_back_at_once(database: Database) -> None
     _claim(database, "here:1")
     _claim(database, "here:2")
     with database.write() as session:
-        assert sorted(queue.held_on(session, "here")) == ["here:1", "here:2"]
-        assert queue.held_on(session, "her") == []
+        assert sorted(queue.owners_on(session, "here")) == ["here:1", "here:2"]
+        assert queue.owners_on(session, "her") == []
         assert queue.free(session, "here:1") == 1
     assert _states(database) == ["queued", "leased"]
 
@@ -154,7 +167,7 @@ def test_eight_workers_at_once_claim_each_job_exactly_once(database: Database) -
         mine = []
         while True:
             with database.write() as session:
-                held = queue.claim(session, f"here:{number}", LEASE_S)
+                held = queue.claim(session, f"here:{number}", SETTINGS)
                 if held is None:
                     return mine
                 queue.finish(session, held)
@@ -184,7 +197,7 @@ def test_any_history_keeps_every_job_in_one_place(database: Database, steps: lis
             queued += 1
         elif step == "claim":
             with database.write() as session:
-                got = queue.claim(session, "here:1", LEASE_S)
+                got = queue.claim(session, "here:1", SETTINGS)
             held += [got] if got else []
         elif step == "expire":
             _expire_leases(database)

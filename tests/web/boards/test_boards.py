@@ -16,6 +16,7 @@ from leaderboard.services.jobs import queue
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
 from leaderboard.services.runs import uploads
 from leaderboard.services.runs.admission import Wishes
+from leaderboard.settings import Settings
 from leaderboard.web.boards import boards
 from tests.make import build
 from tests.make.copies import built_once
@@ -198,7 +199,7 @@ def test_an_earlier_edition_is_read_as_it_was(
 def test_a_failure_while_rescoring_is_said(database: Database, client: FlaskClient) -> None:
     """The notice counts done and failed runs, and the old board stays."""
     with database.write() as session:
-        held = queue.claim(session, "here:1", 60)
+        held = queue.claim(session, "here:1", Settings())
         assert held is not None
         queue.fail(session, held, "It broke.", again=False)
     build.drain(database)

@@ -232,7 +232,7 @@ def test_a_board_of_a_date_says_so_and_keeps_it_in_its_links(database: Database,
     for text, status, why in (
         (f"{past - timedelta(days=1):%Y-%m-%d}", 404, "there was no board of Task t yet"),
         (f"{past + timedelta(days=11):%Y-%m-%d}", 422, "has not come yet"),
-        ("soon", 422, "is no date"),
+        ("soon", 422, "is not a date"),
     ):
         refused = client.get("/tasks/t", query_string={"at": text})
         assert (refused.status_code, why in main(refused)) == (status, True), text

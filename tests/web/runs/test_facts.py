@@ -59,7 +59,7 @@ def test_a_bad_fact_comes_back_with_what_was_typed(site: Site) -> None:
         SUBMIT, data=_fields(client, latency_ms="fast", code="javascript:alert(1)", llm="a <b>")
     )
     assert response.status_code == 422
-    rows = pages.table(response, "What to mend")
+    rows = pages.table(response, "What to fix")
     assert [row[1:3] for row in rows] == [["Code", "javascript:alert(1)"], ["Latency", "fast"]]
     assert all(row[3] and row[4] for row in rows)
     assert pages.form(response, SUBMIT)["llm"] == "a <b>"

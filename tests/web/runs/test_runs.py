@@ -14,6 +14,7 @@ from leaderboard.services.jobs import queue
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import uploads
 from leaderboard.services.runs.admission import Wishes
+from leaderboard.settings import Settings
 from tests.make import build
 from tests.make.copies import built_once
 from tests.make.pages import main, parsed, table
@@ -154,7 +155,7 @@ def test_a_failed_run_says_why(database: Database, client: FlaskClient, tmp_path
     build.task(database, tmp_path, measures=("RR",))
     run_id = build.run(database, tmp_path, HALF)
     with database.write() as session:
-        held = queue.claim(session, "here:1", 60)
+        held = queue.claim(session, "here:1", Settings())
         assert held is not None
     assert "being scored" in main(client.get(f"/runs/{run_id}"))
     with database.write() as session:

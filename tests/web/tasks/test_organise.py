@@ -134,7 +134,7 @@ def test_a_wrong_line_of_qrels_is_named(site: Site) -> None:
     bad = QRELS + "1 0 d7 high\n"
     response = site.browser("Olga").post(NEW, data=_draft(site, qrels=_file(bad, "qrels.txt")))
     assert response.status_code == 422
-    assert pages.table(response, "What to mend")[0][0] == "6"
+    assert pages.table(response, "What to fix")[0][0] == "6"
 
 
 def test_the_measures_of_a_board_are_changed(site: Site) -> None:

@@ -1,0 +1,183 @@
+"""What people see of their own account, its signed-in browsers and their teams."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import now
+from leaderboard.db.tables import Account, Member, Run, Team, Token, WebSession
+from leaderboard.services.accounts import sessions, teams
+from leaderboard.services.accounts.teams import CAPTAIN
+from leaderboard.services.policy import Viewer, require_account
+from leaderboard.tables.record import Column, Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Browser:
+    """A signed-in browser as its owner sees it."""
+
+    id: int
+    created_at: datetime
+    seen_at: datetime
+    ip: str
+    browser: str
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountPage:
+    """An account as its owner sees it."""
+
+    name: str
+    has_password: bool
+    is_organiser: bool
+    browsers: tuple[Browser, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamRow:
+    """One of the viewer's teams."""
+
+    id: int
+    name: str
+    role: str
+    members: int
+    runs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberRow:
+    """A member of a team."""
+
+    account_id: int
+    name: str
+    role: str
+    joined_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamPage:
+    """A team as its members see it."""
+
+    id: int
+    name: str
+    members: tuple[MemberRow, ...]
+    is_captain: bool
+    open_invitations: int
+
+
+def account_page(session: Session, viewer: Viewer, token: str) -> AccountPage:
+    """The viewer's own account; `token` tells which of its sessions is this one."""
+    account = session.get_one(Account, require_account(viewer))
+    return AccountPage(
+        name=account.name,
+        has_password=account.password_hash is not None,
+        is_organiser=account.is_organiser,
+        browsers=_browsers(session, account.id, token),
+    )
+
+
+def browsers(page: AccountPage) -> Table[Browser]:
+    """The browsers an account is signed in with, newest first."""
+    columns: list[Column[Browser]] = [
+        Column(key="browser", head="Browser", value=lambda row: row.browser or "unknown"),
+        Column(key="address", head="Address", value=lambda row: row.ip or "unknown"),
+        Column(key="since", head="Since", value=lambda row: row.created_at),
+        Column(key="seen", head="Last seen", value=lambda row: row.seen_at),
+        Column(key="end", head="End it", value=lambda row: row.id),
+    ]
+    caption = (
+        f"Sessions end by themselves after {sessions.IDLE.days} days unused and {sessions.LIFETIME.days} "
+        "days in all"
+    )
+    return Table(name="browsers", caption=caption, columns=columns, rows=page.browsers)
+
+
+def own_teams(session: Session, viewer: Viewer) -> tuple[TeamRow, ...]:
+    """The viewer's teams by name."""
+    members = select(func.count()).where(Member.team_id == Team.id).correlate(Team).scalar_subquery()
+    runs = select(func.count(Run.id)).where(Run.team_id == Team.id).correlate(Team).scalar_subquery()
+    own = select(Member.team_id, Member.role).where(Member.account_id == require_account(viewer)).subquery()
+    rows = session.execute(
+        select(Team.id, Team.name, own.c.role, members, runs)
+        .join(own, own.c.team_id == Team.id)
+        .order_by(Team.canonical)
+    )
+    return tuple(
+        TeamRow(id=team_id, name=name, role=role, members=size, runs=sent)
+        for team_id, name, role, size, sent in rows
+    )
+
+
+def teams_table(rows: tuple[TeamRow, ...]) -> Table[TeamRow]:
+    """The viewer's teams."""
+    columns: list[Column[TeamRow]] = [
+        Column(key="team", head="Team", value=lambda row: row.name),
+        Column(key="role", head="You are", value=lambda row: row.role),
+        Column(key="members", head="Members", value=lambda row: row.members, digits=0),
+        Column(key="runs", head="Runs", value=lambda row: row.runs, digits=0),
+    ]
+    caption = "Runs belong to a team, even where it has one member"
+    return Table(name="teams", caption=caption, columns=columns, rows=rows)
+
+
+def team_page(session: Session, viewer: Viewer, team_id: int) -> TeamPage:
+    """The team with its members; NotFound for those who are not in it."""
+    team = teams.own_team(session, viewer, team_id)
+    rows = session.execute(
+        select(Account.id, Account.name, Member.role, Member.joined_at)
+        .join(Member, Member.account_id == Account.id)
+        .where(Member.team_id == team_id)
+        .order_by(Member.joined_at, Account.id)
+    )
+    members = tuple(
+        MemberRow(account_id=account_id, name=name, role=role, joined_at=joined_at)
+        for account_id, name, role, joined_at in rows
+    )
+    waiting = teams.open_invitations(session).where(Token.team_id == team_id)
+    return TeamPage(
+        id=team.id,
+        name=team.name,
+        members=members,
+        is_captain=any(row.role == CAPTAIN and row.account_id == viewer.account_id for row in members),
+        open_invitations=session.scalar(select(func.count()).select_from(waiting.subquery())) or 0,
+    )
+
+
+def members_table(page: TeamPage) -> Table[MemberRow]:
+    """A team's members; its captain may remove the others."""
+    columns: list[Column[MemberRow]] = [
+        Column(key="name", head="Name", value=lambda row: row.name),
+        Column(key="role", head="Role", value=lambda row: row.role),
+        Column(key="since", head="Since", value=lambda row: row.joined_at),
+    ]
+    if page.is_captain:
+        columns.append(Column(key="remove", head="Remove", value=lambda row: row.account_id))
+    return Table(name="members", caption="Members", columns=columns, rows=page.members)
+
+
+def _browsers(session: Session, account_id: int, token: str) -> tuple[Browser, ...]:
+    at = now(session)
+    rows = session.scalars(
+        select(WebSession)
+        .where(
+            WebSession.account_id == account_id,
+            WebSession.created_at >= at - sessions.LIFETIME,
+            WebSession.seen_at >= at - sessions.IDLE,
+        )
+        .order_by(WebSession.id.desc())
+    )
+    current = sessions.digest(token)
+    return tuple(
+        Browser(
+            id=row.id,
+            created_at=row.created_at,
+            seen_at=row.seen_at,
+            ip=row.ip,
+            browser=row.agent,
+            is_current=row.token_sha256 == current,
+        )
+        for row in rows
+    )

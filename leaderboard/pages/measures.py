@@ -1,0 +1,147 @@
+"""The catalogue of measures as tables and plain values: the list, and a page for each measure."""
+
+from typing import Any
+
+from leaderboard.measures.catalogue.entries import Entry, MeasurePage, ParameterFacts, Section
+from leaderboard.measures.catalogue.examples import Place, Worked
+from leaderboard.measures.catalogue.names import TrecForm
+from leaderboard.tables.record import Column, Files, Table
+from leaderboard.tables.record import Place as Shown
+
+Sections = tuple[Section, ...]
+
+
+def facts(sections: Sections) -> dict[str, Any]:
+    """The list as plain values."""
+    return {"measures": [_entry_facts(entry) for section in sections for entry in section.entries]}
+
+
+def table(sections: Sections) -> Table[Entry]:
+    """The list, families one after the other."""
+    columns: list[Column[Entry]] = [
+        Column(key="name", head="Measure", value=lambda row: row.name),
+        Column(key="title", head="What it is", value=lambda row: row.title),
+        Column(key="family", value=lambda row: row.family, shown=Shown.DATA),
+        Column(key="formula", value=lambda row: row.formula, shown=Shown.DATA),
+        Column(key="direction", head="Better", value=lambda row: row.direction, shown=~Shown.PAGE),
+        Column(key="aggregate", head="Over topics", value=lambda row: row.aggregate, shown=~Shown.PAGE),
+        Column(key="needs", value=lambda row: ", ".join(row.needs), shown=Shown.DATA),
+        Column(key="aliases", value=lambda row: ", ".join(row.aliases), shown=Shown.DATA),
+        Column(key="trec_eval", value=lambda row: ", ".join(row.trec_names), shown=~Shown.PRINT),
+        Column(key="citation", value=lambda row: row.citation, shown=Shown.DATA),
+        Column(key="version", head="Version", value=lambda row: row.version, digits=0, shown=~Shown.PAGE),
+    ]
+    return Table(
+        name="measures",
+        caption="Measures: which direction is better, how topics are brought together, and the version of "
+        "the definition.",
+        columns=columns,
+        rows=[entry for section in sections for entry in section.entries],
+    )
+
+
+FILES = Files(facts=facts, tables={"measures": table})
+
+
+def page_facts(page: MeasurePage) -> dict[str, Any]:
+    """A measure in full as plain values at full precision."""
+    return {
+        **_entry_facts(page.entry),
+        "definition": list(page.definition),
+        "grammar": page.grammar,
+        "examples": list(page.examples),
+        "parameters": [
+            {
+                "name": parameter.name,
+                "written": parameter.written,
+                "text": parameter.text,
+                "rule": parameter.rule,
+                "default": parameter.default,
+            }
+            for parameter in page.parameters
+        ],
+        "range": [page.low, page.high],
+        "undefined": page.undefined,
+        "note": page.note,
+        "example": {"text": page.explanation, "rankings": [_worked_facts(worked) for worked in page.worked]},
+    }
+
+
+def parameters(page: MeasurePage) -> Table[ParameterFacts]:
+    """A measure's parameters, with their values in the form that was asked about."""
+    columns: list[Column[ParameterFacts]] = [
+        Column(key="written", head="Written", value=lambda row: row.written),
+        Column(key="text", head="What it does", value=lambda row: row.text),
+        Column(key="rule", head="May be", value=lambda row: row.rule),
+        Column(key="default", head="Default", value=lambda row: row.default),
+    ]
+    caption = "Parameters."
+    if page.written:
+        columns.append(Column(key="value", head=page.written, value=lambda row: row.value))
+        caption = f"Parameters. The last column has their values in {page.written}."
+    return Table(name="parameters", caption=caption, columns=columns, rows=page.parameters)
+
+
+def trec_names(page: MeasurePage) -> Table[TrecForm]:
+    """What trec_eval calls a measure."""
+    columns: list[Column[TrecForm]] = [
+        Column(key="name", head="In trec_eval", value=lambda row: row.name),
+        Column(key="here", head="Here", value=lambda row: row.here),
+        Column(key="option", head="Asked for as", value=lambda row: f"-m {row.option or row.name}"),
+    ]
+    caption = "What trec_eval calls it. These names are understood here too."
+    return Table(name="trec-names", caption=caption, columns=columns, rows=page.trec_forms)
+
+
+def example(worked: Worked) -> Table[Place]:
+    """The ranking of a worked example, rank by rank, then what was not retrieved."""
+    ranking = worked.ranking
+    columns: list[Column[Place]] = [
+        Column(key="rank", head="Rank", value=lambda row: row.name),
+        Column(key="document", head=ranking.heading, value=_grade),
+    ]
+    if ranking.has_subtopics:
+        columns.append(Column(key="subtopics", head="Subtopics", value=_subtopics))
+    return Table(name="example", caption=worked.summary, columns=columns, rows=ranking.places)
+
+
+def _grade(place: Place) -> str:
+    return place.document.grade_words if place.document else "not in the judgments"
+
+
+def _subtopics(place: Place) -> str:
+    return place.document.subtopic_words if place.document else ""
+
+
+def _entry_facts(entry: Entry) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "title": entry.title,
+        "family": entry.family,
+        "formula": entry.formula,
+        "direction": entry.direction,
+        "aggregate": entry.aggregate,
+        "needs": list(entry.needs),
+        "aliases": list(entry.aliases),
+        "trec_eval": list(entry.trec_names),
+        "citation": entry.citation,
+        "version": entry.version,
+    }
+
+
+def _worked_facts(worked: Worked) -> dict[str, Any]:
+    return {
+        "ranking": [_place_facts(place) for place in worked.ranking.places],
+        "facts": list(worked.ranking.facts),
+        "scores": {score.written: score.value for score in worked.scores},
+    }
+
+
+def _place_facts(place: Place) -> dict[str, Any]:
+    document = place.document
+    facts = {
+        "rank": place.name,
+        "grade": document.grade if document else None,
+        "subtopics": {str(number): grade for number, grade in document.subtopics} if document else {},
+    }
+    return {**facts, "document": document.letter} if document and document.letter else facts

@@ -1,0 +1,47 @@
+"""Work of a task that was given up, and starting it again."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import case, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Job, Run, Upload
+from leaderboard.errors import NotFound
+from leaderboard.services import audit, policy
+from leaderboard.services.jobs import queue
+from leaderboard.services.policy import Viewer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedJob:
+    """One piece of work that was given up; subject names the run or upload."""
+
+    id: int
+    kind: str
+    subject: str
+    attempts: int
+    message: str
+
+
+def of_task(session: Session, task_id: int) -> tuple[FailedJob, ...]:
+    """The task's failed jobs: an evaluation's subject is a run, a check's an upload."""
+    rows = session.execute(
+        select(Job, case((Job.kind == queue.EVALUATE, Run.name), else_=Upload.file_name))
+        .outerjoin(Run, (Run.id == Job.subject_id) & (Job.kind == queue.EVALUATE))
+        .outerjoin(Upload, (Upload.id == Job.subject_id) & (Job.kind == queue.CHECK))
+        .where(Job.state == "failed", (Run.task_id == task_id) | (Upload.task_id == task_id))
+        .order_by(Job.id)
+    )
+    return tuple(
+        FailedJob(id=job.id, kind=job.kind, subject=subject, attempts=job.attempts, message=job.error)
+        for job, subject in rows
+    )
+
+
+def evaluate_again(session: Session, viewer: Viewer, slug: str, job_id: int) -> None:
+    """Queue a failed job of the task anew; raises NotFound for a job that is not this task's."""
+    task = policy.own_task(session, viewer, slug)
+    if job_id not in {job.id for job in of_task(session, task.id)}:
+        raise NotFound(f"There is no failed job {job_id} in this task.")
+    queue.retry(session, job_id)
+    audit.record(session, viewer, "job.retry", f"job:{job_id}")

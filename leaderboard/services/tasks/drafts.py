@@ -1,0 +1,143 @@
+"""What is asked for in a new task: files are parsed and measures proposed before anything is stored."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from leaderboard.errors import Invalid, Problem
+from leaderboard.services import collections
+from leaderboard.services.collections import PreparedDocuments
+from leaderboard.services.qrels import files as qrels
+from leaderboard.services.qrels.files import PreparedQrels
+from leaderboard.services.tasks import board_measures
+from leaderboard.trec.topics import topics as trec_topics
+
+SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+RESERVED = frozenset({"new"})
+VISIBILITIES = ("open", "blind", "sealed")
+DEEPEST = 100_000
+GRADED = ("nDCG@10", "AP", "RR@10", "R@1000")
+BINARY = ("AP", "nDCG@10", "P@10", "R@1000")
+ONE_RELEVANT = ("RR@10", "Success@1", "Success@10")
+ALWAYS = "Judged@10"
+MOSTLY = 0.9
+"""Share of topics with one relevant document from which a task counts as looking for that one."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDraft:
+    """What an organiser asks for; measures empty and primary None mean the proposed ones."""
+
+    slug: str
+    name: str
+    topics: Path
+    topics_name: str = ""
+    description: str = ""
+    qrels: Path | None = None
+    qrels_name: str = ""
+    collection: str | None = None
+    documents: Path | None = None
+    depth: int = 1000
+    level: int = 1
+    dialect: int = 10
+    visibility: str = "open"
+    measures: tuple[str, ...] = ()
+    primary: str | None = None
+    origin: str = "human"
+    origin_name: str = ""
+    grade_names: Mapping[int, str] = field(default_factory=dict)
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PreparedTask:
+    """A draft with its files parsed; made without a session."""
+
+    draft: TaskDraft
+    topics: tuple[trec_topics.Topic, ...]
+    qrels: PreparedQrels | None
+    documents: PreparedDocuments | None
+    measures: tuple[str, ...]
+    primary: str
+
+
+def propose_measures(judgments: Mapping[str, Mapping[bytes, int]] | None) -> tuple[tuple[str, ...], str]:
+    """Measures that suit the judgments, and the primary one.
+
+    Several relevant grades: nDCG@10 first; one relevant document in nearly every topic: RR@10; else,
+    and where no judgment is known yet, average precision.
+    """
+    chosen: tuple[str, ...] = BINARY
+    positive = [[grade for grade in topic.values() if grade > 0] for topic in (judgments or {}).values()]
+    if any(grade > 1 for grades in positive for grade in grades):
+        chosen = GRADED
+    elif positive and sum(len(grades) <= 1 for grades in positive) >= MOSTLY * len(positive):
+        chosen = ONE_RELEVANT
+    return (*chosen, ALWAYS), chosen[0]
+
+
+def prepare(draft: TaskDraft) -> PreparedTask:
+    """The draft with its files parsed and its measures settled; needs no session.
+
+    Raises Invalid with every problem of the form, or with the lines at fault of a file.
+    """
+    problems = list(_form_problems(draft))
+    if problems:
+        raise Invalid("The task cannot be made like this.", problems)
+    topics = trec_topics.read_topics(draft.topics)
+    judged = qrels.prepare(draft.qrels, draft.qrels_name) if draft.qrels else None
+    measures, primary = _measures(draft, judged)
+    documents = collections.prepare(draft.documents) if draft.documents else None
+    return PreparedTask(draft, tuple(topics), judged, documents, measures, primary)
+
+
+def _form_problems(draft: TaskDraft) -> list[Problem]:
+    checks = [
+        (
+            bool(SLUG.fullmatch(draft.slug)) and draft.slug not in RESERVED,
+            "slug",
+            draft.slug,
+            "must be 1 to 63 lower-case letters, digits or hyphens, and not `new`.",
+        ),
+        (0 < len(draft.name.strip()) <= 200, "name", draft.name[:40], "must have 1 to 200 characters."),
+        (1 <= draft.depth <= DEEPEST, "depth", str(draft.depth), f"must be from 1 to {DEEPEST}."),
+        (1 <= draft.level <= 1000, "level", str(draft.level), "must be a grade from 1 to 1000."),
+        (
+            draft.dialect in (9, 10),
+            "dialect",
+            str(draft.dialect),
+            "must be 9 or 10 (the version of trec_eval).",
+        ),
+        (
+            draft.visibility in VISIBILITIES,
+            "visibility",
+            draft.visibility,
+            f"must be one of {', '.join(VISIBILITIES)}.",
+        ),
+        (
+            not (draft.collection and draft.documents),
+            "documents",
+            "",
+            "make a new collection; give either a collection or documents.",
+        ),
+        (draft.origin in ("human", "machine"), "origin", draft.origin, "must be human or machine."),
+    ]
+    return [
+        Problem(rule, "Change it and send again.", field=field, value=value)
+        for fine, field, value, rule in checks
+        if not fine
+    ]
+
+
+def _measures(draft: TaskDraft, judged: PreparedQrels | None) -> tuple[tuple[str, ...], str]:
+    proposed, proposed_primary = propose_measures(judged.judgments if judged else None)
+    wanted = list(draft.measures or proposed)
+    primary = draft.primary or (wanted[0] if draft.measures else proposed_primary)
+    there = {board_measures.SIZE} if draft.documents or draft.collection else set()
+    if judged is None:
+        # Judgments that are still to come may be of any kind.
+        there |= board_measures.BESIDE
+    elif judged.kind == "subtopic":
+        there.add("subtopics")
+    return board_measures.for_board(wanted, primary, draft.level, there)
