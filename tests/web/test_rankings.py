@@ -183,7 +183,7 @@ def test_a_ranking_stands_in_its_dialects_order(
     scores = client.get(f"/runs/{run_id}.json").get_json()["scores"]
     assert scores == {"RR": 1 / (1 + order.index("a"))}
     assert f"trec_eval {dialect}" in main(client.get(f"/runs/{run_id}/topics/1"))
-    assert "ordered differently with 32-bit scores" in main(client.get(f"/runs/{run_id}"))
+    assert "ordered differently with 32-bit scores" in main(client.get(f"/runs/{run_id}/ties"))
     assert parsed(client.get("/tasks/t")).find("abbr", string="32/64") is not None
 
 

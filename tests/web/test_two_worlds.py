@@ -74,7 +74,7 @@ PAIRS = (
 )
 ORDERS = ("?x=AP&y=RR", "?standardised=normal")
 CURVES = ("?run=1&run=2", "?run=1&kind=roc&whole&topic=1", "?kind=gain&depth=10", "?kind=precision&topic=77")
-RUN_STATES = ("?sort=rank&all&ties&all_trec", "?table=field&measure=AP")
+RUN_STATES = ("?sort=rank&all&ties&all_trec&drawn", "?table=field&measure=AP")
 TOPIC_STATES = (
     *("?measure=AP&sort=-median", "?sort=grade2", "?documents=missed&all", "?measure=Judged@10"),
     *("?show=difference&rows=similarity&columns=difficulty", "?topic=1&run=1", "?topic=77"),
@@ -86,6 +86,8 @@ FIGURES = {
     "topics.index": "difficulty",
     "topics.show": "scores",
     "runs.show": "topics",
+    "run_sections.topics": "topics",
+    "run_sections.curves": "gain-by-rank",
     "rankings.show": "relevant",
     "curves.show": "curves",
     "comparisons.compare": "scatter&a=1&b=2",
