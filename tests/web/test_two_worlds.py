@@ -17,7 +17,7 @@ import pytest
 from flask import Flask, Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
-from werkzeug.routing import Rule
+from werkzeug.routing import AnyConverter, Rule
 from werkzeug.test import TestResponse
 
 from leaderboard.db.tables import QrelsRevision
@@ -137,9 +137,15 @@ def _remembered(resume: Callable[..., Any]) -> Callable[..., Any]:
 def _paths(rule: Rule) -> list[str]:
     """The addresses of a rule with every combination of objects."""
     names = sorted(rule.arguments)
-    filled = product(*(VALUES[name] for name in names))
+    filled = product(*(_values(rule, name) for name in names))
     built = (rule.build(dict(zip(names, values, strict=True))) for values in filled)
     return [found[1] for found in built if found is not None]
+
+
+def _values(rule: Rule, name: str) -> Sequence[object]:
+    """What a placeholder is filled with: all that it takes, where that is a list."""
+    converter = rule._converters[name]
+    return sorted(converter.items) if isinstance(converter, AnyConverter) else VALUES[name]
 
 
 def _addresses(app: Flask) -> list[str]:

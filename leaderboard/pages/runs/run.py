@@ -6,14 +6,12 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Edition, QrelsRevision, Run, Upload
+from leaderboard.db.tables import Run, Upload
 from leaderboard.errors import Problem
 from leaderboard.pages.runs.head import RunHead, SeenRun, caption, head_facts, seen_run
 from leaderboard.pages.runs.scores import MeasureValue, Rival, Stand, explained, stand
 from leaderboard.services import policy
 from leaderboard.services.boards.rows import place_facts
-from leaderboard.services.evaluations import score
-from leaderboard.services.evaluations.columns import MeasureColumn, column_of
 from leaderboard.services.jobs import queue
 from leaderboard.services.jobs.queue import RunState
 from leaderboard.services.policy import Viewer
@@ -96,21 +94,6 @@ def known_facts(details: dict[str, Any], masked: bool) -> tuple[Fact, ...]:
         return ()
     asked = tuple(fact for fact in run_facts.facts(details) if fact.key in FIELD_OF or fact.key in COST_OF)
     return run_facts.nameless(asked) if masked else asked
-
-
-def topic_scores(
-    session: Session, run_id: int, edition: Edition, topic_id: str
-) -> tuple[tuple[MeasureColumn, float], ...]:
-    """What a run got on one topic, in the order of the measures; empty where it is not scored or judged."""
-    order = session.get_one(QrelsRevision, edition.revision_id).topics
-    if topic_id not in order:
-        return ()
-    place = order.index(topic_id)
-    stored = score.stored(session, run_id, edition)
-    columns = (column_of(measure["key"]) for measure in edition.measures)
-    return tuple(
-        (column, float(stored[column.key].scores[place])) for column in columns if column.key in stored
-    )
 
 
 def facts(page: RunPage) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from sqlalchemy import func, select
@@ -21,7 +22,7 @@ from leaderboard.trec.qrels.distractors import among_distractors
 from leaderboard.trec.read.lines import bytes_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finders:
     """How many of how many runs have a document for a topic, and which has it highest."""
 
@@ -128,8 +129,16 @@ def document_places(compiled: CompiledJudgments, docno: str) -> dict[int, int]:
 
 def _finders(runs: Sequence[ComparedRun], count: int, best: int, place: int) -> Finders:
     if not best:
-        return Finders(0, len(runs), 0, 0, "")
-    return Finders(count, len(runs), best, runs[place].run_id, runs[place].name)
+        return Finders(runs=0, of=len(runs), best=0, best_run_id=0, best_run="")
+    run = runs[place]
+    return Finders(runs=count, of=len(runs), best=best, best_run_id=run.run_id, best_run=run.name)
+
+
+def finder_facts(finders: Finders | None) -> dict[str, Any]:
+    """How many runs have a document and where it is highest; nothing for one that is not judged."""
+    if finders is None:
+        return {"runs": None, "best_rank": None, "best_run": None}
+    return {"runs": finders.runs, "best_rank": finders.best or None, "best_run": finders.best_run or None}
 
 
 @dataclass(frozen=True, slots=True)
