@@ -202,9 +202,10 @@ def places_table(page: DocumentPage) -> Table[RunPlace]:
             f"for topic {topic} of {page.task}."
         ),
         columns=[
+            Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0, shown=Place.PAGE),
             Column(key="run", head="Run", value=lambda row: row.name),
             Column(key="team", head="Team", value=lambda row: row.team),
-            Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0),
+            Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0, shown=~Place.PAGE),
             Column(key="score", head="Score", value=lambda row: row.score, digits=4),
         ],
         rows=places,
