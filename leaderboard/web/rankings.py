@@ -9,11 +9,12 @@ from markupsafe import Markup, escape
 
 from leaderboard.errors import NotFound
 from leaderboard.pages.rankings import document as document_pages
-from leaderboard.pages.rankings import document_files, files, ranking
+from leaderboard.pages.rankings import ranking, tables
 from leaderboard.pages.rankings.document import DocumentPage
 from leaderboard.pages.rankings.ranking import RankingPage
 from leaderboard.trec.documents.marking import Piece
 from leaderboard.web import responses
+from leaderboard.web.addresses import kept
 from leaderboard.web.charts import RankStrip, rank_strip
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
@@ -23,8 +24,8 @@ blueprint = Blueprint("rankings", __name__)
 _BARE = {2: None, 3: None}
 
 ROWS_AT_FIRST = 200
-RUNNING = (("P", "P@10"), ("R", "R@10"), ("AP", "AP"), ("nDCG", "nDCG"))
-"""Heads of the running scores beside each rank, and a measure whose page defines each."""
+DEFINED_BY = {"precision": "P@10", "recall": "R@10", "average_precision": "AP", "ndcg": "nDCG"}
+"""Running scores beside each rank, and a measure whose page defines each."""
 
 RankAddress = Callable[[int, str, int], str]
 
@@ -38,38 +39,31 @@ def show(run_id: int, topic_id: str) -> ResponseReturnValue:
         render_template(
             "rankings/ranking.html",
             page=page,
+            table=tables.table(page),
+            missed=tables.missed_table(page),
+            defined_by=DEFINED_BY,
             strip=_strip(page),
-            running=RUNNING if page.is_judged else (),
             rank_address=rank_addresses(),
             highlighted=highlighted,
             rank_link=partial(_rank_link, page),
-            whole="" if "all" in request.args else None,
+            whole=kept((), flags=("all",)),
         )
     )
 
 
-@blueprint.get("/runs/<id:run_id>/topics/<topic_id>.json")
+@blueprint.get("/runs/<id:run_id>/topics/<topic_id>.<form:form>")
 @rule(PUBLIC)
-def show_json(run_id: int, topic_id: str) -> ResponseReturnValue:
-    """The ranking as JSON."""
-    page = ranking.ranking_page(reading(), viewer(), run_id, topic_id)
-    return responses.as_json(files.as_json(page))
-
-
-@blueprint.get("/runs/<id:run_id>/topics/<topic_id>.csv")
-@rule(PUBLIC)
-def show_csv(run_id: int, topic_id: str) -> ResponseReturnValue:
-    """The ranking as CSV."""
-    page = ranking.ranking_page(reading(), viewer(), run_id, topic_id, read="titles")
-    return responses.as_csv(files.table(page), f"{page.run}-{topic_id}")
-
-
-@blueprint.get("/runs/<id:run_id>/topics/<topic_id>.tex")
-@rule(PUBLIC)
-def show_tex(run_id: int, topic_id: str) -> ResponseReturnValue:
-    """The first documents of the ranking (all with ?all) as LaTeX."""
-    page = ranking.ranking_page(reading(), viewer(), run_id, topic_id, _limit())
-    return responses.as_latex_table(files.latex(page), f"{page.run}-{topic_id}", caption=files.caption(page))
+def export(run_id: int, topic_id: str, form: str) -> ResponseReturnValue:
+    """The ranking as a file; as LaTeX its first documents, unless ?all asks for all of them."""
+    page = ranking.ranking_page(
+        reading(),
+        viewer(),
+        run_id,
+        topic_id,
+        _limit() if form == "tex" else None,
+        read="titles" if form == "csv" else "nothing",
+    )
+    return responses.export(form, tables.FILES, page)
 
 
 @blueprint.get("/tasks/<slug>/documents")
@@ -78,36 +72,21 @@ def document(slug: str) -> ResponseReturnValue:
     """One document of the task's collection, by ?docno=, read for a ?topic=."""
     page = _document(slug)
     html = render_template(
-        "rankings/document.html", page=page, rank_address=rank_addresses(), highlighted=highlighted
+        "rankings/document.html",
+        page=page,
+        grades=document_pages.judgments_table(page),
+        places=document_pages.places_table(page),
+        rank_address=rank_addresses(),
+        highlighted=highlighted,
     )
     return responses.page(html)
 
 
-@blueprint.get("/tasks/<slug>/documents.json")
+@blueprint.get("/tasks/<slug>/documents.<form:form>")
 @rule(PUBLIC)
-def document_json(slug: str) -> ResponseReturnValue:
-    """The document as JSON."""
-    return responses.as_json(document_files.as_json(_document(slug)))
-
-
-@blueprint.get("/tasks/<slug>/documents.csv")
-@rule(PUBLIC)
-def document_csv(slug: str) -> ResponseReturnValue:
-    """The document's judgments as CSV, or its places in the runs where a topic is given."""
-    page = _document(slug)
-    return responses.as_csv(document_files.table(page, _for_topic()), f"{slug}-{page.docno}")
-
-
-@blueprint.get("/tasks/<slug>/documents.tex")
-@rule(PUBLIC)
-def document_tex(slug: str) -> ResponseReturnValue:
-    """The same as LaTeX."""
-    page = _document(slug)
-    return responses.as_latex_table(
-        document_files.table(page, _for_topic()),
-        f"{slug}-{page.docno}",
-        caption=document_files.caption(page, _for_topic()),
-    )
+def document_export(slug: str, form: str) -> ResponseReturnValue:
+    """The document as JSON; its judgments as a table, or its places in the runs where a topic is given."""
+    return responses.export(form, document_pages.FILES, _document(slug))
 
 
 def rank_addresses() -> RankAddress:
@@ -155,10 +134,6 @@ def _strip(page: RankingPage) -> RankStrip | None:
         return None
     highest = max(page.grade_names, default=None)
     return rank_strip([row.grade for row in page.rows], level=page.level, highest=highest)
-
-
-def _for_topic() -> bool:
-    return bool(request.args.get("topic"))
 
 
 def _document(slug: str) -> DocumentPage:

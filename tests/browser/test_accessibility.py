@@ -18,7 +18,10 @@ TASK_PAGES = (
     *("/topics", "/topics?sort=median", "/topics/PY003", "/heatmap"),
     *("/revisions", "/revisions/2", "/pools/audit", "/documents?docno={docno}&topic=PY003"),
 )
-RUN_PAGES = ("/runs/{1}", "/runs/{1}?ties", "/runs/{1}/topics/PY003", "/runs/{1}/topics/PY003?all")
+RUN_PAGES = (
+    *("/runs/{1}", "/runs/{1}/topics", "/runs/{1}/curves", "/runs/{1}/ties", "/runs/{1}/ties?drawn"),
+    *("/runs/{1}/measures", "/runs/{1}/origin", "/runs/{1}/topics/PY003", "/runs/{1}/topics/PY003?all"),
+)
 SITE_PAGES = ("/", "/measures", "/measures/AP", "/sign-in", "/sign-up", "/nothing")
 FAULTS = """() => axe.run({resultTypes: ["violations"]}).then(found => found.violations.map(each =>
   `${each.id}: ${each.nodes.slice(0, 3).map(node => node.html.slice(0, 160)).join(" | ")}`))"""

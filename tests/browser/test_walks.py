@@ -14,12 +14,13 @@ MOST_PRESSES = 150
 """Of the tab key until a link of the page's main part is reached."""
 ROAD = (
     ("main table th a[href^='/runs/']", r"/runs/\d+$"),
+    ("main nav a[href^='/runs/'][href$='/topics']", r"/runs/\d+/topics$"),
     ("main a[href^='/runs/'][href*='/topics/']:not([tabindex])", r"/runs/\d+/topics/[^/]+$"),
     ("main nav a[href^='/tasks/'][href*='/topics/']", r"/tasks/[^/]+/topics/[^/]+$"),
     ("main tr:nth-child(2) a[href^='/runs/'][href*='/topics/']", r"/runs/\d+/topics/[^/]+$"),
     ("main table a[href*='/documents?']", r"/documents\?"),
 )
-"""From the board: a run, its ranking of a topic, all runs on it, another one's ranking, a document of it."""
+"""From the board: a run, its topics, its ranking of one, all runs on it, another's ranking, a document."""
 
 
 @pytest.fixture(params=[True, False], ids=["script", "no script"])

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import select, update
+from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Entry, Phase, Task, TaskRole
 from leaderboard.errors import Forbidden, NotFound, SignInNeeded, UnknownMeasure
 from leaderboard.pages.boards.tables import board_facts, board_table
 from leaderboard.pages.rankings import ranking as rankings
-from leaderboard.pages.runs import run, tables
+from leaderboard.pages.runs import run, whole
+from leaderboard.pages.runs.whole import Asked, WholeRun
 from leaderboard.pages.topics import topic as topic_pages
 from leaderboard.services import policy
 from leaderboard.services.boards import board
@@ -127,6 +129,10 @@ def test_means_are_rounded_before_runs_are_ranked(database: Database, tmp_path: 
     assert [(row.rank, row.run) for row in full.rows] == [(1, "r1"), (2, "r0")]
 
 
+def _whole(session: Session, viewer: Viewer, run_id: int) -> WholeRun:
+    return whole.whole_run(session, viewer, run_id, Asked())
+
+
 def test_how_much_is_judged_is_held_back_even_when_asked_for(database: Database, tmp_path: Path) -> None:
     """No Judged@k in a blind board's columns, scores, JSON or CSV, and it cannot be sorted by."""
     _task(database, tmp_path, "blind", 3)
@@ -146,13 +152,13 @@ def test_a_blind_runs_json_and_csv_hold_no_topic(database: Database, tmp_path: P
     (run_id,) = _task(database, tmp_path, "blind", 3)
     for viewer in (ANONYMOUS, _member(database, "Team 0")):
         with database.read() as session:
-            page = run.run_page(session, viewer, run_id)
-        found, (_, rows) = tables.as_json(page), tables.table(page, "topics")
+            shown = _whole(session, viewer, run_id)
+        found, (_, rows) = whole.facts(shown), whole.FILES.table(shown, "topics").data()
         assert found["scores"] == {"RR": 0.333, "NumRelRet": 5.0}
         assert (found["per_topic"], found["topics"]) == ({}, 5)
         assert rows == [["all", 0.333, 5.0]]
-        assert page.basis is not None
-        assert page.basis.revision_sha256 == ""
+        assert shown.page.basis is not None
+        assert shown.page.basis.revision_sha256 == ""
 
 
 @pytest.mark.dialect
@@ -167,7 +173,7 @@ def test_the_close_opens_a_blind_task(database: Database, tmp_path: Path) -> Non
     assert (shown.basis.topics, shown.rows[0].scores["NumRelRet"], shown.sight.why) == (10, 10.0, "")
     assert shown == replace(_board(database, OPERATOR), sight=policy.OPEN_SIGHT)
     with database.read() as session:
-        assert len(run.run_page(session, ANONYMOUS, run_id).topics) == 10
+        assert len(_whole(session, ANONYMOUS, run_id).topics.topics) == 10
         ranking = rankings.ranking_page(session, ANONYMOUS, run_id, "1")
         assert [row.grade for row in ranking.rows[:3]] == [0, None, 1]
         topic = topic_pages.topic_page(session, ANONYMOUS, "t", "1")
@@ -188,7 +194,7 @@ def test_the_tasks_organiser_sees_all_and_anothers_does_not(
     assert [row.scores["RR"] for row in mine.rows] == [1 / 4, 1 / 8]
     assert foreign == _board(database)
     with database.read() as session:
-        assert len(run.run_page(session, policy.viewer_of(session, olga, "", True), one).topics) == 10
+        assert len(_whole(session, policy.viewer_of(session, olga, "", True), one).topics.topics) == 10
 
 
 def test_a_sealed_run_exists_for_its_team_only(database: Database, tmp_path: Path) -> None:
@@ -202,7 +208,7 @@ def test_a_sealed_run_exists_for_its_team_only(database: Database, tmp_path: Pat
             for read in (run.run_page, policy.visible_run):
                 with pytest.raises(NotFound, match=f"^There is no run {run_id}\\.$"):
                     read(session, viewer, run_id)
-        found = tables.as_json(run.run_page(session, member, own))
+        found = whole.facts(_whole(session, member, own))
     assert (found["state"], found["scores"], found["per_topic"], found["revision"]) == ("valid", {}, {}, None)
 
 

@@ -102,7 +102,7 @@ def test_a_caption_leads_to_the_figure_in_the_state_of_the_page(app: Flask) -> N
 
 def test_a_page_gives_its_figures_as_files(client: FlaskClient, run: int) -> None:
     """Each link beside a figure gets that figure, as a file with a name of its own that can be kept."""
-    page = parsed(client.get(f"/runs/{run}"))
+    page = parsed(client.get(f"/runs/{run}/curves"))
     links = page.select("figcaption a.file")
     assert [f"figure={each['id']}" for each in page.find_all("figure")] == [
         str(link["href"]).rpartition("?")[2] for link in links
@@ -113,7 +113,7 @@ def test_a_page_gives_its_figures_as_files(client: FlaskClient, run: int) -> Non
         assert answer.status_code == 200
         assert answer.mimetype == "image/svg+xml"
         name = str(link["href"]).rpartition("=")[2]
-        assert answer.headers["Content-Disposition"] == f'attachment; filename="runs-{run}-{name}.svg"'
+        assert answer.headers["Content-Disposition"] == f'attachment; filename="runs-{run}-curves-{name}.svg"'
         assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
         root = ElementTree.fromstring(answer.get_data())
         figure = page.find(id=name)
@@ -134,9 +134,14 @@ def test_a_figure_that_is_held_back_is_no_file_either(
     client: FlaskClient, database: Database, run: int
 ) -> None:
     """What an open task shows by topic cannot be taken out of the page of a blind one."""
-    names = [str(each["id"]) for each in parsed(client.get(f"/runs/{run}")).find_all("figure")]
+    pages = (f"/runs/{run}/topics", f"/runs/{run}/curves")
+    addresses = [
+        f"{page}?figure={figure['id']}"
+        for page in pages
+        for figure in parsed(client.get(page)).find_all("figure")
+    ]
     with database.write() as session:
         session.execute(update(Task).values(visibility="blind"))
-    assert names
-    for name in names:
-        assert client.get(f"/runs/{run}?figure={name}").status_code == 404, name
+    assert len(addresses) == 4
+    for address in addresses:
+        assert client.get(address).status_code == 404, address

@@ -138,7 +138,11 @@ def test_a_blind_run_and_its_topics_show_no_score_by_topic(
     )
     captions = [" ".join(each.get_text().split()) for each in page.find_all("caption")]
     assert len(captions) == 1
-    assert captions[0].startswith("Means over topics under qrels revision 1, 5 topics")
+    assert captions[0].startswith("Means over topics; ranks are among the official runs")
+    assert page.select_one("p.status").get_text(strip=True) == "Qrels revision 1 · 5 topics · trec_eval 10"  # type: ignore[union-attr]
+    for section in ("topics", "curves", "ties", "measures"):
+        assert client.get(f"/runs/{blind.own}/{section}").status_code == 404
+        assert page.find("a", href=f"/runs/{blind.own}/{section}") is None
     assert client.get(f"/runs/{blind.own}.json").get_json()["per_topic"] == {}
     assert _csv(client, f"/runs/{blind.own}.csv") == [["topic", "RR"], ["all", "0.333"]]
     topic = client.get("/tasks/t/topics/1.json").get_json()
@@ -227,9 +231,9 @@ def test_a_blind_run_of_others_says_what_it_is_and_hides_its_file(
     with database.write() as session:
         session.execute(update(Run).where(Run.id == blind.other).values(details={"secret": "recipe"}))
     sign_in(client, "Ann")
-    text = main(client.get(f"/runs/{blind.other}"))
+    text = main(client.get(f"/runs/{blind.other}")) + main(client.get(f"/runs/{blind.other}/origin"))
     assert "Team Bob" in text
     for secret in ("SHA-256", "Tag in the file", "recipe", "report on the upload", "Withdraw"):
         assert secret not in text
     assert client.get(f"/runs/{blind.other}.json").get_json()["file_sha256"] is None
-    assert "SHA-256 of the rankings" in main(client.get(f"/runs/{blind.own}"))
+    assert "SHA-256 of the rankings" in main(client.get(f"/runs/{blind.own}/origin"))

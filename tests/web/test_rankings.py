@@ -162,7 +162,7 @@ def test_a_ranking_is_the_same_in_csv_and_latex(client: FlaskClient, mine: int) 
     assert rows[1] == ["1", "b", "999.0", "0", "", "0.0", "0.0", "0.0", "0.0", "1", "1", "mine"]
     assert rows[2][:8] == ["2", "a", "998.0", "2", "The title of a", "0.5", "0.5", "0.25"]
     text = client.get(f"{path}.tex").get_data(as_text=True)
-    assert "rank & grade & document & P & R & AP & nDCG \\\\" in text
+    assert "Rank & Grade & Document & P & R & AP & nDCG \\\\" in text
     assert "2 & 2 & a & 0.5000 & 0.5000 & 0.2500 & 0.4796 \\\\" in text
     assert "3 & -- & new &" in text
     assert "3 of 3 documents of run mine for topic 1" in text
@@ -183,7 +183,7 @@ def test_a_ranking_stands_in_its_dialects_order(
     scores = client.get(f"/runs/{run_id}.json").get_json()["scores"]
     assert scores == {"RR": 1 / (1 + order.index("a"))}
     assert f"trec_eval {dialect}" in main(client.get(f"/runs/{run_id}/topics/1"))
-    assert "ordered differently with 32-bit scores" in main(client.get(f"/runs/{run_id}"))
+    assert "ordered differently with 32-bit scores" in main(client.get(f"/runs/{run_id}/ties"))
     assert parsed(client.get("/tasks/t")).find("abbr", string="32/64") is not None
 
 
@@ -197,7 +197,7 @@ def test_a_topic_nobody_judged_shows_the_ranking_alone(
     page = client.get(f"/runs/{run_id}/topics/2")
     assert table(page, "1 of 1 documents") == [["1", "d", "999.0"]]
     assert "Nobody judged documents for this topic in qrels revision 1" in main(page)
-    assert "rank & document & score" in client.get(f"/runs/{run_id}/topics/2.tex").get_data(as_text=True)
+    assert "Rank & Document & Score" in client.get(f"/runs/{run_id}/topics/2.tex").get_data(as_text=True)
     assert "No document is known to be relevant" in main(client.get(f"/runs/{run_id}/topics/1"))
     build.task(database, tmp_path, "unjudged", judgments=None)
     waiting = build.run(database, tmp_path, BEST, "waiting", slug="unjudged")

@@ -36,7 +36,7 @@ READING = (
     *("/revisions/1", "/revisions/1.json", "/revisions/1.csv", "/revisions/1.tex", "/revisions/1/qrels.txt"),
 )
 RUN_READING = (
-    *("", ".json", ".csv", ".tex", "/file"),
+    *("", ".json", ".csv", ".tex", "/file", "/origin", "/origin.json", "/origin.csv", "/origin.tex"),
     *("/topics/1", "/topics/1.json", "/topics/1.csv", "/topics/1.tex"),
 )
 """What anybody may read of an open task, and only its organisers of a draft."""
@@ -74,6 +74,11 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     },
     **{("GET", f"/runs/{{run}}{rest}"): OPEN for rest in RUN_READING},
     ("GET", "/runs/{run}.trec_eval"): (404,) * 6,
+    **{
+        ("GET", f"/runs/{{run}}/{page}{suffix}"): (404,) * 6
+        for page in ("topics", "curves", "ties", "measures")
+        for suffix in ("", *FILES)
+    },
     **{("GET", f"/measures{rest}"): OPEN for rest in ("", ".json", ".csv", ".tex", "/AP", "/AP.json")},
     ("GET", "/sign-in"): OPEN,
     ("POST", "/sign-in"): (422,) * 6,

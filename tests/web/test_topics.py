@@ -137,7 +137,7 @@ def test_the_best_and_the_worst_run_lead_to_their_comparison(client: FlaskClient
 def test_a_topics_judgments_stand_by_grade(client: FlaskClient) -> None:
     """Highest grade first with its name, counted by grade, with who found them."""
     page = client.get("/tasks/t/topics/1")
-    assert table(page, "3 documents in qrels revision 1") == [
+    assert table(page, "3 documents, highest grade first") == [
         ["2 exact", "a", "2", "2", "1", "best"],
         ["1", "c", "1", "1", "2", "best only Team best"],
         ["0 off", "b", "0", "0", "–", "found by nobody"],
@@ -174,9 +174,9 @@ def test_what_nobody_found_and_what_one_team_found(
     }
     assert set(links) >= {"relevant, found by nobody (1)", "relevant, found by one team only (1)"}
     missed = client.get(links["relevant, found by nobody (1)"])
-    assert table(missed, "1 document in") == [["1", "c", "0", "0", "–", "found by nobody"]]
+    assert table(missed, "1 document, highest grade first") == [["1", "c", "0", "0", "–", "found by nobody"]]
     alone = client.get(links["relevant, found by one team only (1)"])
-    assert table(alone, "1 document in") == [["1", "b", "1", "1", "2", "one only Owls"]]
+    assert table(alone, "1 document, highest grade first") == [["1", "b", "1", "1", "2", "one only Owls"]]
     assert client.get("/tasks/t/topics/1?documents=lost").status_code == 422
 
 

@@ -17,7 +17,7 @@ import pytest
 from flask import Flask, Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
-from werkzeug.routing import Rule
+from werkzeug.routing import AnyConverter, Rule
 from werkzeug.test import TestResponse
 
 from leaderboard.db.tables import QrelsRevision
@@ -74,7 +74,7 @@ PAIRS = (
 )
 ORDERS = ("?x=AP&y=RR", "?standardised=normal")
 CURVES = ("?run=1&run=2", "?run=1&kind=roc&whole&topic=1", "?kind=gain&depth=10", "?kind=precision&topic=77")
-RUN_STATES = ("?sort=rank&all&ties&all_trec", "?table=field&measure=AP")
+RUN_STATES = ("?sort=rank&all&ties&all_trec&drawn", "?table=field&measure=AP")
 TOPIC_STATES = (
     *("?measure=AP&sort=-median", "?sort=grade2", "?documents=missed&all", "?measure=Judged@10"),
     *("?show=difference&rows=similarity&columns=difficulty", "?topic=1&run=1", "?topic=77"),
@@ -86,6 +86,8 @@ FIGURES = {
     "topics.index": "difficulty",
     "topics.show": "scores",
     "runs.show": "topics",
+    "run_sections.topics": "topics",
+    "run_sections.curves": "gain-by-rank",
     "rankings.show": "relevant",
     "curves.show": "curves",
     "comparisons.compare": "scatter&a=1&b=2",
@@ -135,9 +137,15 @@ def _remembered(resume: Callable[..., Any]) -> Callable[..., Any]:
 def _paths(rule: Rule) -> list[str]:
     """The addresses of a rule with every combination of objects."""
     names = sorted(rule.arguments)
-    filled = product(*(VALUES[name] for name in names))
+    filled = product(*(_values(rule, name) for name in names))
     built = (rule.build(dict(zip(names, values, strict=True))) for values in filled)
     return [found[1] for found in built if found is not None]
+
+
+def _values(rule: Rule, name: str) -> Sequence[object]:
+    """What a placeholder is filled with: all that it takes, where that is a list."""
+    converter = rule._converters[name]
+    return sorted(converter.items) if isinstance(converter, AnyConverter) else VALUES[name]
 
 
 def _addresses(app: Flask) -> list[str]:

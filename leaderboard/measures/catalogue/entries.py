@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from leaderboard.errors import NotFound, UnknownMeasure
 from leaderboard.measures.binding import BoundMeasure
@@ -118,6 +119,7 @@ def listing(query: str = "") -> tuple[Section, ...]:
     )
 
 
+@lru_cache(maxsize=1024)
 def find(name: str) -> tuple[str, str]:
     """The canonical name of a measure and the form of it meant: `ndcg_cut_10` gives nDCG and nDCG@10.
 

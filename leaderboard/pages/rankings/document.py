@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -10,12 +11,15 @@ from leaderboard.db.tables import Collection, Run, Task, Topic
 from leaderboard.errors import NotFound
 from leaderboard.pages.scores import fields
 from leaderboard.pages.topics import judgments
-from leaderboard.pages.topics.judgments import Finders, GradesOfTopic, Revision
+from leaderboard.pages.topics.judgments import Finders, GradesOfTopic, Revision, finder_facts
 from leaderboard.services import collections, policy
-from leaderboard.services.evaluations.shown import Basis, Shown, shown_edition
+from leaderboard.services.evaluations.shown import Shown, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.rankings.stored import Position, positions_of
+from leaderboard.services.runs.names import RunName
 from leaderboard.services.tasks import topics
+from leaderboard.services.tasks.head import TaskHead
+from leaderboard.tables.record import Column, Files, Place, Table
 from leaderboard.trec.documents.marking import Piece, marked, terms
 
 BANDS = (10, 100, 1000)
@@ -29,19 +33,14 @@ class DocumentTopic:
     grades: GradesOfTopic
     grade: int | None
     """In the revision that is shown."""
-    found: Finders | None
+    finders: Finders | None
     """None where it is not judged in the revision that is shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunPlace:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlace(RunName):
     """A run that has the document for the chosen topic."""
 
-    run_id: int
-    run: str
-    team: str
-    kind: str
-    is_own: bool
     rank: int
     score: float
 
@@ -72,12 +71,10 @@ class ChosenTopic:
     """(id, name) of the runs that do not have it."""
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentPage:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentPage(TaskHead):
     """A document of a task's collection, its text where it is stored, its judgments and its places."""
 
-    task: str
-    slug: str
     docno: str
     title: str
     heading: tuple[Piece, ...]
@@ -90,10 +87,17 @@ class DocumentPage:
     revisions: tuple[Revision, ...]
     topics: tuple[DocumentTopic, ...]
     chosen: ChosenTopic | None
-    basis: Basis | None
+    is_for_topic: bool
+    """Whether the reader chose the topic, so that its runs are what the page's files hold."""
     grade_names: dict[int, str]
     level: int
-    sight: Sight
+
+    @property
+    def revision_columns(self) -> dict[str, int]:
+        """Key of each revision's column -> its place among the revisions; empty where there is one alone."""
+        if len(self.revisions) < 2:
+            return {}
+        return {f"revision {revision.number}": at for at, revision in enumerate(self.revisions)}
 
     @property
     def plain(self) -> str:
@@ -117,31 +121,135 @@ def document_page(
     if sight.details:
         revisions = judgments.shown_revisions(session, task)
         judged = _topics(session, viewer, task, sight, shown, revisions, docno)
+    is_for_topic = topic_id is not None
     if topic_id is None and len(judged) == 1:
         topic_id = judged[0].grades.topic_id
     topic = topics.find(session, task, topic_id) if topic_id is not None else None
     chosen = _chosen(session, viewer, task, sight, shown, topic, judged, docno) if topic else None
-    found = collections.texts(session, collection.id, [docno]).get(docno)
-    if not (found or judged or collection.link_template or (chosen and chosen.places)):
+    stored = collections.texts(session, collection.id, [docno]).get(docno)
+    if not (stored or judged or collection.link_template or (chosen and chosen.places)):
         raise NotFound(f"Nothing is known here of a document {docno!r}.", docno=docno)
-    wanted = terms(topic.title, topic.description) if topic else frozenset()
+    words = terms(topic.title, topic.description) if topic else frozenset()
     return DocumentPage(
         task=task.name,
         slug=task.slug,
         docno=docno,
-        title=found.title if found else "",
-        heading=marked(found.title, wanted) if found else (),
-        text=marked(found.text, wanted) if found else (),
+        title=stored.title if stored else "",
+        heading=marked(stored.title, words) if stored else (),
+        text=marked(stored.text, words) if stored else (),
         link=collections.link(collection.link_template, docno),
         collection=collection.name,
         stored=collection.stored,
         revisions=revisions,
         topics=judged,
         chosen=chosen,
+        is_for_topic=is_for_topic,
         basis=shown.basis,
         grade_names=topics.grade_names(task),
         level=task.level,
         sight=sight,
+    )
+
+
+def facts(page: DocumentPage) -> dict[str, Any]:
+    """The document with its judgments and places as plain values."""
+    chosen = page.chosen
+    return {
+        "task": page.slug,
+        "docno": page.docno,
+        "title": page.title,
+        "text": page.plain,
+        "link": page.link,
+        "revision": page.basis.revision if page.basis else None,
+        "judgments": {row.grades.topic_id: row.grade for row in page.topics if row.grade is not None},
+        "revisions": {
+            row.grades.topic_id: {
+                str(revision.number): then.grade
+                for revision, then in zip(page.revisions, row.grades.grades, strict=True)
+            }
+            for row in page.topics
+        },
+        "topic": chosen.topic_id if chosen else None,
+        "grade": chosen.grade if chosen else None,
+        "runs": chosen.of if chosen else None,
+        "places": [
+            {
+                "run": place.name,
+                "run_id": place.run_id,
+                "team": place.team,
+                "rank": place.rank,
+                "score": place.score,
+            }
+            for place in (chosen.places if chosen else ())
+        ],
+    }
+
+
+def table(page: DocumentPage) -> Table[Any]:
+    """The places for the topic that was chosen, else the judgments."""
+    return places_table(page) if page.is_for_topic else judgments_table(page)
+
+
+def places_table(page: DocumentPage) -> Table[RunPlace]:
+    """Where the runs have the document for the chosen topic."""
+    chosen = page.chosen
+    places = chosen.places if chosen else ()
+    topic, of = (chosen.topic_id, chosen.of) if chosen else ("", 0)
+    return Table(
+        name=f"{page.slug}-{page.docno}",
+        caption=(
+            f"Where {len(places):,} of {of:,} runs have document {page.docno} "
+            f"for topic {topic} of {page.task}."
+        ),
+        columns=[
+            Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0, shown=Place.PAGE),
+            Column(key="run", head="Run", value=lambda row: row.name),
+            Column(key="team", head="Team", value=lambda row: row.team),
+            Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0, shown=~Place.PAGE),
+            Column(key="score", head="Score", value=lambda row: row.score, digits=4),
+        ],
+        rows=places,
+    )
+
+
+def judgments_table(page: DocumentPage) -> Table[DocumentTopic]:
+    """The judgments by topic and revision; for readers only the grades of each revision."""
+    alone = Place.EVERYWHERE if not page.revision_columns else ~Place.PAGE
+    return Table(
+        name=f"{page.slug}-{page.docno}",
+        caption=f"Grades of document {page.docno} in {page.task}, by topic and qrels revision.",
+        columns=[
+            Column(key="topic", head="Topic", value=lambda row: row.grades.topic_id),
+            Column(key="title", head="Title", value=lambda row: row.grades.title),
+            Column(
+                key="grade",
+                head="Grade",
+                value=lambda row: row.grade,
+                shown=alone,
+            ),
+            *(_finders(key) for key in ("runs", "best_rank", "best_run")),
+            *(_revision(page, key, at) for key, at in page.revision_columns.items()),
+            Column(key="found", head="Runs", value=lambda row: row.finders, shown=Place.PAGE),
+        ],
+        rows=page.topics,
+    )
+
+
+FILES = Files(facts=facts, tables={"document": table, "judgments": judgments_table, "runs": places_table})
+
+
+def _finders(key: str) -> Column[DocumentTopic]:
+    head = key.replace("_", " ").capitalize()
+    return Column(key=key, head=head, value=lambda row: finder_facts(row.finders)[key], shown=~Place.PAGE)
+
+
+def _revision(page: DocumentPage, key: str, at: int) -> Column[DocumentTopic]:
+    return Column(
+        key=key,
+        head=key.capitalize(),
+        value=lambda row: row.grades.grades[at].grade,
+        title=page.revisions[at].note,
+        group="revision",
     )
 
 
@@ -157,11 +265,11 @@ def _topics(
     """What the document was judged for, and how many runs found it."""
     grades = judgments.grades_over_time(session, task, revisions, docno)
     field = fields.field(session, viewer, task, sight, shown) if grades else None
-    found: dict[str, Finders] = {}
+    finders: dict[str, Finders] = {}
     if field is not None:
-        found = judgments.finders_of(session, field.source, field.runs, docno, task.level)
+        finders = judgments.finders_of(session, field.source, field.runs, docno, task.level)
     now = shown.basis.revision_id if shown.basis is not None else None
-    return tuple(DocumentTopic(each, each.of(now, revisions), found.get(each.topic_id)) for each in grades)
+    return tuple(DocumentTopic(row, row.of(now, revisions), finders.get(row.topic_id)) for row in grades)
 
 
 def _chosen(
@@ -187,7 +295,7 @@ def _chosen(
         topic_id=topic.topic_id,
         title=topic.title,
         description=topic.description,
-        grade=next((each.grade for each in judged if each.grades.topic_id == topic.topic_id), None),
+        grade=next((row.grade for row in judged if row.grades.topic_id == topic.topic_id), None),
         of=len(runs),
         places=places,
         bands=_bands(places),
@@ -199,11 +307,20 @@ def _places(
     positions: Sequence[Position], runs: Mapping[int, Run], viewer: Viewer, teams: Mapping[int, str]
 ) -> tuple[RunPlace, ...]:
     places = []
-    for each in positions:
-        run = runs[each.run_id]
-        team, is_own = teams.get(run.team_id, ""), policy.owns(viewer, run.team_id)
-        places.append(RunPlace(run.id, run.name, team, run.kind, is_own, each.rank, each.score))
-    return tuple(sorted(places, key=lambda place: (place.rank, place.run)))
+    for position in positions:
+        run = runs[position.run_id]
+        places.append(
+            RunPlace(
+                run_id=run.id,
+                name=run.name,
+                team=teams.get(run.team_id, ""),
+                kind=run.kind,
+                is_own=policy.owns(viewer, run.team_id),
+                rank=position.rank,
+                score=position.score,
+            )
+        )
+    return tuple(sorted(places, key=lambda place: (place.rank, place.name)))
 
 
 def _bands(places: Sequence[RunPlace]) -> tuple[Band, ...]:

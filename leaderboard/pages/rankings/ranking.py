@@ -7,28 +7,28 @@ from typing import Literal
 import numpy as np
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Run, Task, Topic
+from leaderboard.db.tables import QrelsRevision, Run, Task, Topic
 from leaderboard.errors import NotFound
 from leaderboard.measures.by_rank import Running, running
 from leaderboard.measures.judged import UNJUDGED
-from leaderboard.pages.rankings import neighbours as ranking_neighbours
-from leaderboard.pages.rankings.neighbours import Neighbours
-from leaderboard.pages.runs.run import topic_scores
+from leaderboard.pages.rankings.neighbours import Neighbours, neighbours
 from leaderboard.pages.scores import fields
 from leaderboard.pages.topics.judgments import Finders, JudgedTopic, judged_topic
 from leaderboard.services import collections, policy
-from leaderboard.services.evaluations.columns import MeasureColumn
-from leaderboard.services.evaluations.shown import Basis, Shown, shown_edition
+from leaderboard.services.evaluations import score
+from leaderboard.services.evaluations.columns import MeasureColumn, column_of
+from leaderboard.services.evaluations.shown import Shown, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.rankings.stored import Ordered, ordered
 from leaderboard.services.tasks import topics
+from leaderboard.services.tasks.head import TaskHead
 from leaderboard.trec.documents.documents import Document
 from leaderboard.trec.documents.marking import Piece, marked, snippet, terms
 
 SNIPPET = 160
+"""Letters of a snippet, about: three lines beside the numbers."""
 READ_UP_TO = 200
 """Ranks whose documents have titles and snippets; of those below only the relevant ones have titles."""
-"""Letters of a snippet, about: three lines beside the numbers."""
 MISSED_AT_FIRST = 50
 """Missed documents that are listed where not all of a ranking is asked for."""
 
@@ -51,7 +51,7 @@ class Tie:
     last: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RankedDocument:
     """A document of the ranking; grade is None where it is not judged or judgments are held back."""
 
@@ -68,12 +68,12 @@ class RankedDocument:
     """The rank of the next relevant document."""
     running: RunningScores | None
     """None where the topic has no judgments or they are held back."""
-    found: Finders | None
+    finders: Finders | None
     """Which runs have a judged document; None for others."""
     tie: Tie | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MissedDocument:
     """A relevant document that the run does not have, and which runs do."""
 
@@ -81,10 +81,12 @@ class MissedDocument:
     grade: int
     title: str
     heading: tuple[Piece, ...]
-    found: Finders
+    finders: Finders
+    snippet: tuple[Piece, ...] = ()
+    """Missed documents are listed by their titles alone."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ties:
     """How many documents share their score with another one, and in how many groups."""
 
@@ -93,12 +95,10 @@ class Ties:
     largest: int
 
 
-@dataclass(frozen=True, slots=True)
-class RankingPage:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingPage(TaskHead):
     """One run's ranking for one topic; rows are its first documents, total is how many it has."""
 
-    task: str
-    slug: str
     run_id: int
     run: str
     team: str
@@ -109,7 +109,6 @@ class RankingPage:
     excluded: str
     scores: tuple[tuple[MeasureColumn, float], ...]
     """What the run got on this topic; empty where scores are held back."""
-    basis: Basis | None
     dialect: int
     grade_names: dict[int, str]
     level: int
@@ -127,7 +126,6 @@ class RankingPage:
     following: str | None
     neighbours: Neighbours | None
     """Other runs to go on with; None where scores are held back or there are none."""
-    sight: Sight
 
 
 def ranking_page(
@@ -185,7 +183,7 @@ def ranking_page(
         missed_total=len(missed),
         previous=before,
         following=after,
-        neighbours=_neighbours(field, run, topic_id),
+        neighbours=neighbours(field, run.id, topic_id) if field else None,
         sight=sight,
     )
 
@@ -212,9 +210,19 @@ def _visible(
 def _scores(
     session: Session, run: Run, shown: Shown, topic_id: str
 ) -> tuple[tuple[MeasureColumn, float], ...]:
-    if shown.edition is None or run.withdrawn_at is not None:
+    """What the run got on the topic, in the order of the measures; empty where it is not scored or judged."""
+    edition = shown.edition
+    if edition is None or run.withdrawn_at is not None:
         return ()
-    return topic_scores(session, run.id, shown.edition, topic_id)
+    order = session.get_one(QrelsRevision, edition.revision_id).topics
+    if topic_id not in order:
+        return ()
+    place = order.index(topic_id)
+    stored = score.stored(session, run.id, edition)
+    columns = (column_of(measure["key"]) for measure in edition.measures)
+    return tuple(
+        (column, float(stored[column.key].scores[place])) for column in columns if column.key in stored
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,22 +269,22 @@ class _Graded:
         )
 
     def running_at(self) -> list[RunningScores | None]:
-        """By rank."""
+        """What the ranking would score had it ended there, by rank."""
         if self.running is None:
             return [None] * len(self.grades)
-        each = self.running
-        columns = (each.precision, each.recall, each.average_precision, each.ndcg)
+        running = self.running
+        columns = (running.precision, running.recall, running.average_precision, running.ndcg)
         return [RunningScores(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
 
     def next_relevant(self) -> list[int | None]:
-        """By rank, the rank of the next relevant document below it."""
-        found: list[int | None] = []
+        """The rank of the next relevant document below, by rank."""
+        upwards: list[int | None] = []
         following: int | None = None
         relevant = set(self.relevant)
         for rank in range(len(self.grades), 0, -1):
-            found.append(following)
+            upwards.append(following)
             following = rank if rank in relevant else following
-        return found[::-1]
+        return upwards[::-1]
 
 
 def _rows(
@@ -293,13 +301,13 @@ def _rows(
         strict=False,
     )
     rows = []
-    for rank, (docno, score, grade, following, scores, (first, last)) in enumerate(columns, start=1):
+    for rank, (docno, value, grade, following, scores, (first, last)) in enumerate(columns, start=1):
         title, heading, text = reading.of(docno, rank)
         rows.append(
             RankedDocument(
                 rank=rank,
                 docno=docno,
-                score=score,
+                score=value,
                 grade=grade,
                 title=title,
                 heading=heading,
@@ -307,7 +315,7 @@ def _rows(
                 is_relevant=rank in relevant,
                 following=following,
                 running=scores,
-                found=graded.finders.get(docno),
+                finders=graded.finders.get(docno),
                 tie=Tie(first, last) if first < last else None,
             )
         )
@@ -317,7 +325,7 @@ def _rows(
 def _ties(ranking: Ordered) -> Ties:
     sizes = [last - first + 1 for first, last in set(zip(ranking.first, ranking.last, strict=True))]
     tied = [size for size in sizes if size > 1]
-    return Ties(len(tied), sum(tied), max(tied, default=0))
+    return Ties(groups=len(tied), documents=sum(tied), largest=max(tied, default=0))
 
 
 def _missed(ranking: Ordered, judged: JudgedTopic | None, level: int) -> list[tuple[str, int, Finders]]:
@@ -331,10 +339,8 @@ def _missed(ranking: Ordered, judged: JudgedTopic | None, level: int) -> list[tu
 
 
 def _listed(reading: _Reading, missed: Sequence[tuple[str, int, Finders]]) -> tuple[MissedDocument, ...]:
-    return tuple(
-        MissedDocument(docno, grade, *reading.of(docno)[:2], found) for docno, grade, found in missed
-    )
-
-
-def _neighbours(field: fields.Field | None, run: Run, topic_id: str) -> Neighbours | None:
-    return None if field is None else ranking_neighbours.neighbours(field, run.id, topic_id)
+    rows = []
+    for docno, grade, finders in missed:
+        title, heading, _ = reading.of(docno)
+        rows.append(MissedDocument(docno=docno, grade=grade, title=title, heading=heading, finders=finders))
+    return tuple(rows)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -9,18 +10,24 @@ from sqlalchemy.orm import Session
 from leaderboard.measures.by_rank import ideal_gain, mean_gain, mean_precision
 from leaderboard.measures.interpolated import ELEVEN, interpolated_precision
 from leaderboard.measures.judged import FloatArray, IntArray, Judged
+from leaderboard.pages.runs.head import RunHead, ScoredRun, board_rows, caption, head_facts
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.alignments import alignments, compiled_judgments
 from leaderboard.services.evaluations.digests import ranking_key, run_digest
 from leaderboard.services.evaluations.shown import Source
 from leaderboard.services.statistics import requests
 from leaderboard.stats.arrays import Arrays
+from leaderboard.tables.record import Column, Files, Place, Table
 
 VERSION = 1
 """Of what is kept of each run; a new one makes the old unused."""
 DEEPEST = 100
 """Ranks that curves by rank are kept for."""
 LEAST = 10
+Kind = Literal["mine", "leader", "median", "highest", "ideal"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+COMPARED = KINDS[:4]
+"""The kinds of line that every curve may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +46,14 @@ class CurveLines:
     ideal: tuple[float, ...] | None = None
     """Of rankings as good as the judgments allow."""
 
+    def line(self, kind: Kind) -> tuple[float, ...] | None:
+        """The values of one kind at the points; None where there is no such line."""
+        values: tuple[float, ...] | None = getattr(self, kind)
+        return values
+
+
+NO_LINES = CurveLines(points=(), mine=(), leader=None, median=None, highest=None)
+
 
 @dataclass(frozen=True, slots=True)
 class Curves:
@@ -55,41 +70,179 @@ class Curves:
     gain: CurveLines
     """Cumulated gain, a document's being its grade, at ranks 1, 2, ..."""
 
+    def names(self, run: str) -> dict[Kind, str]:
+        """What each kind of line is called in a table, the run's own by its name."""
+        return {
+            "mine": run,
+            "leader": self.leader or "leader",
+            "median": "Median",
+            "highest": "Highest",
+            "ideal": "ideal",
+        }
 
-def curves(
-    session: Session, source: Source, mine: Row, ranked: Sequence[Row], level: int, deepest: int
-) -> Curves:
-    """The curves of a run and of the ranked runs, the leader first; level is the lowest relevant grade.
 
-    deepest: documents of the run's longest ranking, as far as curves by rank go. What is computed of a run
-    is kept, so a page of another run, or with one run more, reads and computes little.
+NO_CURVES = Curves("", None, 0, 0, NO_LINES, NO_LINES, NO_LINES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurvesPage(RunHead):
+    """A run's curves beside those of the ranked runs; primary is the measure these are ranked by."""
+
+    curves: Curves
+    primary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """All lines at one recall or rank, None where there is no such line."""
+
+    at: float
+    precision: Mapping[Kind, float | None]
+    gain: Mapping[Kind, float | None]
+
+
+def curves_page(session: Session, scored: ScoredRun) -> CurvesPage:
+    """The curves of a run and of the ranked runs.
+
+    What is computed of a run is kept, so a page of another run, or with one run more, reads and computes
+    little.
     """
-    rows = {row.run_id: row for row in (mine, *ranked)}
-    found = _of_runs(session, source, rows, level)
-    leader = ranked[0] if ranked and ranked[0].run_id != mine.run_id else None
-    depth = min(max(deepest, LEAST), DEEPEST)
-    ideal = _ideal(session, source)
+    head = scored.seen.head(by_topic=True)
+    return CurvesPage(**head, curves=_curves(session, scored), primary=scored.primary)
 
-    def lines(name: str, points: tuple[float, ...], best: FloatArray | None = None) -> CurveLines:
-        field = np.array([found[row.run_id][name][: len(points)] for row in ranked])
-        return CurveLines(
-            points=points,
-            mine=_plain(found[mine.run_id][name][: len(points)]),
-            leader=_plain(found[leader.run_id][name][: len(points)]) if leader else None,
-            median=_plain(np.median(field, axis=0)) if len(field) > 1 else None,
-            highest=_plain(field.max(axis=0)) if len(field) > 1 else None,
-            ideal=None if best is None else _plain(best[: len(points)]),
-        )
 
+def facts(page: CurvesPage) -> dict[str, Any]:
+    """The page as plain values at full precision."""
+    return {**head_facts(page), "curves": curve_facts(page)}
+
+
+def curve_facts(page: CurvesPage) -> dict[str, Any]:
+    """The points and lines of every curve."""
+    curves = page.curves
+    named = {"recall": curves.recall, "precision": curves.precision, "gain": curves.gain}
+    return {
+        "leader": curves.leader or None,
+        **{
+            name: {"points": lines.points, **{kind: lines.line(kind) for kind in KINDS}}
+            for name, lines in named.items()
+        },
+    }
+
+
+def recall_table(page: CurvesPage) -> Table[Point]:
+    """Interpolated precision at eleven levels of recall."""
+    lines = page.curves.recall
+    return Table(
+        name=f"{page.name}-recall",
+        caption=caption(page, "Interpolated precision by recall"),
+        columns=[
+            Column(key="recall", head="Recall", value=lambda row: row.at, digits=1),
+            *(_precision(page, lines, kind) for kind in COMPARED),
+        ],
+        rows=[
+            Point(at, {kind: _at(lines, kind, place) for kind in COMPARED}, {})
+            for place, at in enumerate(lines.points)
+        ],
+    )
+
+
+def ranks_table(page: CurvesPage) -> Table[Point]:
+    """Precision and cumulated gain at every rank."""
+    precision, gain = page.curves.precision, page.curves.gain
+    return Table(
+        name=f"{page.name}-ranks",
+        caption=caption(page, "Precision and cumulated gain by rank"),
+        columns=[
+            Column(key="rank", head="Rank", value=lambda row: int(row.at), digits=0),
+            *(_precision(page, precision, kind, by_rank=True) for kind in COMPARED),
+            *(_gain(page, gain, kind) for kind in KINDS),
+        ],
+        rows=[
+            Point(
+                at,
+                {kind: _at(precision, kind, place) for kind in COMPARED},
+                {kind: _at(gain, kind, place) for kind in KINDS},
+            )
+            for place, at in enumerate(precision.points)
+        ],
+    )
+
+
+FILES = Files(facts=facts, tables={"recall": recall_table, "ranks": ranks_table})
+
+
+def _precision(page: CurvesPage, lines: CurveLines, kind: Kind, *, by_rank: bool = False) -> Column[Point]:
+    name = page.curves.names(page.name)[kind]
+    return Column(
+        key=f"precision_{kind}" if by_rank else kind,
+        head=f"P, {name}" if by_rank else name,
+        value=lambda row: row.precision[kind],
+        digits=4,
+        shown=_where(lines, kind),
+    )
+
+
+def _gain(page: CurvesPage, lines: CurveLines, kind: Kind) -> Column[Point]:
+    return Column(
+        key=f"gain_{kind}",
+        head=f"CG, {page.curves.names(page.name)[kind]}",
+        value=lambda row: row.gain[kind],
+        digits=2,
+        shown=_where(lines, kind),
+    )
+
+
+def _where(lines: CurveLines, kind: Kind) -> Place:
+    """A line that is not there has an empty column in data, and none where people read."""
+    return Place.DATA if lines.line(kind) is None else Place.EVERYWHERE
+
+
+def _at(lines: CurveLines, kind: Kind, place: int) -> float | None:
+    values = lines.line(kind)
+    return None if values is None else values[place]
+
+
+def _curves(session: Session, scored: ScoredRun) -> Curves:
+    """The curves over the topics of the source; those by rank go as far as the run's longest ranking."""
+    source, run_id = scored.source, scored.run.id
+    rows = board_rows(session, scored)
+    ranked = [row for row in rows if row.rank is not None]
+    leader = ranked[0] if ranked and ranked[0].run_id != run_id else None
+    drawn = {row.run_id: row for row in rows if row.rank is not None or row.run_id == run_id}
+    computed = _of_runs(session, source, drawn, scored.seen.task.level)
+    field = [computed[row.run_id] for row in ranked]
+    first = computed[leader.run_id] if leader else None
+    depth = min(max(scored.run.deepest, LEAST), DEEPEST)
     ranks = tuple(float(rank) for rank in range(1, depth + 1))
+    mine, ideal = computed[run_id], _ideal(session, source)
     return Curves(
         leader=leader.run if leader else "",
         leader_id=leader.run_id if leader else None,
         ranked=len(ranked),
         topics=len(source.topics),
-        recall=lines("recall", ELEVEN),
-        precision=lines("precision", ranks),
-        gain=lines("gain", ranks, ideal),
+        recall=_lines("recall", ELEVEN, mine, first, field),
+        precision=_lines("precision", ranks, mine, first, field),
+        gain=_lines("gain", ranks, mine, first, field, ideal),
+    )
+
+
+def _lines(
+    name: str,
+    points: tuple[float, ...],
+    mine: Mapping[str, FloatArray],
+    leader: Mapping[str, FloatArray] | None,
+    ranked: Sequence[Mapping[str, FloatArray]],
+    ideal: FloatArray | None = None,
+) -> CurveLines:
+    """One curve of the run, of the leader and of the ranked runs, each given by the names of curves."""
+    field = np.array([run[name][: len(points)] for run in ranked])
+    return CurveLines(
+        points=points,
+        mine=_plain(mine[name][: len(points)]),
+        leader=_plain(leader[name][: len(points)]) if leader else None,
+        median=_plain(np.median(field, axis=0)) if len(field) > 1 else None,
+        highest=_plain(field.max(axis=0)) if len(field) > 1 else None,
+        ideal=None if ideal is None else _plain(ideal[: len(points)]),
     )
 
 
@@ -99,11 +252,11 @@ def _of_runs(
     """Run id -> its curves by name; judged hits are read of those runs only that are not kept."""
     digests = {run_id: _digest(source, row, level) for run_id, row in rows.items()}
     kept = {run_id: requests.kept.get(digest) for run_id, digest in digests.items()}
-    missing = [run_id for run_id, found in kept.items() if found is None]
+    missing = [run_id for run_id, curves in kept.items() if curves is None]
     places = np.array(source.places, dtype=np.int64)
     for run_id, judged in (alignments(session, source, missing) if missing else {}).items():
         kept[run_id] = requests.kept.put(digests[run_id], _computed(judged, places, level))
-    return {run_id: _floats(found) for run_id, found in kept.items() if found is not None}
+    return {run_id: _floats(curves) for run_id, curves in kept.items() if curves is not None}
 
 
 def _digest(source: Source, row: Row, level: int) -> str:
@@ -112,7 +265,7 @@ def _digest(source: Source, row: Row, level: int) -> str:
 
 
 def _computed(judged: Judged, places: IntArray, level: int) -> Arrays:
-    at_recall = [interpolated_precision(judged, recall=each, rel=level)[places].mean() for each in ELEVEN]
+    at_recall = [interpolated_precision(judged, recall=recall, rel=level)[places].mean() for recall in ELEVEN]
     return {
         "recall": np.array(at_recall),
         "precision": mean_precision(judged, places, DEEPEST, rel=level),
@@ -130,8 +283,8 @@ def _ideal(session: Session, source: Source) -> FloatArray:
     return _floats(kept)["gain"]
 
 
-def _floats(found: Arrays) -> dict[str, FloatArray]:
-    return {name: values.astype(np.float64, copy=False) for name, values in found.items()}
+def _floats(arrays: Arrays) -> dict[str, FloatArray]:
+    return {name: values.astype(np.float64, copy=False) for name, values in arrays.items()}
 
 
 def _plain(values: FloatArray) -> tuple[float, ...]:

@@ -1,24 +1,23 @@
-"""Where a run's numbers come from, how to compute them again, and its files: as sent, and as scores."""
+"""A run's files: as it was sent, and its scores as trec_eval prints them; the command that prints these."""
 
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Run, Task, Upload
+from leaderboard.db.tables import Upload
 from leaderboard.errors import NotFound
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.grammar import parse, with_level
 from leaderboard.measures.judged import Judged
 from leaderboard.measures.selection import select as select_measures
+from leaderboard.pages.runs.head import scored_run
 from leaderboard.services import policy
-from leaderboard.services.evaluations import score
 from leaderboard.services.evaluations.alignments import alignment
-from leaderboard.services.evaluations.shown import Source, shown_edition
-from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.evaluations.shown import Source
+from leaderboard.services.policy import Viewer
 from leaderboard.trec.scores.report import RunScores, trec
 
 ALL_TREC = "all_trec"
@@ -33,24 +32,6 @@ TYPES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Provenance:
-    """Where the numbers come from."""
-
-    file_name: str
-    """This and the tag are empty while the viewer is not to know the team."""
-    sha256: str
-    size: int
-    uploaded_at: datetime
-    tag: str
-    ranking_sha256: str
-    download_name: str
-    may_download: bool
-    """Whether this viewer may have the file as sent."""
-    masked: bool
-    """Whether this viewer knows the team by a pseudonym only."""
-
-
-@dataclass(frozen=True, slots=True)
 class SentFile:
     """A run's file as it was sent: which upload holds its bytes, and how it is offered."""
 
@@ -59,23 +40,6 @@ class SentFile:
     media_type: str
     size: int
     sha256: str
-
-
-def provenance(session: Session, viewer: Viewer, task: Task, run: Run, sight: Sight) -> Provenance:
-    """The facts of a run's file, without its name and tag while the viewer is not to know the team."""
-    upload = session.get_one(Upload, run.upload_id)
-    masked = policy.is_masked(session, viewer, run, task)
-    return Provenance(
-        file_name="" if masked else upload.file_name,
-        sha256=upload.sha256,
-        size=upload.bytes,
-        uploaded_at=upload.created_at,
-        tag="" if masked else run.tag,
-        ranking_sha256=run.ranking_sha256,
-        download_name=download_name("" if masked else upload.file_name, run.id),
-        may_download=policy.may_have_file(session, viewer, run, task, sight),
-        masked=masked,
-    )
 
 
 def sent_file(session: Session, viewer: Viewer, run_id: int) -> SentFile:
@@ -97,7 +61,7 @@ def download_name(file_name: str, run_id: int) -> str:
     ('my-run-1-.txt.gz', 'run-7.txt')
     """
     plain = "".join(
-        each if each.isascii() and (each.isalnum() or each in "._-") else " " for each in file_name
+        letter if letter.isascii() and (letter.isalnum() or letter in "._-") else " " for letter in file_name
     )
     name = "-".join(plain.split()).lstrip(".-")[-LONGEST_NAME:].lstrip(".-")
     return name or f"run-{run_id}.txt"
@@ -130,21 +94,16 @@ def trec_eval_text(session: Session, viewer: Viewer, run_id: int, *, all_trec: b
     By the board's measures, or by all of trec_eval's. Raises NotFound for an unknown run, for one that is
     withdrawn or not scored, and while scores by topic are held back.
     """
-    run, task, sight = policy.visible_run(session, viewer, run_id)
-    shown = shown_edition(session, task, sight)
-    edition, source = shown.edition, shown.source
-    if not sight.details or run.withdrawn_at is not None or edition is None or source is None:
-        raise NotFound(f"Run {run_id} has no scores by topic to show.", run=run_id)
-    if len(score.stored(session, run.id, edition)) < len(edition.measures):
-        raise NotFound(f"Run {run_id} is not scored yet.", run=run_id)
+    scored = scored_run(session, viewer, run_id)
+    run, task, source = scored.run, scored.seen.task, scored.source
     judged = alignment(session, source, run.id)
     if all_trec:
         chosen = select_measures([ALL_TREC], source.dialect)
-        level, measures = task.level, list(dict.fromkeys(with_level(each, task.level) for each in chosen))
+        level, measures = task.level, list(dict.fromkeys(with_level(bound, task.level) for bound in chosen))
     else:
-        measures = [parse(each["key"]) for each in edition.measures]
+        measures = [parse(column.key) for column in scored.columns]
         level = level_of(measures, task.level)
-    tag = run.name if policy.is_masked(session, viewer, run, task) else run.tag
+    tag = run.name if scored.seen.team.masked else run.tag
     return "".join(trec([_scores(tag, judged, measures, source)], level=level, per_topic=True))
 
 

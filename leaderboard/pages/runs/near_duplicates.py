@@ -8,6 +8,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Run
+from leaderboard.pages.runs.head import ScoredRun, board_rows
+from leaderboard.pages.runs.topics import looked_at
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.shown import FloatArray, Source
 from leaderboard.services.statistics import requests
@@ -25,7 +27,7 @@ MOST = 8
 """Pairs whose overlap is computed while a reader waits: those that look most alike."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NearDuplicate:
     """Another run, and what makes it nearly the same."""
 
@@ -44,28 +46,28 @@ class NearDuplicate:
 
 
 def near_duplicates(
-    session: Session,
-    source: Source,
-    run: Row,
-    others: Sequence[Row],
-    scores: dict[int, FloatArray],
-    *,
-    all_teams: bool,
+    session: Session, scored: ScoredRun, measure: str | None = None
 ) -> tuple[NearDuplicate, ...]:
-    """The runs nearly the same as one, likest first; of other teams only where all_teams says so.
+    """The runs nearly the same as one, likest first; organisers are told of those of other teams too.
 
-    scores: run id -> scores by one measure, (topics,). A pair of runs of two teams may be chance, a shared
-    baseline or copying: that is for the organisers to find out, so others are not told.
+    measure: by which scores are held against each other, the primary one unless said otherwise. A pair of
+    runs of two teams may be chance, a shared baseline or copying: that is for the organisers to find out, so
+    others are not told.
     """
-    chosen = [row for row in others if row.run_id != run.run_id and (all_teams or row.team_id == run.team_id)]
+    source, rows = scored.source, board_rows(session, scored)
+    run = next(row for row in rows if row.run_id == scored.run.id)
+    all_teams = scored.seen.sight.organises
+    chosen = [row for row in rows if row.run_id != run.run_id and (all_teams or row.team_id == run.team_id)]
     if not chosen:
         return ()
+    looked = looked_at(session, scored, rows, measure)
+    scores = looked.scores if looked else {}
     alike = _alike(session, run, chosen)
     closest = sorted(
         (row for row in chosen if alike[row.run_id] >= SCREENED), key=lambda row: -alike[row.run_id]
     )
     overlaps = {row.run_id: _overlap(session, source, run, row) for row in closest[:MOST]}
-    found = [
+    pairs = [
         NearDuplicate(
             run_id=row.run_id,
             run=row.run,
@@ -78,16 +80,16 @@ def near_duplicates(
         )
         for row in chosen
     ]
-    near = [each for each in found if _is_near(each)]
+    near = [pair for pair in pairs if _is_near(pair)]
     return tuple(
-        sorted(near, key=lambda each: (not each.same_ranking, -(each.overlap or each.shared), each.run))
+        sorted(near, key=lambda pair: (not pair.same_ranking, -(pair.overlap or pair.shared), pair.run))
     )
 
 
-def _is_near(each: NearDuplicate) -> bool:
+def _is_near(pair: NearDuplicate) -> bool:
     """By overlap where it was computed, else by the estimate."""
-    by_overlap = each.overlap >= OVERLAP if each.overlap is not None else each.shared >= OVERLAP
-    return each.same_ranking or each.same_scores or by_overlap
+    overlap = pair.shared if pair.overlap is None else pair.overlap
+    return pair.same_ranking or pair.same_scores or overlap >= OVERLAP
 
 
 def _alike(session: Session, run: Row, others: Sequence[Row]) -> dict[int, float]:
@@ -120,12 +122,12 @@ def _overlap(session: Session, source: Source, run: Row, other: Row) -> float | 
         run_ids=tuple(row.run_id for row in pair),
         rankings=tuple(row.ranking_sha256 for row in pair),
     )
-    found = requests.kept.get(wanted.digest)
-    if found is None:
+    kept = requests.kept.get(wanted.digest)
+    if kept is None:
         if wanted.seconds * MOST > requests.AT_ONCE_S:
             return None
         made = ranking_overlaps.compute(
             session, wanted.run_ids, source.topics, source.dialect, lambda _: None
         )
-        found = requests.kept.put(wanted.digest, made)
-    return float(found["rbo"][0])
+        kept = requests.kept.put(wanted.digest, made)
+    return float(kept["rbo"][0])

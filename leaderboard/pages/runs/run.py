@@ -1,65 +1,45 @@
-"""One run as a reader sees it: what it is, where its scores come from, what it got on every topic."""
+"""One run as a reader first sees it: what it is, what it got by the board's measures, where that puts it."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Edition, QrelsRevision, Upload
+from leaderboard.db.tables import Run, Upload
 from leaderboard.errors import Problem
-from leaderboard.measures.grammar import parse
-from leaderboard.pages.runs import files, profiles
-from leaderboard.pages.runs.files import Provenance
-from leaderboard.pages.runs.profiles import Asked, Profile
-from leaderboard.pages.runs.scores import MeasureValue, among_ranked
-from leaderboard.pages.runs.topics import TopicScores
+from leaderboard.pages.runs.head import RunHead, SeenRun, caption, head_facts, seen_run
+from leaderboard.pages.runs.scores import MeasureValue, Rival, Stand, explained, stand
 from leaderboard.services import policy
-from leaderboard.services.boards import board as boards
-from leaderboard.services.evaluations import score
-from leaderboard.services.evaluations.columns import MeasureColumn, column
-from leaderboard.services.evaluations.shown import Basis, shown_edition
+from leaderboard.services.boards.rows import place_facts
 from leaderboard.services.jobs import queue
 from leaderboard.services.jobs.queue import RunState
-from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import facts as run_facts
-from leaderboard.services.runs import primary_runs
 from leaderboard.services.runs.facts import COST_OF, Fact, header_of
+from leaderboard.services.runs.primary_runs import DECLARED_KIND
 from leaderboard.services.statistics.standings import Place
 from leaderboard.stats.pairs.methods import method
+from leaderboard.tables.record import Column, Table
+from leaderboard.tables.record import Place as Where
 from leaderboard.trec.facts.fields import FIELD_OF
 from leaderboard.trec.runs.check import Report
 
 
-@dataclass(frozen=True, slots=True)
-class RunPage:
-    """What a run's page shows; scores are empty where they are held back, not there yet or withdrawn."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPage(RunHead):
+    """A run's first page; measures are empty where scores are held back, not there yet or withdrawn."""
 
-    id: int
-    name: str
-    team: str
-    kind: str
     description: str
     facts: tuple[Fact, ...]
     """What is known of how it was made and what it cost."""
     header: dict[str, Any]
     """The header of its file, nested as it was written."""
-    task: str
-    slug: str
-    topics_run: int
-    entries: int
-    deepest: int
-    order_differs: bool
     withdrawn_at: datetime | None
     withdrawn_why: str
     state: RunState
-    basis: Basis | None
     primary: str
     measures: tuple[MeasureValue, ...]
-    profile: Profile | None
-    """None for whom scores by topic are not shown, and while there are none."""
-    provenance: Provenance | None
-    """None for whom the file's facts are not shown."""
     warnings: tuple[Problem, ...]
     upload_id: int | None
     is_own: bool
@@ -71,93 +51,143 @@ class RunPage:
     """Among the ranked runs by the primary measure; None where that cannot be said."""
     comparison: str
     """The test and correction of place, in words."""
-    sight: Sight
-
-    @property
-    def topics(self) -> tuple[TopicScores, ...]:
-        """The scores by topic, empty where there are none to show."""
-        return self.profile.topics if self.profile else ()
+    leader: Rival | None
+    """The run that is ranked first, where that is another one."""
 
     @property
     def is_scored(self) -> bool:
         """Whether there is a value by some measure."""
-        return any(each.value is not None for each in self.measures)
+        return any(row.value is not None for row in self.measures)
 
 
-def run_page(session: Session, viewer: Viewer, run_id: int, asked: Asked | None = None) -> RunPage:
+def run_page(session: Session, viewer: Viewer, run_id: int) -> RunPage:
     """The run's page; raises NotFound where there is none or the viewer may not know of it."""
-    run, task, sight = policy.visible_run(session, viewer, run_id)
-    is_own = policy.owns(viewer, run.team_id) or sight.organises
-    upload = session.get_one(Upload, run.upload_id)
-    shown = shown_edition(session, task, sight)
-    origin = files.provenance(session, viewer, task, run, sight)
-    measures: tuple[MeasureValue, ...] = ()
-    profile, place, comparison = None, None, ""
-    if shown.edition is not None and run.withdrawn_at is None:
-        board = boards.board(session, viewer, task.slug)
-        measures = among_ranked(board, run.id)
-        place, comparison = board.places.get(run.id), method(board.comparison).title
-        profile = profiles.profile(session, task, run, origin, shown, board, asked or Asked())
-    report = Report.from_json(upload.report) if upload.report is not None and is_own else None
-    state = queue.run_states(session, [run.id])[run.id]
-    if not sight.means and state.state != "withdrawn":
-        state = RunState("valid")
-    is_primary = primary_runs.is_declared(session, run)
-    may_know = sight.details or is_own
+    seen = seen_run(session, viewer, run_id)
+    run, sight, is_own = seen.run, seen.sight, seen.is_own
+    standing = stand(session, seen)
+    edition = seen.shown.edition
     return RunPage(
-        id=run.id,
-        name=run.name,
-        team=policy.team_names(session, viewer, task).get(run.team_id, ""),
-        kind=run.kind,
+        **seen.head(by_topic=_is_scored_by_topic(seen, standing)),
         description=run.description,
-        facts=known_facts(run.details, origin.masked) if may_know else (),
-        header=header_of(run.details) if may_know and not origin.masked else {},
-        task=task.name,
-        slug=task.slug,
-        topics_run=run.topics,
-        entries=run.entries,
-        deepest=run.deepest,
-        order_differs=run.order_differs and may_know,
+        facts=known_facts(run.details, seen.team.masked) if seen.is_told else (),
+        header=header_of(run.details) if seen.is_told and not seen.team.masked else {},
         withdrawn_at=run.withdrawn_at,
         withdrawn_why=run.withdrawn_why,
-        state=state,
-        basis=shown.basis,
-        primary=shown.edition.primary_measure if shown.edition is not None else task.primary_measure,
-        measures=measures,
-        profile=profile,
-        provenance=origin if may_know else None,
-        warnings=report.warnings if report else (),
-        upload_id=upload.id if is_own else None,
+        state=_state(session, seen),
+        primary=edition.primary_measure if edition is not None else seen.task.primary_measure,
+        measures=standing.measures,
+        warnings=_warnings(session, seen) if is_own else (),
+        upload_id=run.upload_id if is_own else None,
         is_own=is_own,
         may_withdraw=is_own and run.withdrawn_at is None,
-        is_primary=is_primary and (sight.means or is_own),
-        may_declare=primary_runs.may_declare(viewer, run) and not is_primary,
-        place=place,
-        comparison=comparison,
-        sight=sight,
+        is_primary=standing.is_primary and (sight.means or is_own),
+        may_declare=_may_declare(viewer, run) and not standing.is_primary,
+        place=standing.place,
+        comparison=method(seen.task.comparison).title if standing.place else "",
+        leader=standing.leader,
     )
 
 
 def known_facts(details: dict[str, Any], masked: bool) -> tuple[Fact, ...]:
     """The facts that forms ask for, without those that tell whose run it is where that is masked."""
-    asked = tuple(each for each in run_facts.facts(details) if each.key in FIELD_OF or each.key in COST_OF)
+    if not details:
+        return ()
+    asked = tuple(fact for fact in run_facts.facts(details) if fact.key in FIELD_OF or fact.key in COST_OF)
     return run_facts.nameless(asked) if masked else asked
 
 
-def topic_scores(
-    session: Session, run_id: int, edition: Edition, topic_id: str
-) -> tuple[tuple[MeasureColumn, float], ...]:
-    """What a run got on one topic, in the order of the measures; empty where it is not scored or judged."""
-    order = session.get_one(QrelsRevision, edition.revision_id).topics
-    if topic_id not in order:
-        return ()
-    place = order.index(topic_id)
-    scored = score.stored(session, run_id, edition)
-    found = {measure: float(each.scores[place]) for measure, each in scored.items()}
-    columns = measure_columns([each["key"] for each in edition.measures])
-    return tuple((column, found[column.key]) for column in columns if column.key in found)
+def facts(page: RunPage) -> dict[str, Any]:
+    """The page as plain values at full precision."""
+    return {
+        **head_facts(page),
+        "state": page.state.state,
+        "position": page.state.position,
+        "message": page.state.message,
+        "scores": {row.column.key: row.value for row in page.measures},
+        **place_facts(page.place),
+        "ranks": {row.column.key: row.rank for row in page.measures},
+        "field": {row.column.key: asdict(row.spread) for row in page.measures if row.spread},
+        "facts": {fact.key: fact.value for fact in page.facts},
+        "metadata": page.header,
+    }
 
 
-def measure_columns(keys: list[str]) -> tuple[MeasureColumn, ...]:
-    """Column heads of the measures."""
-    return tuple(column(parse(key)) for key in keys)
+def table(page: RunPage) -> Table[MeasureValue]:
+    """The run's place among the ranked runs by every measure of the board."""
+    return Table(
+        name=f"{page.name}-measures",
+        caption=caption(page, "Place among the ranked runs"),
+        columns=[
+            Column(key="measure", head="Measure", value=lambda row: row.column.key),
+            Column(
+                key="score",
+                head=page.name,
+                value=lambda row: row.value,
+                words=lambda row: row.shown(row.value),
+                digits=4,
+            ),
+            Column(key="rank", head="Rank", value=lambda row: row.rank, words=_rank, digits=0),
+            Column(key="ranked", value=lambda row: row.ranked or None, shown=Where.DATA),
+            _end("best", 0, Where.EVERYWHERE),
+            Column(key="strip", head="In the field", value=lambda row: row.spread, shown=Where.PAGE),
+            _end("upper", 1),
+            _end("median", 2, Where.EVERYWHERE),
+            _end("lower", 3),
+            _end("worst", 4),
+            Column(
+                key="quartiles",
+                head="Quartiles",
+                value=_quartiles,
+                words=_quartiles,
+                digits=4,
+                shown=Where.PAGE,
+            ),
+            Column(key="title", head="What it is", value=lambda row: explained(row.column), shown=Where.PAGE),
+        ],
+        rows=page.measures,
+    )
+
+
+def _end(key: str, at: int, where: Where = ~Where.PAGE) -> Column[MeasureValue]:
+    """One of the five numbers of the ranked runs, from the best to the worst."""
+    return Column(
+        key=key,
+        head=key.title(),
+        value=lambda row: row.reaches[at],
+        words=lambda row: row.shown(row.reaches[at]),
+        digits=4,
+        shown=where,
+    )
+
+
+def _quartiles(row: MeasureValue) -> str | None:
+    spread = row.spread
+    return None if spread is None else f"{row.shown(spread.lower)}–{row.shown(spread.upper)}"
+
+
+def _rank(row: MeasureValue) -> str | None:
+    return f"{row.rank} of {row.ranked}" if row.rank else None
+
+
+def _is_scored_by_topic(seen: SeenRun, standing: Stand) -> bool:
+    """Whether the reader sees scores by topic, which are there as soon as all means are."""
+    source = seen.shown.source
+    all_there = bool(standing.measures) and all(row.value is not None for row in standing.measures)
+    return seen.sight.details and source is not None and bool(source.topics) and all_there
+
+
+def _may_declare(viewer: Viewer, run: Run) -> bool:
+    """Whether the viewer may make the run its team's primary one."""
+    return policy.owns(viewer, run.team_id) and run.withdrawn_at is None and run.kind == DECLARED_KIND
+
+
+def _state(session: Session, seen: SeenRun) -> RunState:
+    """Where the run is on its way to scores; no more than that it is valid while all scores are held back."""
+    if not seen.sight.means and seen.run.withdrawn_at is None:
+        return RunState("valid")
+    return queue.run_state(session, seen.run)
+
+
+def _warnings(session: Session, seen: SeenRun) -> tuple[Problem, ...]:
+    report = session.get_one(Upload, seen.run.upload_id).report
+    return Report.from_json(report).warnings if report is not None else ()

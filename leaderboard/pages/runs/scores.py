@@ -1,23 +1,23 @@
-"""What a run got by every measure, and where that puts it among the ranked runs."""
+"""What a run got by every measure of its board, and where that puts it among the ranked runs."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
-from leaderboard.measures.binding import BoundMeasure
-from leaderboard.measures.grammar import with_level
-from leaderboard.measures.judged import FloatArray, Judged
-from leaderboard.measures.record import Need
-from leaderboard.measures.selection import select
-from leaderboard.services.boards.board import Board
-from leaderboard.services.boards.rows import rank
-from leaderboard.services.evaluations.columns import MeasureColumn, column
-from leaderboard.services.evaluations.digests import run_digest
-from leaderboard.services.evaluations.shown import Source
-from leaderboard.services.statistics import requests
+from leaderboard.db.tables import Edition, Entry, Evaluation, EvaluationMean, Run
+from leaderboard.measures.judged import FloatArray
+from leaderboard.pages.runs.head import SeenRun
+from leaderboard.services.boards.rows import RANKED_KIND
+from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.services.statistics import requests, standings
+from leaderboard.services.statistics.standings import Place, Ranked, Standing
+from leaderboard.stats.pairs.methods import method
 
-EVERY_MEASURE = 1
-"""Version of what is kept of all measures of a run; a new one makes the old unused."""
+SCORED = Evaluation.measure, Evaluation.measure_version, EvaluationMean.mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class FieldSpread:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureValue:
     """A measure, the run's aggregate, its place among the ranked runs, and how these spread."""
 
@@ -42,14 +42,60 @@ class MeasureValue:
     best: float | None
     spread: FieldSpread | None
     """None where the measure has no better and worse, or no run is ranked."""
+    digits: int
+    """Decimals of its values for readers."""
+
+    def shown(self, value: float | None) -> str | None:
+        """A value by the measure as readers get it."""
+        return None if value is None else f"{value:.{self.digits}f}"
+
+    @property
+    def reaches(self) -> tuple[float | None, ...]:
+        """The spread from the best end to the worst."""
+        spread = self.spread
+        if spread is None:
+            return (None,) * 5
+        ends = spread.high, spread.upper, spread.median, spread.lower, spread.low
+        return ends[::-1] if self.column.lower_is_better else ends
 
 
-@dataclass(frozen=True, slots=True)
-class LooseValue:
-    """A run's value by a measure that its board need not have; None where a run has no one number."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rival:
+    """A scored run, or the run of the page itself; values are as the reader sees them, by measure."""
 
-    column: MeasureColumn
-    value: float | None
+    run_id: int
+    name: str
+    ranking_sha256: str
+    is_ranked: bool
+    values: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stand:
+    """Where a run stands: its values, its place by the primary measure, and the run that leads.
+
+    place is None where it cannot be said, leader where that is the run itself or no run is ranked.
+    """
+
+    measures: tuple[MeasureValue, ...]
+    place: Place | None
+    leader: Rival | None
+    is_primary: bool
+    """Whether its team declared it its primary run."""
+
+
+def stand(session: Session, seen: SeenRun) -> Stand:
+    """Where a run stands among the ranked runs, by the board's own rule; one statement."""
+    edition, columns = seen.shown.edition, seen.columns
+    rivals, is_primary = _rivals(session, seen, edition if columns else None)
+    by = next((column for column in columns if edition and column.key == edition.primary_measure), None)
+    ranked = _ranked(rivals, by) if by else []
+    return Stand(
+        measures=tuple(_value(rivals, column, seen) for column in columns),
+        place=_place(session, seen, by, ranked) if by else None,
+        leader=ranked[0] if ranked and ranked[0].run_id != seen.run.id else None,
+        is_primary=is_primary,
+    )
 
 
 def spread_of(values: FloatArray) -> FieldSpread:
@@ -61,58 +107,92 @@ def spread_of(values: FloatArray) -> FieldSpread:
     return FieldSpread(*np.percentile(values, (0, 25, 50, 75, 100)).tolist())
 
 
-def among_ranked(board: Board, run_id: int) -> tuple[MeasureValue, ...]:
-    """The run's aggregates with its place by each of them: the board's own rule, applied to its own rows."""
-    return tuple(_value(board, column, run_id) for column in board.measures)
+def _rivals(session: Session, seen: SeenRun, edition: Edition | None) -> tuple[list[Rival], bool]:
+    """The run, and beside it the runs that may be ranked under the edition; whether it is declared primary.
+
+    Values are rounded before anything is ordered by them, so that order tells no more.
+    """
+    is_entry = (Entry.task_id == Run.task_id) & (Entry.team_id == Run.team_id)
+    is_primary = (Entry.primary_run_id == Run.id).label("is_primary")
+    facts = Run.id, Run.name, Run.kind, Run.ranking_sha256, is_primary
+    if edition is None:
+        rows = session.execute(select(*facts).outerjoin(Entry, is_entry).where(Run.id == seen.run.id)).all()
+        return [], any(row.is_primary for row in rows)
+    wanted = _with_means(select(*facts, *SCORED).outerjoin(Entry, is_entry), edition, seen.sight.topic_set)
+    ranked = (Run.kind == RANKED_KIND) & Run.withdrawn_at.is_(None)
+    rows = session.execute(wanted.where(Run.task_id == seen.task.id, (Run.id == seen.run.id) | ranked)).all()
+    versions = {measure["key"]: measure["version"] for measure in edition.measures}
+    decimals = seen.sight.decimals
+    values: dict[int, dict[str, float]] = {row.id: {} for row in rows}
+    for row in rows:
+        if row.mean is not None and versions[row.measure] == row.measure_version:
+            values[row.id][row.measure] = row.mean if decimals is None else round(row.mean, decimals)
+    rivals = {row.id: _rival(row, values[row.id]) for row in rows}
+    return list(rivals.values()), any(row.is_primary for row in rows if row.id == seen.run.id)
 
 
-def _value(board: Board, column: MeasureColumn, run_id: int) -> MeasureValue:
-    ordered = rank(board.rows, column) if column.direction != "none" else ()
-    ranked = [row for row in ordered if row.rank is not None]
-    values = [value for row in ranked if (value := row.scores[column.key]) is not None]
-    mine = next((row.scores[column.key] for row in board.rows if row.run_id == run_id), None)
+def _with_means(wanted: Any, edition: Edition, topic_set: str) -> Any:
+    """The selected runs joined with their means under an edition; runs without any stay."""
+    keys = [measure["key"] for measure in edition.measures]
+    is_score = (
+        (Evaluation.run_id == Run.id)
+        & (Evaluation.revision_id == edition.revision_id)
+        & (Evaluation.dialect == edition.dialect)
+        & Evaluation.measure.in_(keys)
+    )
+    # A set that the edition does not know has no means: 0 is no id.
+    set_id = edition.topic_sets.get(topic_set, {"id": 0})["id"]
+    is_mean = (EvaluationMean.evaluation_id == Evaluation.id) & (EvaluationMean.topic_set_id == set_id)
+    return wanted.outerjoin(Evaluation, is_score).outerjoin(EvaluationMean, is_mean)
+
+
+def _rival(row: Any, values: Mapping[str, float]) -> Rival:
+    return Rival(
+        run_id=row.id,
+        name=row.name,
+        ranking_sha256=row.ranking_sha256,
+        is_ranked=row.kind == RANKED_KIND,
+        values=values,
+    )
+
+
+def _ranked(rivals: Sequence[Rival], by: MeasureColumn) -> list[Rival]:
+    """The ranked runs by a measure, the best first, equal ones by name."""
+    ranked = [rival for rival in rivals if rival.is_ranked and by.key in rival.values]
+    return sorted(ranked, key=lambda rival: (-by.sign * rival.values[by.key], rival.name))
+
+
+def explained(column: MeasureColumn) -> str:
+    """What a measure is, and what a run's value is of its topics' scores where it is not their mean."""
+    return f"{column.title}, summed over topics" if column.aggregate == "sum" else column.title
+
+
+def _value(rivals: Sequence[Rival], column: MeasureColumn, seen: SeenRun) -> MeasureValue:
+    mine = next(rival for rival in rivals if rival.run_id == seen.run.id)
+    value = mine.values.get(column.key)
+    ordered = _ranked(rivals, column) if column.direction != "none" else []
+    values = np.array([rival.values[column.key] for rival in ordered])
+    place = None
+    if value is not None and mine.is_ranked and ordered:
+        place = 1 + int(np.count_nonzero(column.sign * values > column.sign * value))
     return MeasureValue(
         column=column,
-        value=mine,
-        rank=next((row.rank for row in ranked if row.run_id == run_id), None),
-        ranked=len(ranked),
-        best=values[0] if values else None,
-        spread=spread_of(np.array(values)) if values else None,
+        value=value,
+        rank=place,
+        ranked=len(ordered),
+        best=float(values[0]) if ordered else None,
+        spread=spread_of(values) if ordered else None,
+        digits=seen.sight.decimals or column.digits,
     )
 
 
-def every_measure(source: Source, judged: Judged, level: int, ranking: str) -> tuple[LooseValue, ...]:
-    """The run by every measure there is that its judgments suffice for, as `-m all` selects them.
-
-    judged: the run as the source's judgments see it; level: the lowest relevant grade; ranking: the key of
-    its rankings.
-    """
-    measures = _computable(source, judged, level)
-    named = [(each.key, each.measure.version) for each in measures]
-    digest = run_digest(
-        "every measure", EVERY_MEASURE, source, ranking, named, judged.judgments.collection_size
-    )
-    found = requests.kept.get(digest)
-    if found is None:
-        values = np.array([_aggregate(each, judged, source) for each in measures])
-        found = requests.kept.put(digest, {"values": values})
-    return tuple(
-        LooseValue(column(measure), value if np.isfinite(value) else None)
-        for measure, value in zip(measures, found["values"].tolist(), strict=True)
-    )
-
-
-def _computable(source: Source, judged: Judged, level: int) -> list[BoundMeasure]:
-    available: list[Need] = ["collection size"] if judged.judgments.collection_size is not None else []
-    highest = max(1, int(judged.judgments.grades.max(initial=1)))
-    chosen = select(["all"], source.dialect, available, highest)
-    return list(dict.fromkeys(with_level(measure, level) for measure in chosen if not measure.measure.text))
-
-
-def _aggregate(measure: BoundMeasure, judged: Judged, source: Source) -> float:
-    """The one number over the source's topics, nan where there is none."""
-    if measure.measure.aggregate == "none" or not source.places:
-        return float("nan")
-    places = np.array(source.places)
-    parts = measure.parts(judged)
-    return measure.aggregate(measure.compute(judged)[places], None if parts is None else parts[:, places])
+def _place(session: Session, seen: SeenRun, by: MeasureColumn, ranked: Sequence[Rival]) -> Place | None:
+    """The run's place in the standing that the board has of the ranked runs."""
+    source = seen.shown.source
+    is_compared = by.direction != "none" and by.aggregate in requests.COMPARED_AGGREGATES
+    if source is None or not seen.sight.details or not is_compared or not ranked:
+        return None
+    runs = [Ranked(run.run_id, run.ranking_sha256, run.name, run.values[by.key]) for run in ranked]
+    compared = method(seen.task.comparison)
+    standing = standings.of_runs(session, source, (by.key, by.version), by.sign, runs, compared)
+    return standing.places.get(seen.run.id) if isinstance(standing, Standing) else None

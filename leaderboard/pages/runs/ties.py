@@ -1,22 +1,26 @@
 """Equal scores in a run's rankings, and what their order does to the run's value by each measure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import RankingBlock
+from leaderboard.db.tables import RankingBlock, Upload
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import IntArray, Judged
 from leaderboard.measures.ties.effects import UNORDERED, Tied, TieGroups, counts, effect, tie_groups, tied
 from leaderboard.measures.ties.expectations import EXPECTED
+from leaderboard.pages.runs.head import RunHead, ScoredRun, caption, head_facts
+from leaderboard.services.evaluations.alignments import alignment
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.digests import run_digest
 from leaderboard.services.evaluations.shown import Source
 from leaderboard.services.statistics import requests
 from leaderboard.stats.arrays import Arrays
+from leaderboard.tables.record import Column, Files, Place, Table
 from leaderboard.trec.runs.packing import unpack_block
 
 GROUPS, EFFECT = 1, 1
@@ -53,34 +57,123 @@ class RunTies:
     """Measures without a formula, whose orders have to be drawn, where that was not asked for."""
 
 
-def run_ties(
-    session: Session,
-    source: Source,
-    run_id: int,
-    file_sha256: str,
-    judged: Judged,
-    columns: Sequence[MeasureColumn],
-    *,
-    drawn: bool,
-) -> RunTies:
+NO_TIES = RunTies(topics=0, of_topics=0, documents=0, largest=0, measures=(), left=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TiesPage(RunHead):
+    """The ties of a run; drawn: whether orders were drawn for measures without a formula."""
+
+    ties: RunTies
+    values: Mapping[str, float | None]
+    """The run's own value by each measure."""
+    order_differs: bool
+    """Whether some topic is ordered differently with scores of 32 bits than with those of 64."""
+    drawn: bool
+
+
+def ties_page(session: Session, scored: ScoredRun, *, drawn: bool = False) -> TiesPage:
     """The ties of a run on the topics of the source; its stored rankings are read the first time only.
 
-    judged: the run as the source's judgments see it; file_sha256: of its file, as ties depend on scores;
     drawn: whether orders are drawn for measures without a formula, which takes a third of a second each.
     """
-    found = tied(judged, _groups(session, source, run_id, file_sha256, judged))
-    number = counts(found, np.array(source.places, dtype=np.int64))
-    measured: list[UnderTies] = []
-    left: list[str] = []
-    for column in columns if number.documents else ():
-        if column.aggregate not in BY_TOPIC:
-            continue
-        if drawn or is_exact(column.key):
-            measured.append(_under_ties(source, file_sha256, found, column))
-        else:
-            left.append(column.key)
+    file_sha256 = session.get_one(Upload, scored.run.upload_id).sha256
+    return TiesPage(
+        **scored.seen.head(by_topic=True),
+        ties=_run_ties(session, scored, file_sha256, drawn=drawn),
+        values={column.key: scored.values.get(column.key) for column in scored.columns},
+        order_differs=scored.run.order_differs,
+        drawn=drawn,
+    )
+
+
+def facts(page: TiesPage) -> dict[str, Any]:
+    """The page as plain values at full precision."""
+    return {**head_facts(page), "ties": tie_facts(page.ties)}
+
+
+def tie_facts(ties: RunTies) -> dict[str, Any]:
+    """How much is tied, and lowest, expected and highest value by each measure."""
+    names = ("lowest", "expected", "highest", "exact")
+    return {
+        "topics": ties.topics,
+        "documents": ties.documents,
+        "largest": ties.largest,
+        "scores": {row.column.key: {name: getattr(row, name) for name in names} for row in ties.measures},
+    }
+
+
+def table(page: TiesPage) -> Table[UnderTies]:
+    """Lowest, expected and highest value of the run over all orders of equal scores."""
+    return Table(
+        name=f"{page.name}-ties",
+        caption=caption(page, "Scores under ties"),
+        columns=[
+            Column(key="measure", head="Measure", value=lambda row: row.column.key),
+            Column(
+                key="score",
+                head=page.name,
+                value=lambda row: page.values[row.column.key],
+                words=lambda row: _shown(row, page.values[row.column.key]),
+                digits=4,
+                shown=Place.PAGE,
+            ),
+            _end("lowest"),
+            Column(
+                key="expected",
+                head="Expected",
+                value=lambda row: row.expected,
+                words=_expected,
+                digits=4,
+            ),
+            _end("highest"),
+            Column(key="exact", head="How", value=lambda row: row.exact, words=_how),
+        ],
+        rows=page.ties.measures,
+    )
+
+
+FILES = Files(facts=facts, tables={"ties": table})
+
+
+def _end(name: str) -> Column[UnderTies]:
+    return Column(
+        key=name,
+        head=name.title(),
+        value=lambda row: getattr(row, name),
+        words=lambda row: _shown(row, getattr(row, name)),
+        digits=4,
+    )
+
+
+def _shown(row: UnderTies, value: float | None) -> str | None:
+    return None if value is None else f"{value:.{row.column.digits}f}"
+
+
+def _expected(row: UnderTies) -> str | None:
+    shown = _shown(row, row.expected)
+    return f"{shown} ± {_shown(row, row.error)}" if shown and not row.exact and row.error else shown
+
+
+def _how(row: UnderTies) -> str:
+    return "exact" if row.exact else "100 drawn orders"
+
+
+def _run_ties(session: Session, scored: ScoredRun, file_sha256: str, *, drawn: bool) -> RunTies:
+    """The ties of a run; they are kept by the digest of its file, as they depend on its scores."""
+    source = scored.source
+    judged = alignment(session, source, scored.run.id)
+    grouped = tied(judged, _groups(session, source, scored.run.id, file_sha256, judged))
+    number = counts(grouped, np.array(source.places, dtype=np.int64))
+    moved = [column for column in scored.columns if column.aggregate in BY_TOPIC and number.documents]
+    measured = [column for column in moved if drawn or is_exact(column.key)]
     return RunTies(
-        *(number.topics, len(source.topics), number.documents, number.largest), tuple(measured), tuple(left)
+        topics=number.topics,
+        of_topics=len(source.topics),
+        documents=number.documents,
+        largest=number.largest,
+        measures=tuple(_under_ties(source, file_sha256, grouped, column) for column in measured),
+        left=tuple(column.key for column in moved if column not in measured),
     )
 
 
@@ -111,33 +204,42 @@ def _scores(
     """The judged topics' rankings as the topic and score of every document, best first in each topic."""
     place = {topic.encode("utf-8", "surrogateescape"): at for at, topic in enumerate(topics)}
     precision = np.float32 if source.dialect == 9 else np.float64
-    found = [(np.empty(0, np.int64), np.empty(0, np.float64))]
+    parts = [(np.empty(0, np.int64), np.empty(0, np.float64))]
     for body in session.scalars(select(RankingBlock.body).where(RankingBlock.run_id == run_id)):
         block = unpack_block(body)
         at = np.repeat(np.array([place.get(topic, -1) for topic in block.topics], np.int64), block.sizes())
-        found.append((at[at >= 0], block.columns.score[at >= 0]))
-    topic, score = (np.concatenate([each[part] for each in found]) for part in (0, 1))
+        parts.append((at[at >= 0], block.columns.score[at >= 0]))
+    topic, score = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
     score = score.astype(precision)
     order = np.lexsort((-score, topic))
     return topic[order], score[order]
 
 
-def _under_ties(source: Source, file_sha256: str, found: Tied, column: MeasureColumn) -> UnderTies:
+def _under_ties(source: Source, file_sha256: str, grouped: Tied, column: MeasureColumn) -> UnderTies:
     """What ties do to one measure."""
     digest = run_digest("tie effect", EFFECT, source, file_sha256, column.key, column.version)
     kept = requests.kept.get(digest)
     if kept is None:
-        kept = requests.kept.put(digest, _aggregated(source, found, column))
+        kept = requests.kept.put(digest, _aggregated(source, grouped, column))
     lowest, expected, highest, error, exact = kept["values"].tolist()
     # The mean of a geometric mean is not the geometric mean of means.
     known = column.aggregate != "geometric" or lowest == highest
-    return UnderTies(column, lowest, expected if known else None, highest, error, bool(exact))
+    return UnderTies(
+        column=column,
+        lowest=lowest,
+        expected=expected if known else None,
+        highest=highest,
+        error=error,
+        exact=bool(exact),
+    )
 
 
-def _aggregated(source: Source, found: Tied, column: MeasureColumn) -> Arrays:
+def _aggregated(source: Source, grouped: Tied, column: MeasureColumn) -> Arrays:
     measure, places = parse(column.key), np.array(source.places)
-    effects = effect(found, column.key)
-    values = [measure.aggregate(each[places]) for each in (effects.lowest, effects.expected, effects.highest)]
+    effects = effect(grouped, column.key)
+    values = [
+        measure.aggregate(scores[places]) for scores in (effects.lowest, effects.expected, effects.highest)
+    ]
     total = float(np.sqrt((effects.error[places] ** 2).sum()))
     error = total if column.aggregate == "sum" else total / len(places)
     return {"values": np.array([*values, error, float(effects.exact)])}

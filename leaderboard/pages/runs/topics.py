@@ -1,7 +1,8 @@
-"""What a run got on every topic, and how that stands to the ranked runs."""
+"""What a run got on every topic, by all measures and by one of them beside the ranked runs."""
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 import numpy as np
 from sqlalchemy import select
@@ -10,10 +11,11 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Topic
 from leaderboard.errors import UnknownMeasure
 from leaderboard.measures.grammar import parse
-from leaderboard.services.boards.board import Board
+from leaderboard.pages.runs.head import RunHead, ScoredRun, board_rows, caption, head_facts
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.columns import MeasureColumn
-from leaderboard.services.evaluations.shown import FloatArray, Source, scores_of
+from leaderboard.services.evaluations.shown import FloatArray, scores_of
+from leaderboard.tables.record import Column, Files, Place, Table
 
 Order = Literal["difference", "topic", "score", "rank"]
 ORDERS: tuple[Order, ...] = ("difference", "topic", "score", "rank")
@@ -25,7 +27,7 @@ class TopicScores:
 
     topic_id: str
     title: str
-    scores: tuple[float, ...]
+    scores: tuple[float | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,25 +74,148 @@ class Looked:
     scores: dict[int, FloatArray]
 
 
-def all_scores(
-    titles: dict[str, str],
-    source: Source,
-    scores: dict[str, FloatArray],
-    columns: tuple[MeasureColumn, ...],
-) -> tuple[TopicScores, ...]:
-    """The scores on every topic that counts, in the order of titles, which is topic id -> title.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicsPage(RunHead):
+    """A run topic by topic; field is None where no measure of the board has a better and a worse."""
 
-    scores: measure key -> (all topics of the revision,), of every column.
+    columns: tuple[MeasureColumn, ...]
+    topics: tuple[TopicScores, ...]
+    values: Mapping[str, float | None]
+    """The run's own value by each measure."""
+    field: TopicField | None
+
+
+def topics_page(
+    session: Session, scored: ScoredRun, measure: str | None = None, order: Order = "difference"
+) -> TopicsPage:
+    """A run topic by topic, by the primary measure unless another of the board is named.
+
+    Raises UnknownMeasure for one that is not on the board or has no better and worse.
     """
-    place = dict(zip(source.topics, source.places, strict=True))
+    titles = _titles(session, scored.run.task_id)
+    rows = board_rows(session, scored)
+    looked = looked_at(session, scored, rows, measure)
+    return TopicsPage(
+        **scored.seen.head(by_topic=True),
+        columns=scored.columns,
+        topics=_all_scores(titles, scored),
+        values={column.key: scored.values.get(column.key) for column in scored.columns},
+        field=None if looked is None else _against_field(scored, rows, looked, titles, order),
+    )
+
+
+def looked_at(
+    session: Session, scored: ScoredRun, rows: Sequence[Row], measure: str | None = None
+) -> Looked | None:
+    """The measure meant and every scored run's scores by it, None where there is none; one statement.
+
+    Raises UnknownMeasure for one that is not on the board or has no better and worse.
+    """
+    choices = {column.key: column for column in _directed(scored)}
+    key = scored.primary if measure is None else parse(measure).key
+    if measure is not None and key not in choices:
+        raise UnknownMeasure(f"Topics cannot be looked at by {key}; choose {', '.join(choices)}.")
+    column = choices.get(key) or next(iter(choices.values()), None)
+    if column is None:
+        return None
+    run_ids = [row.run_id for row in rows]
+    return Looked(column, scores_of(session, scored.source, column.key, column.version, run_ids))
+
+
+def facts(page: TopicsPage) -> dict[str, Any]:
+    """The page as plain values at full precision."""
+    return {**head_facts(page), **topic_facts(page), "by_topic": field_facts(page)}
+
+
+def topic_facts(page: TopicsPage) -> dict[str, Any]:
+    """The scores of every topic by every measure."""
+    keys = [column.key for column in page.columns]
+    return {"per_topic": {row.topic_id: dict(zip(keys, row.scores, strict=True)) for row in page.topics}}
+
+
+def field_facts(page: TopicsPage) -> dict[str, Any] | None:
+    """Every topic by one measure beside the ranked runs."""
+    field = page.field
+    if field is None:
+        return None
+    return {
+        "measure": field.column.key,
+        "order": field.order,
+        "ranked": field.ranked,
+        "topics": [asdict(topic) for topic in field.topics],
+    }
+
+
+def table(page: TopicsPage) -> Table[TopicScores]:
+    """The scores of every topic by every measure, with `all` for the run's own value."""
+    own = TopicScores("all", "", tuple(page.values[column.key] for column in page.columns))
+    return Table(
+        name=page.name,
+        caption=caption(page, "Scores by topic"),
+        columns=[
+            Column(key="topic", head="Topic", value=lambda row: row.topic_id),
+            Column(key="title", head="Title", value=lambda row: row.title, shown=Place.PAGE),
+            *(_score_column(column, at) for at, column in enumerate(page.columns)),
+        ],
+        rows=[*page.topics, own],
+    )
+
+
+def field_table(page: TopicsPage) -> Table[TopicPlace]:
+    """Every topic by one measure between the best, median and worst ranked run."""
+    field = page.field
+    digits = field.column.digits if field else None
+    return Table(
+        name=f"{page.name}-field",
+        caption=caption(page, "Scores by topic against the ranked runs", field.column.key if field else ""),
+        columns=[
+            Column(key="topic", head="Topic", value=lambda row: row.topic_id),
+            Column(key="title", head="Title", value=lambda row: row.title),
+            Column(
+                key="score",
+                head=field.column.key if field else "",
+                value=lambda row: row.score,
+                digits=digits,
+            ),
+            Column(
+                key="difference",
+                head="From the median",
+                value=lambda row: row.difference,
+                digits=digits,
+            ),
+            _end("best", digits),
+            Column(key="best_run", head="By", value=lambda row: row.best_run),
+            _end("median", digits),
+            _end("worst", digits),
+            Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0),
+        ],
+        rows=field.topics if field else (),
+    )
+
+
+FILES = Files(facts=facts, tables={"field": field_table, "topics": table})
+
+
+def _score_column(column: MeasureColumn, at: int) -> Column[TopicScores]:
+    return Column(key=column.key, value=lambda row: row.scores[at], digits=column.digits, group="measure")
+
+
+def _end(name: str, digits: int | None) -> Column[TopicPlace]:
+    return Column(key=name, head=name.title(), value=lambda row: getattr(row, name), digits=digits)
+
+
+def _all_scores(titles: Mapping[str, str], scored: ScoredRun) -> tuple[TopicScores, ...]:
+    """The scores on every topic that counts, in the task's order."""
+    place = dict(zip(scored.source.topics, scored.source.places, strict=True))
+    stored = [scored.stored[column.key].scores for column in scored.columns]
     return tuple(
-        TopicScores(topic, title, tuple(float(scores[each.key][place[topic]]) for each in columns))
+        TopicScores(topic, title, tuple(float(scores[place[topic]]) for scores in stored))
         for topic, title in titles.items()
         if topic in place
     )
 
 
-def topic_titles(session: Session, task_id: int) -> dict[str, str]:
+def _titles(session: Session, task_id: int) -> dict[str, str]:
     """Topic id -> title, in the task's order."""
     rows = session.execute(
         select(Topic.topic_id, Topic.title).where(Topic.task_id == task_id).order_by(Topic.position)
@@ -98,78 +223,50 @@ def topic_titles(session: Session, task_id: int) -> dict[str, str]:
     return {row.topic_id: row.title for row in rows}
 
 
-def field_of(
-    session: Session, board: Board, source: Source, run_id: int, measure: str | None
-) -> Looked | None:
-    """The measure meant and every scored run's scores by it, or None where there is nothing to look at.
-
-    Topics are looked at by the primary measure unless another of the board is named; one statement.
-    Raises UnknownMeasure for one that is not on the board or has no better and worse.
-    """
-    choices = {each.key: each for each in directed(board)}
-    key = board.primary if measure is None else parse(measure).key
-    if measure is not None and key not in choices:
-        raise UnknownMeasure(f"Topics cannot be looked at by {key}; choose {', '.join(choices)}.")
-    column = choices.get(key) or next(iter(choices.values()), None)
-    if column is None or not source.topics:
-        return None
-    ids = [row.run_id for row in board.rows]
-    scores = scores_of(session, source, column.key, column.version, ids)
-    return Looked(column, scores) if run_id in scores else None
+def _directed(scored: ScoredRun) -> tuple[MeasureColumn, ...]:
+    """The measures of the board that have a better and a worse."""
+    return tuple(column for column in scored.columns if column.direction != "none")
 
 
-def directed(board: Board) -> tuple[MeasureColumn, ...]:
-    """The measures of a board that have a better and a worse."""
-    return tuple(each for each in board.measures if each.direction != "none")
-
-
-def against_field(
-    board: Board,
-    looked_at: Looked,
-    run_id: int,
-    titles: dict[str, str],
-    topics: tuple[str, ...],
-    order: Order,
+def _against_field(
+    scored: ScoredRun, rows: Sequence[Row], looked: Looked, titles: Mapping[str, str], order: Order
 ) -> TopicField:
-    """The run's score on each of the topics, as those of the scores, against those of the ranked runs.
+    """The run's score on each of the topics against those of the ranked runs.
 
     The run itself is one of these if it is ranked; a run without a rank is compared with the ranked ones.
     Where no run is ranked it is compared with itself.
     """
-    column, scores = looked_at.column, looked_at.scores
-    ranked = [row for row in board.rows if row.rank is not None and row.run_id in scores]
-    field = np.array([scores[row.run_id] for row in ranked]) if ranked else scores[run_id][None, :]
-    sign = -1.0 if column.direction == "lower" else 1.0
-    places = _places(field * sign, scores[run_id] * sign, sign, ranked, topics, titles)
-    better = sum(sign * place.difference > 0 for place in places)
-    worse = sum(sign * place.difference < 0 for place in places)
+    scores, sign, mine = looked.scores, looked.column.sign, looked.scores[scored.run.id]
+    ranked = [row for row in rows if row.rank is not None and row.run_id in scores]
+    field = np.array([scores[row.run_id] for row in ranked]) if ranked else mine[None, :]
+    places = _places(field * sign, mine * sign, sign, ranked, scored.source.topics, titles)
     return TopicField(
-        column=column,
-        choices=directed(board),
+        column=looked.column,
+        choices=_directed(scored),
         order=order,
         ranked=len(ranked),
         topics=_ordered(places, order, sign, list(titles)),
-        better=better,
-        worse=worse,
+        better=sum(sign * place.difference > 0 for place in places),
+        worse=sum(sign * place.difference < 0 for place in places),
     )
 
 
 def _places(
     field: FloatArray,
     mine: FloatArray,
-    sign: float,
+    sign: int,
     ranked: list[Row],
     topics: tuple[str, ...],
-    titles: dict[str, str],
+    titles: Mapping[str, str],
 ) -> list[TopicPlace]:
     """Of each topic, from scores of which higher is better: field (runs, topics), mine (topics,)."""
     median, best, worst = np.median(field, axis=0), field.max(axis=0), field.min(axis=0)
     ranks = 1 + (field > mine).sum(axis=0)
     first, sharing = field.argmax(axis=0), (field == best).sum(axis=0)
-    found = []
+    places = []
     for at, topic in enumerate(topics):
         alone = ranked[int(first[at])] if ranked and sharing[at] == 1 else None
-        found.append(
+        places.append(
             TopicPlace(
                 topic_id=topic,
                 title=titles.get(topic, ""),
@@ -185,19 +282,17 @@ def _places(
                 best_runs=int(sharing[at]) if ranked else 0,
             )
         )
-    return found
+    return places
 
 
-def _ordered(
-    places: list[TopicPlace], order: Order, sign: float, listed: list[str]
-) -> tuple[TopicPlace, ...]:
+def _ordered(places: list[TopicPlace], order: Order, sign: int, listed: list[str]) -> tuple[TopicPlace, ...]:
     """By topic as the task lists them; else what is best for the run first, equal ones as listed."""
     place = {topic: at for at, topic in enumerate(listed)}
-    by_topic = sorted(places, key=lambda each: place.get(each.topic_id, len(place)))
+    by_topic = sorted(places, key=lambda row: place.get(row.topic_id, len(place)))
     if order == "difference":
-        by_topic.sort(key=lambda each: -sign * each.difference)
+        by_topic.sort(key=lambda row: -sign * row.difference)
     elif order == "score":
-        by_topic.sort(key=lambda each: -sign * each.score)
+        by_topic.sort(key=lambda row: -sign * row.score)
     elif order == "rank":
-        by_topic.sort(key=lambda each: each.rank)
+        by_topic.sort(key=lambda row: row.rank)
     return tuple(by_topic)

@@ -26,7 +26,7 @@ KINDS = {
 """Which documents can be listed, by their name in an address."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FoundDocument:
     """A judged document and what became of it in the rankings."""
 
@@ -43,7 +43,7 @@ class FoundDocument:
     """The team whose runs alone found it; empty where none or several did."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GradeCount:
     """The documents of one grade: how many there are, and how many of them were found."""
 
@@ -93,7 +93,7 @@ class Documents:
     @property
     def judged(self) -> int:
         """All documents of the topic."""
-        return sum(each.documents for each in self.grades)
+        return sum(row.documents for row in self.grades)
 
 
 def documents(
@@ -143,11 +143,11 @@ def _by_grade(found: Found, here: IntArray, grade: IntArray) -> tuple[GradeCount
     grades, counts = np.unique(grade, return_counts=True)
     most = int(counts.max())
     rows = []
-    for each, count in zip(grades.tolist(), counts.tolist(), strict=True):
-        those = here[grade == each]
+    for value, count in zip(grades.tolist(), counts.tolist(), strict=True):
+        those = here[grade == value]
         rows.append(
             GradeCount(
-                grade=each,
+                grade=value,
                 documents=count,
                 near=int(np.count_nonzero(found.near[those])),
                 far=int(np.count_nonzero(found.far[those])),

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from sqlalchemy import func, select
@@ -21,7 +22,7 @@ from leaderboard.trec.qrels.distractors import among_distractors
 from leaderboard.trec.read.lines import bytes_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finders:
     """How many of how many runs have a document for a topic, and which has it highest."""
 
@@ -79,12 +80,15 @@ def judged_topic(
     start, end = compiled.judgments.listed(place)
     found = found_documents.found(session, source, runs, level)
     counts = zip(
-        *(each[start:end].tolist() for each in (found.runs, found.best, found.best_run)), strict=True
+        found.runs[start:end].tolist(),
+        found.best[start:end].tolist(),
+        found.best_run[start:end].tolist(),
+        strict=True,
     )
     return JudgedTopic(
         tuple(alignments.docnos(compiled, np.arange(start, end))),
         compiled.judgments.grades[start:end],
-        tuple(_finders(runs, *each) for each in counts),
+        tuple(_finders(runs, count, best, run) for count, best, run in counts),
         compiled,
     )
 
@@ -100,7 +104,7 @@ def finders_of(
     found = found_documents.found(session, source, runs, level)
     return {
         compiled.judgments.topics[topic]: _finders(
-            runs, *(int(each[place]) for each in (found.runs, found.best, found.best_run))
+            runs, int(found.runs[place]), int(found.best[place]), int(found.best_run[place])
         )
         for topic, place in places.items()
     }
@@ -118,18 +122,26 @@ def document_places(compiled: CompiledJudgments, docno: str) -> dict[int, int]:
         start = int(at[place])
         return bytes(index.letters[start : start + int(length[place])])
 
-    found = {}
+    places = {}
     for topic, (start, end) in enumerate(pairwise(starts)):
         place = start + bisect_left(range(start, end), wanted, key=name)
         if place < end and name(place) == wanted:
-            found[topic] = place
-    return found
+            places[topic] = place
+    return places
 
 
 def _finders(runs: Sequence[ComparedRun], count: int, best: int, place: int) -> Finders:
     if not best:
-        return Finders(0, len(runs), 0, 0, "")
-    return Finders(count, len(runs), best, runs[place].run_id, runs[place].name)
+        return Finders(runs=0, of=len(runs), best=0, best_run_id=0, best_run="")
+    run = runs[place]
+    return Finders(runs=count, of=len(runs), best=best, best_run_id=run.run_id, best_run=run.name)
+
+
+def finder_facts(finders: Finders | None) -> dict[str, Any]:
+    """How many runs have a document and where it is highest; nothing for one that is not judged."""
+    if finders is None:
+        return {"runs": None, "best_rank": None, "best_run": None}
+    return {"runs": finders.runs, "best_rank": finders.best or None, "best_run": finders.best_run or None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +174,7 @@ class GradesOfTopic:
     def of(self, revision_id: int | None, revisions: Sequence[Revision]) -> int | None:
         """The grade in one of the revisions, None where it has none."""
         pairs = zip(revisions, self.grades, strict=True)
-        return next((then.grade for each, then in pairs if each.id == revision_id), None)
+        return next((then.grade for revision, then in pairs if revision.id == revision_id), None)
 
 
 def shown_revisions(session: Session, task: Task) -> tuple[Revision, ...]:
@@ -183,7 +195,7 @@ def grades_over_time(
     """What a document was judged in any of the revisions, by topic in the task's order."""
     rows = session.execute(
         select(Judgment.topic_id, Judgment.revision_id, func.max(Judgment.grade))
-        .where(Judgment.revision_id.in_([each.id for each in revisions]), Judgment.docno == docno)
+        .where(Judgment.revision_id.in_([revision.id for revision in revisions]), Judgment.docno == docno)
         .group_by(Judgment.topic_id, Judgment.revision_id)
     )
     by_topic: dict[str, dict[int, int]] = {}
@@ -197,7 +209,9 @@ def grades_over_time(
     known = {row.topic_id: row.title for row in titles}
     unknown = {topic_id: "" for topic_id in sorted(set(by_topic) - set(known))}
     return tuple(
-        GradesOfTopic(topic_id, title, _changes([by_topic[topic_id].get(each.id) for each in revisions]))
+        GradesOfTopic(
+            topic_id, title, _changes([by_topic[topic_id].get(revision.id) for revision in revisions])
+        )
         for topic_id, title in {**known, **unknown}.items()
     )
 

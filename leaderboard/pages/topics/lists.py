@@ -16,8 +16,9 @@ from leaderboard.pages.scores.fields import Field
 from leaderboard.services import policy
 from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.columns import MeasureColumn
-from leaderboard.services.evaluations.shown import Basis, shown_edition
-from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.evaluations.shown import shown_edition
+from leaderboard.services.policy import Viewer
+from leaderboard.services.tasks.head import TaskHead
 from leaderboard.services.tasks.topics import grade_names
 from leaderboard.stats.reliability.topic_discrimination import FEWEST_RUNS, discrimination
 
@@ -25,7 +26,7 @@ MOST_GRADES = 5
 """Grades that get a column each."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Difficulty:
     """What the compared runs got on a topic, from the worst to the best; quartiles lie towards either."""
 
@@ -64,16 +65,13 @@ class TopicRow:
     """The correlation over runs of their scores here with their mean score on all other topics."""
 
 
-@dataclass(frozen=True, slots=True)
-class TopicList:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicList(TaskHead):
     """All topics of a task, in the order asked for."""
 
-    task: str
-    slug: str
     measure: MeasureColumn
     measures: tuple[MeasureColumn, ...]
     """All that topics can be measured by; empty where scores are held back."""
-    basis: Basis | None
     grades: tuple[int, ...]
     """The grades that are given, highest first."""
     grade_names: dict[int, str]
@@ -84,7 +82,6 @@ class TopicList:
     """Which these are, in words."""
     topics: tuple[TopicRow, ...]
     sort: str
-    sight: Sight
 
     @property
     def relevant_grades(self) -> tuple[tuple[int, int], ...]:
@@ -95,12 +92,12 @@ class TopicList:
     @property
     def hardest_first(self) -> str:
         """The sort that puts the hardest topics first."""
-        return "-median" if self.measure.direction == "lower" else "median"
+        return "-median" if self.measure.lower_is_better else "median"
 
     @property
     def easiest_first(self) -> str:
         """The sort that puts the easiest topics first."""
-        return "median" if self.measure.direction == "lower" else "-median"
+        return "median" if self.measure.lower_is_better else "-median"
 
     @property
     def separates(self) -> bool:
@@ -114,11 +111,11 @@ def topic_list(
     """All topics of a task, with counts and difficulty where the viewer may see them.
 
     sort is the name of a column, from low to high, or with a minus before it from high to low; empty is
-    the task's order. Raises NotFound, UnknownMeasure, and Invalid for a sort that is none.
+    the task's order. Raises NotFound, UnknownMeasure, and Invalid for a sort that is not a column.
     """
     task, sight = policy.visible_task(session, viewer, slug)
     shown = shown_edition(session, task, sight)
-    found = fields.field(session, viewer, task, sight, shown, measure)
+    field = fields.field(session, viewer, task, sight, shown, measure)
     rows = session.execute(
         select(Topic.topic_id, Topic.title, Topic.excluded)
         .where(Topic.task_id == task.id)
@@ -126,22 +123,22 @@ def topic_list(
     )
     listed = [TopicRow(row.topic_id, row.title, row.excluded if sight.details else "") for row in rows]
     grades: tuple[int, ...] = ()
-    if found is not None:
-        judgments = alignments.compiled_judgments(session, found.source).judgments
+    if field is not None:
+        judgments = alignments.compiled_judgments(session, field.source).judgments
         grades = tuple(np.unique(judgments.grades[judgments.named])[::-1].tolist())
         listed = _with_counts(listed, judgments, grades, task.level)
-        listed = _with_scores(listed, found)
+        listed = _with_scores(listed, field)
     return TopicList(
         task=task.name,
         slug=task.slug,
-        measure=found.measure if found is not None else fields.promised(task),
-        measures=found.measures if found is not None else (),
+        measure=field.measure if field is not None else fields.promised(task),
+        measures=field.measures if field is not None else (),
         basis=shown.basis,
         grades=grades,
         grade_names=grade_names(task),
         level=task.level,
-        runs=int(found.compared.sum()) if found is not None else 0,
-        field=found.words if found is not None else "",
+        runs=int(field.compared.sum()) if field is not None else 0,
+        field=field.words if field is not None else "",
         topics=_sorted(listed, sort, grades),
         sort=sort,
         sight=sight,
@@ -159,11 +156,11 @@ def _with_counts(
     np.add.at(table, (judgments.topic[named], len(grades) - 1 - at), 1)
     counts = table.tolist()
     none = [0] * len(grades)
-    found = []
+    counted = []
     for row in rows:
         mine = counts[place[row.topic_id]] if row.topic_id in place else none
         pairs = list(zip(grades, mine, strict=True))
-        found.append(
+        counted.append(
             replace(
                 row,
                 judged=sum(count for grade, count in pairs if grade != UNJUDGED),
@@ -171,34 +168,45 @@ def _with_counts(
                 grades=tuple(mine),
             )
         )
-    return found
+    return counted
 
 
-def _with_scores(rows: Sequence[TopicRow], found: Field) -> list[TopicRow]:
+def _with_scores(rows: Sequence[TopicRow], field: Field) -> list[TopicRow]:
     """The rows with what the compared runs got; a topic in no mean has nothing."""
-    scores = found.scores[found.compared]
+    scores = field.scores[field.compared]
     if not len(scores):
         return list(rows)
-    names = [run for run, there in zip(found.runs, found.compared.tolist(), strict=True) if there]
-    better = found.sign * scores
-    spread = (found.sign * np.quantile(better, (0.0, 0.25, 0.5, 0.75, 1.0), axis=0)).T.tolist()
+    runs = [run for run, is_compared in zip(field.runs, field.compared.tolist(), strict=True) if is_compared]
+    better = field.sign * scores
+    spread = (field.sign * np.quantile(better, (0.0, 0.25, 0.5, 0.75, 1.0), axis=0)).T.tolist()
     sd = scores.std(axis=0, ddof=1).tolist() if len(scores) > 1 else [0.0] * scores.shape[1]
     first = better.argmax(axis=0).tolist()
     ties = (better == better.max(axis=0)).sum(axis=0).tolist()
     apart: Sequence[float | None] = discrimination(scores).tolist()
-    found_rows = []
+    scored = []
     for row in rows:
-        at = found.place.get(row.topic_id)
+        at = field.place.get(row.topic_id)
         if at is not None:
-            best = names[first[at]]
-            worst, lower, median, upper, highest = spread[at]
-            hard = Difficulty(worst, lower, median, upper, highest, sd[at], best.name, best.run_id, ties[at])
-            row = replace(row, difficulty=hard, discrimination=apart[at])
-        found_rows.append(row)
-    return found_rows
+            leader = runs[first[at]]
+            worst, lower, median, upper, best = spread[at]
+            difficulty = Difficulty(
+                worst=worst,
+                lower=lower,
+                median=median,
+                upper=upper,
+                best=best,
+                sd=sd[at],
+                best_run=leader.name,
+                best_run_id=leader.run_id,
+                best_runs=ties[at],
+            )
+            row = replace(row, difficulty=difficulty, discrimination=apart[at])
+        scored.append(row)
+    return scored
 
 
-def _of_difficulty(name: str) -> Callable[[TopicRow], Any]:
+def of_difficulty(name: str) -> Callable[[TopicRow], Any]:
+    """What reads a field of a topic's difficulty; None where it has none."""
     return lambda row: None if row.difficulty is None else getattr(row.difficulty, name)
 
 
@@ -207,7 +215,7 @@ _KEYS: dict[str, Callable[[TopicRow], Any]] = {
     "judged": lambda row: row.judged,
     "relevant": lambda row: row.relevant,
     "separates": lambda row: row.discrimination,
-    **{name: _of_difficulty(name) for name in ("worst", "lower", "median", "upper", "best", "sd")},
+    **{name: of_difficulty(name) for name in ("worst", "lower", "median", "upper", "best", "sd")},
 }
 
 
@@ -225,66 +233,5 @@ def _sorted(rows: Sequence[TopicRow], sort: str, grades: tuple[int, ...]) -> tup
             raise Invalid(f"Topics cannot be sorted by {name!r}; choose one of {known}, or it with a minus.")
         at = places[name]
         return tuple(sorted(rows, key=lambda row: row.grades[at], reverse=down))
-    there = [(key(row), row) for row in rows]
-    valued = [pair for pair in there if pair[0] is not None]
-    ordered = sorted(valued, key=lambda pair: pair[0], reverse=down)
-    return (*(row for _, row in ordered), *(row for value, row in there if value is None))
-
-
-def as_json(shown: TopicList) -> dict[str, Any]:
-    """The topics as plain values at full precision."""
-    header, rows = table(shown)
-    return {
-        "task": shown.slug,
-        "revision": shown.basis.revision if shown.basis else None,
-        "primary": shown.measure.key,
-        "measure": shown.measure.key,
-        "runs": shown.field,
-        "level": shown.level,
-        "topics": [dict(zip(header, row, strict=True)) for row in rows],
-    }
-
-
-def table(shown: TopicList) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of the topics, for CSV."""
-    grades = [f"grade {grade}" for grade in shown.grades]
-    spread = ["worst", "lower quartile", "median", "upper quartile", "best", "sd", "best run", "best runs"]
-    header = ["topic", "title", "judged", "relevant", *grades, *spread, "separates", "excluded"]
-    return header, [
-        [
-            *(row.topic_id, row.title, row.judged, row.relevant),
-            *row.grades,
-            *_spread(row.difficulty),
-            *(row.discrimination, row.excluded),
-        ]
-        for row in shown.topics
-    ]
-
-
-def latex_columns(shown: TopicList) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of what fits a printed page."""
-    header = ["topic", "judged", "relevant", "worst", "lower", "median", "upper", "best", "sd", "separates"]
-    return header, [
-        [row.topic_id, row.judged, row.relevant, *_spread(row.difficulty)[:6], row.discrimination]
-        for row in shown.topics
-    ]
-
-
-def _spread(found: Difficulty | None) -> list[Any]:
-    if found is None:
-        return [None] * 8
-    return [
-        *(found.worst, found.lower, found.median, found.upper, found.best, found.sd),
-        *(found.best_run, found.best_runs),
-    ]
-
-
-def caption(shown: TopicList) -> str:
-    """What the table says, for a printed page."""
-    if shown.basis is None or not shown.field:
-        return f"{len(shown.topics)} topics of {shown.task}."
-    return (
-        f"{len(shown.topics)} topics of {shown.task}: documents judged, and {shown.measure.key} of "
-        f"{shown.field} under qrels revision {shown.basis.revision}. Quartiles are over runs; separates is "
-        "the correlation of the runs' scores on a topic with their means over all others."
-    )
+    valued = sorted((row for row in rows if key(row) is not None), key=key, reverse=down)
+    return (*valued, *(row for row in rows if key(row) is None))

@@ -18,23 +18,20 @@ from leaderboard.services import policy
 from leaderboard.services.boards.rows import RANKED_KIND
 from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.columns import MeasureColumn
-from leaderboard.services.evaluations.shown import Basis, FloatArray, Source, shown_edition
-from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.evaluations.shown import FloatArray, Source, shown_edition
+from leaderboard.services.policy import Viewer
+from leaderboard.services.runs.names import RunName
 from leaderboard.services.tasks import topics
+from leaderboard.services.tasks.head import TaskHead
 from leaderboard.trec.read.lines import bytes_of
 
 
-@dataclass(frozen=True, slots=True)
-class RunScore:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunScore(RunName):
     """What one run got on the topic, in the order of the measures."""
 
-    run_id: int
-    run: str
-    team: str
-    kind: str
     rank: int | None
     """Among the ranked runs on this topic alone; equal scores share one."""
-    is_own: bool
     relevant: int
     """Relevant documents it has."""
     first: int | None
@@ -42,7 +39,7 @@ class RunScore:
     scores: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
     """Two runs whose rankings of this topic are worth reading side by side; differences by the measure."""
 
@@ -56,19 +53,16 @@ class Contrast:
     """The same over all topics, where it goes the other way."""
 
 
-@dataclass(frozen=True, slots=True)
-class TopicPage:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicPage(TaskHead):
     """One topic; judgments and scores are empty where they are held back."""
 
-    task: str
-    slug: str
     topic_id: str
     title: str
     description: str
     narrative: str
     subtopics: tuple[dict[str, Any], ...]
     excluded: str
-    basis: Basis | None
     grade_names: dict[int, str]
     level: int
     documents: Documents
@@ -79,7 +73,6 @@ class TopicPage:
     contrasts: tuple[Contrast, ...]
     previous: str | None
     following: str | None
-    sight: Sight
 
     @property
     def place(self) -> int | None:
@@ -89,7 +82,7 @@ class TopicPage:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a reader chose: a measure, which documents (a name of topic_documents.KINDS), how many at most."""
+    """What a reader chose: a measure, which documents (a name of documents.KINDS), how many at most."""
 
     measure: str | None = None
     kind: str = ""
@@ -113,7 +106,7 @@ def topic_page(
     topic = topics.find(session, task, topic_id)
     shown = shown_edition(session, task, sight)
     before, after = topics.neighbours(session, task, topic)
-    found, column = Documents(), None
+    judged, column = Documents(), None
     measures: tuple[MeasureColumn, ...] = ()
     scores: tuple[RunScore, ...] = ()
     contrasts: tuple[Contrast, ...] = ()
@@ -125,7 +118,7 @@ def topic_page(
         if place is not None:
             scored = _scored(session, viewer, task, shown.edition)
             seen = found_documents.found(session, shown.source, scored.runs, task.level)
-            found = documents(session, task, compiled, place, scored.runs, seen, choice.kind, choice.limit)
+            judged = documents(session, task, compiled, place, scored.runs, seen, choice.kind, choice.limit)
             scores = _rows(viewer, scored, measures, column, place, seen)
             contrasts = _contrasts(scored, shown.source, column, place)
     return TopicPage(
@@ -140,7 +133,7 @@ def topic_page(
         basis=shown.basis,
         grade_names=topics.grade_names(task),
         level=task.level,
-        documents=found,
+        documents=judged,
         measure=column if scores else None,
         measures=measures,
         scores=scores,
@@ -153,7 +146,7 @@ def topic_page(
 
 def _scored(session: Session, viewer: Viewer, task: Task, edition: Edition) -> _Scored:
     """All runs with all their scores, in one statement for the scores."""
-    versions = {each["key"]: each["version"] for each in edition.measures}
+    versions = {measure["key"]: measure["version"] for measure in edition.measures}
     rows = session.execute(
         select(Evaluation.run_id, Evaluation.measure, Evaluation.measure_version, Evaluation.scores).where(
             Evaluation.revision_id == edition.revision_id,
@@ -178,10 +171,8 @@ def _rows(
     seen: Found,
 ) -> tuple[RunScore, ...]:
     """Every run's scores on the topic, best by the measure first."""
-    sign = 1 if by.direction == "lower" else -1
-    order = sorted(
-        range(len(scored.runs)), key=lambda at: sign * scored.arrays[scored.runs[at].run_id][by.key][place]
-    )
+    values = [scored.arrays[run.run_id][by.key][place] for run in scored.runs]
+    order = sorted(range(len(values)), key=lambda at: -by.sign * values[at])
     rows: list[RunScore] = []
     ranked, last, shared = 0, None, 0
     for at in order:
@@ -195,14 +186,14 @@ def _rows(
         rows.append(
             RunScore(
                 run_id=run.run_id,
-                run=run.name,
+                name=run.name,
                 team=run.team,
                 kind=run.kind,
                 rank=rank,
                 is_own=policy.owns(viewer, run.team_id),
                 relevant=int(seen.relevant[at, place]),
                 first=int(seen.first[at, place]) or None,
-                scores=tuple(float(mine[each.key][place]) for each in measures),
+                scores=tuple(float(mine[measure.key][place]) for measure in measures),
             )
         )
     return tuple(rows)
@@ -214,7 +205,7 @@ def _contrasts(scored: _Scored, source: Source, by: MeasureColumn, place: int) -
     if len(runs) < 2:
         return ()
     scores = np.array([scored.arrays[run.run_id][by.key] for run in runs])
-    sign = -1 if by.direction == "lower" else 1
+    sign = by.sign
     here = scores[:, place]
     best, worst = int((sign * here).argmax()), int((sign * here).argmin())
     if here[best] == here[worst]:
@@ -223,75 +214,20 @@ def _contrasts(scored: _Scored, source: Source, by: MeasureColumn, place: int) -
     def pair(first: int, second: int, over_all: float | None) -> Contrast:
         one, two = runs[first], runs[second]
         return Contrast(
-            *(one.run_id, one.name, two.run_id, two.name), float(here[first] - here[second]), over_all
+            first_id=one.run_id,
+            first=one.name,
+            second_id=two.run_id,
+            second=two.name,
+            here=float(here[first] - here[second]),
+            over_all=over_all,
         )
 
-    found = [pair(best, worst, None)]
+    contrasts = [pair(best, worst, None)]
     if not source.places:
-        return tuple(found)
+        return tuple(contrasts)
     mean = scores[:, list(source.places)].mean(axis=1)
     gain = sign * (here - mean)
     up, down = int(gain.argmax()), int(gain.argmin())
     if sign * (here[up] - here[down]) > 0 > sign * (mean[up] - mean[down]):
-        found.append(pair(up, down, float(mean[up] - mean[down])))
-    return tuple(found)
-
-
-def as_json(page: TopicPage) -> dict[str, Any]:
-    """The topic as plain values at full precision."""
-    keys = [each.key for each in page.measures]
-    return {
-        "task": page.slug,
-        "topic": page.topic_id,
-        "title": page.title,
-        "description": page.description,
-        "narrative": page.narrative,
-        "subtopics": list(page.subtopics),
-        "revision": page.basis.revision if page.basis else None,
-        "measure": page.measure.key if page.measure else None,
-        "judgments": {each.docno: each.grade for each in page.documents.rows},
-        "documents": [
-            {
-                "docno": each.docno,
-                "grade": each.grade,
-                "runs": each.runs,
-                "teams": each.teams,
-                "best_rank": each.best,
-                "best_run": each.best_run,
-                "only_team": each.only_team or None,
-            }
-            for each in page.documents.rows
-        ],
-        "rows": [
-            {
-                "run": each.run,
-                "run_id": each.run_id,
-                "team": each.team,
-                "rank": each.rank,
-                "relevant": each.relevant,
-                "first": each.first,
-                "scores": dict(zip(keys, each.scores, strict=True)),
-            }
-            for each in page.scores
-        ],
-    }
-
-
-def table(page: TopicPage) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of every run's scores on the topic, for CSV and LaTeX."""
-    keys = [each.key for each in page.measures]
-    header = ["rank", "run", "team", *keys, "relevant", "first relevant"]
-    return header, [
-        [each.rank, each.run, each.team, *each.scores, each.relevant, each.first] for each in page.scores
-    ]
-
-
-def caption(page: TopicPage) -> str:
-    """What the table says, for a printed page."""
-    name = f"topic {page.topic_id} of {page.task}"
-    if page.basis is None or page.measure is None:
-        return f"Runs on {name}: no scores are shown."
-    return (
-        f"Scores on {name} under qrels revision {page.basis.revision}, as trec_eval {page.basis.dialect} "
-        f"computes them, in the order of {page.measure.key}."
-    )
+        contrasts.append(pair(up, down, float(mean[up] - mean[down])))
+    return tuple(contrasts)

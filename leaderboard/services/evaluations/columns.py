@@ -1,8 +1,9 @@
 """A measure as the head of a column: what every page of scores starts from."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
-from leaderboard.measures.grammar import BoundMeasure
+from leaderboard.measures.grammar import BoundMeasure, parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,12 @@ def column(bound: BoundMeasure) -> MeasureColumn:
     return MeasureColumn(
         bound.key, measure.title, measure.direction, measure.digits, measure.version, measure.aggregate
     )
+
+
+@lru_cache(maxsize=1024)
+def column_of(key: str) -> MeasureColumn:
+    """The measure of a key as a column's head; kept, as a key always means the same."""
+    return column(parse(key))
 
 
 def ranked_by(by: MeasureColumn) -> str:

@@ -4,7 +4,7 @@ A claim carries a token; a worker whose lease was taken over holds an old token,
 computed is stored. Times are the database's, so machines need not agree on theirs.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -206,6 +206,24 @@ def scoring_states(session: Session, run_ids: Collection[int]) -> dict[int, str]
     return {run_id: _state(newest.get(run_id), {}).state for run_id in run_ids}
 
 
+def run_state(session: Session, run: Run) -> RunState:
+    """The state of one run that is at hand; one statement, and another while it is queued."""
+    if run.withdrawn_at is not None:
+        return RunState("withdrawn", message=run.withdrawn_why)
+    is_its_job = (Job.edition_id == Edition.id) & (Job.kind == EVALUATE) & (Job.subject_id == run.id)
+    rows = session.execute(
+        select(Job, Edition.state)
+        .select_from(Edition)
+        .outerjoin(Job, is_its_job)
+        .where(Edition.task_id == run.task_id, Edition.state.in_(("current", "building")))
+        .order_by(Edition.state == "current", Job.id)
+    ).all()
+    if not rows:
+        return RunState("waiting", message="Waiting for judgments.")
+    job = _newest((row.Job, row.state) for row in rows if row.Job is not None).get(run.id)
+    return _state(job, _positions(session) if job is not None and job.state == "queued" else {})
+
+
 def _state(job: Job | None, ahead: dict[int, int]) -> RunState:
     if job is None:
         return RunState("done")
@@ -223,6 +241,11 @@ def _newest_jobs(session: Session, run_ids: Collection[int]) -> dict[int, Job]:
         .where(Job.kind == EVALUATE, Job.subject_id.in_(run_ids), Edition.state.in_(("current", "building")))
         .order_by(Edition.state == "current", Job.id)
     )
+    return _newest((row.Job, row.state) for row in rows)
+
+
+def _newest(rows: Iterable[tuple[Job, str]]) -> dict[int, Job]:
+    """Run id -> the one of its jobs that tells its state; those of the shown edition come last."""
     jobs: dict[int, Job] = {}
     for job, state in rows:
         if (

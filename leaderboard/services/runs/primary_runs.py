@@ -3,7 +3,7 @@
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Entry, Run, Task, Team
+from leaderboard.db.tables import Entry, Task, Team
 from leaderboard.errors import Conflict
 from leaderboard.services import audit, policy
 from leaderboard.services.policy import Viewer
@@ -29,18 +29,7 @@ def declare(session: Session, viewer: Viewer, run_id: int) -> None:
     audit.record(session, viewer, "run.primary", f"run:{run.id}", task=task.slug)
 
 
-def may_declare(viewer: Viewer, run: Run) -> bool:
-    """Whether the viewer may make the run its team's primary one."""
-    return policy.owns(viewer, run.team_id) and run.withdrawn_at is None and run.kind == DECLARED_KIND
-
-
 def declared(session: Session, task: Task) -> frozenset[int]:
     """The runs that teams declared their primary ones."""
-    found = session.scalars(select(Entry.primary_run_id).where(Entry.task_id == task.id))
-    return frozenset(run_id for run_id in found if run_id is not None)
-
-
-def is_declared(session: Session, run: Run) -> bool:
-    """Whether the run is its team's primary one."""
-    primary = select(Entry.id).where(Entry.task_id == run.task_id, Entry.primary_run_id == run.id)
-    return session.scalar(primary) is not None
+    run_ids = session.scalars(select(Entry.primary_run_id).where(Entry.task_id == task.id))
+    return frozenset(run_id for run_id in run_ids if run_id is not None)

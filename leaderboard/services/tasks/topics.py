@@ -1,21 +1,10 @@
 """A task's topics one by one: finding them, what stands beside them, how their grades are called."""
 
-from dataclasses import dataclass
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Task, Topic
 from leaderboard.errors import NotFound
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedDocument:
-    """A judged document of a topic."""
-
-    docno: str
-    grade: int
-    title: str
 
 
 def find(session: Session, task: Task, topic_id: str) -> Topic:

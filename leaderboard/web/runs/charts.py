@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from flask import url_for
 
-from leaderboard.pages.runs.curves import CurveLines, Curves
+from leaderboard.pages.runs.curves import CurveLines, CurvesPage, Kind
 from leaderboard.pages.runs.run import RunPage
 from leaderboard.pages.runs.scores import MeasureValue
+from leaderboard.pages.runs.topics import TopicsPage
 from leaderboard.web.charts import (
     Curve,
     LineChart,
@@ -32,10 +34,8 @@ class CurveFigures:
 
 def strips(page: RunPage) -> dict[str, StripCell]:
     """Measure key -> the field's spread with the run's own value, where both are known."""
-    decimals = page.sight.decimals
-    found = {each.column.key: _spread(each) for each in page.measures}
-    digits = {each.column.key: decimals or each.column.digits for each in page.measures}
-    return {key: strip(spread, digits=digits[key]) for key, spread in found.items() if spread is not None}
+    spreads = ((row, _spread(row)) for row in page.measures)
+    return {row.column.key: strip(spread, digits=row.digits) for row, spread in spreads if spread is not None}
 
 
 def _spread(value: MeasureValue) -> Spread | None:
@@ -54,56 +54,44 @@ def _spread(value: MeasureValue) -> Spread | None:
     )
 
 
-def by_topic(page: RunPage) -> RangeChart | None:
+def by_topic(page: TopicsPage) -> RangeChart | None:
     """The run's score on every topic between the field's, in the page's order; None where there are none."""
-    field = page.profile.field if page.profile else None
+    field = page.field
     if field is None:
         return None
     ranges = [
         Range(
-            name=each.topic_id,
-            low=min(each.worst, each.best),
-            median=each.median,
-            high=max(each.worst, each.best),
-            value=each.score,
-            href=url_for("rankings.show", run_id=page.id, topic_id=each.topic_id),
+            name=topic.topic_id,
+            low=min(topic.worst, topic.best),
+            median=topic.median,
+            high=max(topic.worst, topic.best),
+            value=topic.score,
+            href=url_for("rankings.show", run_id=page.id, topic_id=topic.topic_id),
         )
-        for each in field.topics
+        for topic in field.topics
     ]
-    digits = field.column.digits
-    return range_chart(
-        ranges, direction="lower" if field.column.direction == "lower" else "higher", digits=digits
-    )
+    direction: Literal["higher", "lower"] = "lower" if field.column.lower_is_better else "higher"
+    return range_chart(ranges, direction=direction, digits=field.column.digits)
 
 
-def curves(page: RunPage) -> CurveFigures | None:
-    """The curves of the run and the field; None where scores by topic are not shown."""
-    if page.profile is None:
-        return None
-    found = page.profile.curves
-    names = line_names(page, found)
-    gain = (*names.items(), ("ideal", "ideal"))
-    return CurveFigures(
-        recall=line_chart(_lines(found.recall, names)),
-        precision=line_chart(_lines(found.precision, names)),
-        gain=line_chart(_lines(found.gain, dict(gain)), y=None),
-    )
-
-
-def line_names(page: RunPage, found: Curves) -> dict[str, str]:
-    """What each kind of line is called, in the few letters that a legend has room for."""
-    return {
+def curves(page: CurvesPage) -> CurveFigures:
+    """The curves of the run and of the ranked runs."""
+    curves = page.curves
+    names: dict[Kind, str] = {
         "mine": page.name,
-        "leader": found.leader,
+        "leader": curves.leader,
         "median": "median at each point",
         "highest": "highest at each point",
     }
+    return CurveFigures(
+        recall=line_chart(_lines(curves.recall, names)),
+        precision=line_chart(_lines(curves.precision, names)),
+        gain=line_chart(_lines(curves.gain, {**names, "ideal": "ideal"}), y=None),
+    )
 
 
-def _lines(lines: CurveLines, names: Mapping[str, str]) -> list[Curve]:
-    values = ((name, getattr(lines, kind)) for kind, name in names.items())
+def _lines(lines: CurveLines, names: Mapping[Kind, str]) -> list[Curve]:
+    values = ((name, lines.line(kind)) for kind, name in names.items())
     return [
-        Curve(name, list(zip(lines.points, found, strict=True)))
-        for name, found in values
-        if found is not None
+        Curve(name, list(zip(lines.points, line, strict=True))) for name, line in values if line is not None
     ]

@@ -1,77 +1,72 @@
-"""A run's page, also as JSON, CSV and LaTeX."""
+"""A run's first page, and all of the run as JSON, CSV and LaTeX."""
 
-from flask import Blueprint, render_template, request
+from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.pages.runs import run
-from leaderboard.pages.runs import tables as run_tables
-from leaderboard.pages.runs.profiles import Asked
+from leaderboard.pages.runs import run, whole
 from leaderboard.pages.runs.run import RunPage
-from leaderboard.pages.runs.topics import ORDERS
+from leaderboard.pages.runs.topics import ORDERS, Order
+from leaderboard.pages.runs.whole import Asked
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
+from leaderboard.web.figures import PARAMETER as FIGURE
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.runs import charts
 from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("runs", __name__)
 
-STATE = ("measure", "sort")
+MOVED = {
+    "all": "run_sections.measures",
+    "ties": "run_sections.ties",
+    "measure": "run_sections.topics",
+    "sort": "run_sections.topics",
+}
+"""Parameters that once chose what this page showed -> the page that shows it now."""
+MOVED_FIGURES = {
+    "topics": "run_sections.topics",
+    "recall-precision": "run_sections.curves",
+    "precision-by-rank": "run_sections.curves",
+    "gain-by-rank": "run_sections.curves",
+}
 
 
 @blueprint.get("/runs/<id:run_id>")
 @rule(PUBLIC)
 def show(run_id: int) -> ResponseReturnValue:
-    """The run: state, scores among the others, topics, curves, ties, where the numbers come from."""
-    page = _page(run_id)
-    html = render_template(
-        "runs/show.html",
-        page=page,
-        args=kept(STATE),
-        strips=charts.strips(page),
-        chart=charts.by_topic(page),
-        figures=charts.curves(page),
-    )
+    """The run: its state, its scores and place by the board's measures, and its other pages as links."""
+    page = run.run_page(reading(), viewer(), run_id)
+    if page.by_topic and (moved := _moved(page)) is not None:
+        return redirect(moved, 301)
+    html = render_template("runs/show.html", page=page, table=run.table(page), strips=charts.strips(page))
     return responses.page(html)
 
 
-@blueprint.get("/runs/<id:run_id>.json")
+@blueprint.get("/runs/<id:run_id>.<form:form>")
 @rule(PUBLIC)
-def show_json(run_id: int) -> ResponseReturnValue:
-    """The run with all its numbers as JSON."""
-    return responses.as_json(run_tables.as_json(_page(run_id)))
-
-
-@blueprint.get("/runs/<id:run_id>.csv")
-@rule(PUBLIC)
-def show_csv(run_id: int) -> ResponseReturnValue:
-    """One of the run's tables as CSV: its scores by topic, unless ?table= names another."""
-    page, name = _page(run_id), _table()
-    return responses.as_csv(run_tables.table(page, name), _file_name(page, name))
-
-
-@blueprint.get("/runs/<id:run_id>.tex")
-@rule(PUBLIC)
-def show_tex(run_id: int) -> ResponseReturnValue:
-    """The same table as LaTeX."""
-    page, name = _page(run_id), _table()
-    return responses.as_latex_table(
-        run_tables.table(page, name),
-        _file_name(page, name),
-        caption=run_tables.caption(page, name),
-        digits=run_tables.digits(page),
+def export(run_id: int, form: str) -> ResponseReturnValue:
+    """All of the run as JSON; or one of its tables, its scores by topic unless ?table= names another."""
+    asked = Asked(
+        measure=request.args.get("measure"),
+        order=topic_order(),
+        every_measure="all" in request.args,
+        drawn_ties="ties" in request.args,
     )
+    return responses.export(form, whole.FILES, whole.whole_run(reading(), viewer(), run_id, asked))
 
 
-def _page(run_id: int) -> RunPage:
-    order = next((each for each in ORDERS if each == request.args.get("sort")), ORDERS[0])
-    asked = Asked(request.args.get("measure"), order, "all" in request.args, "ties" in request.args)
-    return run.run_page(reading(), viewer(), run_id, asked)
+def topic_order() -> Order:
+    """The order of topics that this address asks for."""
+    return next((order for order in ORDERS if order == request.args.get("sort")), ORDERS[0])
 
 
-def _table() -> str:
-    return request.args.get("table", next(iter(run_tables.TABLES)))
-
-
-def _file_name(page: RunPage, table: str) -> str:
-    return page.name if table == next(iter(run_tables.TABLES)) else f"{page.name}-{table}"
+def _moved(page: RunPage) -> str | None:
+    """Where what an old address asks for is now."""
+    endpoint = MOVED_FIGURES.get(request.args.get(FIGURE, ""))
+    endpoint = endpoint or next((MOVED[name] for name in MOVED if name in request.args), None)
+    if endpoint is None:
+        return None
+    state = kept(("measure", "sort", FIGURE))
+    if "ties" in request.args:
+        state["drawn"] = ""
+    return url_for(endpoint, run_id=page.id, **state)

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from leaderboard.db.engine import Database
-from leaderboard.pages.runs import near_duplicates, run
+from leaderboard.pages.runs import near_duplicates
+from leaderboard.pages.runs.head import scored_run
 from leaderboard.pages.runs.near_duplicates import NearDuplicate
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.statistics import requests
@@ -47,9 +48,7 @@ def ids(database: Database, tmp_path: Path) -> dict[str, int]:
 def near(database: Database, viewer: Viewer, run_id: int) -> tuple[NearDuplicate, ...]:
     """What a viewer is told on the run's page."""
     with database.read() as session:
-        profile = run.run_page(session, viewer, run_id).profile
-    assert profile is not None
-    return profile.near
+        return near_duplicates.near_duplicates(session, scored_run(session, viewer, run_id))
 
 
 def test_a_teams_own_runs_are_found(database: Database, ids: dict[str, int]) -> None:

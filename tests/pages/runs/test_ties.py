@@ -6,9 +6,8 @@ import pytest
 from sqlalchemy import event
 
 from leaderboard.db.engine import Database
-from leaderboard.pages.runs import run
-from leaderboard.pages.runs.profiles import Asked
-from leaderboard.pages.runs.ties import RunTies
+from leaderboard.pages.runs.head import scored_run
+from leaderboard.pages.runs.ties import RunTies, ties_page
 from leaderboard.services.policy import ANONYMOUS
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.cache import KeptResults
@@ -44,9 +43,7 @@ def scored(
 def ties(database: Database, run_id: int, *, drawn: bool = False) -> RunTies:
     """The ties on the run's page."""
     with database.read() as session:
-        profile = run.run_page(session, ANONYMOUS, run_id, Asked(drawn_ties=drawn)).profile
-    assert profile is not None
-    return profile.ties
+        return ties_page(session, scored_run(session, ANONYMOUS, run_id), drawn=drawn).ties
 
 
 def test_ties_leave_a_mean_open(database: Database, tmp_path: Path) -> None:
@@ -99,7 +96,9 @@ def test_without_ties_nothing_is_said_of_measures(database: Database, tmp_path: 
     """No ties, no effect; the rankings are read for the first page only."""
     lines = ("1 Q0 a 1 2.0 t", "2 Q0 d 1 2.0 t", "3 Q0 e 1 3.0 t")
     run_id = scored(database, tmp_path, lines, ("RR", "Bpref"))
-    assert ties(database, run_id) == RunTies(0, 3, 0, 0, (), ())
+    assert ties(database, run_id) == RunTies(
+        topics=0, of_topics=3, documents=0, largest=0, measures=(), left=()
+    )
     statements: list[str] = []
     event.listen(
         database.engine, "before_cursor_execute", lambda *given: statements.append(str(given[2])), named=False

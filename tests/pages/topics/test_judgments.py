@@ -36,6 +36,10 @@ def runs(database: Database, tmp_path: Path) -> tuple[int, int]:
     return one, two
 
 
+def _finders(runs: int, of: int, best: int, best_run_id: int, best_run: str) -> Finders:
+    return Finders(runs=runs, of=of, best=best, best_run_id=best_run_id, best_run=best_run)
+
+
 def test_a_topics_documents_say_who_found_them(database: Database, runs: tuple[int, int]) -> None:
     """Grade and finders of every judged document in byte order; the highest rank and whose it is."""
     field = _field(database)
@@ -45,7 +49,7 @@ def test_a_topics_documents_say_who_found_them(database: Database, runs: tuple[i
         assert found is not None
         assert grades_of(session, field.source.revision_id, "1") == found.grade_of
     assert found.grade_of == {"a": 2, "b": 0, "c": 1}
-    assert found.finders == (Finders(2, 2, 1, runs[1], "two"), *[Finders(0, 2, 0, 0, "")] * 2)
+    assert found.finders == (_finders(2, 2, 1, runs[1], "two"), *[_finders(0, 2, 0, 0, "")] * 2)
 
 
 def test_a_documents_finders_by_topic(database: Database, runs: tuple[int, int]) -> None:
@@ -54,7 +58,7 @@ def test_a_documents_finders_by_topic(database: Database, runs: tuple[int, int])
     with database.read() as session:
         found = judgments.finders_of(session, field.source, field.runs, "a", 1)
         assert judgments.finders_of(session, field.source, field.runs, "x", 1) == {}
-    assert found == {"1": Finders(2, 2, 1, runs[1], "two"), "2": Finders(1, 2, 1, runs[0], "one")}
+    assert found == {"1": _finders(2, 2, 1, runs[1], "two"), "2": _finders(1, 2, 1, runs[0], "one")}
 
 
 def test_a_document_is_found_among_the_judged_ones_of_every_topic() -> None:

@@ -10,7 +10,8 @@ from leaderboard.db.tables import Phase, Task, TaskRole
 from leaderboard.errors import NotFound, UnknownMeasure
 from leaderboard.pages.boards import tables
 from leaderboard.pages.rankings import ranking as rankings
-from leaderboard.pages.runs import run
+from leaderboard.pages.runs import run, whole
+from leaderboard.pages.runs.whole import Asked
 from leaderboard.pages.tasks import landing
 from leaderboard.pages.topics import lists
 from leaderboard.pages.topics import topic as topic_pages
@@ -168,9 +169,9 @@ def test_a_blind_run_shows_no_topic_and_no_grade(database: Database, tmp_path: P
     _blind(database, tmp_path)
     member = Viewer(account_id=1, team_ids=frozenset({build.team(database, "One")}))
     with database.read() as session:
-        own = run.run_page(session, member, 1)
-        assert (own.topics, own.provenance is not None) == ((), True)
-        assert run.run_page(session, ANONYMOUS, 1).provenance is None
+        own = whole.whole_run(session, member, 1, Asked())
+        assert (own.topics.topics, own.origin.provenance is not None) == ((), True)
+        assert whole.whole_run(session, ANONYMOUS, 1, Asked()).origin.provenance is None
         ranking = rankings.ranking_page(session, member, 1, "1")
         assert {row.grade for row in ranking.rows} == {None}
         assert ranking.missed == ()
@@ -247,14 +248,15 @@ def test_a_run_page_has_ranks_topics_and_where_they_come_from(database: Database
     run_id = build.run(database, tmp_path, HALF, "half")
     build.drain(database)
     with database.read() as session:
-        page = run.run_page(session, ANONYMOUS, run_id)
-    assert next((each.column.key, each.value, each.rank, each.best) for each in page.measures) == (
+        found = whole.whole_run(session, ANONYMOUS, run_id, Asked())
+    assert next((each.column.key, each.value, each.rank, each.best) for each in found.page.measures) == (
         "RR",
         0.5,
         2,
         1.0,
     )
-    assert next((each.topic_id, each.scores) for each in page.topics) == ("1", (0.5, 0.25))
-    assert page.provenance is not None
-    assert page.basis is not None
-    assert len(page.provenance.sha256) == len(page.basis.revision_sha256) == 64
+    assert next((each.topic_id, each.scores) for each in found.topics.topics) == ("1", (0.5, 0.25))
+    provenance, basis = found.origin.provenance, found.page.basis
+    assert provenance is not None
+    assert basis is not None
+    assert len(provenance.sha256) == len(basis.revision_sha256) == 64

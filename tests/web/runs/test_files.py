@@ -54,7 +54,7 @@ def test_the_file_comes_back_as_it_was_sent(database: Database, client: FlaskCli
     tag = answer.headers["ETag"]
     assert client.get(f"/runs/{run_id}/file", headers={"If-None-Match": tag}).status_code == 304
     assert client.head(f"/runs/{run_id}/file").headers["Content-Length"] == answer.headers["Content-Length"]
-    link = parsed(client.get(f"/runs/{run_id}")).find("a", href=f"/runs/{run_id}/file")
+    link = parsed(client.get(f"/runs/{run_id}/origin")).find("a", href=f"/runs/{run_id}/file")
     assert link is not None
 
 
@@ -90,7 +90,8 @@ def test_a_file_is_its_teams_own_while_a_task_holds_back(
     for client in (member, stranger):
         assert client.get(f"/runs/{run_id}.trec_eval").status_code == 404
     assert stranger.get(f"/runs/{run_id}/file").status_code == 404
-    assert "run.txt" not in stranger.get(f"/runs/{run_id}").text
+    for page in ("", "/origin"):
+        assert "run.txt" not in stranger.get(f"/runs/{run_id}{page}").text
 
 
 @pytest.mark.dialect
@@ -109,7 +110,7 @@ def test_a_pseudonym_keeps_the_file_and_its_names_back(
     sign_in(member, "Ann")
     assert member.get(f"/runs/{run_id}/file").status_code == 200
     assert stranger.get(f"/runs/{run_id}/file").status_code == 404
-    for suffix in ("", ".json"):
+    for suffix in ("", ".json", "/origin", "/origin.json"):
         assert "owls" not in stranger.get(f"/runs/{run_id}{suffix}").text
     assert "runid                 \tall\tmine\n" in stranger.get(f"/runs/{run_id}.trec_eval").text
     with database.write() as session:
@@ -152,7 +153,7 @@ def test_the_trec_eval_file_is_what_the_command_prints(
     assert answer.mimetype == "text/plain"
     (tmp_path / "my-run.txt.gz").write_bytes(client.get(f"/runs/{run_id}/file").get_data())
     monkeypatch.chdir(build.qrels_file(tmp_path).rename(tmp_path / "qrels.txt").parent)
-    command = parsed(client.get(f"/runs/{run_id}")).select_one("pre.copy")
+    command = parsed(client.get(f"/runs/{run_id}/origin")).select_one("pre.copy")
     assert command is not None
     program, *arguments = shlex.split(command.get_text())
     done = CliRunner().invoke(command_line, arguments)

@@ -89,7 +89,7 @@ def among_others(database: Database, tmp_path: Path) -> int:
 def test_a_run_says_where_it_stands(client: FlaskClient, among_others: int) -> None:
     """Every measure with mean, rank among the ranked runs and the best run's value; counts have no rank."""
     page = client.get(f"/runs/{among_others}")
-    rows = [row[:4] for row in table(page, "Means over topics under qrels revision 1")]
+    rows = [row[:4] for row in table(page, "Means over topics; ranks are among the official runs")]
     assert rows == [["RR", "0.5000", "2 of 3", "1.0000"], ["NumRet", "4", "–", "–"]]
     found = client.get(f"/runs/{among_others}.json").get_json()
     assert (found["scores"], found["ranks"]) == ({"RR": 0.5, "NumRet": 4.0}, {"RR": 2, "NumRet": None})
@@ -99,7 +99,7 @@ def test_a_run_says_where_it_stands(client: FlaskClient, among_others: int) -> N
 
 def test_a_runs_topics_are_the_same_in_every_form(client: FlaskClient, among_others: int) -> None:
     """Each judged topic with its scores, a missed one as an empty ranking; a chart with a bar for each."""
-    page = client.get(f"/runs/{among_others}")
+    page = client.get(f"/runs/{among_others}/topics")
     assert table(page, "Scores of mine by topic") == [
         ["1", "title of 1", "0.5000", "3"],
         ["2", "title of 2", "0.0000", "0"],
@@ -116,9 +116,9 @@ def test_a_runs_topics_are_the_same_in_every_form(client: FlaskClient, among_oth
         *(["1", "0.5", "3.0"], ["2", "0.0", "0.0"], ["3", "1.0", "1.0"], ["all", "0.5", "4.0"]),
     ]
     assert table(page, "RR of mine by topic") == [
-        ["1", "title of 1", "0.5000", "±0.0000", "0.5000", "1.0000", "best", "0.5000", "2"],
-        ["2", "title of 2", "0.0000", "±0.0000", "0.0000", "1.0000", "best", "0.0000", "2"],
-        ["3", "title of 3", "1.0000", "±0.0000", "1.0000", "1.0000", "3 runs", "1.0000", "1"],
+        ["1", "title of 1", "0.5000", "±0.0000", "1.0000", "best", "0.5000", "0.5000", "2"],
+        ["2", "title of 2", "0.0000", "±0.0000", "1.0000", "best", "0.0000", "0.0000", "2"],
+        ["3", "title of 3", "1.0000", "±0.0000", "1.0000", "3 runs", "1.0000", "1.0000", "1"],
     ]
     columns = parsed(page).select("#topics svg a")
     assert [str(column["href"]).rsplit("/", 1)[1] for column in columns] == ["1", "2", "3"]
@@ -126,14 +126,14 @@ def test_a_runs_topics_are_the_same_in_every_form(client: FlaskClient, among_oth
 
 def test_a_runs_numbers_name_what_they_come_from(client: FlaskClient, among_others: int) -> None:
     """File, rankings and judgments by digest, the evaluator and every measure's version."""
-    text = main(client.get(f"/runs/{among_others}"))
+    text = main(client.get(f"/runs/{among_others}/origin"))
     found = client.get(f"/runs/{among_others}.json").get_json()
     assert f"SHA-256 of the file {found['file_sha256']}" in text
     assert "Tag in the file mine" in text
     assert "RR v1, NumRet v1" in text
     assert (found["revision"], found["dialect"], found["topics"]) == (1, 10, 3)
     assert found["measure_versions"] == {"RR": 1, "NumRet": 1}
-    assert "report on the upload" not in text
+    assert "report on the upload" not in main(client.get(f"/runs/{among_others}"))
 
 
 def test_a_run_without_judgments_waits(database: Database, client: FlaskClient, tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_failed_run_says_why(database: Database, client: FlaskClient, tmp_path
 
 def test_topics_are_ordered_by_links(client: FlaskClient, among_others: int) -> None:
     """Each order is an address, marked on the column it orders by, the same for chart, table and files."""
-    path = f"/runs/{among_others}?sort=score"
+    path = f"/runs/{among_others}/topics?sort=score"
     page = client.get(path)
     rows = [row[0] for row in table(page, "RR of mine by topic")]
     assert rows == ["3", "1", "2"]
@@ -178,10 +178,12 @@ def test_topics_are_ordered_by_links(client: FlaskClient, among_others: int) -> 
     assert [(" ".join(each.get_text().split()), each["aria-sort"]) for each in marked] == [
         ("RR", "descending")
     ]
-    hidden = client.get(path.replace("?", ".csv?table=field&")).get_data(as_text=True).splitlines()
-    assert hidden[0] == "topic,title,score,difference,best,best_run,median,worst,rank"
-    assert [line.split(",")[0] for line in hidden[1:]] == rows
-    assert client.get(f"/runs/{among_others}?sort=nonsense").status_code == 200
+    lines = client.get(path.replace("?", ".csv?")).get_data(as_text=True).splitlines()
+    assert lines[0] == "topic,title,score,difference,best,best_run,median,worst,rank"
+    assert [line.split(",")[0] for line in lines[1:]] == rows
+    earlier = client.get(f"/runs/{among_others}.csv?table=field&sort=score").get_data(as_text=True)
+    assert earlier.splitlines() == lines
+    assert client.get(f"/runs/{among_others}/topics?sort=nonsense").status_code == 200
 
 
 def test_each_table_is_csv_and_latex_too(client: FlaskClient, among_others: int) -> None:
@@ -202,15 +204,19 @@ def test_each_table_is_csv_and_latex_too(client: FlaskClient, among_others: int)
         assert "of mine" in text
         assert "3 topics, qrels revision 1" in text
     assert client.get(f"{path}.csv?table=nonsense").status_code == 404
-    links = {str(link["href"]) for link in parsed(client.get(path)).select("p.downloads a")}
-    assert {f"{path}.csv?table=measures", f"{path}.tex?table=recall", f"{path}.csv"} <= links
+    links = {
+        str(link["href"])
+        for page in ("", "/topics", "/curves", "/measures")
+        for link in parsed(client.get(path + page)).select("p.downloads a")
+    }
+    assert {f"{path}.csv?table=measures", f"{path}/curves.tex?table=ranks", f"{path}.csv"} <= links
+    assert {f"{path}/topics.csv", f"{path}/topics.tex?table=topics", f"{path}/measures.json"} <= links
 
 
 def test_all_measures_are_a_click_away(client: FlaskClient, among_others: int) -> None:
     """Each is linked to its definition; what has no one number for a run has a dash, no nan."""
-    link = parsed(client.get(f"/runs/{among_others}")).find("a", href=f"/runs/{among_others}?all=1#all")
-    assert link is not None
-    page = client.get(f"/runs/{among_others}?all=1")
+    assert parsed(client.get(f"/runs/{among_others}")).find("a", href=f"/runs/{among_others}/measures")
+    page = client.get(f"/runs/{among_others}/measures")
     rows = table(page, "The ")
     assert len(rows) > 100
     assert ["AP", "0.2500", "higher", "Average precision (its mean is MAP)"] in rows
@@ -225,28 +231,28 @@ def test_ties_are_said_with_what_they_change(database: Database, client: FlaskCl
     path.write_text("1 Q0 a 1 2 t\n1 Q0 x 2 2 t\n2 Q0 d 1 1 t\n3 Q0 e 1 1 t\n")
     run_id = build.submit(database, path).run_id
     build.drain(database)
-    page = client.get(f"/runs/{run_id}")
+    page = client.get(f"/runs/{run_id}/ties")
     assert "On 1 of 3 topics documents have equal scores: 2 documents in all, up to 2" in main(page)
     caption = "Lowest, expected and highest value"
     assert table(page, caption) == [["RR", "0.8333", "0.8333", "0.9167", "1.0000", "exact"]]
-    assert parsed(page).find("a", href=f"/runs/{run_id}?ties=1#ties") is not None
-    drawn = table(client.get(f"/runs/{run_id}?ties=1"), caption)
+    assert parsed(page).find("a", href=f"/runs/{run_id}/ties?drawn=") is not None
+    drawn = table(client.get(f"/runs/{run_id}/ties?drawn="), caption)
     assert [row[0] for row in drawn] == ["RR", "Bpref"]
     assert drawn[1][-1] == "100 drawn orders"
     alone = build.run(database, tmp_path, HALF)
     build.drain(database)
-    assert "No two documents of a topic have the same score" in main(client.get(f"/runs/{alone}"))
+    assert "No two documents of a topic have the same score" in main(client.get(f"/runs/{alone}/ties"))
 
 
 @pytest.mark.dialect
 def test_near_duplicates_are_listed(database: Database, client: FlaskClient, among_others: int) -> None:
     """A run of the same team with the same rankings is named with a way to compare; others' runs are not."""
-    assert parsed(client.get(f"/runs/{among_others}")).find(id="near") is None
+    assert parsed(client.get(f"/runs/{among_others}/origin")).find(id="near") is None
     with database.write() as session:
         session.execute(
             update(Run).values(team_id=select(Run.team_id).where(Run.id == among_others).scalar_subquery())
         )
-    rows = table(client.get(f"/runs/{among_others}"), "Runs of the same team")
+    rows = table(client.get(f"/runs/{among_others}/origin"), "Runs of the same team")
     assert rows == [["same", "Lab", "all rankings compare", "1.000", "100%"]]
     found = client.get(f"/runs/{among_others}.json").get_json()["near_duplicates"]
     assert [each["run"] for each in found] == ["same"]
@@ -267,10 +273,71 @@ def test_json_has_all_numbers_of_the_page(client: FlaskClient, among_others: int
 
 def test_a_single_run_is_its_own_field(client: FlaskClient, run_id: int) -> None:
     """The first run of a board has a page too: nothing to be better than, no second curve."""
-    page = client.get(f"/runs/{run_id}")
+    page = client.get(f"/runs/{run_id}/topics")
     assert "better than the median of the 1 ranked run on 0 of 3 topics" in main(page)
-    names = [each.get_text() for each in parsed(page).select("#recall-precision .name")]
+    curves = parsed(client.get(f"/runs/{run_id}/curves"))
+    names = [name.get_text() for name in curves.select("#recall-precision .name")]
     assert names == ["half"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "page"),
+    [
+        ("?ties", "/ties?drawn="),
+        ("?all=1", "/measures"),
+        ("?measure=RR", "/topics?measure=RR"),
+        ("?sort=rank&measure=RR", "/topics?measure=RR&sort=rank"),
+        ("?figure=topics&sort=rank", "/topics?sort=rank&figure=topics"),
+        ("?figure=gain-by-rank", "/curves?figure=gain-by-rank"),
+        ("?measure=RR&_external=1&_scheme=javascript&run_id=9", "/topics?measure=RR"),
+    ],
+)
+def test_addresses_of_the_one_long_page_lead_to_its_parts(
+    client: FlaskClient, run_id: int, asked: str, page: str
+) -> None:
+    """What parameters once unfolded has an address of its own, and the old one leads there."""
+    answer = client.get(f"/runs/{run_id}{asked}")
+    assert (answer.status_code, answer.headers["Location"]) == (301, f"/runs/{run_id}{page}")
+    assert client.get(answer.headers["Location"]).status_code == 200
+
+
+def test_every_page_of_a_run_names_it_and_leads_to_the_others(client: FlaskClient, run_id: int) -> None:
+    """Six pages, each marked as the one that is open; each as JSON says which run it is of."""
+    sections = ("", "/topics", "/curves", "/ties", "/measures", "/origin")
+    for section in sections:
+        page = parsed(client.get(f"/runs/{run_id}{section}"))
+        links = page.select('nav[aria-label="Run"] a')
+        assert [link["href"] for link in links] == [f"/runs/{run_id}{other}" for other in sections]
+        assert [link["href"] for link in links if link.has_attr("aria-current")] == [
+            f"/runs/{run_id}{section}"
+        ]
+        assert "half" in page.h1.get_text()  # type: ignore[union-attr]
+        found = client.get(f"/runs/{run_id}{section}.json").get_json()
+        assert (found["run"], found["run_id"], found["revision"]) == ("half", run_id, 1)
+
+
+def test_the_parts_of_a_run_say_what_the_whole_says(client: FlaskClient, among_others: int) -> None:
+    """Every key of a part as JSON is in the whole, with the same value; their tables are the same files."""
+    path = f"/runs/{among_others}"
+    whole = client.get(f"{path}.json?all").get_json()
+    for part in ("topics", "curves", "ties", "measures", "origin"):
+        facts = client.get(f"{path}/{part}.json").get_json()
+        assert facts == {key: whole[key] for key in facts}
+    for part, name in (("topics", "field"), ("curves", "recall"), ("measures", "all"), ("origin", "near")):
+        assert client.get(f"{path}/{part}.csv").text == client.get(f"{path}.csv?all&table={name}").text
+
+
+def test_a_run_that_is_not_scored_has_its_origin_only(
+    database: Database, client: FlaskClient, tmp_path: Path
+) -> None:
+    """Pages of scores by topic are neither linked nor there."""
+    build.task(database, tmp_path, measures=("RR",))
+    run_id = build.run(database, tmp_path, HALF)
+    links = parsed(client.get(f"/runs/{run_id}?ties")).select('nav[aria-label="Run"] a')
+    assert [link.get_text() for link in links] == ["Scores", "Origin"]
+    answer = client.get(f"/runs/{run_id}/curves")
+    assert answer.status_code == 404
+    assert "no scores by topic to show" in main(answer)
 
 
 def test_metadata_is_readable_and_whole(database: Database, client: FlaskClient, tmp_path: Path) -> None:

@@ -1,17 +1,24 @@
 """A run against the field: topics, curves, spreads, all by hand on three topics."""
 
+from collections.abc import Callable
 from dataclasses import astuple
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pytest
+from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import Database
-from leaderboard.errors import UnknownMeasure
+from leaderboard.errors import NotFound, UnknownMeasure
+from leaderboard.pages.runs import curves as run_curves
+from leaderboard.pages.runs import measures as run_measures
 from leaderboard.pages.runs import run as runs
-from leaderboard.pages.runs.profiles import Asked, Profile
+from leaderboard.pages.runs import topics as run_topics
+from leaderboard.pages.runs.curves import Curves
+from leaderboard.pages.runs.head import ScoredRun, scored_run
 from leaderboard.pages.runs.run import RunPage
-from leaderboard.pages.runs.topics import Order
+from leaderboard.pages.runs.topics import Order, TopicField
 from leaderboard.services.evaluations import score
 from leaderboard.services.policy import ANONYMOUS
 from leaderboard.services.runs.admission import Wishes
@@ -20,6 +27,7 @@ from leaderboard.services.statistics.cache import KeptResults
 from tests.make import build
 from tests.make.copies import built_once
 
+Page = TypeVar("Page")
 BEST = {"1": ["a", "c"], "2": ["d"], "3": ["e", "f"]}
 MIDDLE = {"1": ["x", "a"], "2": ["x", "d"], "3": ["x", "e"]}
 ODD = {"1": ["a"], "2": ["x", "y", "d"]}
@@ -45,23 +53,37 @@ def ids(database: Database, tmp_path: Path) -> dict[str, int]:
     return made
 
 
-def page(database: Database, run_id: int, asked: Asked | None = None) -> RunPage:
+def page(database: Database, run_id: int) -> RunPage:
     """The page as anybody sees it."""
     with database.read() as session:
-        return runs.run_page(session, ANONYMOUS, run_id, asked)
+        return runs.run_page(session, ANONYMOUS, run_id)
 
 
-def profile(database: Database, run_id: int, asked: Asked | None = None) -> Profile:
-    """What scores by topic tell of a run."""
-    found = page(database, run_id, asked).profile
-    assert found is not None
-    return found
+def of_scored(database: Database, run_id: int, build_page: Callable[[Session, ScoredRun], Page]) -> Page:
+    """A page of scores by topic as anybody sees it."""
+    with database.read() as session:
+        return build_page(session, scored_run(session, ANONYMOUS, run_id))
+
+
+def field_of(
+    database: Database, run_id: int, measure: str | None = None, order: Order = "difference"
+) -> TopicField:
+    """The run's topics by one measure."""
+    field = of_scored(
+        database, run_id, lambda session, run: run_topics.topics_page(session, run, measure, order)
+    ).field
+    assert field is not None
+    return field
+
+
+def curves_of(database: Database, run_id: int) -> Curves:
+    """The run's curves."""
+    return of_scored(database, run_id, run_curves.curves_page).curves
 
 
 def test_topics_stand_between_the_ranked_runs(database: Database, ids: dict[str, int]) -> None:
     """Best, median and worst are those of ranked runs, the run among them; the baseline plays no part."""
-    field = profile(database, ids["middle"], Asked(order="topic")).field
-    assert field is not None
+    field = field_of(database, ids["middle"], order="topic")
     found = [
         (each.topic_id, each.score, each.best, each.median, each.worst, each.rank) for each in field.topics
     ]
@@ -79,8 +101,7 @@ def test_a_run_without_a_rank_is_held_against_the_ranked_ones(
     database: Database, ids: dict[str, int]
 ) -> None:
     """Its rank on a topic is the one it would share: behind those that are better."""
-    field = profile(database, ids["base"], Asked(order="topic")).field
-    assert field is not None
+    field = field_of(database, ids["base"], order="topic")
     assert [(each.score, each.rank, each.difference) for each in field.topics] == [
         (1.0, 1, 0.0),
         (1.0, 1, 0.5),
@@ -95,16 +116,14 @@ def test_equal_topics_stay_in_the_tasks_order(
     database: Database, ids: dict[str, int], order: Order, topics: str
 ) -> None:
     """Whatever topics are ordered by, those that are equal by it stand as the task lists them."""
-    field = profile(database, ids["best"], Asked(order=order)).field
-    assert field is not None
+    field = field_of(database, ids["best"], order=order)
     wanted = {"difference": "231"}.get(order, topics)
     assert "".join(each.topic_id for each in field.topics) == wanted
 
 
 def test_lower_is_better_turns_best_and_worst(database: Database, ids: dict[str, int]) -> None:
     """By search length the best run has the smallest score, and a smaller one is a lead."""
-    field = profile(database, ids["best"], Asked("SearchLength", "difference")).field
-    assert field is not None
+    field = field_of(database, ids["best"], "SearchLength")
     assert field.column.direction == "lower"
     assert all(each.best <= each.median <= each.worst for each in field.topics)
     assert {each.rank for each in field.topics} == {1}
@@ -119,7 +138,7 @@ def test_topics_are_looked_at_by_a_measure_with_a_better_end(
 ) -> None:
     """A count, a measure that is not on the board and one that is none are refused with a sentence."""
     with pytest.raises(UnknownMeasure):
-        page(database, ids["best"], Asked(name))
+        field_of(database, ids["best"], name)
 
 
 def test_measures_have_the_fields_spread(database: Database, ids: dict[str, int]) -> None:
@@ -138,7 +157,7 @@ def test_measures_have_the_fields_spread(database: Database, ids: dict[str, int]
 
 def test_curves_are_means_over_topics(database: Database, ids: dict[str, int]) -> None:
     """One of two relevant documents at rank 2 on two topics, the only one at rank 2 on the third."""
-    curves = profile(database, ids["middle"]).curves
+    curves = curves_of(database, ids["middle"])
     assert curves.recall.mine == pytest.approx((0.5,) * 8 + (1 / 6,) * 3)
     assert curves.precision.mine[:3] == pytest.approx((0.0, 0.5, 1 / 3))
     assert curves.gain.mine[:3] == pytest.approx((0.0, 2.0, 2.0))
@@ -154,7 +173,7 @@ def test_median_and_highest_are_of_the_ranked_runs_at_each_point(
     database: Database, ids: dict[str, int]
 ) -> None:
     """P@1 is 1, 0 and 1/3, P@3 5/9, 1/3 and 2/9: the baseline is in neither."""
-    curves = profile(database, ids["odd"]).curves
+    curves = curves_of(database, ids["odd"])
     median, highest = curves.precision.median, curves.precision.highest
     assert median is not None
     assert highest is not None
@@ -164,7 +183,7 @@ def test_median_and_highest_are_of_the_ranked_runs_at_each_point(
 
 def test_the_leader_is_not_drawn_twice(database: Database, ids: dict[str, int]) -> None:
     """The page of the run that leads has no second curve of the leader."""
-    curves = profile(database, ids["best"]).curves
+    curves = curves_of(database, ids["best"])
     assert (curves.leader, curves.leader_id, curves.recall.leader) == ("", None, None)
 
 
@@ -172,7 +191,7 @@ def test_curves_are_computed_once(
     database: Database, ids: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A second page finds all curves in memory: only its own hits are read."""
-    first = profile(database, ids["best"]).curves
+    first = curves_of(database, ids["best"])
     read: list[int] = []
 
     def counted(_: object, __: object, run_ids: list[int]) -> dict[int, object]:
@@ -180,25 +199,23 @@ def test_curves_are_computed_once(
         return {}
 
     monkeypatch.setattr("leaderboard.pages.runs.curves.alignments", counted)
-    second = profile(database, ids["middle"]).curves
+    second = curves_of(database, ids["middle"])
     assert read == []
     assert second.recall.leader == first.recall.mine
 
 
 def test_all_measures_agree_with_the_boards(database: Database, ids: dict[str, int]) -> None:
     """Computed from the stored hits they are what was stored; those without one number have none."""
-    run = page(database, ids["odd"], Asked(every_measure=True))
-    assert run.profile is not None
-    every = {each.column.key: each.value for each in run.profile.every}
-    for each in run.measures:
-        assert every[each.column.key] == each.value
+    run = of_scored(database, ids["odd"], run_measures.measures_page)
+    every = {row.column.key: row.value for row in run.every}
+    for row in page(database, ids["odd"]).measures:
+        assert every[row.column.key] == row.value
     assert len(every) > 100
     assert every["NumRel"] == 5.0
     assert all(value is None or np.isfinite(value) for value in every.values())
-    assert profile(database, ids["odd"]).every == ()
 
 
-def test_a_run_that_is_not_scored_by_all_measures_has_no_profile(
+def test_a_run_that_is_not_scored_by_all_measures_has_no_pages_by_topic(
     database: Database, tmp_path: Path, ids: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Until all scores of an edition are there nothing is made of some of them."""
@@ -209,4 +226,5 @@ def test_a_run_that_is_not_scored_by_all_measures_has_no_profile(
         return {key: each for key, each in found.items() if key != "SearchLength"}
 
     monkeypatch.setattr(score, "stored", fewer)
-    assert page(database, ids["best"]).profile is None
+    with pytest.raises(NotFound, match="no scores by topic to show"):
+        field_of(database, ids["best"])

@@ -1,0 +1,120 @@
+"""One run's ranking for one topic as plain values and as a table."""
+
+from typing import Any
+
+from leaderboard.pages.rankings.ranking import MissedDocument, RankedDocument, RankingPage
+from leaderboard.pages.topics.judgments import finder_facts
+from leaderboard.tables.record import Column, Files, Place, Table
+
+RUNNING = {"precision": "P", "recall": "R", "average_precision": "AP", "ndcg": "nDCG"}
+"""Running scores by their name in files, with their heads."""
+
+
+def facts(page: RankingPage) -> dict[str, Any]:
+    """The ranking as plain values at full precision."""
+    return {
+        "task": page.slug,
+        "run": page.run,
+        "run_id": page.run_id,
+        "topic": page.topic_id,
+        "revision": page.basis.revision if page.basis else None,
+        "dialect": page.dialect,
+        "level": page.level,
+        "scores": {column.key: value for column, value in page.scores},
+        "relevant": page.relevant_known if page.is_judged else None,
+        "ties": {"groups": page.ties.groups, "documents": page.ties.documents},
+        "documents": [_document(row) for row in page.rows],
+        "missed": [
+            {"docno": row.docno, "grade": row.grade, **finder_facts(row.finders)} for row in page.missed
+        ],
+    }
+
+
+def table(page: RankingPage) -> Table[RankedDocument]:
+    """The documents in order; readers get no column that has nothing to say."""
+    judged = Place.EVERYWHERE if page.is_judged else Place.DATA
+    printed = Place.PAGE if page.is_judged else Place.PAGE | Place.PRINT
+    return Table(
+        name=f"{page.run}-{page.topic_id}",
+        caption=_caption(page),
+        columns=[
+            Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0),
+            Column(key="grade", head="Grade", value=lambda row: row.grade, shown=judged & ~Place.DATA),
+            Column(key="docno", head="Document", value=lambda row: row.docno),
+            Column(key="score", value=lambda row: row.score, shown=Place.DATA),
+            Column(key="grade", value=lambda row: row.grade, shown=Place.DATA),
+            Column(key="title", value=lambda row: row.title, shown=Place.DATA),
+            *(_running(key, head, judged) for key, head in RUNNING.items()),
+            Column(key="found", head="Runs", value=lambda row: row.finders, shown=judged & Place.PAGE),
+            *(_finders(key) for key in ("runs", "best_rank", "best_run")),
+            Column(key="score", head="Score", value=lambda row: row.score, digits=4, shown=printed),
+        ],
+        rows=page.rows,
+    )
+
+
+def missed_table(page: RankingPage) -> Table[MissedDocument]:
+    """The relevant documents that the run does not have."""
+    return Table(
+        name=f"{page.run}-{page.topic_id}-missed",
+        caption=(
+            f"{len(page.missed):,} of {page.missed_total:,} relevant documents for topic {page.topic_id} of "
+            f"{page.task} that run {page.run} does not have."
+        ),
+        columns=[
+            Column(key="grade", head="Grade", value=lambda row: row.grade),
+            Column(key="docno", head="Document", value=lambda row: row.docno),
+            Column(key="found", head="Runs that have it", value=lambda row: row.finders, shown=Place.PAGE),
+            *(_missed_by(key) for key in ("runs", "best_rank", "best_run")),
+        ],
+        rows=page.missed,
+    )
+
+
+FILES = Files(facts=facts, tables={"ranking": table, "missed": missed_table})
+
+
+def _running(key: str, head: str, where: Place) -> Column[RankedDocument]:
+    return Column(
+        key=key,
+        head=head,
+        value=lambda row: getattr(row.running, key) if row.running else None,
+        digits=4,
+        shown=where,
+        group="running",
+    )
+
+
+def _finders(key: str) -> Column[RankedDocument]:
+    return Column(key=key, value=lambda row: finder_facts(row.finders)[key], shown=Place.DATA)
+
+
+def _missed_by(key: str) -> Column[MissedDocument]:
+    head = key.replace("_", " ").capitalize()
+    return Column(key=key, head=head, value=lambda row: finder_facts(row.finders)[key], shown=~Place.PAGE)
+
+
+def _document(row: RankedDocument) -> dict[str, Any]:
+    return {
+        "rank": row.rank,
+        "docno": row.docno,
+        "score": row.score,
+        "grade": row.grade,
+        "tied": [row.tie.first, row.tie.last] if row.tie else None,
+        **{key: getattr(row.running, key) if row.running else None for key in RUNNING},
+        **finder_facts(row.finders),
+    }
+
+
+def _caption(page: RankingPage) -> str:
+    shown = f"{len(page.rows):,} of {page.total:,} documents" if page.rows else "No document"
+    parts = [
+        f"{shown} of run {page.run} for topic {page.topic_id} of {page.task}, by score, ties by document id "
+        f"descending (trec_eval {page.dialect})."
+    ]
+    if page.is_judged and page.basis is not None:
+        parts.append(
+            f"P, R, AP and nDCG are those of the ranking cut at each rank, under qrels revision "
+            f"{page.basis.revision}, relevant from grade {page.level}; a dash is not judged."
+        )
+    return " ".join(parts)

@@ -1,0 +1,179 @@
+"""What every page of a run starts from: the run, its task, and its scores by topic where they are shown."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Edition, Evaluation, Run, Task
+from leaderboard.errors import NotFound
+from leaderboard.services import policy
+from leaderboard.services.boards.rows import Row, rank, read_rows
+from leaderboard.services.evaluations import score
+from leaderboard.services.evaluations.columns import MeasureColumn, column_of
+from leaderboard.services.evaluations.shown import Basis, Shown, Source, means, shown_edition
+from leaderboard.services.policy import ShownTeam, Sight, Viewer
+from leaderboard.services.tasks.head import TaskHead
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunHead(TaskHead):
+    """The head of every page of a run."""
+
+    id: int
+    name: str
+    team: str
+    kind: str
+    by_topic: bool
+    """Whether the reader may see its scores by topic, and they are there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SeenRun:
+    """A run that a reader may know of, with the edition that shows its scores, if any."""
+
+    viewer: Viewer
+    run: Run
+    task: Task
+    sight: Sight
+    shown: Shown
+    team: ShownTeam
+
+    @property
+    def basis(self) -> Basis | None:
+        """What its scores rest on."""
+        return self.shown.basis
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the reader is of its team or organises the task."""
+        return policy.owns(self.viewer, self.run.team_id) or self.sight.organises
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the reader may read what its file says."""
+        return self.sight.details or self.is_own
+
+    @property
+    def columns(self) -> tuple[MeasureColumn, ...]:
+        """The board's measures that are shown to the reader; empty where the run has no scores to show."""
+        edition = self.shown.edition
+        if edition is None or self.run.withdrawn_at is not None:
+            return ()
+        keys = (measure["key"] for measure in edition.measures)
+        return tuple(column_of(key) for key in keys if not self.sight.hides(key))
+
+    def head(self, *, by_topic: bool) -> dict[str, Any]:
+        """The fields of RunHead by name."""
+        return {
+            "task": self.task.name,
+            "slug": self.task.slug,
+            "sight": self.sight,
+            "basis": self.basis,
+            "id": self.run.id,
+            "name": self.run.name,
+            "team": self.team.name,
+            "kind": self.run.kind,
+            "by_topic": by_topic,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScoredRun:
+    """A run whose scores by topic the reader may see, by all measures of its board."""
+
+    seen: SeenRun
+    edition: Edition
+    source: Source
+    columns: tuple[MeasureColumn, ...]
+    stored: Mapping[str, Evaluation]
+    """By measure, over all topics of the revision."""
+    values: Mapping[str, float]
+    """Its value by each measure over the topics of the source."""
+
+    @property
+    def run(self) -> Run:
+        """The run."""
+        return self.seen.run
+
+    @property
+    def primary(self) -> str:
+        """Key of the measure that the board is ranked by."""
+        return self.edition.primary_measure
+
+
+def seen_run(session: Session, viewer: Viewer, run_id: int) -> SeenRun:
+    """The run; raises NotFound where there is none or the viewer may not know of it."""
+    run, task, sight = policy.visible_run(session, viewer, run_id)
+    teams = policy.shown_teams(session, viewer, task)
+    return SeenRun(
+        viewer=viewer,
+        run=run,
+        task=task,
+        sight=sight,
+        shown=shown_edition(session, task, sight),
+        team=teams.get(run.team_id, ShownTeam("", masked=True)),
+    )
+
+
+def scores_of_topics(session: Session, seen: SeenRun) -> ScoredRun | None:
+    """The run with its scores by topic.
+
+    None while they are held back, and for a run that is withdrawn or not scored by all measures yet.
+    """
+    edition, source, columns = seen.shown.edition, seen.shown.source, seen.columns
+    if edition is None or source is None or not seen.sight.details or not source.topics or not columns:
+        return None
+    stored = score.stored(session, seen.run.id, edition)
+    if any(column.key not in stored for column in columns):
+        return None
+    values = means(session, edition, seen.sight.topic_set, [seen.run.id])
+    return ScoredRun(
+        seen=seen,
+        edition=edition,
+        source=source,
+        columns=columns,
+        stored=stored,
+        values=values.get(seen.run.id, {}),
+    )
+
+
+def scored_run(session: Session, viewer: Viewer, run_id: int) -> ScoredRun:
+    """The run with its scores by topic; raises NotFound where it has none that the viewer may see."""
+    seen = seen_run(session, viewer, run_id)
+    scored = scores_of_topics(session, seen)
+    if scored is None:
+        raise NotFound(f"Run {run_id} has no scores by topic to show. {seen.sight.why}".strip(), run=run_id)
+    return scored
+
+
+def board_rows(session: Session, scored: ScoredRun) -> tuple[Row, ...]:
+    """The runs of the board in its order, this one among them."""
+    seen, columns = scored.seen, scored.columns
+    by = next(column for column in columns if column.key == scored.primary)
+    return rank(read_rows(session, seen.viewer, seen.task, seen.sight, scored.edition, columns), by)
+
+
+def head_facts(page: RunHead) -> dict[str, Any]:
+    """What every page of a run says as JSON: which run, and what its scores rest on."""
+    basis = page.basis
+    return {
+        "run": page.name,
+        "run_id": page.id,
+        "team": page.team,
+        "kind": page.kind,
+        "task": page.slug,
+        "revision": basis.revision if basis else None,
+        "revision_sha256": (basis.revision_sha256 or None) if basis else None,
+        "dialect": basis.dialect if basis else None,
+        "topics": basis.topics if basis else None,
+    }
+
+
+def caption(page: RunHead, what: str, by: str = "") -> str:
+    """What a table says of itself where it stands alone."""
+    on = ""
+    if (basis := page.basis) is not None:
+        on = f", {basis.topics} topics, qrels revision {basis.revision}, trec_eval {basis.dialect}"
+    return f"{what} of {page.name}{f' by {by}' if by else ''} on {page.task}{on}."

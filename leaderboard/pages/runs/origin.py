@@ -1,0 +1,150 @@
+"""Where a run's numbers come from: its file, judgments and evaluator; and runs that are nearly the same."""
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Upload
+from leaderboard.pages.runs import files
+from leaderboard.pages.runs.head import RunHead, ScoredRun, SeenRun, caption, head_facts, scores_of_topics
+from leaderboard.pages.runs.near_duplicates import NearDuplicate, near_duplicates
+from leaderboard.services import policy
+from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.tables.record import Column, Files, Place, Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """What the file was that a run came in."""
+
+    file_name: str
+    """This and the tag are empty while the viewer is not to know the team."""
+    sha256: str
+    size: int
+    uploaded_at: datetime
+    tag: str
+    ranking_sha256: str
+    download_name: str
+    may_download: bool
+    """Whether this viewer may have the file as sent."""
+    masked: bool
+    """Whether this viewer knows the team by a pseudonym only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OriginPage(RunHead):
+    """Where a run's numbers come from."""
+
+    topics_run: int
+    entries: int
+    deepest: int
+    order_differs: bool
+    """Whether some topic is ordered differently with scores of 32 bits than with those of 64."""
+    provenance: Provenance | None
+    """None for whom the file's facts are not shown."""
+    columns: tuple[MeasureColumn, ...]
+    primary: str
+    evaluator: str | None
+    """Version of this program that computed the scores; None where those by topic are not shown."""
+    command: str | None
+    """What computes them again from the run's file."""
+    near: tuple[NearDuplicate, ...]
+
+
+def origin_page(session: Session, seen: SeenRun, measure: str | None = None) -> OriginPage:
+    """Where a run's numbers come from; near copies are told by a measure, the primary one by default."""
+    scored = scores_of_topics(session, seen)
+    run, provenance = seen.run, _provenance(session, seen)
+    edition = seen.shown.edition
+    return OriginPage(
+        **seen.head(by_topic=scored is not None),
+        topics_run=run.topics,
+        entries=run.entries,
+        deepest=run.deepest,
+        order_differs=run.order_differs and seen.is_told,
+        provenance=provenance if seen.is_told else None,
+        columns=seen.columns,
+        primary=edition.primary_measure if edition is not None else seen.task.primary_measure,
+        evaluator=next(row.evaluator for row in scored.stored.values()) if scored else None,
+        command=_command(scored, provenance.download_name) if scored else None,
+        near=near_duplicates(session, scored, measure) if scored else (),
+    )
+
+
+def facts(page: OriginPage) -> dict[str, Any]:
+    """The page as plain values."""
+    return {**head_facts(page), **origin_facts(page), "near_duplicates": near_facts(page)}
+
+
+def origin_facts(page: OriginPage) -> dict[str, Any]:
+    """Digests, versions and the command."""
+    return {
+        "measure_versions": {column.key: column.version for column in page.columns},
+        "file_sha256": page.provenance.sha256 if page.provenance else None,
+        "ranking_sha256": page.provenance.ranking_sha256 if page.provenance else None,
+        "evaluator": page.evaluator,
+        "command": page.command,
+    }
+
+
+def near_facts(page: OriginPage) -> list[dict[str, Any]]:
+    """The runs that are nearly the same."""
+    return [asdict(pair) for pair in page.near]
+
+
+def table(page: OriginPage) -> Table[NearDuplicate]:
+    """The runs that are nearly the same."""
+    return Table(
+        name=f"{page.name}-near",
+        caption=caption(page, "Near copies"),
+        columns=[
+            Column(key="run", head="Run", value=lambda row: row.run),
+            Column(key="team", head="Team", value=lambda row: row.team),
+            Column(key="same", head="What is the same", value=_same),
+            Column(key="overlap", head="Overlap", value=lambda row: row.overlap, digits=3),
+            Column(
+                key="shared",
+                head="Shared top 10",
+                value=lambda row: row.shared,
+                words=lambda row: f"{100 * row.shared:.0f}%",
+                digits=2,
+                title="Estimated from sketches of 256 documents",
+            ),
+            Column(key="same_team", value=lambda row: row.same_team, shown=Place.DATA),
+        ],
+        rows=page.near,
+    )
+
+
+FILES = Files(facts=facts, tables={"near": table})
+
+
+def _same(row: NearDuplicate) -> str:
+    if row.same_ranking:
+        return "all rankings"
+    return "the score of every topic" if row.same_scores else "nearly all of the top ranks"
+
+
+def _command(scored: ScoredRun, file_name: str) -> str:
+    keys = [column.key for column in scored.columns]
+    return files.command(file_name, keys, dialect=scored.edition.dialect, level=scored.seen.task.level)
+
+
+def _provenance(session: Session, seen: SeenRun) -> Provenance:
+    """The facts of a run's file, without its name and tag while the viewer is not to know the team."""
+    run, masked = seen.run, seen.team.masked
+    upload = session.get_one(Upload, run.upload_id)
+    file_name = "" if masked else upload.file_name
+    return Provenance(
+        file_name=file_name,
+        sha256=upload.sha256,
+        size=upload.bytes,
+        uploaded_at=upload.created_at,
+        tag="" if masked else run.tag,
+        ranking_sha256=run.ranking_sha256,
+        download_name=files.download_name(file_name, run.id),
+        may_download=policy.may_have_file(session, seen.viewer, run, seen.task, seen.sight),
+        masked=masked,
+    )

@@ -1,0 +1,153 @@
+"""One topic as plain values, and its tables: what every run got, its judged documents, these by grade."""
+
+from typing import Any
+
+from leaderboard.pages.topics.documents import FoundDocument, GradeCount
+from leaderboard.pages.topics.topic import RunScore, TopicPage
+from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.tables.record import Column, Files, Place, Table
+
+
+def facts(page: TopicPage) -> dict[str, Any]:
+    """The topic as plain values at full precision."""
+    keys = [measure.key for measure in page.measures]
+    return {
+        "task": page.slug,
+        "topic": page.topic_id,
+        "title": page.title,
+        "description": page.description,
+        "narrative": page.narrative,
+        "subtopics": list(page.subtopics),
+        "revision": page.basis.revision if page.basis else None,
+        "measure": page.measure.key if page.measure else None,
+        "judgments": {row.docno: row.grade for row in page.documents.rows},
+        "documents": [
+            {
+                "docno": row.docno,
+                "grade": row.grade,
+                "runs": row.runs,
+                "teams": row.teams,
+                "best_rank": row.best,
+                "best_run": row.best_run,
+                "only_team": row.only_team or None,
+            }
+            for row in page.documents.rows
+        ],
+        "rows": [
+            {
+                "run": row.name,
+                "run_id": row.run_id,
+                "team": row.team,
+                "rank": row.rank,
+                "relevant": row.relevant,
+                "first": row.first,
+                "scores": dict(zip(keys, row.scores, strict=True)),
+            }
+            for row in page.scores
+        ],
+    }
+
+
+def scores_table(page: TopicPage) -> Table[RunScore]:
+    """Every run's scores on the topic."""
+    return Table(
+        name=f"{page.slug}-{page.topic_id}",
+        caption=_caption(page),
+        columns=[
+            Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0),
+            Column(key="run", head="Run", value=lambda row: row.name),
+            Column(key="team", head="Team", value=lambda row: row.team),
+            *(_score(page, measure, at) for at, measure in enumerate(page.measures)),
+            Column(key="relevant", head="Found", value=lambda row: row.relevant, digits=0),
+            Column(
+                key="first relevant",
+                head="First at",
+                value=lambda row: row.first,
+                digits=0,
+                title="rank of the first relevant document",
+            ),
+        ],
+        rows=page.scores,
+    )
+
+
+def documents_table(page: TopicPage) -> Table[FoundDocument]:
+    """The judged documents of the kind that was chosen."""
+    return Table(
+        name=f"{page.slug}-{page.topic_id}-documents",
+        caption=f"Judged documents of topic {page.topic_id} of {page.task}{_under(page)}.",
+        columns=[
+            Column(key="grade", head="Grade", value=lambda row: row.grade),
+            Column(key="docno", head="Document", value=lambda row: row.docno),
+            Column(key="runs", head="Runs", value=lambda row: row.runs, digits=0),
+            Column(key="teams", head="Teams", value=lambda row: row.teams, digits=0),
+            Column(key="best_rank", head="Best rank", value=lambda row: row.best, digits=0),
+            Column(key="best_run", head="By", value=lambda row: row.best_run),
+            Column(key="only_team", value=lambda row: row.only_team or None, shown=Place.DATA),
+        ],
+        rows=page.documents.rows,
+    )
+
+
+def grades_table(page: TopicPage) -> Table[GradeCount]:
+    """How many documents there are at each grade, and how many of them the runs found."""
+    by_team = Place.EVERYWHERE if page.documents.teams > 1 else Place.DATA
+    return Table(
+        name=f"{page.slug}-{page.topic_id}-grades",
+        caption=f"Judged documents of topic {page.topic_id} of {page.task} by grade{_under(page)}.",
+        columns=[
+            Column(key="grade", head="Grade", value=lambda row: row.grade),
+            Column(key="documents", head="Documents", value=lambda row: row.documents, digits=0),
+            Column(key="share", head="Share", value=lambda row: row.share, shown=Place.PAGE),
+            _found(page, "near", "In a top 10", "in the top 10 of some run"),
+            _found(page, "far", "In a top 100", "in the top 100 of some run"),
+            _found(page, "found", "Found at all"),
+            _found(page, "alone", "By one team only", shown=by_team),
+            _found(page, "missed", "By nobody"),
+        ],
+        rows=page.documents.grades,
+    )
+
+
+FILES = Files(
+    facts=facts, tables={"scores": scores_table, "documents": documents_table, "grades": grades_table}
+)
+
+
+def _score(page: TopicPage, measure: MeasureColumn, at: int) -> Column[RunScore]:
+    return Column(
+        key=measure.key,
+        value=lambda row: row.scores[at],
+        digits=measure.digits,
+        title=measure.title,
+        group="sorted by" if measure == page.measure else "measure",
+    )
+
+
+def _found(
+    page: TopicPage, key: str, head: str, title: str = "", shown: Place = Place.EVERYWHERE
+) -> Column[GradeCount]:
+    """A count that is known once a run is scored."""
+    are_scored = bool(page.documents.runs)
+    return Column(
+        key=key,
+        head=head,
+        value=lambda row: getattr(row, key) if are_scored else None,
+        digits=0,
+        title=title,
+        shown=shown,
+    )
+
+
+def _under(page: TopicPage) -> str:
+    return f", qrels revision {page.basis.revision}" if page.basis else ""
+
+
+def _caption(page: TopicPage) -> str:
+    name = f"topic {page.topic_id} of {page.task}"
+    if page.basis is None or page.measure is None:
+        return f"Runs on {name}: no scores are shown."
+    return (
+        f"Scores on {name} under qrels revision {page.basis.revision}, as trec_eval {page.basis.dialect} "
+        f"computes them, in the order of {page.measure.key}."
+    )
