@@ -16,12 +16,7 @@ POOL = Path(__file__).parent / "pool.tsv"
 DEPTH = 8
 UNPOOLED = frozenset({"minilm", "title-only"})
 """Runs left out of the pool, so that the board has runs with unjudged documents near the top."""
-GRADES = {
-    0: "not relevant",
-    1: "related",
-    2: "relevant",
-    3: "highly relevant (answers it)",
-}
+GRADES = {0: "not relevant", 1: "related", 2: "relevant", 3: "highly relevant (answers it)"}
 SHOWN_CHARACTERS = 900
 SEED = 20231101
 

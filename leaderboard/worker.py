@@ -46,11 +46,7 @@ class Evaluator:
         self.settings = settings
         self.owner = owner_name()
         self._deadline = deadline
-        self._kinds = {
-            queue.EVALUATE: self._evaluate,
-            queue.CHECK: self._check,
-            queue.COMPARE: self._compare,
-        }
+        self._kinds = {queue.EVALUATE: self._evaluate, queue.CHECK: self._check, queue.COMPARE: self._compare}
 
     def drain(self) -> int:
         """Do every job that is due; how many were done."""

@@ -80,14 +80,7 @@ def test_documents_have_title_and_text(plain: bytes) -> None:
 def test_topics_are_forty_of_six_kinds(topics: list[ET.Element]) -> None:
     """There are 40 topics with all fields, and only the six ambiguous ones have two to four subtopics."""
     kinds = Counter(topic.attrib["type"] for topic in topics)
-    assert kinds == {
-        "how-to": 8,
-        "error": 7,
-        "concept": 7,
-        "comparison": 6,
-        "known-item": 6,
-        "ambiguous": 6,
-    }
+    assert kinds == {"how-to": 8, "error": 7, "concept": 7, "comparison": 6, "known-item": 6, "ambiguous": 6}
     assert len({topic.attrib["number"] for topic in topics}) == 40
     for topic in topics:
         assert all(topic.findtext(field) for field in ("query", "description", "narrative"))

@@ -283,9 +283,7 @@ def bound_errors(case: Case) -> dict[str, float]:
     return {"upper_minus_e": upper, "lower_minus_e": lower, "max_abs": max(abs(upper), abs(lower))}
 
 
-def compared(
-    function: Callable[[Any, Any, int], float],
-) -> Callable[[Case], float]:
+def compared(function: Callable[[Any, Any, int], float]) -> Callable[[Case], float]:
     """A comparison of the two rankings of a case."""
     return lambda case: function(case["input"]["pi1"], case["input"]["pi2"], case["parameters"]["k"])
 

@@ -6,11 +6,7 @@ from leaderboard.measures.judged import FloatArray, IntArray, Judgments
 from leaderboard.measures.record import LARGEST, Gains, Parameter
 
 GAINS = Parameter(
-    "gains",
-    "gains",
-    "Gains of grades from 0 up, where they are not the grades themselves.",
-    0,
-    LARGEST,
+    "gains", "gains", "Gains of grades from 0 up, where they are not the grades themselves.", 0, LARGEST
 )
 
 

@@ -35,10 +35,7 @@ _REQUIRED: Mapping[str, int | float] = {"cutoff": 10, "recall": 0.5}
 
 
 def select(
-    names: Sequence[str],
-    dialect: int = 10,
-    available: Collection[Need] = (),
-    max_rel: int = 1,
+    names: Sequence[str], dialect: int = 10, available: Collection[Need] = (), max_rel: int = 1
 ) -> tuple[BoundMeasure, ...]:
     """The measures that names stand for, each once, in the order given; none means `official`.
 

@@ -34,10 +34,7 @@ def upgrade() -> None:
         sa.Column("created_at", Moment, nullable=False),
         sa.Column("computed_at", Moment, nullable=True),
         sa.ForeignKeyConstraint(
-            ["edition_id"],
-            ["edition.id"],
-            name=op.f("fk_statistic_edition_id_edition"),
-            ondelete="CASCADE",
+            ["edition_id"], ["edition.id"], name=op.f("fk_statistic_edition_id_edition"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_statistic")),
         sa.UniqueConstraint("digest", name=op.f("uq_statistic_digest")),

@@ -140,10 +140,7 @@ def test_skip_undo_and_note_by_keyboard(
             )
         )
         found = [tuple(row) for row in rows]
-    assert found == [
-        *(("d00", None, "", True), ("d00", 2, "sure 2u", False)),
-        ("d01", 1, "", False),
-    ]
+    assert found == [*(("d00", None, "", True), ("d00", 2, "sure 2u", False)), ("d01", 1, "", False)]
 
 
 def test_a_closed_pool_keeps_what_it_did_not_take(

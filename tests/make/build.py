@@ -137,11 +137,7 @@ def submit(
 
 
 def run(
-    database: Database,
-    folder: Path,
-    rankings: Mapping[str, Sequence[str]],
-    name: str = "run",
-    **options: Any,
+    database: Database, folder: Path, rankings: Mapping[str, Sequence[str]], name: str = "run", **options: Any
 ) -> int:
     """The id of an accepted run."""
     submission = submit(database, run_file(folder, rankings, name), **options)

@@ -56,13 +56,7 @@ def pool(
     return number
 
 
-def judges(
-    database: Database,
-    *names: str,
-    slug: str = "t",
-    number: int = 1,
-    **plan: Any,
-) -> list[str]:
+def judges(database: Database, *names: str, slug: str = "t", number: int = 1, **plan: Any) -> list[str]:
     """The tokens of new assessors to whom the pool is assigned; `all` unless the plan says otherwise."""
     with database.write() as session:
         links = assessors.add(session, OPERATOR, slug, names)

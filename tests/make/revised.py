@@ -49,12 +49,7 @@ def revise(
 
 
 def settle(
-    session: Session,
-    judgments: Judged,
-    *,
-    by: Origin | None = None,
-    mode: str = "replace",
-    line: str = MAIN,
+    session: Session, judgments: Judged, *, by: Origin | None = None, mode: str = "replace", line: str = MAIN
 ) -> Revision:
     """A revision of task t of judgments that are settled as those of assessors are."""
     task_id = session.scalars(select(Task.id).where(Task.slug == "t")).one()

@@ -70,10 +70,7 @@ def drawn(draw: st.DrawFn) -> Diverse:
 
 Discount = Callable[[int], float]
 
-DISCOUNTS: dict[str, Discount] = {
-    "alpha": lambda rank: 1 / math.log2(rank + 1),
-    "ERR": lambda rank: 1 / rank,
-}
+DISCOUNTS: dict[str, Discount] = {"alpha": lambda rank: 1 / math.log2(rank + 1), "ERR": lambda rank: 1 / rank}
 
 
 def novelty(order: Sequence[Grades], rel: int, alpha: float, weight: Discount) -> float:

@@ -2,11 +2,7 @@
 
 from leaderboard.pooling.depth import depth_pool
 
-RUNS = [
-    ["d1", "d2", "d3", "d4", "d5"],
-    ["d2", "d1", "d6", "d3", "d7"],
-    ["d8", "d9", "d1", "d6", "d2"],
-]
+RUNS = [["d1", "d2", "d3", "d4", "d5"], ["d2", "d1", "d6", "d3", "d7"], ["d8", "d9", "d1", "d6", "d2"]]
 
 
 def test_a_pool_is_the_union_of_the_tops() -> None:

@@ -7,10 +7,7 @@ import pytest
 from leaderboard.errors import Invalid
 from leaderboard.trec.pools import FORMS, Pooled, as_text, read_pool
 
-POOL = {
-    "10": [Pooled("d9", 2.5, "depth", 1.0), Pooled("d,1", 0.5, "rrf", 0.25)],
-    "9": [Pooled("x", 1.0)],
-}
+POOL = {"10": [Pooled("d9", 2.5, "depth", 1.0), Pooled("d,1", 0.5, "rrf", 0.25)], "9": [Pooled("x", 1.0)]}
 
 
 def _read(folder: Path, text: str) -> dict[str, list[Pooled]]:

@@ -5,13 +5,7 @@ from numpy.typing import NDArray
 
 from leaderboard.measures.coverage import COUNT_RANGE
 from leaderboard.measures.judged import FloatArray, IntArray, Judged, Preferences, ratio, sums
-from leaderboard.measures.preferences.pairs import (
-    NOWHERE,
-    Pairs,
-    pairs_of,
-    preferences_of,
-    totals,
-)
+from leaderboard.measures.preferences.pairs import NOWHERE, Pairs, pairs_of, preferences_of, totals
 from leaderboard.measures.record import Measure, Need, Parameter
 
 

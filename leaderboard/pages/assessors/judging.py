@@ -284,8 +284,7 @@ def topics(
     rows = session.execute(
         select(Assignment, PoolTopic.documents, Topic.title)
         .join(
-            PoolTopic,
-            (PoolTopic.pool_id == Assignment.pool_id) & (PoolTopic.topic_id == Assignment.topic_id),
+            PoolTopic, (PoolTopic.pool_id == Assignment.pool_id) & (PoolTopic.topic_id == Assignment.topic_id)
         )
         .join(Topic, (Topic.task_id == assessor.task_id) & (Topic.topic_id == Assignment.topic_id))
         .where(Assignment.assessor_id == assessor.id, Assignment.pool_id.in_(ids))

@@ -144,10 +144,7 @@ def table(page: History) -> Table[PastEdition]:
         Column(key="score", head="Score", value=lambda row: _of_leader(row, "value"), words=_score, digits=4),
         Column(key="tied", value=lambda row: _of_leader(row, "tied"), shown=Place.DATA),
         Column(
-            key="changes",
-            head="What changed",
-            value=lambda row: " ".join(row.changes),
-            shown=~Place.PRINT,
+            key="changes", head="What changed", value=lambda row: " ".join(row.changes), shown=~Place.PRINT
         ),
     ]
     caption = f"Editions of the board of {page.task}, each with the runs and the leader of its end."

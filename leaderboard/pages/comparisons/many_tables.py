@@ -86,10 +86,7 @@ def alike(page: ManyComparison) -> Table[Pair]:
     return Table(
         name=f"{page.slug}-overlaps",
         caption=f"{page.task}: mean RBO over the topics for which either run has documents.",
-        columns=[
-            *_names(page),
-            Column(key="rbo", head="RBO", value=lambda pair: pair.overlap, digits=3),
-        ],
+        columns=[*_names(page), Column(key="rbo", head="RBO", value=lambda pair: pair.overlap, digits=3)],
         rows=sorted(known, key=lambda pair: -(pair.overlap or 0.0)),
     )
 

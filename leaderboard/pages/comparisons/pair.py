@@ -15,13 +15,7 @@ from leaderboard.pages.comparisons.paired_rankings import (
     paired_topic,
 )
 from leaderboard.pages.scores import fields
-from leaderboard.pages.scores.table import (
-    ComparedRun,
-    ScoreTable,
-    comparable,
-    require_details,
-    score_table,
-)
+from leaderboard.pages.scores.table import ComparedRun, ScoreTable, comparable, require_details, score_table
 from leaderboard.pages.side_by_side import results
 from leaderboard.pages.side_by_side.results import Results
 from leaderboard.services.boards import board

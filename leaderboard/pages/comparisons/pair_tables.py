@@ -246,9 +246,7 @@ def _likenesses(rows: Iterable[Likeness], *, name: str, caption: str, head: str)
         caption=caption,
         columns=[
             Column(
-                key="what",
-                head="What",
-                value=lambda row: f"{row.name} of {row.run}" if row.run else row.name,
+                key="what", head="What", value=lambda row: f"{row.name} of {row.run}" if row.run else row.name
             ),
             Column(key=head.lower(), head=head, value=lambda row: row.value, digits=4),
             Column(key="meaning", head="How to read it", value=lambda row: row.meaning),

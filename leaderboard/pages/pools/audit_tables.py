@@ -28,11 +28,7 @@ def facts(page: AuditPage) -> dict[str, Any]:
         ],
         "left_out": None
         if done is None
-        else {
-            **_agreement(done.agreement),
-            "mean_relative_change": done.change,
-            "largest_drop": done.drop,
-        },
+        else {**_agreement(done.agreement), "mean_relative_change": done.change, "largest_drop": done.drop},
         "teams": teams(page).facts(),
         "runs": runs(page).facts(),
         "depths": depths(page).facts(),

@@ -221,12 +221,7 @@ def judgments_table(page: DocumentPage) -> Table[DocumentTopic]:
         columns=[
             Column(key="topic", head="Topic", value=lambda row: row.grades.topic_id),
             Column(key="title", head="Title", value=lambda row: row.grades.title),
-            Column(
-                key="grade",
-                head="Grade",
-                value=lambda row: row.grade,
-                shown=alone,
-            ),
+            Column(key="grade", head="Grade", value=lambda row: row.grade, shown=alone),
             *(_finders(key) for key in ("runs", "best_rank", "best_run")),
             *(_revision(page, key, at) for key, at in page.revision_columns.items()),
             Column(key="found", head="Runs", value=lambda row: row.finders, shown=Place.PAGE),

@@ -96,12 +96,7 @@ def preview(session: Session, viewer: Viewer, slug: str, token: str) -> Preview:
 
 def facts(page: Preview) -> dict[str, Any]:
     """The preview as plain values at full precision."""
-    return {
-        **changed.facts(page),
-        "revision": page.number,
-        "line": page.line,
-        "refused": page.refused,
-    }
+    return {**changed.facts(page), "revision": page.number, "line": page.line, "refused": page.refused}
 
 
 FILES = Files(facts=facts, tables=changed.TABLES)

@@ -120,11 +120,7 @@ def table(page: TiesPage) -> Table[UnderTies]:
             ),
             _end("lowest"),
             Column(
-                key="expected",
-                head="Expected",
-                value=lambda row: row.expected,
-                words=_expected,
-                digits=4,
+                key="expected", head="Expected", value=lambda row: row.expected, words=_expected, digits=4
             ),
             _end("highest"),
             Column(key="exact", head="How", value=lambda row: row.exact, words=_how),

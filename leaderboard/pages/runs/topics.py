@@ -177,12 +177,7 @@ def field_table(page: TopicsPage) -> Table[TopicPlace]:
                 value=lambda row: row.score,
                 digits=digits,
             ),
-            Column(
-                key="difference",
-                head="From the median",
-                value=lambda row: row.difference,
-                digits=digits,
-            ),
+            Column(key="difference", head="From the median", value=lambda row: row.difference, digits=digits),
             _end("best", digits),
             Column(key="best_run", head="By", value=lambda row: row.best_run),
             _end("median", digits),

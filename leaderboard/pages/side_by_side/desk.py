@@ -253,11 +253,7 @@ def _scored(session: Session, viewer: Viewer, task: Task) -> set[int]:
 
 
 def _pairs(
-    session: Session,
-    task: Task,
-    asked: Sequence[SideBySidePair],
-    given: Sequence[Answer],
-    scored: set[int],
+    session: Session, task: Task, asked: Sequence[SideBySidePair], given: Sequence[Answer], scored: set[int]
 ) -> tuple[PairRow, ...]:
     names = _names(session, task)
     of_pair: dict[Pair, list[SideBySidePair]] = {}

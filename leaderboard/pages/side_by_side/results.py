@@ -297,10 +297,7 @@ def _topic(topic_id: str, title: str, given: Sequence[Answer], first: int) -> To
         equal=signs.count(0),
         second=signs.count(-1),
         sign=majority(signs),
-        satisfaction=(
-            sum(one for one, _ in rated) / len(rated),
-            sum(two for _, two in rated) / len(rated),
-        ),
+        satisfaction=(sum(one for one, _ in rated) / len(rated), sum(two for _, two in rated) / len(rated)),
     )
 
 

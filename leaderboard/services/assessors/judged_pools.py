@@ -16,11 +16,7 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import grade_scales
 from leaderboard.services.tasks.grade_scales import Grade
 
-WHOSE = {
-    "human": "people",
-    "machine": "machines",
-    "all": "people and machines beside each other",
-}
+WHOSE = {"human": "people", "machine": "machines", "all": "people and machines beside each other"}
 """Whose labels a page looks at, by its name in an address, and how a form calls it."""
 KEPT_POOLS = 4
 """Pools whose labels stay in memory, as they were when they were last looked at."""

@@ -112,8 +112,7 @@ def queue(session: Session, token: str, number: int, topic_id: str) -> Queue:
     row = session.execute(
         select(Assignment, PoolTopic.documents, PoolTopic.body, Topic)
         .join(
-            PoolTopic,
-            (PoolTopic.pool_id == Assignment.pool_id) & (PoolTopic.topic_id == Assignment.topic_id),
+            PoolTopic, (PoolTopic.pool_id == Assignment.pool_id) & (PoolTopic.topic_id == Assignment.topic_id)
         )
         .join(Topic, (Topic.task_id == pool.task_id) & (Topic.topic_id == Assignment.topic_id))
         .where(

@@ -56,10 +56,7 @@ def own_and_shared(
         else:
             first, last = _between(share, part, len(documents))
             shared.update(documents[first:last])
-    return (
-        [row for row in waiting if row.docno in own],
-        [row for row in waiting if row.docno in shared],
-    )
+    return ([row for row in waiting if row.docno in own], [row for row in waiting if row.docno in shared])
 
 
 def size(share: Share, documents: int) -> int:

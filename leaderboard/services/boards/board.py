@@ -148,12 +148,7 @@ def differences(
 
 
 def _standing(
-    session: Session,
-    task: Task,
-    sight: Sight,
-    shown: Shown,
-    by: MeasureColumn,
-    rows: tuple[Row, ...],
+    session: Session, task: Task, sight: Sight, shown: Shown, by: MeasureColumn, rows: tuple[Row, ...]
 ) -> tuple[Standing | Waiting | None, tuple[str, ...]]:
     """How the ranked runs stand to each other, and what that says in words."""
     ranked = [

@@ -60,12 +60,7 @@ class RunState:
 
 
 def enqueue(
-    session: Session,
-    kind: str,
-    subject_id: int,
-    *,
-    priority: int,
-    edition_id: int | None = None,
+    session: Session, kind: str, subject_id: int, *, priority: int, edition_id: int | None = None
 ) -> None:
     """Queue a job in the caller's transaction; one that is queued or running already is left as it is."""
     key = f"{kind}:{subject_id}:{edition_id or ''}"

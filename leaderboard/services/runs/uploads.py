@@ -132,14 +132,7 @@ def decide(session: Session, upload_id: int, prepared: PreparedUpload) -> Submis
     task = session.get_one(Task, upload.task_id)
     phase = admission.phase_of(session, task)
     return _decide(
-        session,
-        policy.OPERATOR,
-        task,
-        phase,
-        upload,
-        prepared,
-        Wishes(**upload.wishes),
-        chunks=False,
+        session, policy.OPERATOR, task, phase, upload, prepared, Wishes(**upload.wishes), chunks=False
     )
 
 

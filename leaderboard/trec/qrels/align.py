@@ -150,11 +150,7 @@ class Aligner:
 
 
 def align(
-    rankings: Iterable[Ranking],
-    compiled: CompiledJudgments,
-    *,
-    dialect: int,
-    depth: int | None = None,
+    rankings: Iterable[Ranking], compiled: CompiledJudgments, *, dialect: int, depth: int | None = None
 ) -> Judged:
     """A run reduced to its judged hits, from rankings in any order of topics; see `Aligner`."""
     aligner = Aligner(compiled, dialect=dialect, depth=depth)

@@ -28,13 +28,7 @@ REFUSED = (0, 0, 0, 0, 0, 0, 0, 0)
 
 
 def columns(
-    body: bytearray,
-    end: int,
-    final: int,
-    fields: int,
-    strict: int,
-    id_bytes: int,
-    room: Columns,
+    body: bytearray, end: int, final: int, fields: int, strict: int, id_bytes: int, room: Columns
 ) -> tuple[int, ...]:
     """As kernel.columns; refuses (ok 0) comments and lines of another number of fields."""
     text = np.frombuffer(body, np.uint8, len(body))

@@ -203,11 +203,7 @@ def _scores_of_ranks(ranks: Column) -> FloatArray:
 
 
 def _laid_out(
-    topics: Column,
-    docnos: Column,
-    scores: FloatArray,
-    firsts: list[int],
-    lines: list[int],
+    topics: Column, docnos: Column, scores: FloatArray, firsts: list[int], lines: list[int]
 ) -> tuple[bytes, Columns]:
     """A buffer of the docnos and the groups' topics, and where they lie in it."""
     heads = [topics[first] for first in firsts]

@@ -158,11 +158,7 @@ def _xml_topic(element: _Element) -> Draft:
     attribute = next((element.attributes[name] for name in _XML_IDS if name in element.attributes), "")
     text_alone = "" if element.children else element.content()
     subtopics = [
-        (
-            child.attributes.get("number", str(place)),
-            child.content(),
-            child.attributes.get("type", ""),
-        )
+        (child.attributes.get("number", str(place)), child.content(), child.attributes.get("type", ""))
         for place, child in enumerate((one for one in element.children if one.name == "subtopic"), 1)
     ]
     return Draft(

@@ -62,12 +62,7 @@ def guidelines(token: str, number: int) -> ResponseReturnValue:
 def topic(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     """The topic's next document, or the one that is asked for; before the first one the guidelines."""
     page = judging.judging_page(
-        reading(),
-        token,
-        number,
-        topic_id,
-        docno=request.args.get("docno"),
-        with_labels="all" in request.args,
+        reading(), token, number, topic_id, docno=request.args.get("docno"), with_labels="all" in request.args
     )
     if page.must_read and "read" not in request.args:
         return redirect(url_for("judging.guidelines", token=token, number=number, topic=topic_id), 303)

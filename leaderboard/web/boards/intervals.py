@@ -54,11 +54,7 @@ def ask(slug: str) -> ResponseReturnValue:
 
 def _page(slug: str) -> IntervalsPage:
     return intervals.page(
-        reading(),
-        viewer(),
-        slug,
-        request.args.get("measure"),
-        one_per_team=request.args.get("one") == "team",
+        reading(), viewer(), slug, request.args.get("measure"), one_per_team=request.args.get("one") == "team"
     )
 
 

@@ -64,11 +64,7 @@ class IntervalChart:
 
 
 def interval_chart(
-    intervals: Sequence[Interval],
-    *,
-    differences: bool = True,
-    confidence: str = "95%",
-    digits: int = 4,
+    intervals: Sequence[Interval], *, differences: bool = True, confidence: str = "95%", digits: int = 4
 ) -> IntervalChart:
     """One row an interval, in the order given.
 

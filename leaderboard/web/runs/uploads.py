@@ -97,30 +97,14 @@ def _check_now(slug: str, team_id: int, file: Received, wishes: Wishes, key: str
     finish_reading()
     prepared = prepare.prepare(file.path, file.name, rules, Limits(plain_bytes=settings().plain_bytes))
     with writing() as session:
-        return uploads.submit(
-            session,
-            asker,
-            slug,
-            team_id,
-            prepared,
-            wishes,
-            idempotency_key=key,
-        )
+        return uploads.submit(session, asker, slug, team_id, prepared, wishes, idempotency_key=key)
 
 
 def _receive(slug: str, team_id: int, file: Received, wishes: Wishes, key: str | None) -> Submission:
     asker = viewer()
     stored = prepare.unchecked(file.path, file.name)
     with writing() as session:
-        return uploads.receive(
-            session,
-            asker,
-            slug,
-            team_id,
-            stored,
-            wishes,
-            idempotency_key=key,
-        )
+        return uploads.receive(session, asker, slug, team_id, stored, wishes, idempotency_key=key)
 
 
 @blueprint.get("/uploads/<id:upload_id>")

@@ -36,10 +36,7 @@ def new() -> ResponseReturnValue:
 
 def _new_page(error: LeaderboardError | None = None) -> str:
     return render_template(
-        "tasks/new.html",
-        error=error,
-        sent=request.form,
-        collections=collections.choices(reading(), viewer()),
+        "tasks/new.html", error=error, sent=request.form, collections=collections.choices(reading(), viewer())
     )
 
 

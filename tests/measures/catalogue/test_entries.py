@@ -254,10 +254,7 @@ def test_preferences_say_whose_they_are_and_which_documents_they_mean() -> None:
         ("not retrieved", "a"),
         ("not retrieved", "c"),
     )
-    assert worked.ranking.facts == (
-        "judge 1 prefers b to a",
-        "judge 2 prefers c to b",
-    )
+    assert worked.ranking.facts == ("judge 1 prefers b to a", "judge 2 prefers c to b")
 
 
 def test_one_ranking_with_several_scores_is_shown_once() -> None:

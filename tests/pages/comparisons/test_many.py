@@ -336,13 +336,7 @@ def test_the_files_hold_what_the_page_shows(database: Database, filled: dict[str
         table = many_tables.means(session, ANONYMOUS, "t", Choice(tuple(filled.values())), ["RR", "P@5"])
     text = latex_text(table)
     assert [text.index(name) for name in BEST_FIRST] == sorted(text.index(name) for name in BEST_FIRST)
-    for part in (
-        "RR (version 1)",
-        "P@5 (version 1)",
-        "10 topics",
-        "qrels revision 1",
-        "paired t, Holm",
-    ):
+    for part in ("RR (version 1)", "P@5 (version 1)", "10 topics", "qrels revision 1", "paired t, Holm"):
         assert part in text
 
 

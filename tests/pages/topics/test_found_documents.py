@@ -57,9 +57,7 @@ def look(database: Database, tmp_path: Path) -> Look:
     return looking
 
 
-def test_runs_teams_and_ranks_are_counted(
-    look: Look,
-) -> None:
+def test_runs_teams_and_ranks_are_counted(look: Look) -> None:
     """Of every document: runs, top 10s, top 100s, teams, the best rank, the first run that has it."""
     found, place, names = look()
     assert names == ["one", "three", "two"]
@@ -86,9 +84,7 @@ def test_the_team_that_alone_found_a_document_is_named(look: Look, database: Dat
     assert teams == {"a": SEVERAL, "b": owls, "c": NOBODY, "n": SEVERAL, "d": owls}
 
 
-def test_relevant_documents_of_a_run_depend_on_the_level(
-    look: Look,
-) -> None:
+def test_relevant_documents_of_a_run_depend_on_the_level(look: Look) -> None:
     """How many a run has for each topic and at which rank the first; kept apart by level."""
     found, _, _ = look()
     assert found.relevant.tolist() == [[2, 1], [1, 0], [1, 0]]

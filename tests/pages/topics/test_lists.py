@@ -100,7 +100,7 @@ def test_grades_are_columns_where_several_are_relevant(scored: Database) -> None
     shown = _list(scored)
     assert (shown.grades, shown.relevant_grades) == ((2, 1, 0), ((0, 2), (1, 1)))
     assert [(row.judged, row.relevant, row.grades) for row in shown.topics] == [
-        *((2, 2, (1, 1, 0)), (1, 1, (0, 1, 0)), (1, 0, (0, 0, 1)), (1, 1, (0, 1, 0))),
+        *((2, 2, (1, 1, 0)), (1, 1, (0, 1, 0)), (1, 0, (0, 0, 1)), (1, 1, (0, 1, 0)))
     ]
 
 

@@ -178,11 +178,7 @@ def test_eight_workers_at_once_claim_each_job_exactly_once(database: Database) -
     assert sorted(done) == list(range(60))
 
 
-@settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(st.sampled_from(["queue", "claim", "finish", "stale", "fail", "expire"]), max_size=30))
 def test_any_history_keeps_every_job_in_one_place(database: Database, steps: list[str]) -> None:
     """Whatever happens in whatever order, a job is finished by its newest token only, and none vanishes."""

@@ -48,10 +48,7 @@ def test_a_draft_says_what_would_change_and_where_the_runs_would_stand(
             one.removed,
             one.relevant_before,
             one.relevant_after,
-        ) == (
-            *("1", 1, 1, 2),
-            *(2, 1),
-        )
+        ) == (*("1", 1, 1, 2), *(2, 1))
         assert found.ranks is not None
         foretold = {row.run.name: (row.new, row.new_rank) for row in found.ranks.rows}
         assert lists.revision_list(session, OPERATOR, "t").rows[0].number == 1

@@ -179,10 +179,7 @@ def test_a_measure_that_is_no_mean_says_so(database: Database) -> None:
     ("ranks", "said"),
     [
         ({"only": RANKS["weak"]}, "It is the only ranked run, so there is nothing to compare it with."),
-        (
-            {"a": RANKS["weak"], "b": RANKS["weak"]},
-            "The two cannot be told apart (paired t, Holm, 5%).",
-        ),
+        ({"a": RANKS["weak"], "b": RANKS["weak"]}, "The two cannot be told apart (paired t, Holm, 5%)."),
         ({"a": (1,) * 10, "b": (2,) * 10}, "The two can be told apart (paired t, Holm, 5%)."),
     ],
 )

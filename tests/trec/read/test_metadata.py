@@ -39,10 +39,7 @@ def test_header_becomes_nested_values() -> None:
         "tag": "my run",
         "platform": {"hardware": {"ram": "16 GB", "cpu": ["x86", "arm"]}},
         "data": {
-            "test collection": [
-                {"name": "robust03", "qrels": "https://example.org/q#1"},
-                {"name": "other"},
-            ]
+            "test collection": [{"name": "robust03", "qrels": "https://example.org/q#1"}, {"name": "other"}]
         },
         "research questions": ["Does it work?", "http://example.org/"],
         "goal": "first line\nsecond line",

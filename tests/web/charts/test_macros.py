@@ -170,7 +170,7 @@ def test_legends_of_heat_maps_name_every_step(page: BeautifulSoup) -> None:
     ]
     assert [each["class"][0] for each in differences.select("li")][2:5] == ["down-1", "level", "up-1"]
     assert [each.get_text(strip=True) for each in differences.select("li")] == [
-        *("≤ −0.25", "≤ −0.15", "≤ −0.05", "±0.05", "≥ +0.05", "≥ +0.15", "≥ +0.25"),
+        *("≤ −0.25", "≤ −0.15", "≤ −0.05", "±0.05", "≥ +0.05", "≥ +0.15", "≥ +0.25")
     ]
 
 

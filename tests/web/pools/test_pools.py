@@ -72,11 +72,7 @@ def test_the_preview_says_what_judging_takes(organiser: FlaskClient) -> None:
     assert "0.1 hours at 60 seconds each" in text
     assert "25% judged already (revision 1)" in text
     assert "6 places in their rankings hold 4 different documents" in text
-    assert table(page, "What each run brings") == [
-        ["A", "2", "0"],
-        ["B", "2", "0"],
-        ["C", "2", "2"],
-    ]
+    assert table(page, "What each run brings") == [["A", "2", "0"], ["B", "2", "0"], ["C", "2", "2"]]
     assert table(page, "Documents of Depth-k by topic")[0][-3:] == ["4", "1", "3"]
     assert "No pool yet" in main(organiser.get(POOLS))
 
@@ -91,9 +87,7 @@ def test_a_pool_is_made_as_it_was_previewed(organiser: FlaskClient) -> None:
     assert made.headers["Location"] == f"{POOLS}/1"
     shown = organiser.get(f"{POOLS}/1")
     assert "Depth-k, depth 2. for <b>us</b>" in main(shown)
-    assert table(shown, "Documents to be judged by topic") == [
-        ["1", "title of 1", "3", "0", "0%", "0"],
-    ]
+    assert table(shown, "Documents to be judged by topic") == [["1", "title of 1", "3", "0", "0%", "0"]]
     assert organiser.get(f"{POOLS}/1/documents.txt").text == "1 d1\n1 d2\n1 d8\n1 d9\n"
     rows = table(organiser.get(f"{POOLS}/1/topics/1"), "Depth-k, depth 2: documents")
     assert [row[1] for row in rows] == ["d1", "d2", "d8", "d9"]

@@ -47,12 +47,7 @@ def seconds(runs: int, topics: int) -> float:
 
 
 def compute(
-    session: Session,
-    source: Source,
-    run_ids: Sequence[int],
-    measure: str,
-    method: str,
-    progress: Progress,
+    session: Session, source: Source, run_ids: Sequence[int], measure: str, method: str, progress: Progress
 ) -> Arrays:
     """The audit of a pool that took the top `depth` documents of the runs that have a team.
 

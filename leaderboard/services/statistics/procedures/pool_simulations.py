@@ -43,12 +43,7 @@ def seconds(runs: int, topics: int) -> float:
 
 
 def compute(
-    session: Session,
-    source: Source,
-    run_ids: Sequence[int],
-    measure: str,
-    method: str,
-    progress: Progress,
+    session: Session, source: Source, run_ids: Sequence[int], measure: str, method: str, progress: Progress
 ) -> Arrays:
     """How a method comes to the judged documents in the top ranks of the runs.
 
