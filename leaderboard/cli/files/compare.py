@@ -11,6 +11,7 @@ import click
 
 from leaderboard.cli.files.evaluate import EXISTING
 from leaderboard.errors import Invalid
+from leaderboard.tables.words import counted
 
 if TYPE_CHECKING:
     from leaderboard.cli.files.comparisons import ComparedFiles, ScoredFiles
@@ -139,12 +140,12 @@ def _two_in_words(files: "ScoredFiles", facts: dict[str, Any], digits: int) -> s
     rankings = [[name, f"{mean:.4f}"] for name, mean in facts["rankings"].items()]
     return "\n".join(
         [
-            f"{facts['measure']} on {_count(facts['topics'], 'topic')}, trec_eval {files.dialect}",
+            f"{facts['measure']} on {counted(facts['topics'], 'topic')}, trec_eval {files.dialect}",
             "",
             *_aligned([[one, f"{facts['mean_a']:.{digits}f}"], [two, f"{facts['mean_b']:.{digits}f}"]]),
             "",
             f"Difference {facts['difference']:+.{digits}f}{interval}{effect}",
-            f"{one} is better on {_count(facts['wins'], 'topic')}, {two} on {facts['losses']}, neither on "
+            f"{one} is better on {counted(facts['wins'], 'topic')}, {two} on {facts['losses']}, neither on "
             f"{facts['ties']}.",
             "",
             *_aligned([["test", "p"], *_tests(facts["tests"])]),
@@ -178,7 +179,7 @@ def _many_in_words(compared: "ComparedFiles", facts: dict[str, Any], dialect: in
     heads = ["a", "b", "a - b", "95% interval", "p", "adjusted", "better"]
     return "\n".join(
         [
-            f"{facts['measure']} on {_count(facts['topics'], 'topic')}, trec_eval {dialect}; "
+            f"{facts['measure']} on {counted(facts['topics'], 'topic')}, trec_eval {dialect}; "
             f"{compared.table.method.title}, 5%",
             *_remarks(compared),
             "",
@@ -232,10 +233,6 @@ def _p(p: float | None) -> str:
     if p is None:
         return "undefined"
     return f"{p:.2e}" if 0 < p < 0.00005 else f"{p:.4f}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _aligned(rows: list[list[str]], left: int = 1) -> list[str]:

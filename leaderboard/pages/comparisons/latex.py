@@ -13,6 +13,7 @@ from leaderboard.stats.standing.letters import MOST_RUNS, letters
 from leaderboard.stats.standing.standing import decided
 from leaderboard.tables.latex import DAGGER, DOUBLE_DAGGER, escaped
 from leaderboard.tables.record import Column, Table
+from leaderboard.tables.words import counted
 
 BETTER, WORSE = DAGGER, DOUBLE_DAGGER
 LEVEL = rf"{100 * ALPHA:g}\%"
@@ -103,7 +104,7 @@ def _marks(measure: MeasureOfRuns) -> list[str]:
 def _caption(runs: int, measures: Sequence[MeasureOfRuns], topics: int, judgments: str) -> str:
     named = ", ".join(f"{measure.measure} (version {measure.version})" for measure in measures)
     return (
-        f"Means of {_counted(runs, 'run')} over {_counted(topics, 'topic')}, by {named}; {judgments}. "
+        f"Means of {counted(runs, 'run')} over {counted(topics, 'topic')}, by {named}; {judgments}. "
         "The best mean of each measure is bold."
     )
 
@@ -125,10 +126,10 @@ def _meaning(runs: Sequence[str], measure: MeasureOfRuns) -> str:
     method = measure.table.method
     drawn = f", {measure.table.resamples} resamples" if measure.table.resamples else ""
     title = escaped(f"{method.title}{drawn}")
-    every = _counted(len(measure.table.p), "pair")
+    every = counted(len(measure.table.p), "pair")
     if measure.against is not None:
         baseline = escaped(runs[measure.against.baseline])
-        over = every if method.correction.name in BOTH_IN_ONE else _counted(len(runs) - 1, "pair")
+        over = every if method.correction.name in BOTH_IN_ONE else counted(len(runs) - 1, "pair")
         return f"{BETTER} better and {WORSE} worse than {baseline} at {LEVEL} ({title}, over {over})."
     if len(runs) <= MOST_RUNS:
         return (
@@ -136,7 +137,3 @@ def _meaning(runs: Sequence[str], measure: MeasureOfRuns) -> str:
             f"{every}); this is not handed on from pair to pair."
         )
     return f"{BETTER} worse than the best at {LEVEL} ({title}, over {every})."
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun if number == 1 else noun + 's'}"
