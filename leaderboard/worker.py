@@ -13,7 +13,7 @@ from leaderboard.db.engine import Database
 from leaderboard.errors import LeaderboardError
 from leaderboard.services.evaluations import editions, score
 from leaderboard.services.jobs import queue
-from leaderboard.services.jobs.queue import Claim, LeaseLost
+from leaderboard.services.jobs.queue import Claim, ClaimLost
 from leaderboard.services.runs import admission, prepare, uploads
 from leaderboard.services.runs.files import StoredFile
 from leaderboard.services.runs.prepare import PreparedUpload
@@ -88,7 +88,7 @@ class Evaluator:
     def _do(self, job: Claim) -> None:
         try:
             self._kinds[job.kind](job)
-        except LeaseLost as lost:
+        except ClaimLost as lost:
             log.warning("%s", lost)
         except LeaderboardError as error:
             log.warning("job %d (%s %d): %s", job.job_id, job.kind, job.subject_id, error)

@@ -6,7 +6,7 @@ import click
 
 from leaderboard.cli.site import data_option, opened
 from leaderboard.services.accounts import accounts, passwords
-from leaderboard.services.accounts.passwords import PasswordHash
+from leaderboard.services.accounts.passwords import AccountPassword
 from leaderboard.services.policy import OPERATOR
 from leaderboard.settings import Settings
 
@@ -56,7 +56,7 @@ def password(name: str, data: Path | None) -> None:
         click.echo(f"The password of {name} was changed.")
 
 
-def _asked(name: str) -> PasswordHash:
+def _asked(name: str) -> AccountPassword:
     return passwords.hashed(click.prompt("Password", hide_input=True, confirmation_prompt=True), name)
 
 

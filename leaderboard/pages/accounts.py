@@ -15,7 +15,7 @@ from leaderboard.tables.record import Column, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Browser:
+class SessionRow:
     """A signed-in browser as its owner sees it."""
 
     id: int
@@ -33,7 +33,7 @@ class AccountPage:
     name: str
     has_password: bool
     is_organiser: bool
-    browsers: tuple[Browser, ...]
+    browsers: tuple[SessionRow, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,9 +79,9 @@ def account_page(session: Session, viewer: Viewer, token: str) -> AccountPage:
     )
 
 
-def browsers(page: AccountPage) -> Table[Browser]:
+def browsers(page: AccountPage) -> Table[SessionRow]:
     """The browsers an account is signed in with, newest first."""
-    columns: list[Column[Browser]] = [
+    columns: list[Column[SessionRow]] = [
         Column(key="browser", head="Browser", value=lambda row: row.browser or "unknown"),
         Column(key="address", head="Address", value=lambda row: row.ip or "unknown"),
         Column(key="since", head="Since", value=lambda row: row.created_at),
@@ -158,7 +158,7 @@ def members_table(page: TeamPage) -> Table[MemberRow]:
     return Table(name="members", caption="Members", columns=columns, rows=page.members)
 
 
-def _browsers(session: Session, account_id: int, token: str) -> tuple[Browser, ...]:
+def _browsers(session: Session, account_id: int, token: str) -> tuple[SessionRow, ...]:
     at = now(session)
     rows = session.scalars(
         select(WebSession)
@@ -171,7 +171,7 @@ def _browsers(session: Session, account_id: int, token: str) -> tuple[Browser, .
     )
     current = sessions.digest(token)
     return tuple(
-        Browser(
+        SessionRow(
             id=row.id,
             created_at=row.created_at,
             seen_at=row.seen_at,

@@ -22,7 +22,7 @@ LOCK = 7_203_552
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class AuditChain:
     """What checking the whole record found."""
 
     rows: int
@@ -55,16 +55,16 @@ def record(session: Session, viewer: Viewer, action: str, subject: str, **detail
     session.flush()
 
 
-def verify(session: Session) -> Chain:
+def verify(session: Session) -> AuditChain:
     """Whether every row of the record follows from the one before."""
     before, count = "", 0
     rows = session.scalars(select(Audit).order_by(Audit.id).execution_options(yield_per=1000))
     with closing(rows):
         for row in rows:
             if row.digest != _digest(before, row):
-                return Chain(count, before, row.id)
+                return AuditChain(count, before, row.id)
             before, count = row.digest, count + 1
-    return Chain(count, before, None)
+    return AuditChain(count, before, None)
 
 
 def _digest(before: str, row: Audit) -> str:

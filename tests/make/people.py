@@ -3,11 +3,11 @@
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Account
 from leaderboard.services.accounts import accounts, teams
-from leaderboard.services.accounts.passwords import PasswordHash
+from leaderboard.services.accounts.passwords import AccountPassword
 from leaderboard.services.policy import Viewer, viewer_of
 
 PASSWORD = "correct-lantern-melts-42"
-HASH = PasswordHash(
+HASH = AccountPassword(
     "$argon2id$v=19$m=19456,t=2,p=1$8dt1ho6olRuRTO0Mr/99Mg$HT82uOk6JrQZmUBhQhLQCU+vy9c+IB7oTN/jdV3CZg8"
 )
 """Hash of PASSWORD, so that tests need not spend time on making it."""

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Qrels, QrelsRevision, Run, Task
 from leaderboard.measures.grammar import parse
-from leaderboard.pages.tasks.landing import Leader
+from leaderboard.pages.tasks.landing import LeadingRun
 from leaderboard.services import policy, snapshots
 from leaderboard.services.boards.rows import RANKED_KIND
 from leaderboard.services.evaluations.shown import Basis, basis_of, means
@@ -28,7 +28,7 @@ class PastEdition:
     shown_to: datetime | None
     """None while it is shown."""
     runs: int
-    leader: Leader | None
+    leader: LeadingRun | None
     changes: tuple[str, ...]
     """What differs from the edition before, in sentences."""
 
@@ -237,7 +237,7 @@ def _is_on_board(run: _Run, ended: datetime | None) -> bool:
 
 def _leader(
     runs: Iterable[_Run], scores: Mapping[int, Mapping[str, float]], edition: Edition, sight: Sight
-) -> Leader | None:
+) -> LeadingRun | None:
     """The best of the ranked runs by the edition's primary measure, as its board printed the scores."""
     key = edition.primary_measure
     measure = parse(key).measure
@@ -252,7 +252,7 @@ def _leader(
     best = max(sign * value for value, _ in ranked)
     first = sorted((run.name, run.id) for value, run in ranked if sign * value == best)
     name, run_id = first[0]
-    return Leader(run_id, name, key, sign * best, sight.decimals or measure.digits, len(first))
+    return LeadingRun(run_id, name, key, sign * best, sight.decimals or measure.digits, len(first))
 
 
 def _rounded(value: float, decimals: int | None) -> float:

@@ -21,7 +21,7 @@ from leaderboard.tables.record import Column, Files, Place, Table
 
 
 @dataclass(frozen=True, slots=True)
-class Leader:
+class LeadingRun:
     """The best ranked run of an open task by its primary measure; several share the place as tied says."""
 
     run_id: int
@@ -40,7 +40,7 @@ class LandingRow:
     is_open: bool
     """Whether everything of it is shown: an open task, or a closed one."""
     revision: int | None
-    leader: Leader | None
+    leader: LeadingRun | None
 
     @property
     def runs(self) -> int | None:
@@ -49,7 +49,7 @@ class LandingRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class MeasureDefinition:
     """How one measure of a task is defined."""
 
     key: str
@@ -60,7 +60,7 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class AboutPage:
     """A task's description and rules."""
 
     name: str
@@ -73,7 +73,7 @@ class About:
     depth: int
     level: int
     dialect: int
-    measures: tuple[Definition, ...]
+    measures: tuple[MeasureDefinition, ...]
     primary: str
     grade_names: dict[int, str]
     opens_at: datetime | None
@@ -130,13 +130,13 @@ def table(rows: tuple[LandingRow, ...]) -> Table[LandingRow]:
 FILES = Files(facts=facts, tables={"tasks": table})
 
 
-def about(session: Session, viewer: Viewer, slug: str) -> About:
+def about(session: Session, viewer: Viewer, slug: str) -> AboutPage:
     """What a task is and by which rules it runs."""
     task, sight = policy.visible_task(session, viewer, slug)
     row = next(row for row in overviews.listing(session, viewer) if row.id == task.id)
     collection = collections.by_id(session, task.collection_id)
     phase = admission.phase_of(session, task)
-    return About(
+    return AboutPage(
         name=task.name,
         slug=task.slug,
         description=task.description,
@@ -157,9 +157,9 @@ def about(session: Session, viewer: Viewer, slug: str) -> About:
     )
 
 
-def measures(page: About) -> Table[Definition]:
+def measures(page: AboutPage) -> Table[MeasureDefinition]:
     """How a task's measures are defined."""
-    columns: list[Column[Definition]] = [
+    columns: list[Column[MeasureDefinition]] = [
         Column(key="key", head="Measure", value=lambda row: row.key),
         Column(key="title", head="What it is", value=lambda row: row.title),
         Column(key="formula", head="Formula", value=lambda row: row.formula),
@@ -172,9 +172,9 @@ def measures(page: About) -> Table[Definition]:
     return Table(name=f"{page.slug}-measures", caption=caption, columns=columns, rows=page.measures)
 
 
-def _definition(key: str) -> Definition:
+def _definition(key: str) -> MeasureDefinition:
     measure = parse(key).measure
-    return Definition(
+    return MeasureDefinition(
         key=key,
         title=measure.title,
         formula=measure.formula,
@@ -192,7 +192,7 @@ def _revisions(session: Session, task_ids: set[int]) -> dict[int, int]:
     return {task_id: number for task_id, number in rows}
 
 
-def _leaders(session: Session, task_ids: set[int]) -> dict[int, Leader]:
+def _leaders(session: Session, task_ids: set[int]) -> dict[int, LeadingRun]:
     rows = session.execute(
         select(
             Task.id,
@@ -221,14 +221,14 @@ def _leaders(session: Session, task_ids: set[int]) -> dict[int, Leader]:
         )
         .order_by(Run.name)
     ).all()
-    leaders: dict[int, Leader] = {}
+    leaders: dict[int, LeadingRun] = {}
     for task_id, run_id, name, measures, key, version, mean in rows:
         if {"key": key, "version": version} not in measures:
             continue
         by = column(parse(key))
         best = leaders.get(task_id)
         if best is None or by.sign * mean > by.sign * best.value:
-            leaders[task_id] = Leader(
+            leaders[task_id] = LeadingRun(
                 run_id=run_id, run=name, measure=key, value=mean, digits=by.digits, tied=1
             )
         elif mean == best.value:

@@ -56,7 +56,7 @@ class RunRow(RunName):
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class DeskPage:
     """A task's organise page."""
 
     overview: TaskOverview
@@ -66,10 +66,10 @@ class Desk:
     failed: tuple[FailedJob, ...]
 
 
-def desk(session: Session, viewer: Viewer, slug: str) -> Desk:
+def desk(session: Session, viewer: Viewer, slug: str) -> DeskPage:
     """Everything about one task; raises NotFound or Forbidden unless the viewer organises it."""
     task = policy.own_task(session, viewer, slug)
-    return Desk(
+    return DeskPage(
         overview=overview(session, viewer, slug),
         revisions=_revisions(session, task.id),
         uploads=_uploads(session, task.id),
@@ -78,7 +78,7 @@ def desk(session: Session, viewer: Viewer, slug: str) -> Desk:
     )
 
 
-def grades(page: Desk) -> Table[tuple[int, int]]:
+def grades(page: DeskPage) -> Table[tuple[int, int]]:
     """Judgments by grade."""
     judgments = page.overview.judgments
     columns: list[Column[tuple[int, int]]] = [
@@ -96,7 +96,7 @@ def grades(page: Desk) -> Table[tuple[int, int]]:
     return Table(name="grades", caption="Judgments by grade", columns=columns, rows=rows)
 
 
-def revisions(page: Desk) -> Table[RevisionRow]:
+def revisions(page: DeskPage) -> Table[RevisionRow]:
     """The revisions of the board's judgments, newest first."""
     columns: list[Column[RevisionRow]] = [
         Column(key="number", head="Revision", value=lambda row: row.number, digits=0),
@@ -108,7 +108,7 @@ def revisions(page: Desk) -> Table[RevisionRow]:
     return Table(name="revisions", caption="Qrels revisions", columns=columns, rows=page.revisions)
 
 
-def runs(page: Desk) -> Table[RunRow]:
+def runs(page: DeskPage) -> Table[RunRow]:
     """All runs by name, withdrawn ones too."""
     columns: list[Column[RunRow]] = [
         Column(key="run", head="Run", value=lambda row: row.name),
@@ -120,7 +120,7 @@ def runs(page: Desk) -> Table[RunRow]:
     return Table(name="runs", caption=f"Runs: {len(page.runs)}", columns=columns, rows=page.runs)
 
 
-def uploads(page: Desk) -> Table[UploadRow]:
+def uploads(page: DeskPage) -> Table[UploadRow]:
     """Uploads, newest first."""
     columns: list[Column[UploadRow]] = [
         Column(key="file", head="File", value=lambda row: row.file_name),
@@ -134,7 +134,7 @@ def uploads(page: Desk) -> Table[UploadRow]:
     return Table(name="uploads", caption=caption, columns=columns, rows=page.uploads)
 
 
-def failed(page: Desk) -> Table[FailedJob]:
+def failed(page: DeskPage) -> Table[FailedJob]:
     """Work that was given up."""
     columns: list[Column[FailedJob]] = [
         Column(key="kind", head="Work", value=lambda row: row.kind),

@@ -12,7 +12,7 @@ from leaderboard.db.tables import Account, Token
 from leaderboard.errors import Conflict, Forbidden, NotFound
 from leaderboard.services import audit, throttles
 from leaderboard.services.accounts import names, sessions
-from leaderboard.services.accounts.passwords import PasswordHash
+from leaderboard.services.accounts.passwords import AccountPassword
 from leaderboard.services.policy import OPERATOR, Viewer, require_account
 
 FIRST_ORGANISER = "organiser"
@@ -25,7 +25,7 @@ WRONG = "The name or the password is wrong."
 
 
 @dataclass(frozen=True, slots=True)
-class Credentials:
+class AccountCredentials:
     """What a sign-in is checked against; both None where the name is nobody's or the account is closed."""
 
     account_id: int | None
@@ -35,7 +35,7 @@ class Credentials:
 def create(
     session: Session,
     name: str,
-    password: PasswordHash | None = None,
+    password: AccountPassword | None = None,
     is_organiser: bool = False,
     viewer: Viewer = OPERATOR,
 ) -> int:
@@ -66,13 +66,13 @@ def _insert(session: Session, account: Account, shown: str) -> None:
         raise Conflict(f"The name {shown!r} is taken; choose another one.", name=shown) from None
 
 
-def sign_up(session: Session, viewer: Viewer, name: str, password: PasswordHash) -> int:
+def sign_up(session: Session, viewer: Viewer, name: str, password: AccountPassword) -> int:
     """The id of the account a visitor makes; at most 20 an hour from one network, else OverQuota."""
     throttles.spend(session, f"sign-up ip {throttles.network(viewer.ip)}", SIGN_UPS, SIGN_UP_WINDOW)
     return create(session, name, password, viewer=viewer)
 
 
-def attempt(session: Session, name: str, ip: str) -> Credentials:
+def attempt(session: Session, name: str, ip: str) -> AccountCredentials:
     """Count one attempt to sign in and give what to check the password against.
 
     At most 10 failed attempts in 5 minutes for one name and for one network, else OverQuota: commit
@@ -85,7 +85,7 @@ def attempt(session: Session, name: str, ip: str) -> Credentials:
             Account.canonical == names.canonical(name), Account.disabled_at.is_(None)
         )
     ).one_or_none()
-    return Credentials(*row) if row else Credentials(None, None)
+    return AccountCredentials(*row) if row else AccountCredentials(None, None)
 
 
 def _attempt_keys(name: str, ip: str) -> tuple[str, str]:
@@ -100,7 +100,7 @@ def signed_in(
     ip: str,
     browser: str,
     replaces: str = "",
-    rehashed: PasswordHash | None = None,
+    rehashed: AccountPassword | None = None,
 ) -> str:
     """The token of a new session after the password proved right; its attempt no longer counts."""
     by_name, by_network = _attempt_keys(name, ip)
@@ -192,14 +192,14 @@ def _free_name(session: Session, wanted: str) -> str:
     return name
 
 
-def own_credentials(session: Session, viewer: Viewer) -> Credentials:
+def own_credentials(session: Session, viewer: Viewer) -> AccountCredentials:
     """What the viewer's current password is checked against; counts as an attempt to sign in."""
     require_account(viewer)
     return attempt(session, viewer.name, viewer.ip)
 
 
 def change_password(
-    session: Session, viewer: Viewer, checked: Credentials, password: PasswordHash, browser: str
+    session: Session, viewer: Viewer, checked: AccountCredentials, password: AccountPassword, browser: str
 ) -> str:
     """The token of the one session left after the viewer's password became another; all others end.
 
@@ -217,7 +217,7 @@ def change_password(
     return sessions.start(session, account_id, viewer.ip, browser)
 
 
-def set_password(session: Session, viewer: Viewer, name: str, password: PasswordHash) -> None:
+def set_password(session: Session, viewer: Viewer, name: str, password: AccountPassword) -> None:
     """Give an account a new password and end its sessions; for the operator only."""
     if not viewer.is_operator:
         raise Forbidden("Only the operator of this site may do this.")
@@ -235,5 +235,5 @@ def find(session: Session, name: str) -> int:
     return account_id
 
 
-def _store(session: Session, account_id: int, password: PasswordHash) -> None:
+def _store(session: Session, account_id: int, password: AccountPassword) -> None:
     session.execute(update(Account).where(Account.id == account_id).values(password_hash=password.text))

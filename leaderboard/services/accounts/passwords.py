@@ -29,13 +29,13 @@ _LOOK_ALIKES = str.maketrans("0134578@$!", "oieastbasi")
 
 
 @dataclass(frozen=True, slots=True)
-class PasswordHash:
+class AccountPassword:
     """A password as it is stored."""
 
     text: str
 
 
-def hashed(password: str, name: str = "") -> PasswordHash:
+def hashed(password: str, name: str = "") -> AccountPassword:
     """The password's hash; takes tens of milliseconds, so call it before a transaction opens.
 
     Raises Invalid where the password is short, long, common or the account's name.
@@ -48,10 +48,10 @@ def hashed(password: str, name: str = "") -> PasswordHash:
     return rehashed(tidy)
 
 
-def rehashed(password: str) -> PasswordHash:
+def rehashed(password: str) -> AccountPassword:
     """The hash at today's cost of a password that was accepted before, whatever is asked of new ones."""
     with _GATE:
-        return PasswordHash(_HASHER.hash(normalize("NFKC", password)))
+        return AccountPassword(_HASHER.hash(normalize("NFKC", password)))
 
 
 def matches(stored: str | None, password: str) -> bool:

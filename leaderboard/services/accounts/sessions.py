@@ -21,7 +21,7 @@ BROWSER_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Resumed:
+class ResumedSession:
     """A live session's viewer."""
 
     viewer: Viewer
@@ -58,7 +58,7 @@ def start(session: Session, account_id: int, ip: str, browser: str, replaces: st
     return token
 
 
-def resume(session: Session, token: str, ip: str = "") -> Resumed | None:
+def resume(session: Session, token: str, ip: str = "") -> ResumedSession | None:
     """The viewer a token stands for; None where it is unknown, too old, idle, or its account disabled."""
     row = session.execute(
         select(
@@ -79,7 +79,7 @@ def resume(session: Session, token: str, ip: str = "") -> Resumed | None:
     if at - created_at > LIFETIME or at - seen_at > IDLE:
         return None
     viewer = viewer_of(session, account_id, name, is_organiser, ip)
-    return Resumed(viewer, session_id, at - seen_at > STAMP_EVERY)
+    return ResumedSession(viewer, session_id, at - seen_at > STAMP_EVERY)
 
 
 def stamp(session: Session, session_id: int) -> None:

@@ -10,7 +10,7 @@ from leaderboard.db.tables import Job
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class JobHealth:
     """queued, running and failed count jobs; oldest_queued_s is how long the first one that is due waits."""
 
     queued: int
@@ -21,7 +21,7 @@ class Health:
     """Workers that hold a job whose lease is alive."""
 
 
-def health(session: Session) -> Health:
+def health(session: Session) -> JobHealth:
     """The state of the queue."""
     at = now(session)
     rows = session.execute(select(Job.state, func.count()).group_by(Job.state))
@@ -30,7 +30,7 @@ def health(session: Session) -> Health:
     workers = session.scalar(
         select(func.count(Job.owner.distinct())).where(Job.state == "leased", Job.lease_until > at)
     )
-    return Health(
+    return JobHealth(
         queued=counts.get("queued", 0),
         running=counts.get("leased", 0),
         failed=counts.get("failed", 0),

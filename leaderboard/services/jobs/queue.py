@@ -29,7 +29,7 @@ COMPARE_LIMIT_S = 3600
 UNFINISHED = ("queued", "leased", "failed")
 
 
-class LeaseLost(LeaderboardError):
+class ClaimLost(LeaderboardError):
     """Another worker has taken the job over; nothing this one did may be stored."""
 
 
@@ -118,10 +118,10 @@ def heartbeat(session: Session, claimed: Claim, lease_s: int) -> bool:
 
 
 def finish(session: Session, claimed: Claim) -> None:
-    """Mark the job done in the transaction that stores its result; raises LeaseLost for a stale token."""
+    """Mark the job done in the transaction that stores its result; raises ClaimLost for a stale token."""
     done = _leased(claimed).values(state="done", lease_until=None, finished_at=now(session), error="")
     if _changes(session, done) != 1:
-        raise LeaseLost(f"Job {claimed.job_id} was taken over by another worker.", job=claimed.job_id)
+        raise ClaimLost(f"Job {claimed.job_id} was taken over by another worker.", job=claimed.job_id)
 
 
 def fail(session: Session, claimed: Claim, message: str, *, again: bool) -> None:

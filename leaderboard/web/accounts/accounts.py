@@ -7,7 +7,7 @@ from werkzeug.wrappers import Response
 from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages import accounts as pages
 from leaderboard.services.accounts import accounts, passwords, sessions
-from leaderboard.services.accounts.passwords import PasswordHash
+from leaderboard.services.accounts.passwords import AccountPassword
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.security import local_path
@@ -61,7 +61,7 @@ def _token_for(name: str, password: str) -> str:
         )
 
 
-def _rehashed(stored: str, password: str) -> PasswordHash | None:
+def _rehashed(stored: str, password: str) -> AccountPassword | None:
     return passwords.rehashed(password) if passwords.is_outdated(stored) else None
 
 

@@ -22,7 +22,7 @@ def _start(database: Database, account_id: int, replaces: str = "") -> str:
         return sessions.start(session, account_id, "192.0.2.1", "Browser", replaces)
 
 
-def _resume(database: Database, token: str) -> sessions.Resumed | None:
+def _resume(database: Database, token: str) -> sessions.ResumedSession | None:
     with database.read() as session:
         return sessions.resume(session, token)
 
@@ -136,7 +136,7 @@ def test_another_accounts_session_cannot_be_ended(database: Database) -> None:
     assert _resume(database, token) is not None
 
 
-def _attempt(database: Database, name: str, ip: str) -> accounts.Credentials:
+def _attempt(database: Database, name: str, ip: str) -> accounts.AccountCredentials:
     with database.write() as session:
         return accounts.attempt(session, name, ip)
 
@@ -173,7 +173,7 @@ def test_nobody_and_the_disabled_look_the_same(database: Database) -> None:
     account(database, "Anna")
     with database.write() as session:
         session.execute(update(Account).values(disabled_at=now(session)))
-    nobody = accounts.Credentials(None, None)
+    nobody = accounts.AccountCredentials(None, None)
     assert _attempt(database, "Anna", "a") == _attempt(database, "Nobody", "b") == nobody
 
 
@@ -275,7 +275,7 @@ def test_changing_the_password_ends_all_sessions(database: Database) -> None:
 def test_a_password_changed_meanwhile_is_not_overwritten(database: Database) -> None:
     """A change checked against an older password is refused."""
     asker = viewer(database, account(database, "Anna"))
-    stale = accounts.Credentials(asker.account_id, "an older hash")
+    stale = accounts.AccountCredentials(asker.account_id, "an older hash")
     with pytest.raises(Conflict, match="meanwhile"), database.write() as session:
         accounts.change_password(session, asker, stale, HASH, "")
 

@@ -12,7 +12,7 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Job
 from leaderboard.errors import NotFound
 from leaderboard.services.jobs import queue
-from leaderboard.services.jobs.queue import Claim, LeaseLost
+from leaderboard.services.jobs.queue import Claim, ClaimLost
 from leaderboard.settings import Settings
 
 pytestmark = pytest.mark.dialect
@@ -90,7 +90,7 @@ def test_a_worker_whose_lease_was_taken_over_stores_nothing(database: Database) 
     slow = _claim(database, "here:1")
     assert _expire_leases(database) == 1
     quick = _claim(database, "here:2")
-    with pytest.raises(LeaseLost, match="taken over"), database.write() as session:
+    with pytest.raises(ClaimLost, match="taken over"), database.write() as session:
         queue.finish(session, slow)
     with database.write() as session:
         assert not queue.heartbeat(session, slow, SETTINGS.lease_s)
@@ -206,7 +206,7 @@ def test_any_history_keeps_every_job_in_one_place(database: Database, steps: lis
                 with database.write() as session:
                     queue.finish(session, one)
                 finished.append(one.job_id)
-            except LeaseLost:
+            except ClaimLost:
                 continue
     with database.read() as session:
         assert session.scalar(select(func.count()).select_from(Job)) == queued
