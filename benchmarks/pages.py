@@ -30,6 +30,7 @@ from leaderboard.services.pools import previews
 from leaderboard.services.pools.plans import Plan
 from leaderboard.services.runs import admission, prepare, uploads
 from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.uploads import Delivery
 from leaderboard.services.statistics.procedures import pool_reusability
 from leaderboard.services.tasks import create, drafts
 from leaderboard.services.tasks.drafts import TaskDraft
@@ -141,7 +142,9 @@ def _send(database: Database, path: Path, team: str) -> None:
         rules = admission.rules_for(session, OPERATOR, "t", team_id)
     prepared = prepare.prepare(path, path.name, rules, Limits())
     with database.write() as session:
-        uploads.submit(session, OPERATOR, "t", team_id, prepared, Wishes(path.stem))
+        wishes = Wishes(path.stem)
+        delivery = Delivery(sender=OPERATOR, slug="t", team_id=team_id, file=prepared, wishes=wishes)
+        uploads.submit(session, delivery)
 
 
 @contextmanager

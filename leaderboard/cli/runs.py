@@ -16,6 +16,7 @@ from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import admission, prepare, primary_runs, uploads
 from leaderboard.services.runs import describe as run_descriptions
 from leaderboard.services.runs.admission import KINDS, Wishes
+from leaderboard.services.runs.uploads import Delivery
 from leaderboard.settings import Settings
 from leaderboard.trec.facts import fields
 from leaderboard.trec.facts.fields import FIELDS, FactValue
@@ -122,8 +123,14 @@ def _add_one(
         if by_tag and prepared.run is not None:
             name = prepared.run.tag
         with database.write() as session:
-            wishes = Wishes(name, kind, facts=facts)
-            done = uploads.submit(session, OPERATOR, slug, team_id, prepared, wishes)
+            delivery = Delivery(
+                sender=OPERATOR,
+                slug=slug,
+                team_id=team_id,
+                file=prepared,
+                wishes=Wishes(name, kind, facts=facts),
+            )
+            done = uploads.submit(session, delivery)
     except LeaderboardError as error:
         return False, f"rejected  {file}: {Failure(error).message}"
     report = done.report

@@ -18,6 +18,7 @@ from leaderboard.services.revisions import publish
 from leaderboard.services.revisions.publish import NewRevision
 from leaderboard.services.runs import admission, prepare, uploads
 from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.uploads import Delivery
 from leaderboard.services.tasks import create, drafts
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.trec.read.lines import Limits
@@ -102,7 +103,10 @@ def _run(database: Database, name: str, path: Path) -> None:
         rules = admission.rules_for(session, OPERATOR, demo.SLUG, team_id)
     prepared = prepare.prepare(path, path.name, rules, Limits())
     with database.write() as session:
-        uploads.submit(session, OPERATOR, demo.SLUG, team_id, prepared, Wishes(name))
+        delivery = Delivery(
+            sender=OPERATOR, slug=demo.SLUG, team_id=team_id, file=prepared, wishes=Wishes(name)
+        )
+        uploads.submit(session, delivery)
 
 
 def _revise(database: Database, revision: demo.Revision) -> None:

@@ -12,7 +12,7 @@ from leaderboard.services.revisions import publish as revisions
 from leaderboard.services.revisions.publish import NewRevision, Revision
 from leaderboard.services.runs import admission, prepare, uploads
 from leaderboard.services.runs.admission import Wishes
-from leaderboard.services.runs.uploads import Submission
+from leaderboard.services.runs.uploads import Delivery, Submission
 from leaderboard.services.tasks import create, drafts
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.settings import Settings
@@ -131,9 +131,15 @@ def submit(
         rules = admission.rules_for(session, viewer, slug, team_id)
     prepared = prepare.prepare(path, path.name, rules, Limits())
     with database.write() as session:
-        return uploads.submit(
-            session, viewer, slug, team_id, prepared, wishes or Wishes(path.stem), idempotency_key=key
+        delivery = Delivery(
+            sender=viewer,
+            slug=slug,
+            team_id=team_id,
+            file=prepared,
+            wishes=wishes or Wishes(path.stem),
+            key=key,
         )
+        return uploads.submit(session, delivery)
 
 
 def run(

@@ -20,6 +20,7 @@ from leaderboard.db.tables import (
     UploadChunk,
 )
 from leaderboard.errors import Closed, Conflict, Forbidden, Invalid, NotFound, OverQuota
+from leaderboard.pages.runs.upload import upload_page
 from leaderboard.pages.tasks import overviews
 from leaderboard.services.accounts import accounts
 from leaderboard.services.jobs import queue
@@ -29,6 +30,7 @@ from leaderboard.services.qrels.lines import Origin
 from leaderboard.services.runs import admission, prepare, uploads
 from leaderboard.services.runs.admission import Wishes
 from leaderboard.services.runs.files import StoredFile
+from leaderboard.services.runs.uploads import Delivery
 from leaderboard.services.tasks import create, drafts, organise
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
@@ -84,7 +86,7 @@ def test_a_rejected_file_leaves_its_report_and_nothing_else(database: Database, 
     for table in (Run, RankingBlock, Evaluation, Job, UploadChunk, Entry):
         assert _count(database, table) == 0, table
     with database.read() as session:
-        page = uploads.upload_page(session, OPERATOR, submission.upload_id)
+        page = upload_page(session, OPERATOR, submission.upload_id)
     assert page.state == "rejected"
     assert page.report is not None
     assert any("a" in problem.value for problem in page.report.problems)
@@ -103,6 +105,12 @@ def test_the_file_comes_back_byte_for_byte(database: Database, tmp_path: Path) -
         assert back.read() == path.read_bytes()
 
 
+def _delivery(path: Path, team_id: int) -> Delivery:
+    """A file that is checked later."""
+    file, wishes = prepare.unchecked(path, path.name), Wishes(path.stem)
+    return Delivery(sender=OPERATOR, slug="t", team_id=team_id, file=file, wishes=wishes)
+
+
 def test_a_large_file_is_received_first_and_checked_by_the_evaluator(
     database: Database, tmp_path: Path
 ) -> None:
@@ -111,19 +119,14 @@ def test_a_large_file_is_received_first_and_checked_by_the_evaluator(
     good, bad = build.run_file(tmp_path, GOOD, "good"), build.run_file(tmp_path, {"1": ["a", "a"]}, "bad")
     team_id = build.team(database)
     with database.write() as session:
-        one, two = (
-            uploads.receive(
-                session, OPERATOR, "t", team_id, prepare.unchecked(path, path.name), Wishes(path.stem)
-            )
-            for path in (good, bad)
-        )
+        one, two = (uploads.receive(session, _delivery(path, team_id)) for path in (good, bad))
     with database.read() as session:
-        waiting = uploads.upload_page(session, OPERATOR, two.upload_id)
+        waiting = upload_page(session, OPERATOR, two.upload_id)
         assert (waiting.state, waiting.progress.state, waiting.progress.position) == ("received", "queued", 2)
     assert build.drain(database) == 3
     with database.read() as session:
-        accepted = uploads.upload_page(session, OPERATOR, one.upload_id)
-        rejected = uploads.upload_page(session, OPERATOR, two.upload_id)
+        accepted = upload_page(session, OPERATOR, one.upload_id)
+        rejected = upload_page(session, OPERATOR, two.upload_id)
         assert (accepted.state, rejected.state, rejected.run_id) == ("accepted", "rejected", None)
         assert accepted.run_id is not None
         assert queue.run_states(session, [accepted.run_id])[accepted.run_id].state == "done"
@@ -137,8 +140,7 @@ def test_a_large_file_is_scored_while_it_is_checked(database: Database, tmp_path
     path = build.run_file(tmp_path, GOOD, "large")
     team_id = build.team(database)
     with database.write() as session:
-        stored = prepare.unchecked(path, path.name)
-        uploads.receive(session, OPERATOR, "t", team_id, stored, Wishes("large"))
+        uploads.receive(session, _delivery(path, team_id))
     assert Evaluator(database, Settings()).work()
     with database.read() as session:
         one = session.scalars(select(Evaluation).options(undefer(Evaluation.scores))).all()

@@ -278,9 +278,9 @@ def _chosen(
     docno: str,
 ) -> ChosenTopic:
     """Where the runs that the viewer may look into have the document for a topic."""
-    wanted = select(Run).where(Run.task_id == task.id, Run.withdrawn_at.is_(None)).order_by(Run.name)
+    by_name = select(Run).where(Run.task_id == task.id, Run.withdrawn_at.is_(None)).order_by(Run.name)
     runs = {
-        run.id: run for run in session.scalars(wanted) if sight.details or policy.owns(viewer, run.team_id)
+        run.id: run for run in session.scalars(by_name) if sight.details or policy.owns(viewer, run.team_id)
     }
     dialect = shown.edition.dialect if shown.edition is not None else task.dialect
     positions = positions_of(session, list(runs), topic.topic_id, docno, dialect)

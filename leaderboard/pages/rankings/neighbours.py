@@ -23,7 +23,7 @@ class Neighbours:
 
     measure: MeasureColumn
     rank: int | None
-    """Among the ranked runs (of so many) on this topic; None where the run is not one of them."""
+    """Among the ranked runs on this topic, of which there are `of`; None where the run is not one of them."""
     of: int
     better: Neighbour | None
     """The run just above, equal scores by name."""

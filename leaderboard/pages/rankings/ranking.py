@@ -150,8 +150,8 @@ def ranking_page(
     graded = _Graded.of(ranking, judged, task.level)
     missed = _missed(ranking, judged, task.level)
     listed = missed if limit is None else missed[:MISSED_AT_FIRST]
-    wanted = _wanted(ranking.docnos[:limit], graded, read)
-    documents = [*wanted, *(docno for docno, _, _ in listed)]
+    titled = _read_of(ranking.docnos[:limit], graded, read)
+    documents = [*titled, *(docno for docno, _, _ in listed)]
     reading = _Reading(
         collections.texts(session, task.collection_id, documents) if read != "nothing" else {},
         terms(topic.title, topic.description) if read == "texts" else None,
@@ -188,7 +188,7 @@ def ranking_page(
     )
 
 
-def _wanted(
+def _read_of(
     docnos: Sequence[str], graded: "_Graded", read: Literal["nothing", "titles", "texts"]
 ) -> list[str]:
     """The documents to be read: for a page of texts, of those far down the relevant ones only."""
@@ -230,19 +230,19 @@ class _Reading:
     """The stored documents, and the words to mark in them: None to leave texts out."""
 
     documents: Mapping[str, Document]
-    wanted: frozenset[str] | None
+    words: frozenset[str] | None
 
     def of(self, docno: str, rank: int = 0) -> tuple[str, tuple[Piece, ...], tuple[Piece, ...]]:
         """Title, the title marked, and a snippet; far down the ranking the title alone."""
         document = self.documents.get(docno)
         if document is None:
             return "", (), ()
-        if self.wanted is None:
+        if self.words is None:
             return document.title, (), ()
         if rank > READ_UP_TO:
             return document.title, (Piece(document.title, False),) if document.title else (), ()
-        text = snippet(document.text, self.wanted, SNIPPET)
-        return document.title, marked(document.title, self.wanted), text
+        text = snippet(document.text, self.words, SNIPPET)
+        return document.title, marked(document.title, self.words), text
 
 
 @dataclass(frozen=True, eq=False)

@@ -113,7 +113,7 @@ def _same_scores(scores: dict[int, FloatArray], run_id: int, other: int) -> bool
 def _overlap(session: Session, source: Source, run: Row, other: Row) -> float | None:
     """The mean overlap of two runs' rankings; None where it takes too long and is not there yet."""
     pair = sorted((run, other), key=lambda row: row.run_id)
-    wanted = Request(
+    request = Request(
         procedure=ranking_overlaps.PROCEDURE,
         method="",
         source=source,
@@ -122,12 +122,12 @@ def _overlap(session: Session, source: Source, run: Row, other: Row) -> float | 
         run_ids=tuple(row.run_id for row in pair),
         rankings=tuple(row.ranking_sha256 for row in pair),
     )
-    kept = requests.kept.get(wanted.digest)
+    kept = requests.kept.get(request.digest)
     if kept is None:
-        if wanted.seconds * MOST > requests.AT_ONCE_S:
+        if request.seconds * MOST > requests.AT_ONCE_S:
             return None
         made = ranking_overlaps.compute(
-            session, wanted.run_ids, source.topics, source.dialect, lambda _: None
+            session, request.run_ids, source.topics, source.dialect, lambda _: None
         )
-        kept = requests.kept.put(wanted.digest, made)
+        kept = requests.kept.put(request.digest, made)
     return float(kept["rbo"][0])

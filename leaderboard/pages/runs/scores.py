@@ -118,9 +118,11 @@ def _rivals(session: Session, seen: SeenRun, edition: Edition | None) -> tuple[l
     if edition is None:
         rows = session.execute(select(*facts).outerjoin(Entry, is_entry).where(Run.id == seen.run.id)).all()
         return [], any(row.is_primary for row in rows)
-    wanted = _with_means(select(*facts, *SCORED).outerjoin(Entry, is_entry), edition, seen.sight.topic_set)
+    statement = _with_means(select(*facts, *SCORED).outerjoin(Entry, is_entry), edition, seen.sight.topic_set)
     ranked = (Run.kind == RANKED_KIND) & Run.withdrawn_at.is_(None)
-    rows = session.execute(wanted.where(Run.task_id == seen.task.id, (Run.id == seen.run.id) | ranked)).all()
+    rows = session.execute(
+        statement.where(Run.task_id == seen.task.id, (Run.id == seen.run.id) | ranked)
+    ).all()
     versions = {measure["key"]: measure["version"] for measure in edition.measures}
     decimals = seen.sight.decimals
     values: dict[int, dict[str, float]] = {row.id: {} for row in rows}
@@ -131,7 +133,7 @@ def _rivals(session: Session, seen: SeenRun, edition: Edition | None) -> tuple[l
     return list(rivals.values()), any(row.is_primary for row in rows if row.id == seen.run.id)
 
 
-def _with_means(wanted: Any, edition: Edition, topic_set: str) -> Any:
+def _with_means(selected: Any, edition: Edition, topic_set: str) -> Any:
     """The selected runs joined with their means under an edition; runs without any stay."""
     keys = [measure["key"] for measure in edition.measures]
     is_score = (
@@ -140,10 +142,10 @@ def _with_means(wanted: Any, edition: Edition, topic_set: str) -> Any:
         & (Evaluation.dialect == edition.dialect)
         & Evaluation.measure.in_(keys)
     )
-    # A set that the edition does not know has no means: 0 is no id.
+    # A set that the edition does not know has no means: no set has the id 0.
     set_id = edition.topic_sets.get(topic_set, {"id": 0})["id"]
     is_mean = (EvaluationMean.evaluation_id == Evaluation.id) & (EvaluationMean.topic_set_id == set_id)
-    return wanted.outerjoin(Evaluation, is_score).outerjoin(EvaluationMean, is_mean)
+    return selected.outerjoin(Evaluation, is_score).outerjoin(EvaluationMean, is_mean)
 
 
 def _rival(row: Any, values: Mapping[str, float]) -> Rival:

@@ -109,12 +109,12 @@ def _earlier(session: Session, viewer: Viewer, task: Task) -> tuple[EarlierRun, 
         .order_by(Run.id.desc())
         .limit(RECENT)
     )
-    found: dict[str, EarlierRun] = {}
+    newest: dict[str, EarlierRun] = {}
     for row in rows:
         said = _said_again(facts.form_of(row.details))
-        if said and row.team not in found:
-            found[row.team] = EarlierRun(row.id, row.name, row.team, said)
-    return tuple(sorted(found.values(), key=lambda each: each.team))
+        if said and row.team not in newest:
+            newest[row.team] = EarlierRun(row.id, row.name, row.team, said)
+    return tuple(sorted(newest.values(), key=lambda run: run.team))
 
 
 def _said_again(form: Mapping[str, FactValue]) -> dict[str, str]:

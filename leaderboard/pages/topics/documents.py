@@ -126,14 +126,14 @@ def documents(
         "near": relevant & (found.near[here] == 0),
         "alone": relevant & (found.teams[here] == 1) & (teams > 1),
     }
-    wanted = here[chosen[kind]]
-    order = np.lexsort((wanted, -found.runs[wanted], -judgments.grades[wanted]))
+    listed = here[chosen[kind]]
+    order = np.lexsort((listed, -found.runs[listed], -judgments.grades[listed]))
     return Documents(
         grades=_by_grade(found, here, grade),
         kind=kind,
         kinds=tuple((name, KINDS[name], int(mask.sum())) for name, mask in chosen.items()),
-        total=len(wanted),
-        rows=_rows(session, task, compiled, wanted[order][:limit], runs, found),
+        total=len(listed),
+        rows=_rows(session, task, compiled, listed[order][:limit], runs, found),
         runs=len(runs),
         teams=teams,
     )
@@ -163,16 +163,16 @@ def _rows(
     session: Session,
     task: Task,
     compiled: CompiledJudgments,
-    wanted: IntArray,
+    listed: IntArray,
     runs: Sequence[ComparedRun],
     found: Found,
 ) -> tuple[FoundDocument, ...]:
-    docnos = alignments.docnos(compiled, wanted)
+    docnos = alignments.docnos(compiled, listed)
     texts = collections.texts(session, task.collection_id, docnos)
     teams = {run.team_id: run.team for run in runs} | {NOBODY: "", SEVERAL: ""}
     columns = (compiled.judgments.grades, found.runs, found.teams, found.best, found.best_run, found.team)
     rows = []
-    for docno, *facts in zip(docnos, *(column[wanted].tolist() for column in columns), strict=True):
+    for docno, *facts in zip(docnos, *(column[listed].tolist() for column in columns), strict=True):
         grade, count, of_teams, best, best_run, team = facts
         leader = runs[best_run] if best_run >= 0 else None
         rows.append(

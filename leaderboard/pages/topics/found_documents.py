@@ -93,10 +93,10 @@ def _count(session: Session, source: Source, runs: Sequence[ComparedRun], level:
         fresh = document[(team[document] != run.team_id)]
         counts["teams"][fresh] += 1
         team[fresh] = run.team_id
-        wanted = hits.relevant(level)
-        relevant[place] = np.bincount(wanted.topic, minlength=topics)
-        leading = wanted.nth == 1
-        first[place, wanted.topic[leading]] = wanted.rank[leading]
+        relevant_hits = hits.relevant(level)
+        relevant[place] = np.bincount(relevant_hits.topic, minlength=topics)
+        leading = relevant_hits.nth == 1
+        first[place, relevant_hits.topic[leading]] = relevant_hits.rank[leading]
     best[best == NEVER] = 0
     team[counts["teams"] > 1] = SEVERAL
     return {**counts, "best": best, "best_run": best_run, "team": team, "relevant": relevant, "first": first}

@@ -115,7 +115,7 @@ def document_places(compiled: CompiledJudgments, docno: str) -> dict[int, int]:
 
     Docnos are in byte order within each topic, so that each topic takes a few steps.
     """
-    wanted, index = docno.encode(), compiled.documents
+    sought, index = docno.encode(), compiled.documents
     starts, at, length = compiled.judgments.starts.tolist(), index.at, index.length
 
     def name(place: int) -> bytes:
@@ -124,8 +124,8 @@ def document_places(compiled: CompiledJudgments, docno: str) -> dict[int, int]:
 
     places = {}
     for topic, (start, end) in enumerate(pairwise(starts)):
-        place = start + bisect_left(range(start, end), wanted, key=name)
-        if place < end and name(place) == wanted:
+        place = start + bisect_left(range(start, end), sought, key=name)
+        if place < end and name(place) == sought:
             places[topic] = place
     return places
 
@@ -219,7 +219,7 @@ def grades_over_time(
 def _changes(grades: Sequence[int | None]) -> tuple[GradeThen, ...]:
     """Each grade with what became of the one before; the first one is not new.
 
-    >>> [each.change for each in _changes([None, 1, 2, 2, 0, None])]
+    >>> [grade.change for grade in _changes([None, 1, 2, 2, 0, None])]
     ['', 'new', 'raised', '', 'lowered', 'removed']
     """
     before = [*grades[:1], *grades[:-1]]

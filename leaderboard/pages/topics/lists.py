@@ -86,8 +86,8 @@ class TopicList(TaskHead):
     @property
     def relevant_grades(self) -> tuple[tuple[int, int], ...]:
         """(place, grade) of the relevant grades where a column for each says more than their sum."""
-        wanted = [(at, grade) for at, grade in enumerate(self.grades) if grade >= self.level]
-        return tuple(wanted) if 1 < len(wanted) <= MOST_GRADES else ()
+        relevant = [(at, grade) for at, grade in enumerate(self.grades) if grade >= self.level]
+        return tuple(relevant) if 1 < len(relevant) <= MOST_GRADES else ()
 
     @property
     def hardest_first(self) -> str:

@@ -47,8 +47,8 @@ def ordered(session: Session, run_id: int, topic_id: str, dialect: int) -> Order
 def in_order(ranking: Ranking, dialect: int) -> Ordered:
     """A ranking by score, ties by docno, as the dialect compares scores.
 
-    >>> found = in_order(Ranking("1", np.array([b"a", b"b", b"c"]), np.array([1.0, 2.0, 1.0])), 10)
-    >>> found.docnos, found.first, found.last
+    >>> ranking = in_order(Ranking("1", np.array([b"a", b"b", b"c"]), np.array([1.0, 2.0, 1.0])), 10)
+    >>> ranking.docnos, ranking.first, ranking.last
     (('b', 'c', 'a'), (1, 2, 2), (1, 3, 3))
     """
     places = order(ranking, dialect)
@@ -57,7 +57,7 @@ def in_order(ranking: Ranking, dialect: int) -> Ordered:
     compared = _compared(scores, dialect)
     starts = np.flatnonzero(np.concatenate(([True], compared[1:] != compared[:-1]))) + 1
     ends = np.concatenate((starts[1:] - 1, [len(docnos)]))
-    first, last = (np.repeat(each, ends - starts + 1).tolist() for each in (starts, ends))
+    first, last = (np.repeat(ranks, ends - starts + 1).tolist() for ranks in (starts, ends))
     return Ordered(docnos, scores, tuple(first), tuple(last))
 
 
@@ -74,13 +74,13 @@ def positions_of(
     session: Session, run_ids: Collection[int], topic_id: str, docno: str, dialect: int
 ) -> tuple[Position, ...]:
     """Where those of the runs that have a document for a topic have it, by the ids of the runs."""
-    wanted = docno.encode()
+    name = docno.encode()
     ranked = (
-        (run_id, each, rank_in(each, wanted, dialect))
-        for run_id, each in rankings_of(session, run_ids, topic_id)
+        (run_id, ranking, rank_in(ranking, name, dialect))
+        for run_id, ranking in rankings_of(session, run_ids, topic_id)
     )
     return tuple(
-        Position(run_id, rank, float(ranking.scores[ranking.docnos == wanted][0]))
+        Position(run_id, rank, float(ranking.scores[ranking.docnos == name][0]))
         for run_id, ranking, rank in ranked
         if rank is not None
     )

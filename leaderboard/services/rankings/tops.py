@@ -63,8 +63,8 @@ def read_tops(
     leave_out: docnos that are passed over; the rank they take is not given to others. Only the tops are
     held, so that memory grows with the depth and not with the length of rankings.
     """
-    wanted = {topic.encode("utf-8", "surrogateescape"): topic for topic in topic_ids}
-    tops: dict[str, dict[int, Top]] = {topic: {} for topic in wanted.values()}
+    names = {topic.encode("utf-8", "surrogateescape"): topic for topic in topic_ids}
+    tops: dict[str, dict[int, Top]] = {topic: {} for topic in names.values()}
     rows = session.execute(
         select(RankingBlock.run_id, RankingBlock.body)
         .where(RankingBlock.run_id.in_(set(run_ids)))
@@ -73,8 +73,8 @@ def read_tops(
     )
     for run_id, body in rows:
         for name, top in _tops_of(unpack_block(body), dialect, depth):
-            if name in wanted:
-                tops[wanted[name]][run_id] = top
+            if name in names:
+                tops[names[name]][run_id] = top
     left_out = np.array(sorted(leave_out)) if leave_out else None
     return {topic: numbered([by_run.get(run_id, NO_TOP) for run_id in run_ids], left_out)
             for topic, by_run in tops.items()}  # fmt: skip
@@ -89,12 +89,12 @@ def topic_tops(
     leave_out: Collection[bytes] = (),
 ) -> TopicTops:
     """The same of one topic, by the index of every run: for an assessor who waits for the next document."""
-    found = {
+    by_run = {
         run_id: in_order(ranking, depth, dialect)
         for run_id, ranking in stored.rankings_of(session, run_ids, topic_id)
     }
     left_out = np.array(sorted(leave_out)) if leave_out else None
-    return numbered([found.get(run_id, NO_TOP) for run_id in run_ids], left_out)
+    return numbered([by_run.get(run_id, NO_TOP) for run_id in run_ids], left_out)
 
 
 def in_order(ranking: Ranking, depth: int, dialect: int) -> Top:
@@ -106,21 +106,21 @@ def in_order(ranking: Ranking, depth: int, dialect: int) -> Top:
 def numbered(tops: Sequence[Top], leave_out: Docnos | None = None) -> TopicTops:
     """Tops with documents as places in the list of all of them, docnos in byte order.
 
-    >>> found = numbered([(np.array([b"d2", b"d10"]), np.array([2.0, 1.0])), (np.array([b"d1"]), np.ones(1))])
-    >>> found.docnos.tolist(), [each.tolist() for each in found.rankings]
+    >>> tops = numbered([(np.array([b"d2", b"d10"]), np.array([2.0, 1.0])), (np.array([b"d1"]), np.ones(1))])
+    >>> tops.docnos.tolist(), [places.tolist() for places in tops.rankings]
     ([b'd1', b'd10', b'd2'], [[2, 1], [0]])
     """
     if not any(len(docnos) for docnos, _ in tops):
         nothing = tuple(np.empty(0, np.int64) for _ in tops)
         return TopicTops(np.empty(0, "S1"), nothing, tuple(np.empty(0) for _ in tops))
-    docnos, flat = np.unique(np.concatenate([each for each, _ in tops]), return_inverse=True)
-    ends = np.cumsum([len(each) for each, _ in tops])[:-1]
+    docnos, flat = np.unique(np.concatenate([top for top, _ in tops]), return_inverse=True)
+    ends = np.cumsum([len(top) for top, _ in tops])[:-1]
     places = np.split(flat.astype(np.int64).reshape(-1), ends)
-    scores = [each for _, each in tops]
+    scores = [values for _, values in tops]
     keep = np.ones(len(docnos), np.bool_) if leave_out is None else ~_among(docnos, leave_out)
     if not keep.all():
         moved = np.cumsum(keep) - 1
-        scores = [each[keep[at]] for each, at in zip(scores, places, strict=True)]
+        scores = [values[keep[at]] for values, at in zip(scores, places, strict=True)]
         docnos, places = docnos[keep], [moved[at[keep[at]]] for at in places]
     return TopicTops(docnos, tuple(places), tuple(scores))
 
@@ -135,10 +135,10 @@ def judged_places(tops: TopicTops, grades: Mapping[bytes, int]) -> dict[int, int
 
 def _among(docnos: Docnos, others: Docnos) -> npt.NDArray[np.bool_]:
     """Which docnos are among others, which are in byte order and at least one."""
-    found: npt.NDArray[np.bool_] = (
+    is_among: npt.NDArray[np.bool_] = (
         others[np.minimum(np.searchsorted(others, docnos), len(others) - 1)] == docnos
     )
-    return found
+    return is_among
 
 
 def _tops_of(block: Block, dialect: int, depth: int) -> list[tuple[bytes, Top]]:

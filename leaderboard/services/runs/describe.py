@@ -41,7 +41,7 @@ def description_page(session: Session, viewer: Viewer, run_id: int) -> Descripti
     """The form for a member of the run's team or an organiser; raises NotFound, SignInNeeded, Forbidden."""
     run, task, team = _changeable(session, viewer, run_id)
     form = facts.form_of(run.details)
-    found = facts.facts(facts.header_of(run.details))
+    in_header = facts.facts(facts.header_of(run.details))
     return DescriptionPage(
         run_id=run.id,
         name=run.name,
@@ -51,7 +51,7 @@ def description_page(session: Session, viewer: Viewer, run_id: int) -> Descripti
         description=run.description,
         fields=FIELDS,
         said={key: fact_fields.as_written(value, FIELD_OF[key]) for key, value in form.items()},
-        header={each.key: each for each in found if each.key in FIELD_OF},
+        header={fact.key: fact for fact in in_header if fact.key in FIELD_OF},
     )
 
 

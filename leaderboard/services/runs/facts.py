@@ -3,7 +3,7 @@
 The header is ir_metadata (T. Breuer, J. Keller and P. Schaer, ir_metadata: An Extensible Metadata Schema for
 IR Experiments, SIGIR 2022; https://www.ir-metadata.org), with the `resources` that the TIREx tracker writes.
 Both are stored in a run's details: the header as it was nested, the form's values under the key FORM.
-Everything in them was written by somebody unknown, so a value of the wrong type is no fact and no error.
+Everything in them was written by a stranger, so a value of the wrong type is left out without an error.
 """
 
 import math
@@ -28,9 +28,9 @@ RUNTIME = FactField(
     "cost",
     dimension=DURATION,
 )
-COSTS = (*(each for each in FIELDS if each.is_cost), RUNTIME)
+COSTS = (*(field for field in FIELDS if field.is_cost), RUNTIME)
 """What runs may report as their cost, the less the better."""
-COST_OF = {each.key: each for each in COSTS}
+COST_OF = {field.key: field for field in COSTS}
 _KNOWN = {**FIELD_OF, RUNTIME.key: RUNTIME}
 
 
@@ -81,14 +81,14 @@ def form_of(details: Mapping[str, Any]) -> dict[str, FactValue]:
     form = details.get(FORM)
     if not isinstance(form, Mapping):
         return {}
-    found = {each.key: _kept(each, form.get(each.key)) for each in FIELDS}
-    return {key: value for key, value in found.items() if value is not None}
+    values = {field.key: _kept(field, form.get(field.key)) for field in FIELDS}
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def facts(details: Mapping[str, Any]) -> tuple[Fact, ...]:
     """All that is known: the fields people are asked for in their order, then the rest of the header.
 
-    >>> [(each.title, each.text) for each in facts({"method": {"automatic": "true"}, "tag": "bm25"})]
+    >>> [(fact.title, fact.text) for fact in facts({"method": {"automatic": "true"}, "tag": "bm25"})]
     [('Run type', 'automatic'), ('tag', 'bm25')]
     >>> facts({"form": {"index_bytes": 1.2e9}})[0].text
     '1.2 GB'
@@ -101,7 +101,9 @@ def facts(details: Mapping[str, Any]) -> tuple[Fact, ...]:
             value = _from_header(details, of)
         if value is not None:
             known.append(_fact(of, value, "form" if key in form else "header"))
-    taken = {path for each in HEADER.values() for path in each.paths if each.read(details) not in (None, "")}
+    taken = {
+        path for source in HEADER.values() for path in source.paths if source.read(details) not in (None, "")
+    }
     return (*known, *_rest(details, taken))
 
 
@@ -109,20 +111,20 @@ def fact(details: Mapping[str, Any], key: str) -> Fact | None:
     """One fact by its key; None where it is not known."""
     of = _KNOWN.get(key)
     if of is None:
-        return next((each for each in _rest(details, set()) if each.key == key), None)
+        return next((fact for fact in _rest(details, set()) if fact.key == key), None)
     value = form_of(details).get(key)
     origin: Literal["form", "header"] = "form" if value is not None else "header"
     value = _from_header(details, of) if value is None else value
     return None if value is None else _fact(of, value, origin)
 
 
-def nameless(found: Iterable[Fact]) -> tuple[Fact, ...]:
+def nameless(known: Iterable[Fact]) -> tuple[Fact, ...]:
     """The facts without those that tell whose run it is, for runs of teams that go by a pseudonym.
 
     Links, people and places of the code are left out, and free text of the header with them: only what the
     known fields say is left.
     """
-    return tuple(each for each in found if each.key in _KNOWN and not _KNOWN[each.key].is_url)
+    return tuple(fact for fact in known if fact.key in _KNOWN and not _KNOWN[fact.key].is_url)
 
 
 def cost(details: Mapping[str, Any], name: str) -> float | None:
@@ -140,8 +142,8 @@ def cost(details: Mapping[str, Any], name: str) -> float | None:
 
 def has(details: Mapping[str, Any], key: str, text: str) -> bool:
     """Whether a fact is known and shown with this text: how runs are chosen by `choices`."""
-    found = fact(details, key)
-    return found is not None and found.text == text
+    known = fact(details, key)
+    return known is not None and known.text == text
 
 
 def choices(all_details: Iterable[Mapping[str, Any]]) -> tuple[Choice, ...]:
@@ -153,14 +155,14 @@ def choices(all_details: Iterable[Mapping[str, Any]]) -> tuple[Choice, ...]:
     titles: dict[str, str] = {}
     counts: dict[str, Counter[str]] = {}
     for details in all_details:
-        for each in facts(details):
-            if isinstance(each.value, str) and each.href is None and len(each.text) <= LONGEST_CHOICE:
-                titles.setdefault(each.key, each.title)
-                counts.setdefault(each.key, Counter())[each.text] += 1
+        for fact in facts(details):
+            if isinstance(fact.value, str) and fact.href is None and len(fact.text) <= LONGEST_CHOICE:
+                titles.setdefault(fact.key, fact.title)
+                counts.setdefault(fact.key, Counter())[fact.text] += 1
     return tuple(
-        Choice(key, titles[key], tuple(sorted(found.items(), key=lambda item: (-item[1], item[0]))))
-        for key, found in counts.items()
-        if len(found) <= MOST_VALUES
+        Choice(key, titles[key], tuple(sorted(values.items(), key=lambda item: (-item[1], item[0]))))
+        for key, values in counts.items()
+        if len(values) <= MOST_VALUES
     )
 
 
@@ -179,10 +181,10 @@ def _kept(of: FactField, value: object) -> FactValue | None:
 
 def _from_header(details: Mapping[str, Any], of: FactField) -> FactValue | None:
     source = HEADER.get(of.key)
-    found = source.read(details) if source is not None else None
-    if found is None or of.dimension is None:
-        return found or None
-    return of.dimension.read(found) if isinstance(found, str) else of.dimension.checked(found)
+    value = source.read(details) if source is not None else None
+    if value is None or of.dimension is None:
+        return value or None
+    return of.dimension.read(value) if isinstance(value, str) else of.dimension.checked(value)
 
 
 def _fact(of: FactField, value: FactValue, origin: Literal["form", "header"]) -> Fact:
@@ -198,5 +200,5 @@ def _fact(of: FactField, value: FactValue, origin: Literal["form", "header"]) ->
 def _rest(details: Mapping[str, Any], taken: set[tuple[str, ...]]) -> Iterator[Fact]:
     """What the header says beyond the known fields."""
     for path, text in leaves(header_of(details)):
-        if not any(path[: len(each)] == each for each in taken):
+        if not any(path[: len(start)] == start for start in taken):
             yield Fact(".".join(path), " › ".join(path), text, "", address(text), text, "header")

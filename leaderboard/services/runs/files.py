@@ -47,7 +47,7 @@ class _Pieces(RawIOBase):
 
     def _next(self) -> bytes:
         with self._database.read() as session:
-            wanted = UploadChunk.upload_id == self._upload_id, UploadChunk.number == self._number
-            body = session.scalar(select(UploadChunk.body).where(*wanted))
+            piece = UploadChunk.upload_id == self._upload_id, UploadChunk.number == self._number
+            body = session.scalar(select(UploadChunk.body).where(*piece))
         self._number += 1
         return b"" if body is None else unpack_chunk(body)

@@ -130,19 +130,19 @@ def _packed(scanned: Scanned[Checked]) -> PackedRun:
 
 
 def _copies(sketch: bytes, rules: UploadRules) -> list[Problem]:
-    found = []
+    problems = []
     for _, name, other in rules.earlier:
         share = similarity(sketch, other)
         if share >= NEAR_COPY:
             same = "the same" if share == 1.0 else f"{share:.0%} the same"
-            found.append(
+            problems.append(
                 Problem(
                     f"the top {SKETCH_DEPTH} documents are {same} as those of your run {name}.",
                     "Withdraw one of them if this was not meant.",
                     field="ranking",
                 )
             )
-    return found
+    return problems
 
 
 def _with_probe_problems(report: Report, run: Checked, rules: UploadRules) -> Report:

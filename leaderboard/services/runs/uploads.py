@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
 from itertools import islice
 from typing import Any
 
@@ -11,7 +10,6 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
 from leaderboard.db.tables import (
-    Account,
     Entry,
     Phase,
     RankingBlock,
@@ -26,7 +24,6 @@ from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.services import audit, policy
 from leaderboard.services.evaluations import editions
 from leaderboard.services.jobs import queue
-from leaderboard.services.jobs.queue import RunState
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import admission, facts, prepare
 from leaderboard.services.runs.admission import Wishes
@@ -36,6 +33,20 @@ from leaderboard.trec.runs.check import Report
 
 BATCH = 32
 """Rows of up to a megabyte each that are added with one statement."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Delivery:
+    """A run file as it is sent: by whom, to which task, for which team, and what the run is to be."""
+
+    sender: Viewer
+    slug: str
+    team_id: int
+    file: PreparedUpload
+    wishes: Wishes
+    key: str | None = None
+    """A key seen before gives the submission it made, so that a form sent twice makes one run."""
+    """Seconds that each of the run's jobs may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,69 +59,36 @@ class Submission:
     report: Report | None
 
 
-@dataclass(frozen=True, slots=True)
-class UploadPage:
-    """An upload as its sender and the organisers see it."""
-
-    id: int
-    task_slug: str
-    task_name: str
-    team: str
-    sender: str
-    file_name: str
-    sha256: str
-    size: int
-    name: str
-    kind: str
-    state: str
-    report: Report | None
-    run_id: int | None
-    progress: RunState
-    created_at: datetime
-    checked_at: datetime | None
-
-
-def submit(
-    session: Session,
-    viewer: Viewer,
-    slug: str,
-    team_id: int,
-    prepared: PreparedUpload,
-    wishes: Wishes,
-    *,
-    idempotency_key: str | None = None,
-) -> Submission:
+def submit(session: Session, delivery: Delivery) -> Submission:
     """Store a checked file: an accepted one as a run with its jobs, a rejected one as its report only.
 
-    Deadline, limits and the run's name are checked here, inside the transaction. A key seen before
-    gives the submission it made. Raises Closed, OverQuota, Conflict for a key used for another
-    file; Forbidden unless the viewer is in the team.
+    Deadline, limits and the run's name are checked here, inside the transaction. Raises Closed, OverQuota,
+    Conflict for a key used for another file; Forbidden unless the sender is in the team.
     """
-    earlier = _earlier(session, idempotency_key, prepared.sha256)
+    earlier = _earlier(session, delivery)
     if earlier is not None:
         return earlier
-    task, team, phase = admission.admit(session, viewer, slug, team_id, wishes)
-    upload = _new_upload(session, viewer, task, team, prepared, wishes, idempotency_key)
-    return _decide(session, viewer, task, phase, upload, prepared, wishes)
+    task, _, phase = _admit(session, delivery)
+    checked = _Checked(
+        viewer=delivery.sender,
+        task=task,
+        phase=phase,
+        upload=_new_upload(session, delivery, task),
+        prepared=delivery.file,
+        wishes=delivery.wishes,
+        is_stored=False,
+    )
+    return _decide(session, checked)
 
 
-def receive(
-    session: Session,
-    viewer: Viewer,
-    slug: str,
-    team_id: int,
-    stored: PreparedUpload,
-    wishes: Wishes,
-    *,
-    idempotency_key: str | None = None,
-) -> Submission:
+def receive(session: Session, delivery: Delivery) -> Submission:
     """Keep a large file as it came and queue its check; raises as `submit` does."""
-    earlier = _earlier(session, idempotency_key, stored.sha256)
+    earlier = _earlier(session, delivery)
     if earlier is not None:
         return earlier
-    task, team, _ = admission.admit(session, viewer, slug, team_id, wishes)
-    upload = _new_upload(session, viewer, task, team, stored, wishes, idempotency_key)
-    _add_chunks(session, upload.id, stored)
+    task, _, _ = _admit(session, delivery)
+    upload = _new_upload(session, delivery, task)
+    _add_chunks(session, upload.id, delivery.file)
     queue.enqueue(session, queue.CHECK, upload.id, priority=queue.FRESH)
     return Submission(upload.id, None, upload.state, None)
 
@@ -128,45 +106,18 @@ def decide(session: Session, upload_id: int, prepared: PreparedUpload) -> Submis
     upload = session.get_one(Upload, upload_id)
     if upload.state != "received":
         run_id = session.scalar(select(Run.id).where(Run.upload_id == upload_id))
-        return Submission(upload_id, run_id, upload.state, _report(upload))
+        return Submission(upload_id, run_id, upload.state, report_of(upload))
     task = session.get_one(Task, upload.task_id)
-    phase = admission.phase_of(session, task)
-    return _decide(
-        session, policy.OPERATOR, task, phase, upload, prepared, Wishes(**upload.wishes), chunks=False
+    checked = _Checked(
+        viewer=policy.OPERATOR,
+        task=task,
+        phase=admission.phase_of(session, task),
+        upload=upload,
+        prepared=prepared,
+        wishes=Wishes(**upload.wishes),
+        is_stored=True,
     )
-
-
-def upload_page(session: Session, viewer: Viewer, upload_id: int) -> UploadPage:
-    """One upload with its report; NotFound for all but the team that sent it and the organisers."""
-    row = session.execute(
-        select(Upload, Task, Team, Account.name)
-        .join(Task, Task.id == Upload.task_id)
-        .join(Team, Team.id == Upload.team_id)
-        .outerjoin(Account, Account.id == Upload.account_id)
-        .where(Upload.id == upload_id)
-    ).one_or_none()
-    if row is None or not (policy.owns(viewer, row.Upload.team_id) or policy.organises(viewer, row.Task.id)):
-        raise NotFound(f"There is no upload {upload_id}.", upload=upload_id)
-    upload, task, team, sender = row
-    wishes = Wishes(**upload.wishes)
-    return UploadPage(
-        id=upload.id,
-        task_slug=task.slug,
-        task_name=task.name,
-        team=team.name,
-        sender=sender or "",
-        file_name=upload.file_name,
-        sha256=upload.sha256,
-        size=upload.bytes,
-        name=wishes.name,
-        kind=wishes.kind,
-        state=upload.state,
-        report=_report(upload),
-        run_id=session.scalar(select(Run.id).where(Run.upload_id == upload.id)),
-        progress=queue.check_position(session, upload.id),
-        created_at=upload.created_at,
-        checked_at=upload.checked_at,
-    )
+    return _decide(session, checked)
 
 
 def withdraw(session: Session, viewer: Viewer, run_id: int, why: str) -> None:
@@ -188,37 +139,47 @@ def withdraw(session: Session, viewer: Viewer, run_id: int, why: str) -> None:
     audit.record(session, viewer, "run.withdraw", f"run:{run.id}", why=run.withdrawn_why)
 
 
-def _earlier(session: Session, key: str | None, sha256: str) -> Submission | None:
-    if key is None:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Checked:
+    """A checked upload that is about to become a run or a rejection; is_stored: whether its file is."""
+
+    viewer: Viewer
+    task: Task
+    phase: Phase
+    upload: Upload
+    prepared: PreparedUpload
+    wishes: Wishes
+    is_stored: bool
+
+
+def _earlier(session: Session, delivery: Delivery) -> Submission | None:
+    """What became of the same form when it was sent before."""
+    if delivery.key is None:
         return None
-    upload = session.scalar(select(Upload).where(Upload.idempotency_key == key))
+    upload = session.scalar(select(Upload).where(Upload.idempotency_key == delivery.key))
     if upload is None:
         return None
-    if upload.sha256 != sha256:
+    if upload.sha256 != delivery.file.sha256:
         raise Conflict("This form was sent before with another file; open the form anew.")
     run_id = session.scalar(select(Run.id).where(Run.upload_id == upload.id))
-    return Submission(upload.id, run_id, upload.state, _report(upload))
+    return Submission(upload.id, run_id, upload.state, report_of(upload))
 
 
-def _new_upload(
-    session: Session,
-    viewer: Viewer,
-    task: Task,
-    team: Team,
-    stored: PreparedUpload,
-    wishes: Wishes,
-    key: str | None,
-) -> Upload:
+def _admit(session: Session, delivery: Delivery) -> tuple[Task, Team, Phase]:
+    return admission.admit(session, delivery.sender, delivery.slug, delivery.team_id, delivery.wishes)
+
+
+def _new_upload(session: Session, delivery: Delivery, task: Task) -> Upload:
     upload = Upload(
         task_id=task.id,
-        team_id=team.id,
-        account_id=viewer.account_id,
-        file_name=stored.file_name,
-        sha256=stored.sha256,
-        bytes=stored.size,
-        idempotency_key=key,
+        team_id=delivery.team_id,
+        account_id=delivery.sender.account_id,
+        file_name=delivery.file.file_name,
+        sha256=delivery.file.sha256,
+        bytes=delivery.file.size,
+        idempotency_key=delivery.key,
         state="received",
-        wishes=asdict(wishes),
+        wishes=asdict(delivery.wishes),
         created_at=now(session),
     )
     session.add(upload)
@@ -226,30 +187,21 @@ def _new_upload(
     return upload
 
 
-def _decide(
-    session: Session,
-    viewer: Viewer,
-    task: Task,
-    phase: Phase,
-    upload: Upload,
-    prepared: PreparedUpload,
-    wishes: Wishes,
-    *,
-    chunks: bool = True,
-) -> Submission:
-    report = _with_name_problem(session, task, wishes, prepared.report)
+def _decide(session: Session, checked: _Checked) -> Submission:
+    upload = checked.upload
+    report = _with_name_problem(session, checked.task, checked.wishes, checked.prepared.report)
     upload.report, upload.checked_at = report.as_json(), now(session)
     if not report.accepted:
         upload.state = "rejected"
-        if not chunks:
+        if checked.is_stored:
             _drop_chunks(session, upload.id)
         session.flush()
         return Submission(upload.id, None, upload.state, report)
     upload.state = "accepted"
-    if chunks:
-        _add_chunks(session, upload.id, prepared)
-    run = _add_run(session, task, phase, upload, prepared, wishes)
-    audit.record(session, viewer, "run.submit", f"run:{run.id}", name=run.name, sha256=upload.sha256)
+    if not checked.is_stored:
+        _add_chunks(session, upload.id, checked.prepared)
+    run = _add_run(session, checked)
+    audit.record(session, checked.viewer, "run.submit", f"run:{run.id}", name=run.name, sha256=upload.sha256)
     editions.queue_run(session, run)
     return Submission(upload.id, run.id, upload.state, report)
 
@@ -269,15 +221,13 @@ def _with_name_problem(session: Session, task: Task, wishes: Wishes, report: Rep
     return replace(report, problems=(problem, *report.problems))
 
 
-def _add_run(
-    session: Session, task: Task, phase: Phase, upload: Upload, prepared: PreparedUpload, wishes: Wishes
-) -> Run:
-    packed = prepared.run
+def _add_run(session: Session, checked: _Checked) -> Run:
+    packed, upload, wishes = checked.prepared.run, checked.upload, checked.wishes
     assert packed is not None, "an accepted file has a run"
     run = Run(
         upload_id=upload.id,
-        task_id=task.id,
-        phase_id=phase.id,
+        task_id=upload.task_id,
+        phase_id=checked.phase.id,
         team_id=upload.team_id,
         name=wishes.name,
         tag=packed.tag,
@@ -296,14 +246,14 @@ def _add_run(
     session.flush()
     session.add(RankingIndex(run_id=run.id, body=packed.index))
     _insert(session, RankingBlock, {"run_id": run.id}, packed.blocks)
-    _enter(session, task.id, upload.team_id)
+    _enter(session, upload.task_id, upload.team_id)
     session.flush()
     return run
 
 
 def _enter(session: Session, task_id: int, team_id: int) -> None:
-    there = select(Entry.id).where(Entry.task_id == task_id, Entry.team_id == team_id)
-    if session.scalar(there) is None:
+    entry = select(Entry.id).where(Entry.task_id == task_id, Entry.team_id == team_id)
+    if session.scalar(entry) is None:
         session.add(Entry(task_id=task_id, team_id=team_id, created_at=now(session)))
 
 
@@ -324,6 +274,7 @@ def _drop_chunks(session: Session, upload_id: int) -> None:
     session.execute(delete(UploadChunk).where(UploadChunk.upload_id == upload_id))
 
 
-def _report(upload: Upload) -> Report | None:
+def report_of(upload: Upload) -> Report | None:
+    """The report of an upload's check; None before it."""
     stored: dict[str, Any] | None = upload.report
     return None if stored is None else Report.from_json(stored)

@@ -42,7 +42,7 @@ def describe(run_id: int) -> ResponseReturnValue:
 
 def facts_given() -> dict[str, str]:
     """The fields of facts that a form brought, as typed."""
-    return {each.key: request.form[each.key] for each in FIELDS if each.key in request.form}
+    return {field.key: request.form[field.key] for field in FIELDS if field.key in request.form}
 
 
 def _page(run_id: int, error: Invalid | None = None) -> str:

@@ -19,11 +19,11 @@ blueprint = Blueprint("run_files", __name__)
 @rule(PUBLIC)
 def file(run_id: int) -> ResponseReturnValue:
     """The file as it was sent, for whom it is open."""
-    found = files.sent_file(reading(), viewer(), run_id)
-    response = Response(_pieces(StoredFile(database(), found.upload_id)), content_type=found.media_type)
-    response.headers.set("Content-Disposition", "attachment", filename=found.name)
-    response.content_length = found.size
-    response.set_etag(found.sha256)
+    sent = files.sent_file(reading(), viewer(), run_id)
+    response = Response(_pieces(StoredFile(database(), sent.upload_id)), content_type=sent.media_type)
+    response.headers.set("Content-Disposition", "attachment", filename=sent.name)
+    response.content_length = sent.size
+    response.set_etag(sent.sha256)
     response.cache_control.no_cache = True
     return response.make_conditional(request)
 

@@ -7,10 +7,12 @@ from flask import Blueprint, jsonify, redirect, render_template, request, url_fo
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid, LeaderboardError
+from leaderboard.pages.runs.upload import UploadPage, upload_page
 from leaderboard.pages.runs.upload_form import upload_form
 from leaderboard.services.runs import admission, describe, prepare, primary_runs, uploads
 from leaderboard.services.runs.admission import Wishes
-from leaderboard.services.runs.uploads import Submission, UploadPage
+from leaderboard.services.runs.prepare import PreparedUpload
+from leaderboard.services.runs.uploads import Delivery, Submission
 from leaderboard.trec.facts import fields
 from leaderboard.trec.read.lines import Limits
 from leaderboard.web.errors import problem_rows, status_of, wants_json
@@ -33,7 +35,7 @@ def form(slug: str) -> ResponseReturnValue:
 
 def _form_page(slug: str, error: LeaderboardError | None = None) -> str:
     page = upload_form(reading(), viewer(), slug)
-    like = next((each for each in page.earlier if str(each.run_id) == request.args.get("as")), None)
+    like = next((run for run in page.earlier if str(run.run_id) == request.args.get("as")), None)
     sent = request.form if request.method == "POST" or like is None else like.said
     return render_template(
         "runs/upload.html",
@@ -41,7 +43,7 @@ def _form_page(slug: str, error: LeaderboardError | None = None) -> str:
         error=error,
         like=like,
         sent=sent,
-        says_more=any(sent.get(each.key) for each in page.fields),
+        says_more=any(sent.get(field.key) for field in page.fields),
         key=secrets.token_urlsafe(16),
         largest=settings().upload_bytes,
     )
@@ -79,10 +81,24 @@ def _submit(slug: str) -> Submission:
         describe.require_short(request.form.get("description", "")),
         fields.read(facts_given()),
     )
-    key = _key()
-    if file.path.stat().st_size > settings().inline_bytes:
-        return _receive(slug, team_id, file, wishes, key)
-    return _check_now(slug, team_id, file, wishes, key)
+    is_large = file.path.stat().st_size > settings().inline_bytes
+    delivery = Delivery(
+        sender=viewer(),
+        slug=slug,
+        team_id=team_id,
+        file=prepare.unchecked(file.path, file.name) if is_large else _checked(slug, team_id, file),
+        wishes=wishes,
+        key=_key(),
+    )
+    with writing() as session:
+        return uploads.receive(session, delivery) if is_large else uploads.submit(session, delivery)
+
+
+def _checked(slug: str, team_id: int, file: Received) -> PreparedUpload:
+    """The file checked while its sender waits, outside any transaction."""
+    rules = admission.rules_for(reading(), viewer(), slug, team_id)
+    finish_reading()
+    return prepare.prepare(file.path, file.name, rules, Limits(plain_bytes=settings().plain_bytes))
 
 
 def _key() -> str | None:
@@ -91,27 +107,11 @@ def _key() -> str | None:
     return f"{viewer().account_id}:{given}" if given else None
 
 
-def _check_now(slug: str, team_id: int, file: Received, wishes: Wishes, key: str | None) -> Submission:
-    asker = viewer()
-    rules = admission.rules_for(reading(), asker, slug, team_id)
-    finish_reading()
-    prepared = prepare.prepare(file.path, file.name, rules, Limits(plain_bytes=settings().plain_bytes))
-    with writing() as session:
-        return uploads.submit(session, asker, slug, team_id, prepared, wishes, idempotency_key=key)
-
-
-def _receive(slug: str, team_id: int, file: Received, wishes: Wishes, key: str | None) -> Submission:
-    asker = viewer()
-    stored = prepare.unchecked(file.path, file.name)
-    with writing() as session:
-        return uploads.receive(session, asker, slug, team_id, stored, wishes, idempotency_key=key)
-
-
 @blueprint.get("/uploads/<id:upload_id>")
 @rule(SIGNED_IN)
 def show(upload_id: int) -> ResponseReturnValue:
     """The report on an upload; the page reloads itself while the file waits for its check."""
-    page = uploads.upload_page(reading(), viewer(), upload_id)
+    page = upload_page(reading(), viewer(), upload_id)
     return render_template("runs/uploaded.html", page=page)
 
 
@@ -119,7 +119,7 @@ def show(upload_id: int) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def show_json(upload_id: int) -> ResponseReturnValue:
     """The report on an upload as JSON."""
-    page = uploads.upload_page(reading(), viewer(), upload_id)
+    page = upload_page(reading(), viewer(), upload_id)
     facts = _facts(Submission(page.id, page.run_id, page.state, page.report))
     return jsonify({**facts, **_progress(page)})
 
