@@ -50,7 +50,7 @@ VALUES: dict[str, Sequence[object]] = {
     "part": ("qrels", "distractors"),
     "suffix": ("txt", "csv", "jsonl"),
     "line_id": range(1, 6),
-    "form": ("csv", "jsonl"),
+    "form": ("json", "csv", "tex"),
     "address": (*twins.SNAPSHOTS.values(), "0" * 16),
     "filename": ("app.css",),
     "item": ("nothing",),
