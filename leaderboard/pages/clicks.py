@@ -14,6 +14,7 @@ from leaderboard.services.clicks import preferences
 from leaderboard.services.clicks.preferences import Choice, FoundPreferences, Preference, TopicCounts
 from leaderboard.services.policy import Viewer
 from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.words import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +151,10 @@ def preferences_table(page: ClickPage) -> Table[Preference]:
         Column(key="against", head="Against", value=lambda row: row.against, digits=0),
         Column(key="p", value=lambda row: row.p, digits=4),
     ]
-    count = len(found.preferences)
-    counted = choice.counted if choice.least > 1 else choice.counted[:-1]
+    evidence = counted(choice.least, choice.counted.removesuffix("s"))
     tested = f" with p at most {choice.p}" if choice.p else ""
-    caption = (
-        f"{count:,} {'preference' if count == 1 else 'preferences'} shown by at least {choice.least:,} "
-        f"{counted}{tested}, by topic, the most often shown first"
-    )
+    number = counted(len(found.preferences), "preference")
+    caption = f"{number} shown by at least {evidence}{tested}, by topic, the most often shown first"
     return Table(name=f"{page.slug}-clicks", caption=caption, columns=columns, rows=found.preferences)
 
 
@@ -172,11 +170,11 @@ def topics_table(page: ClickPage) -> Table[TopicCounts]:
         Column(key="pairs_both_ways", head="Both ways", value=lambda row: row.both_ways, digits=0),
         Column(key="preferences", head="Kept", value=lambda row: row.kept, digits=0),
     ]
-    topics, users, days = len(page.found.topics), page.found.users, page.days
+    days, users = page.days, page.found.users
     caption = (
-        f"Sessions and preferences of {topics} {'topic' if topics == 1 else 'topics'}"
+        f"Sessions and preferences of {counted(len(page.found.topics), 'topic')}"
         + (f", {days[0].isoformat()} to {days[1].isoformat()}" if days else "")
-        + (f", {users:,} {'user' if users == 1 else 'users'}" if users else "")
+        + (f", {counted(users, 'user')}" if users else "")
     )
     return Table(name=f"{page.slug}-clicks-topics", caption=caption, columns=columns, rows=page.found.topics)
 

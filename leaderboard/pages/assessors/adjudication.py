@@ -14,6 +14,7 @@ from leaderboard.services.assessors.judged_pools import WHOSE, GivenLabel, Judge
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import topics
 from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.words import counted
 from leaderboard.trec.documents.marking import Piece, marked, terms
 
 SHOWN = {
@@ -219,8 +220,7 @@ def _name(page: AdjudicationPage) -> str:
 
 
 def _caption(page: AdjudicationPage) -> str:
-    count = len(page.rows)
-    documents = f"{count:,} {'document' if count == 1 else 'documents'}"
+    documents = counted(len(page.rows), "document")
     return f"{documents} ({SHOWN[page.wish.shown]}), relevant from grade {page.pool.level}"
 
 

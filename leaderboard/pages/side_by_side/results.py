@@ -15,6 +15,7 @@ from leaderboard.services.side_by_side import pairs
 from leaderboard.services.side_by_side.pairs import Answer, Pair, pair_of
 from leaderboard.stats.assessors.side_by_side import Mean, Satisfaction, Votes, majority, satisfaction, votes
 from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.words import counted
 
 LEFT, RIGHT = "left", "right"
 
@@ -225,11 +226,10 @@ def counts_table(page: Results) -> Table[Count]:
         Column(key="p", value=lambda row: row.votes.p, digits=4),
         Column(key="meaning", head="How to read it", value=lambda row: row.meaning, shown=Place.PAGE),
     ]
-    answers = f"{page.answers:,} {'answer' if page.answers == 1 else 'answers'}"
-    assessors = f"{page.assessors} {'assessor' if page.assessors == 1 else 'assessors'}"
     caption = (
-        f"{answers} of {assessors} who saw the first ten documents of both, unlabelled, left or right by a "
-        "coin. A topic counts for the run that more of its answers prefer. Ties are left out of the test."
+        f"{counted(page.answers, 'answer')} of {counted(page.assessors, 'assessor')} who saw the first ten "
+        "documents of both, unlabelled, left or right by a coin. A topic counts for the run that more of its "
+        "answers prefer. Ties are left out of the test."
     )
     return Table(name=f"{_name(page)}-counts", caption=caption, columns=columns, rows=rows)
 
@@ -250,11 +250,9 @@ def satisfaction_table(page: Results) -> Table[Rating]:
         Column(key="low", head="From", value=lambda row: row.mean.low, digits=2, shown=~Place.PAGE),
         Column(key="high", head="To", value=lambda row: row.mean.high, digits=2, shown=~Place.PAGE),
     ]
-    topics = f"{len(page.topics)} {'topic' if len(page.topics) == 1 else 'topics'}"
-    caption = (
-        f"Satisfaction from 0 (not at all) to 4 (fully): means over {topics} with 95% t intervals. Higher is "
-        "better."
-    )
+    topics = counted(len(page.topics), "topic")
+    scale = "Satisfaction from 0 (not at all) to 4 (fully)"
+    caption = f"{scale}: means over {topics} with 95% t intervals. Higher is better."
     return Table(name=f"{_name(page)}-satisfaction", caption=caption, columns=columns, rows=rows)
 
 
