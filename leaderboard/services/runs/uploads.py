@@ -46,7 +46,6 @@ class Delivery:
     wishes: Wishes
     key: str | None = None
     """A key seen before gives the submission it made, so that a form sent twice makes one run."""
-    """Seconds that each of the run's jobs may take."""
 
 
 @dataclass(frozen=True, slots=True)
