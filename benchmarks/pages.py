@@ -29,7 +29,7 @@ from leaderboard.services.policy import OPERATOR
 from leaderboard.services.pools import previews
 from leaderboard.services.pools.plans import Plan
 from leaderboard.services.runs import admission, prepare, uploads
-from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.uploads import Delivery
 from leaderboard.services.statistics.procedures import pool_reusability
 from leaderboard.services.tasks import create, drafts
@@ -142,7 +142,7 @@ def _send(database: Database, path: Path, team: str) -> None:
         rules = admission.rules_for(session, OPERATOR, "t", team_id)
     prepared = prepare.prepare(path, path.name, rules, Limits())
     with database.write() as session:
-        wishes = Wishes(path.stem)
+        wishes = RunRequest(path.stem)
         delivery = Delivery(sender=OPERATOR, slug="t", team_id=team_id, file=prepared, wishes=wishes)
         uploads.submit(session, delivery)
 

@@ -15,7 +15,7 @@ from leaderboard.services.accounts import teams
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import admission, prepare, primary_runs, uploads
 from leaderboard.services.runs import describe as run_descriptions
-from leaderboard.services.runs.admission import KINDS, Wishes
+from leaderboard.services.runs.admission import KINDS, RunRequest
 from leaderboard.services.runs.uploads import Delivery
 from leaderboard.settings import Settings
 from leaderboard.trec.facts import fields
@@ -128,7 +128,7 @@ def _add_one(
                 slug=slug,
                 team_id=team_id,
                 file=prepared,
-                wishes=Wishes(name, kind, facts=facts),
+                wishes=RunRequest(name, kind, facts=facts),
             )
             done = uploads.submit(session, delivery)
     except LeaderboardError as error:

@@ -17,7 +17,7 @@ from leaderboard.services.qrels import files
 from leaderboard.services.revisions import publish
 from leaderboard.services.revisions.publish import NewRevision
 from leaderboard.services.runs import admission, prepare, uploads
-from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.uploads import Delivery
 from leaderboard.services.tasks import create, drafts
 from leaderboard.services.tasks.drafts import TaskDraft
@@ -104,7 +104,7 @@ def _run(database: Database, name: str, path: Path) -> None:
     prepared = prepare.prepare(path, path.name, rules, Limits())
     with database.write() as session:
         delivery = Delivery(
-            sender=OPERATOR, slug=demo.SLUG, team_id=team_id, file=prepared, wishes=Wishes(name)
+            sender=OPERATOR, slug=demo.SLUG, team_id=team_id, file=prepared, wishes=RunRequest(name)
         )
         uploads.submit(session, delivery)
 

@@ -18,7 +18,7 @@ from leaderboard.services.boards import board
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row, place_facts
 from leaderboard.services.policy import ANONYMOUS, Sight, Viewer
-from leaderboard.services.statistics.requests import Waiting
+from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.statistics.standings import ALPHA, Standing
 
 FORMAT = 1
@@ -28,7 +28,7 @@ AN_HOUR, MOST_AN_HOUR = timedelta(hours=1), 20
 
 
 @dataclass(frozen=True, slots=True)
-class Frozen:
+class FrozenBoard:
     """A board as canonical JSON: sorted keys, no spaces, shortest exact doubles, UTF-8, a line end."""
 
     task_id: int
@@ -42,7 +42,7 @@ class Frozen:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedSnapshot:
     """A snapshot in a list."""
 
     address: str
@@ -52,7 +52,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedSnapshot:
     """A stored snapshot as its reader may see it: its record, its body and what that says."""
 
     sha256: str
@@ -66,7 +66,7 @@ class Opened:
         return self.sha256[:ADDRESS]
 
 
-def freeze(session: Session, viewer: Viewer, slug: str) -> Frozen:
+def freeze(session: Session, viewer: Viewer, slug: str) -> FrozenBoard:
     """The task's board as the public sees it now, whole and ranked by its primary measure.
 
     Raises NotFound for an unknown task, SignInNeeded for a visitor, Conflict where there is nothing the
@@ -85,15 +85,15 @@ def freeze(session: Session, viewer: Viewer, slug: str) -> Frozen:
         )
     if shown.basis is None:
         raise Conflict(f"{task.name} has no judgments yet, so its board has no scores to freeze.")
-    if isinstance(shown.standing, Waiting):
+    if isinstance(shown.standing, WaitingResult):
         raise Conflict("The runs are still to be compared: ask for it on the board, and freeze it then.")
     edition_id = session.scalars(
         select(Edition.id).where(Edition.task_id == task.id, Edition.number == shown.basis.edition)
     ).one()
-    return Frozen(task.id, edition_id, body_of(session, shown))
+    return FrozenBoard(task.id, edition_id, body_of(session, shown))
 
 
-def keep(session: Session, viewer: Viewer, frozen: Frozen) -> str:
+def keep(session: Session, viewer: Viewer, frozen: FrozenBoard) -> str:
     """Store a frozen board, once however often it is asked for; its address.
 
     Raises SignInNeeded for a visitor, OverQuota for more than twenty tries of an account in an hour.
@@ -118,7 +118,7 @@ def keep(session: Session, viewer: Viewer, frozen: Frozen) -> str:
     return sha256[:ADDRESS]
 
 
-def listed(session: Session, task: Task, seen: Sight) -> tuple[Listed, ...]:
+def listed(session: Session, task: Task, seen: Sight) -> tuple[ListedSnapshot, ...]:
     """The task's snapshots that a viewer with this sight may see, newest first; one statement."""
     if not seen.means:
         return ()
@@ -131,13 +131,13 @@ def listed(session: Session, task: Task, seen: Sight) -> tuple[Listed, ...]:
         .order_by(Snapshot.id.desc())
     )
     return tuple(
-        Listed(row.sha256[:ADDRESS], row.sha256, row.number, row.created_at)
+        ListedSnapshot(row.sha256[:ADDRESS], row.sha256, row.number, row.created_at)
         for row in rows
         if row.body is None or _within(json.loads(zlib.decompress(row.body)), seen)
     )
 
 
-def opened(session: Session, viewer: Viewer, address: str) -> Opened:
+def opened(session: Session, viewer: Viewer, address: str) -> OpenedSnapshot:
     """The snapshot of an address, or of a whole digest.
 
     Raises NotFound where there is none, and where it says more of its task than the viewer may see now.
@@ -154,7 +154,7 @@ def opened(session: Session, viewer: Viewer, address: str) -> Opened:
         body = zlib.decompress(row.body)
         facts = json.loads(body)
         if _is_shown(session, viewer, row.slug, facts):
-            return Opened(row.sha256, row.created_at, body, facts)
+            return OpenedSnapshot(row.sha256, row.created_at, body, facts)
     raise NotFound(f"There is no snapshot {address[:64]!r}.")
 
 

@@ -11,7 +11,7 @@ from leaderboard.services.qrels import files
 from leaderboard.services.revisions import publish as revisions
 from leaderboard.services.revisions.publish import NewRevision, Revision
 from leaderboard.services.runs import admission, prepare, uploads
-from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.uploads import Delivery, Submission
 from leaderboard.services.tasks import create, drafts
 from leaderboard.services.tasks.drafts import TaskDraft
@@ -123,7 +123,7 @@ def submit(
     team_name: str = "Team",
     viewer: Viewer = OPERATOR,
     key: str | None = None,
-    wishes: Wishes | None = None,
+    wishes: RunRequest | None = None,
 ) -> Submission:
     """Send a run file as the site does: rules read, file checked, then stored."""
     team_id = team(database, team_name)
@@ -136,7 +136,7 @@ def submit(
             slug=slug,
             team_id=team_id,
             file=prepared,
-            wishes=wishes or Wishes(path.stem),
+            wishes=wishes or RunRequest(path.stem),
             key=key,
         )
         return uploads.submit(session, delivery)

@@ -17,7 +17,7 @@ from leaderboard.services import policy, snapshots
 from leaderboard.services.assessors import links
 from leaderboard.services.pools import pools, previews
 from leaderboard.services.pools.plans import Plan
-from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.side_by_side import answers, pairs, questions
 from leaderboard.settings import Settings
 from tests.make import build as builders
@@ -90,7 +90,7 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     builders.run(database, folder, {"1": ["a"]}, "shown", slug="open", team_name="Owls")
     if secret == "b":
         path = _other_run(folder, "a", ())
-        builders.submit(database, path, "sealed", team_name="Bears", wishes=Wishes("extra"))
+        builders.submit(database, path, "sealed", team_name="Bears", wishes=RunRequest("extra"))
         builders.submit(
             database, builders.run_file(folder, {"99": ["a"]}, "bad"), "sealed", team_name="Bears"
         )
@@ -128,7 +128,7 @@ def _compare_by_eye(database: Database, slug: str) -> None:
         pairs.ask(session, policy.OPERATOR, slug, wanted)
     with database.write() as session:
         for asked in questions.of_link(session, link.token).asked:
-            sent = answers.Sent(f"{asked.item}-0", "left", 4, 1)
+            sent = answers.SentAnswer(f"{asked.item}-0", "left", 4, 1)
             answers.save(session, link.token, asked.item, sent)
 
 
@@ -157,7 +157,7 @@ def _held_back_task(database: Database, folder: Path, slug: str, secret: str) ->
     name = "other" if slug == "blind" else f"other-{secret}"
     path = _other_run(folder, secret, public)
     facts = {"type": "manual" if secret == "a" else "feedback", "latency_ms": 5.0 if secret == "a" else 7.0}
-    builders.submit(database, path, slug, team_name="Bears", wishes=Wishes(name, facts=facts))
+    builders.submit(database, path, slug, team_name="Bears", wishes=RunRequest(name, facts=facts))
     builders.drain(database)
     builders.revise(database, folder, _judged(secret, public, 5), slug)
     builders.drain(database)

@@ -14,7 +14,7 @@ from leaderboard.services.assessors.links import PersonalLink
 from leaderboard.services.pools import pools, previews
 from leaderboard.services.pools.plans import Plan
 from leaderboard.services.runs import admission, prepare, uploads
-from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.uploads import Delivery, Submission
 from leaderboard.services.tasks import create, drafts
 from leaderboard.services.tasks.drafts import TaskDraft
@@ -90,7 +90,7 @@ def send(
         rules = admission.rules_for(session, asker, slug, team_id)
     prepared = prepare.prepare(path, f"{name}.txt", rules, Limits())
     with database.write() as session:
-        wishes = Wishes(name)
+        wishes = RunRequest(name)
         delivery = Delivery(sender=asker, slug=slug, team_id=team_id, file=prepared, wishes=wishes)
         return uploads.submit(session, delivery)
 

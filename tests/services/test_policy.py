@@ -14,7 +14,7 @@ from leaderboard.errors import Forbidden, NotFound, SignInNeeded, UnknownMeasure
 from leaderboard.pages.boards.tables import board_facts, board_table
 from leaderboard.pages.rankings import ranking as rankings
 from leaderboard.pages.runs import run, whole
-from leaderboard.pages.runs.whole import Asked, WholeRun
+from leaderboard.pages.runs.whole import RunChoice, WholeRun
 from leaderboard.pages.topics import topic as topic_pages
 from leaderboard.services import policy
 from leaderboard.services.boards import board
@@ -130,7 +130,7 @@ def test_means_are_rounded_before_runs_are_ranked(database: Database, tmp_path: 
 
 
 def _whole(session: Session, viewer: Viewer, run_id: int) -> WholeRun:
-    return whole.whole_run(session, viewer, run_id, Asked())
+    return whole.whole_run(session, viewer, run_id, RunChoice())
 
 
 def test_how_much_is_judged_is_held_back_even_when_asked_for(database: Database, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.qrels import files
 from leaderboard.services.qrels.lines import Origin
 from leaderboard.services.runs import admission, prepare, uploads
-from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.files import StoredFile
 from leaderboard.services.runs.uploads import Delivery
 from leaderboard.services.tasks import create, drafts, organise
@@ -97,7 +97,7 @@ def test_the_file_comes_back_byte_for_byte(database: Database, tmp_path: Path) -
     build.task(database, tmp_path)
     path = tmp_path / "mine.run.gz"
     path.write_bytes(gzip.compress(build.run_file(tmp_path, GOOD).read_bytes()))
-    submission = build.submit(database, path, wishes=Wishes("mine"))
+    submission = build.submit(database, path, wishes=RunRequest("mine"))
     with database.read() as session:
         name, sha256, size = uploads.stored(session, submission.upload_id)
     assert (name, sha256, size) == ("mine.run.gz", prepare.digest(path), path.stat().st_size)
@@ -107,7 +107,7 @@ def test_the_file_comes_back_byte_for_byte(database: Database, tmp_path: Path) -
 
 def _delivery(path: Path, team_id: int) -> Delivery:
     """A file that is checked later."""
-    file, wishes = prepare.unchecked(path, path.name), Wishes(path.stem)
+    file, wishes = prepare.unchecked(path, path.name), RunRequest(path.stem)
     return Delivery(sender=OPERATOR, slug="t", team_id=team_id, file=file, wishes=wishes)
 
 
@@ -148,7 +148,7 @@ def test_a_large_file_is_scored_while_it_is_checked(database: Database, tmp_path
         states = queue.run_states(session, [each.run_id for each in one])
     assert len(scored) > 2
     assert {state.state for state in states.values()} == {"queued"}
-    build.submit(database, path, wishes=Wishes("small"))
+    build.submit(database, path, wishes=RunRequest("small"))
     assert build.drain(database) == 2
     with database.read() as session:
         rows = session.scalars(select(Evaluation).options(undefer(Evaluation.scores))).all()
@@ -174,7 +174,7 @@ def test_a_taken_or_odd_name_is_a_problem_of_the_report(database: Database, tmp_
     build.task(database, tmp_path)
     build.run(database, tmp_path, GOOD)
     taken = build.submit(database, build.run_file(tmp_path, GOOD))
-    odd = build.submit(database, build.run_file(tmp_path, GOOD), wishes=Wishes("my run!"))
+    odd = build.submit(database, build.run_file(tmp_path, GOOD), wishes=RunRequest("my run!"))
     assert taken.report is not None
     assert odd.report is not None
     assert "name of another run" in str(taken.report.problems[0])

@@ -16,7 +16,7 @@ from leaderboard.services import snapshots
 from leaderboard.services.boards import board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.runs import uploads
-from leaderboard.services.snapshots import Frozen
+from leaderboard.services.snapshots import FrozenBoard
 from tests.make import build, people
 
 BEST = {"1": ["a", "c"], "2": ["d"], "3": ["e", "f"]}
@@ -31,7 +31,7 @@ def _site(database: Database, folder: Path) -> None:
     build.drain(database)
 
 
-def _freeze(database: Database, viewer: Viewer = OPERATOR) -> Frozen:
+def _freeze(database: Database, viewer: Viewer = OPERATOR) -> FrozenBoard:
     with database.read() as session:
         return snapshots.freeze(session, viewer, "t")
 

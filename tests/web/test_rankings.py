@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from leaderboard.db.engine import Database
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import uploads
-from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.admission import RunRequest
 from tests.make import build
 from tests.make.copies import built_once
 from tests.make.pages import main, parsed, table
@@ -31,7 +31,7 @@ def mine(database: Database, tmp_path: Path) -> int:
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text(CORPUS)
     build.task(database, tmp_path, measures=("RR", "NumRet"), grade_names={2: "exact"}, documents=corpus)
-    build.run(database, tmp_path, {**BEST, "1": ["z", "c"]}, "base", wishes=Wishes("base", "baseline"))
+    build.run(database, tmp_path, {**BEST, "1": ["z", "c"]}, "base", wishes=RunRequest("base", "baseline"))
     build.run(database, tmp_path, BEST, "best")
     made = build.run(database, tmp_path, PARTLY, "mine", team_name="Lab")
     build.drain(database)

@@ -28,7 +28,7 @@ ORDERS = {"topic": "topic", "distance": "distance of the grades, widest first"}
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class AdjudicationChoice:
     """Which documents an organiser asks to see."""
 
     shown: str = "open"
@@ -74,18 +74,18 @@ class AdjudicationPage:
     """A pool's disagreements, those asked for, and how many there are of each kind."""
 
     pool: PoolFacts
-    wish: Wish
+    wish: AdjudicationChoice
     rows: tuple[Disagreement, ...]
     counts: dict[str, int]
     machines: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class AdjudicationCase:
     """One document to decide on: its topic, its text, what the assessors said."""
 
     pool: PoolFacts
-    wish: Wish
+    wish: AdjudicationChoice
     disagreement: Disagreement
     description: str
     narrative: str
@@ -102,7 +102,7 @@ class Case:
 
 
 def adjudication_page(
-    session: Session, viewer: Viewer, slug: str, number: int, wish: Wish
+    session: Session, viewer: Viewer, slug: str, number: int, wish: AdjudicationChoice
 ) -> AdjudicationPage:
     """The documents of a pool that need a decision or have one.
 
@@ -115,8 +115,14 @@ def adjudication_page(
 
 
 def case(
-    session: Session, viewer: Viewer, slug: str, number: int, wish: Wish, topic_id: str, docno: str
-) -> Case:
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    number: int,
+    wish: AdjudicationChoice,
+    topic_id: str,
+    docno: str,
+) -> AdjudicationCase:
     """One document with its text; raises NotFound where no assessor has a label of it."""
     _check(wish)
     task, pool = judged_pools.judged_pool(session, viewer, slug, number)
@@ -130,7 +136,7 @@ def case(
     collection = session.get_one(Collection, task.collection_id)
     document = collections.texts(session, collection.id, [docno]).get(docno)
     words = terms(topic.title, topic.description)
-    return Case(
+    return AdjudicationCase(
         pool=pool.facts,
         wish=wish,
         disagreement=Disagreement(topic_id, topic.title, docno, tuple(labels), decision),
@@ -199,7 +205,7 @@ def documents_table(page: AdjudicationPage) -> Table[Disagreement]:
     return Table(name=f"{_name(page)}-documents", caption=_caption(page), columns=columns, rows=page.rows)
 
 
-def case_table(case: Case) -> Table[GivenLabel]:
+def case_table(case: AdjudicationCase) -> Table[GivenLabel]:
     """What the assessors said of the document, and after them the adjudicator."""
     columns: list[Column[GivenLabel]] = [
         Column(key="assessor", head="Assessor", value=lambda label: label.assessor),
@@ -232,13 +238,13 @@ def _decided_by(document: Disagreement) -> str | None:
     return document.decision.assessor if document.decision else None
 
 
-def _check(wish: Wish) -> None:
+def _check(wish: AdjudicationChoice) -> None:
     for value, known in ((wish.shown, SHOWN), (wish.order, ORDERS), (wish.whose, WHOSE)):
         if value not in known:
             raise Invalid(f"{value[:20]!r} is not one of {', '.join(known)}.")
 
 
-def _page(pool: JudgedPool, wish: Wish) -> AdjudicationPage:
+def _page(pool: JudgedPool, wish: AdjudicationChoice) -> AdjudicationPage:
     position = {topic.topic_id: place for place, topic in enumerate(pool.facts.topics)}
     documents = sorted(
         (row for row in _disagreements(pool, wish.whose) if wish.topic_id in ("", row.topic_id)),

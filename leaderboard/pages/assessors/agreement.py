@@ -12,7 +12,13 @@ from leaderboard.errors import Invalid, NotFound
 from leaderboard.pages.assessors.boards_by_assessor import BoardsByAssessor, boards_by_assessor
 from leaderboard.pages.assessors.progress import Progress, progress
 from leaderboard.services.assessors import judged_pools
-from leaderboard.services.assessors.judged_pools import WHOSE, GivenLabel, Judge, PoolFacts, TopicOfPool
+from leaderboard.services.assessors.judged_pools import (
+    WHOSE,
+    GivenLabel,
+    PoolAssessor,
+    PoolFacts,
+    TopicOfPool,
+)
 from leaderboard.services.policy import Viewer
 from leaderboard.stats.assessors import agreement as stats
 from leaderboard.stats.assessors.agreement import Alpha, Confusion, IntArray, Kappa, Ratings, Scale, Share
@@ -30,8 +36,8 @@ Two = tuple[IntArray, IntArray]
 class PairAgreement:
     """Two assessors on the documents both graded."""
 
-    first: Judge
-    second: Judge
+    first: PoolAssessor
+    second: PoolAssessor
     documents: int
     raw: Share
     plain: Kappa
@@ -58,7 +64,7 @@ class TopicAgreement:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Together:
+class AgreementOfAll:
     """All assessors on the documents that several graded."""
 
     judged: int
@@ -82,7 +88,7 @@ class AgreementPage:
     """Of the topic that is looked at alone; empty for all."""
     scale: Scale
     """That suits the task's grades."""
-    together: Together
+    together: AgreementOfAll
     pairs: tuple[PairAgreement, ...]
     """Those that share a document, most documents first."""
     chosen: PairAgreement | None
@@ -184,10 +190,10 @@ class _Double:
         return int(np.count_nonzero(low < high))
 
 
-def _together(table: Ratings, pool: PoolFacts) -> Together:
+def _together(table: Ratings, pool: PoolFacts) -> AgreementOfAll:
     double = _Double(table)
     ones, others = double.pairs
-    return Together(
+    return AgreementOfAll(
         judged=len(table.documents),
         double=len(double.columns),
         disagreements=double.disagreements,
@@ -203,7 +209,7 @@ def _raw(pairs: Two) -> Share:
     return share if share.of else Share(None, 0, stats.NOTHING_DOUBLE)
 
 
-def _pairs(table: Ratings, judges: dict[str, Judge], pool: PoolFacts) -> tuple[PairAgreement, ...]:
+def _pairs(table: Ratings, judges: dict[str, PoolAssessor], pool: PoolFacts) -> tuple[PairAgreement, ...]:
     given = table.given.astype(np.int64)
     shared = given @ given.T
     first, second = np.nonzero(np.triu(shared, 1))

@@ -12,7 +12,7 @@ from leaderboard.db.tables import Assessor, Assignment, Collection, Pool, PoolTo
 from leaderboard.errors import NotFound
 from leaderboard.services import collections
 from leaderboard.services.assessors import assignments, links, log, queues
-from leaderboard.services.assessors.queues import Coming, Queue
+from leaderboard.services.assessors.queues import ComingDocument, Queue
 from leaderboard.services.assessors.shares import size
 from leaderboard.services.tasks import grade_scales
 from leaderboard.services.tasks.grade_scales import Grade
@@ -65,7 +65,7 @@ class JudgingPool:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class AssessorDesk:
     """An assessor's first page."""
 
     assessor_id: int
@@ -136,7 +136,7 @@ class JudgingPage:
         return self.judged + len(self.skipped)
 
 
-def desk(session: Session, token: str) -> Desk:
+def desk(session: Session, token: str) -> AssessorDesk:
     """The assessor's pools and topics; raises NotFound for a dead link."""
     assessor = links.by_token(session, token)
     task = session.get_one(Task, assessor.task_id)
@@ -149,7 +149,7 @@ def desk(session: Session, token: str) -> Desk:
         .order_by(Pool.number)
     ).all()
     of_pool = topics(session, assessor, pools)
-    return Desk(
+    return AssessorDesk(
         assessor_id=assessor.id,
         name=assessor.name,
         task=task.name,
@@ -206,7 +206,7 @@ def judging_page(
     is_open = pool.state == "open"
     documents: tuple[ShownDocument, ...] = ()
     if shown is not None and is_open:
-        documents = _documents(session, queue, (Coming(shown), *queue.ahead(shown)))
+        documents = _documents(session, queue, (ComingDocument(shown), *queue.ahead(shown)))
     own_topics = topics(session, queue.assessor, [pool])[pool.id]
     others_left = (other.topic_id for other in own_topics if other.left and other.topic_id != topic_id)
     return JudgingPage(
@@ -242,7 +242,7 @@ def ahead(session: Session, token: str, number: int, topic_id: str, after: str) 
     return _documents(session, queue, queue.ahead(after))
 
 
-def _documents(session: Session, queue: Queue, coming: Sequence[Coming]) -> tuple[ShownDocument, ...]:
+def _documents(session: Session, queue: Queue, coming: Sequence[ComingDocument]) -> tuple[ShownDocument, ...]:
     collection = session.get_one(Collection, queue.task.collection_id)
     texts = collections.texts(session, collection.id, [following.docno for following in coming])
     words = terms(queue.topic.title, queue.topic.description)
@@ -253,7 +253,7 @@ def _documents(session: Session, queue: Queue, coming: Sequence[Coming]) -> tupl
 
 
 def _shown(
-    coming: Coming, queue: Queue, document: Document | None, words: frozenset[str], link_template: str
+    coming: ComingDocument, queue: Queue, document: Document | None, words: frozenset[str], link_template: str
 ) -> ShownDocument:
     label = queue.own.get(coming.docno)
     return ShownDocument(

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Assignment
 from leaderboard.services.assessors.assignments import share_of
-from leaderboard.services.assessors.judged_pools import GivenLabel, Judge, JudgedPool, is_of
+from leaderboard.services.assessors.judged_pools import GivenLabel, JudgedPool, PoolAssessor, is_of
 from leaderboard.services.assessors.shares import size
 from leaderboard.stats.assessors.judging_times import JudgingTimes, judging_times
 
@@ -19,7 +19,7 @@ from leaderboard.stats.assessors.judging_times import JudgingTimes, judging_time
 class Progress:
     """One assessor's work in a pool."""
 
-    judge: Judge
+    judge: PoolAssessor
     asked: int
     """Documents to be judged; 0 where labels were imported."""
     judged: int
@@ -56,7 +56,7 @@ def progress(session: Session, pool: JudgedPool, whose: str, topic_id: str = "")
     )
 
 
-def _progress(judge: Judge, asked: int, labels: Sequence[GivenLabel], level: int) -> Progress:
+def _progress(judge: PoolAssessor, asked: int, labels: Sequence[GivenLabel], level: int) -> Progress:
     grades = [label.grade for label in labels if label.grade is not None]
     return Progress(
         judge=judge,

@@ -12,7 +12,7 @@ COLUMNS = ("", "probability", "stratum", "both")
 """What stands behind the grade in a TREC file of a sampled pool."""
 
 
-class Fate(NamedTuple):
+class DocumentFate(NamedTuple):
     """What becomes of some documents of a pool, and how many they are."""
 
     kind: str
@@ -20,7 +20,7 @@ class Fate(NamedTuple):
     fate: str
 
 
-class Graded(NamedTuple):
+class SettledJudgment(NamedTuple):
     """A settled judgment; stratum and probability are those of the pool, where the document is in it."""
 
     topic_id: str
@@ -53,9 +53,9 @@ def facts(settled: SettledPool) -> dict[str, Any]:
     }
 
 
-def judgments_table(settled: SettledPool) -> Table[Graded]:
+def judgments_table(settled: SettledPool) -> Table[SettledJudgment]:
     """Every settled judgment, in byte order of topics and documents."""
-    columns: list[Column[Graded]] = [
+    columns: list[Column[SettledJudgment]] = [
         Column(key="topic", head="Topic", value=lambda row: row.topic_id),
         Column(key="docno", head="Document", value=lambda row: row.docno),
         Column(key="grade", head="Grade", value=lambda row: row.grade, digits=0),
@@ -71,20 +71,20 @@ def judgments_table(settled: SettledPool) -> Table[Graded]:
     return Table(name=_name(settled, "judgments"), caption=caption, columns=columns, rows=rows)
 
 
-def fates_table(settled: SettledPool) -> Table[Fate]:
+def fates_table(settled: SettledPool) -> Table[DocumentFate]:
     """What becomes of the documents of the pool."""
     choice, counts = settled.choice, settled.counts
     used = "used again" if choice.reused else "left out"
     undrawn = "grade −1: pooled, not judged" if choice.reused else "left out"
     rows = [
-        Fate("settled by the rule", counts.settled, "judged"),
-        Fate("open: the rule gives no grade", counts.open, OPEN[choice.open]),
-        Fate("skipped by all who saw them", counts.skipped, BLANKS[choice.skipped]),
-        Fate("not judged yet", counts.unjudged, BLANKS[choice.unjudged]),
-        Fate("with an earlier judgment", counts.reused, used),
-        Fate("not drawn by the sample", counts.undrawn, undrawn),
+        DocumentFate("settled by the rule", counts.settled, "judged"),
+        DocumentFate("open: the rule gives no grade", counts.open, OPEN[choice.open]),
+        DocumentFate("skipped by all who saw them", counts.skipped, BLANKS[choice.skipped]),
+        DocumentFate("not judged yet", counts.unjudged, BLANKS[choice.unjudged]),
+        DocumentFate("with an earlier judgment", counts.reused, used),
+        DocumentFate("not drawn by the sample", counts.undrawn, undrawn),
     ]
-    columns: list[Column[Fate]] = [
+    columns: list[Column[DocumentFate]] = [
         Column(key="documents", head="Documents", value=lambda row: row.kind),
         Column(key="count", head="How many", value=lambda row: row.documents, digits=0),
         Column(key="fate", head="What becomes of them", value=lambda row: row.fate),
@@ -145,11 +145,11 @@ def _behind(settled: SettledPool, topic: str, docno: str, columns: str) -> str:
     return {"stratum": stratum, "probability": probability, "both": stratum + probability}[columns]
 
 
-def _graded(settled: SettledPool, topic: str, docno: str, grade: int) -> Graded:
+def _graded(settled: SettledPool, topic: str, docno: str, grade: int) -> SettledJudgment:
     document = settled.documents.get((topic, docno))
     if document is None:
-        return Graded(topic, docno, grade, "", None)
-    return Graded(topic, docno, grade, document.stratum, document.probability)
+        return SettledJudgment(topic, docno, grade, "", None)
+    return SettledJudgment(topic, docno, grade, document.stratum, document.probability)
 
 
 def _name(settled: SettledPool, table: str) -> str:

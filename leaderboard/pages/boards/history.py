@@ -15,7 +15,7 @@ from leaderboard.services import policy, snapshots
 from leaderboard.services.boards.rows import RANKED_KIND
 from leaderboard.services.evaluations.shown import Basis, basis_of, means
 from leaderboard.services.policy import Sight, Viewer
-from leaderboard.services.snapshots import Listed
+from leaderboard.services.snapshots import ListedSnapshot
 from leaderboard.tables.record import Column, Files, Place, Table
 
 
@@ -62,7 +62,7 @@ class History:
     is_draft: bool
     editions: tuple[PastEdition, ...] = ()
     days: tuple[Day, ...] = ()
-    snapshots: tuple[Listed, ...] = ()
+    snapshots: tuple[ListedSnapshot, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +151,9 @@ def table(page: History) -> Table[PastEdition]:
     return Table(name=f"{page.slug}-history", caption=caption, columns=columns, rows=page.editions)
 
 
-def snapshot_table(page: History) -> Table[Listed]:
+def snapshot_table(page: History) -> Table[ListedSnapshot]:
     """The frozen boards, newest first."""
-    columns: list[Column[Listed]] = [
+    columns: list[Column[ListedSnapshot]] = [
         Column(key="snapshot", head="Snapshot", value=lambda row: row.address),
         Column(
             key="at",

@@ -18,7 +18,7 @@ from leaderboard.services.evaluations.shown import rests_on, scores_of
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.requests import Waiting
+from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.statistics.standings import ALPHA
 from leaderboard.services.tasks.head import TaskHead
 from leaderboard.stats.arrays import Arrays
@@ -73,8 +73,8 @@ class IntervalsPage(TaskHead):
     """The test and correction of the rank ranges, in words."""
     rank_resamples: int | None
     first_resamples: int | None
-    waiting: tuple[Waiting, ...]
-    reliability: Reliability | Waiting | None
+    waiting: tuple[WaitingResult, ...]
+    reliability: Reliability | WaitingResult | None
     said: str
     """Why there is nothing to show; empty where there is."""
 
@@ -105,7 +105,7 @@ def page(
         comparison=method(shown.comparison).title,
         rank_resamples=_count(known.get(RANKS)),
         first_resamples=_count(known.get(FIRST)),
-        waiting=tuple(result for result in candidates if isinstance(result, Waiting)),
+        waiting=tuple(result for result in candidates if isinstance(result, WaitingResult)),
         reliability=about,
         said=_nothing(shown),
         sight=shown.sight,

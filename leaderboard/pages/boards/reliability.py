@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 from leaderboard.measures.grammar import parse
 from leaderboard.services.boards.board import Board
 from leaderboard.services.statistics import requests, standings
-from leaderboard.services.statistics.requests import Request, Waiting
+from leaderboard.services.statistics.requests import Request, WaitingResult
 from leaderboard.stats.arrays import Arrays
 
 PROCEDURE = "reliability"
@@ -55,19 +55,19 @@ class Reliability:
     """The 95th percentile."""
 
 
-def of_board(session: Session, shown: Board) -> Reliability | Waiting | None:
+def of_board(session: Session, shown: Board) -> Reliability | WaitingResult | None:
     """The reliability of a board; Waiting where it takes a job, None where nothing can be said.
 
     That is so while scores by topic are held back, by a measure that is not a mean over topics, and for fewer
     than two ranked runs or topics. At most one statement, none where it is in memory.
     """
     arrays = result(session, shown, PROCEDURE)
-    if arrays is None or isinstance(arrays, Waiting):
+    if arrays is None or isinstance(arrays, WaitingResult):
         return arrays
     return _reliability(shown, {name: float(value.astype(float)) for name, value in arrays.items()})
 
 
-def facts(about: Reliability | Waiting | None) -> dict[str, object] | None:
+def facts(about: Reliability | WaitingResult | None) -> dict[str, object] | None:
     """The reliability as plain values; None where there is none yet."""
     if not isinstance(about, Reliability):
         return None
@@ -117,7 +117,7 @@ def _reliability(shown: Board, of: dict[str, float]) -> Reliability:
     )
 
 
-def result(session: Session, shown: Board, procedure: str) -> Arrays | Waiting | None:
+def result(session: Session, shown: Board, procedure: str) -> Arrays | WaitingResult | None:
     """A procedure on the ranked runs, in the order of their ids, by the measure the board is ranked by.
 
     None where the board says nothing of how its runs stand to each other, or has fewer than two ranked

@@ -15,7 +15,7 @@ from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import rests_on
 from leaderboard.services.policy import ANONYMOUS, Viewer
 from leaderboard.services.runs.names import RunName
-from leaderboard.services.snapshots import Opened
+from leaderboard.services.snapshots import OpenedSnapshot
 from leaderboard.services.statistics.standings import Place as RankPlace
 from leaderboard.tables.record import Column, Place, Table
 
@@ -135,7 +135,7 @@ def _caption(page: SnapshotPage) -> str:
     )
 
 
-def _page(frozen: Opened, since: tuple[str, ...]) -> SnapshotPage:
+def _page(frozen: OpenedSnapshot, since: tuple[str, ...]) -> SnapshotPage:
     facts = frozen.facts
     return SnapshotPage(
         address=frozen.address,
@@ -183,7 +183,7 @@ def _method(comparison: dict[str, Any] | None) -> str:
     return "" if comparison is None else f"{comparison['title']}, {comparison['alpha']:.0%}"
 
 
-def _since(session: Session, frozen: Opened) -> tuple[str, ...]:
+def _since(session: Session, frozen: OpenedSnapshot) -> tuple[str, ...]:
     """How the public's board of now differs from what was frozen."""
     shown = board.board(session, ANONYMOUS, frozen.facts["task"])
     if shown.basis is None:

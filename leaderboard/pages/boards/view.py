@@ -27,7 +27,7 @@ RANGES_UP_TO = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class BoardChoice:
     """What is asked for; whatever is empty is not."""
 
     search: str = ""
@@ -70,7 +70,7 @@ class View:
     """The rows and columns of a board to show."""
 
     board: Board
-    wish: Wish
+    wish: BoardChoice
     baselines: tuple[Row, ...]
     """Above the others, with no rank; empty where they stand in line."""
     rows: tuple[Row, ...]
@@ -101,7 +101,7 @@ class View:
         return self.baselines + self.rows
 
 
-def view(session: Session, viewer: Viewer, shown: Board, wish: Wish) -> View:
+def view(session: Session, viewer: Viewer, shown: Board, wish: BoardChoice) -> View:
     """What the viewer is to see of a board by a wish; four statements at most, none where all is in memory.
 
     Names of columns that the board does not have, or that are held back, are passed over.
@@ -130,7 +130,7 @@ def view(session: Session, viewer: Viewer, shown: Board, wish: Wish) -> View:
     )
 
 
-def _matches(row: Row, viewer: Viewer, wish: Wish, details: bool) -> bool:
+def _matches(row: Row, viewer: Viewer, wish: BoardChoice, details: bool) -> bool:
     """Whether a row is asked for, by what the viewer reads of it: its name, and its team as it is shown."""
     if wish.own and not policy.owns(viewer, row.team_id):
         return False
@@ -146,7 +146,7 @@ def _matches(row: Row, viewer: Viewer, wish: Wish, details: bool) -> bool:
     return all(word in text for word in wish.search.casefold().split())
 
 
-def _measures(shown: Board, wish: Wish) -> tuple[MeasureColumn, ...]:
+def _measures(shown: Board, wish: BoardChoice) -> tuple[MeasureColumn, ...]:
     """The columns asked for, in the board's order; the one it is ranked by always."""
     if not wish.columns:
         return shown.measures
@@ -154,7 +154,7 @@ def _measures(shown: Board, wish: Wish) -> tuple[MeasureColumn, ...]:
     return tuple(measure for measure in shown.measures if measure.key in keys)
 
 
-def _extras(shown: Board, wish: Wish) -> frozenset[str]:
+def _extras(shown: Board, wish: BoardChoice) -> frozenset[str]:
     if wish.columns:
         extras = set(EXTRAS) & set(wish.columns)
     else:

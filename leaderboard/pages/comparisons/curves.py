@@ -20,7 +20,7 @@ from leaderboard.services.boards import rows as board_rows
 from leaderboard.services.boards.rows import RANKED_KIND, Row
 from leaderboard.services.evaluations.alignments import alignments
 from leaderboard.services.evaluations.columns import MeasureColumn, column
-from leaderboard.services.evaluations.shown import Shown, Source, shown_edition
+from leaderboard.services.evaluations.shown import ShownEdition, Source, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.tasks.head import TaskHead
@@ -322,7 +322,7 @@ def _topics(session: Session, task: Task, source: Source | None) -> tuple[tuple[
     return tuple((row.topic_id, row.title) for row in rows if row.topic_id in judged)
 
 
-def _nothing(task: Task, shown: Shown, kind: Kind, choice: Choice, rows: Sequence[Row]) -> str:
+def _nothing(task: Task, shown: ShownEdition, kind: Kind, choice: Choice, rows: Sequence[Row]) -> str:
     if shown.basis is None:
         return f"{task.name} has no judgments yet, so there are no curves."
     if not rows:

@@ -19,8 +19,8 @@ from leaderboard.services.evaluations.shown import Basis, FloatArray
 from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics import methods, requests, standings
 from leaderboard.services.statistics.procedures import ranking_overlaps
-from leaderboard.services.statistics.requests import Waiting
-from leaderboard.services.statistics.standings import ALPHA, Place, Ranked, Standing
+from leaderboard.services.statistics.requests import WaitingResult
+from leaderboard.services.statistics.standings import ALPHA, Place, RankedRun, Standing
 from leaderboard.services.tasks.head import TaskHead
 from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.pairs.baseline import AgainstBaseline, against_baseline
@@ -53,7 +53,7 @@ class Comparison:
 
     table: ScoreTable
     method: Method
-    standing: Standing | Waiting
+    standing: Standing | WaitingResult
     """Its runs in the order of the table."""
     baseline: int | None
     """Where the baseline stands in the table."""
@@ -83,7 +83,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Against:
+class BaselinePair:
     """A run against the baseline; the p is corrected over the pairs with the baseline."""
 
     pair: Pair
@@ -93,14 +93,14 @@ class Against:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparisonRow:
     """One of the runs: its mean, its letters, what is said of it among the others, and the baseline."""
 
     run: ComparedRun
     mean: float
     letters: str
     place: Place | None
-    against: Against | None
+    against: BaselinePair | None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -114,7 +114,7 @@ class ManyComparison(TaskHead):
     method: Method
     choices: tuple[Method, ...]
     topics: int
-    runs: tuple[Compared, ...]
+    runs: tuple[ComparisonRow, ...]
     pairs: tuple[Pair, ...]
     """All pairs in the order shown; empty until they are compared."""
     resamples: int | None
@@ -122,7 +122,7 @@ class ManyComparison(TaskHead):
     """Whether any pair could have been told apart; with a baseline, any pair with it."""
     baseline: int | None
     """Where it stands among the runs."""
-    waiting: tuple[Waiting, ...]
+    waiting: tuple[WaitingResult, ...]
     """What is not computed yet: the comparison, the overlaps of rankings, or both."""
     remarks: tuple[str, ...]
     """What was found, and what numbers cannot say, in sentences."""
@@ -204,7 +204,7 @@ def many_comparison(
         resamples=compared.resamples if compared else None,
         reachable=of_interest is None or of_interest.reachable,
         baseline=comparison.baseline,
-        waiting=tuple(result for result in (standing, overlaps) if isinstance(result, Waiting)),
+        waiting=tuple(result for result in (standing, overlaps) if isinstance(result, WaitingResult)),
         remarks=words.remarks(table, standing, comparison.baseline, comparison.against),
     )
 
@@ -216,26 +216,26 @@ def _method(key: str) -> Method:
     return known[key]
 
 
-def _standing(session: Session, table: ScoreTable, by: Method) -> Standing | Waiting:
+def _standing(session: Session, table: ScoreTable, by: Method) -> Standing | WaitingResult:
     """Of the runs in the order of their ids."""
     ranked = [
-        Ranked(run.run_id, run.ranking_sha256, run.name, mean)
+        RankedRun(run.run_id, run.ranking_sha256, run.name, mean)
         for run, mean in zip(table.runs, table.means.tolist(), strict=True)
     ]
     key = (table.measure.key, table.measure.version)
     return standings.of_runs(session, table.source, key, table.sign, ranked, by)
 
 
-def _overlaps(session: Session, table: ScoreTable) -> FloatArray | Waiting:
+def _overlaps(session: Session, table: ScoreTable) -> FloatArray | WaitingResult:
     """The overlap of the rankings of every two runs, (runs, runs), in the order of the table."""
     runs = tuple(sorted(table.runs, key=lambda run: run.run_id))
     by_id = request(replace(table, runs=runs), ranking_overlaps.PROCEDURE, "")
     asked = replace(by_id, measure="", measure_version=0)
     # The overlaps depend on the rankings alone, so they are kept for all measures.
-    result: Arrays | Waiting | None = requests.kept.get(asked.digest)
+    result: Arrays | WaitingResult | None = requests.kept.get(asked.digest)
     if result is None and asked.seconds > requests.AT_ONCE_S:
         result = requests.find(session, asked)
-    if isinstance(result, Waiting):
+    if isinstance(result, WaitingResult):
         return result
     if result is None:
         source = table.source
@@ -248,7 +248,7 @@ def _overlaps(session: Session, table: ScoreTable) -> FloatArray | Waiting:
     return overlaps[np.ix_(order, order)]
 
 
-def _pairs(scores: ScoreTable, standing: Standing, overlaps: FloatArray | Waiting) -> tuple[Pair, ...]:
+def _pairs(scores: ScoreTable, standing: Standing, overlaps: FloatArray | WaitingResult) -> tuple[Pair, ...]:
     table, sign = standing.table, standing.sign
     low, high = (table.low, table.high) if sign > 0 else (-table.high, -table.low)
     verdicts = np.where(table.adjusted < ALPHA, np.sign(table.difference), 0).astype(int)
@@ -266,7 +266,7 @@ def _pairs(scores: ScoreTable, standing: Standing, overlaps: FloatArray | Waitin
             p=float(table.p[at]),
             adjusted=float(table.adjusted[at]),
             verdict=int(verdicts[at]),
-            overlap=None if isinstance(overlaps, Waiting) else float(overlaps[first, second]),
+            overlap=None if isinstance(overlaps, WaitingResult) else float(overlaps[first, second]),
         )
         for at, (first, second) in enumerate(combinations(range(table.runs), 2))
     )
@@ -276,20 +276,20 @@ def _finite(value: float) -> float | None:
     return float(value) + 0.0 if isfinite(value) else None
 
 
-def _runs(comparison: Comparison, pairs: tuple[Pair, ...]) -> tuple[Compared, ...]:
+def _runs(comparison: Comparison, pairs: tuple[Pair, ...]) -> tuple[ComparisonRow, ...]:
     table, standing = comparison.table, comparison.standing
     places = standing.places if isinstance(standing, Standing) else {}
     lettered = _letters(standing)
     with_baseline = _with_baseline(comparison, pairs)
     return tuple(
-        Compared(run, mean, letter, places.get(run.run_id), with_baseline.get(at))
+        ComparisonRow(run, mean, letter, places.get(run.run_id), with_baseline.get(at))
         for at, (run, mean, letter) in enumerate(zip(table.runs, table.means.tolist(), lettered, strict=True))
     )
 
 
-def _letters(standing: Standing | Waiting) -> tuple[str, ...]:
+def _letters(standing: Standing | WaitingResult) -> tuple[str, ...]:
     """The letters of the runs, where there are few enough and any could differ, else none."""
-    if isinstance(standing, Waiting):
+    if isinstance(standing, WaitingResult):
         return ("",) * len(standing.request.run_ids)
     table = standing.table
     if table.runs > MOST_LETTERED or not table.reachable:
@@ -297,7 +297,7 @@ def _letters(standing: Standing | Waiting) -> tuple[str, ...]:
     return letters(decided(table, ALPHA) == 0)
 
 
-def _with_baseline(comparison: Comparison, pairs: tuple[Pair, ...]) -> dict[int, Against]:
+def _with_baseline(comparison: Comparison, pairs: tuple[Pair, ...]) -> dict[int, BaselinePair]:
     """Place of a run -> the run against the baseline."""
     against = comparison.against
     if against is None:
@@ -307,7 +307,7 @@ def _with_baseline(comparison: Comparison, pairs: tuple[Pair, ...]) -> dict[int,
         if against.baseline in (pair.first, pair.second):
             run = pair if pair.second == against.baseline else turned(pair)
             adjusted, verdict = float(against.adjusted[run.first]), int(against.verdicts[run.first])
-            rows[run.first] = Against(run, adjusted, verdict)
+            rows[run.first] = BaselinePair(run, adjusted, verdict)
     return rows
 
 

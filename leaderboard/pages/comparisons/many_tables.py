@@ -8,10 +8,10 @@ from sqlalchemy.orm import Session
 from leaderboard.errors import Conflict
 from leaderboard.pages.comparisons.latex import MeasureOfRuns, means_table
 from leaderboard.pages.comparisons.many import (
-    Against,
+    BaselinePair,
     Choice,
-    Compared,
     Comparison,
+    ComparisonRow,
     ManyComparison,
     Pair,
     compare,
@@ -20,7 +20,7 @@ from leaderboard.pages.comparisons.words import short_p, span
 from leaderboard.services.boards.rows import place_facts
 from leaderboard.services.evaluations.shown import rests_on
 from leaderboard.services.policy import Viewer
-from leaderboard.services.statistics.requests import Waiting
+from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.statistics.standings import ALPHA
 from leaderboard.tables.record import Column, Files, Place, Table
 
@@ -60,11 +60,11 @@ def pairs(page: ManyComparison) -> Table[Pair]:
     return _pairs(page)
 
 
-def runs(page: ManyComparison) -> Table[Compared]:
+def runs(page: ManyComparison) -> Table[ComparisonRow]:
     """The runs, best first: their letters, and how they stand to the baseline or to each other."""
     digits = page.measure.digits
     has_baseline = page.baseline is not None and bool(page.pairs)
-    letters: Column[Compared] = Column(key="letters", head="Letters", value=lambda row: row.letters)
+    letters: Column[ComparisonRow] = Column(key="letters", head="Letters", value=lambda row: row.letters)
     return Table(
         name=f"{page.slug}-compared-runs",
         caption=f"{page.task}: mean {page.measure.key}, {_under(page)}; {page.measure.direction} is better.",
@@ -149,7 +149,7 @@ def _names(page: ManyComparison) -> list[Column[Pair]]:
     ]
 
 
-def _among_the_others() -> list[Column[Compared]]:
+def _among_the_others() -> list[Column[ComparisonRow]]:
     titles = {
         "beats": ("Beats", "Of these runs, those it is better than"),
         "beaten_by": ("Beaten by", "Of these runs, those that are better than it"),
@@ -165,7 +165,7 @@ def _of_place(key: str) -> Any:
     return lambda row: place_facts(row.place)[key]
 
 
-def _against_baseline(page: ManyComparison) -> list[Column[Compared]]:
+def _against_baseline(page: ManyComparison) -> list[Column[ComparisonRow]]:
     """What is said of a run against the baseline; nothing of the baseline itself."""
     assert page.baseline is not None, "asked for only with a baseline"
     digits = page.measure.digits
@@ -173,10 +173,10 @@ def _against_baseline(page: ManyComparison) -> list[Column[Compared]]:
     def of(value: Any) -> Any:
         return lambda row: None if row.against is None else value(row.against)
 
-    def interval(against: Against) -> str | None:
+    def interval(against: BaselinePair) -> str | None:
         return span(against.pair.low, against.pair.high, digits)
 
-    def effect(against: Against) -> str | None:
+    def effect(against: BaselinePair) -> str | None:
         return None if against.pair.effect is None else f"{against.pair.effect:+.2f}"
 
     return [
@@ -228,7 +228,7 @@ def _places(comparison: Comparison, order: Sequence[int]) -> list[int]:
 
 
 def _measure(comparison: Comparison) -> MeasureOfRuns:
-    if isinstance(comparison.standing, Waiting):
+    if isinstance(comparison.standing, WaitingResult):
         raise Conflict(NOT_YET)
     table = comparison.table
     return MeasureOfRuns(
@@ -242,7 +242,7 @@ def _measure(comparison: Comparison) -> MeasureOfRuns:
     )
 
 
-def _run_facts(row: Compared) -> dict[str, Any]:
+def _run_facts(row: ComparisonRow) -> dict[str, Any]:
     values = {
         "run": row.run.name,
         "run_id": row.run.run_id,

@@ -53,7 +53,7 @@ OF_COMPAT = "How alike its rankings are to the best that the judgments allow, fr
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
+class RankingLikeness:
     """How alike two rankings are by a coefficient; of one run's to the best possible where it names one."""
 
     name: str
@@ -161,14 +161,14 @@ def tests(page: PairPage) -> Table[str]:
     )
 
 
-def rankings(page: PairPage) -> Table[Likeness]:
+def rankings(page: PairPage) -> Table[RankingLikeness]:
     """How alike the rankings are, as means over the topics for which either run has one."""
     alike = page.rankings.comparison
     with_ties = {name: float(values.mean()) for name, values in page.rankings.with_ties.items()}
     coefficients = {} if alike is None else {**alike.means, **with_ties}
     names = (page.first.name, page.second.name)
     compat = [
-        Likeness(COMPAT, float(values.mean()), OF_COMPAT, run)
+        RankingLikeness(COMPAT, float(values.mean()), OF_COMPAT, run)
         for run, values in zip(names, page.rankings.compat, strict=True)
     ]
     return _likenesses(
@@ -179,7 +179,7 @@ def rankings(page: PairPage) -> Table[Likeness]:
     )
 
 
-def rankings_of_topic(topic: TopicPair) -> Table[Likeness]:
+def rankings_of_topic(topic: TopicPair) -> Table[RankingLikeness]:
     """How alike the rankings of one topic are."""
     return _likenesses(
         _read(topic.alike.items()),
@@ -240,7 +240,9 @@ def _effect(key: str) -> Column[PairPage]:
     return Column(key=key, head=head, title=title, value=lambda page: page.scores.effects[key], digits=3)
 
 
-def _likenesses(rows: Iterable[Likeness], *, name: str, caption: str, head: str) -> Table[Likeness]:
+def _likenesses(
+    rows: Iterable[RankingLikeness], *, name: str, caption: str, head: str
+) -> Table[RankingLikeness]:
     return Table(
         name=name,
         caption=caption,
@@ -255,8 +257,8 @@ def _likenesses(rows: Iterable[Likeness], *, name: str, caption: str, head: str)
     )
 
 
-def _read(values: Iterable[tuple[str, float]]) -> list[Likeness]:
-    return [Likeness(name, value, _meaning(name)) for name, value in values]
+def _read(values: Iterable[tuple[str, float]]) -> list[RankingLikeness]:
+    return [RankingLikeness(name, value, _meaning(name)) for name, value in values]
 
 
 def _meaning(name: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from leaderboard.pages.scores.table import ScoreTable
-from leaderboard.services.statistics.requests import Waiting
+from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.statistics.standings import ALPHA, Standing
 from leaderboard.stats.pairs.baseline import AgainstBaseline
 from leaderboard.stats.pairs.condensed import pairs
@@ -17,7 +17,10 @@ MOST_NAMED = 5
 
 
 def remarks(
-    table: ScoreTable, standing: Standing | Waiting, baseline: int | None, against: AgainstBaseline | None
+    table: ScoreTable,
+    standing: Standing | WaitingResult,
+    baseline: int | None,
+    against: AgainstBaseline | None,
 ) -> tuple[str, ...]:
     """The sentences above a comparison, its runs in the order of the table; fewer while it waits."""
     sentences = [_one_topic(table)]

@@ -5,7 +5,7 @@ from operator import attrgetter
 from typing import Any
 
 from leaderboard.pages.pools.audits import Agreement, AuditedRun, AuditedTeam, AuditPage, DepthOrder, losers
-from leaderboard.pages.pools.simulation import Simulated
+from leaderboard.pages.pools.simulation import SimulatedPool
 from leaderboard.services.evaluations.shown import rests_on
 from leaderboard.services.statistics.procedures.pool_simulations import ORDERED_AT, SHARES
 from leaderboard.tables.record import Column, Files, Place, Table
@@ -144,7 +144,7 @@ def depths(page: AuditPage) -> Table[DepthOrder]:
     )
 
 
-def methods(page: AuditPage) -> Table[Simulated]:
+def methods(page: AuditPage) -> Table[SimulatedPool]:
     """Every simulated method: what it finds by share judged, and how it orders the runs on the way."""
     key = page.audited.measure.key if page.audited.measure else "score"
     shares = f"at {len(SHARES)} shares, order by {key} at {ORDERED_AT}"
@@ -202,7 +202,7 @@ def _alone(shown: Place) -> list[Column[AuditedRun]]:
     ]
 
 
-def _ordered_on_page(at: int) -> list[Column[Simulated]]:
+def _ordered_on_page(at: int) -> list[Column[SimulatedPool]]:
     """What a method finds at a share, and how it orders the runs then."""
     share = ORDERED_AT[at]
     place = round(share * (len(SHARES) - 1))
@@ -213,7 +213,7 @@ def _ordered_on_page(at: int) -> list[Column[Simulated]]:
     ]
 
 
-def _found(key: str, place: int, shown: Place) -> Column[Simulated]:
+def _found(key: str, place: int, shown: Place) -> Column[SimulatedPool]:
     return Column(
         key=key,
         title="Share of relevant documents found",
@@ -224,7 +224,7 @@ def _found(key: str, place: int, shown: Place) -> Column[Simulated]:
     )
 
 
-def _tau(at: int, side: int, shown: Place) -> Column[Simulated]:
+def _tau(at: int, side: int, shown: Place) -> Column[SimulatedPool]:
     share = f"{ORDERED_AT[at]:.0%}"
     return Column(
         key=f"{('tau', 'tau_ap')[side]}@{share}",
@@ -236,7 +236,7 @@ def _tau(at: int, side: int, shown: Place) -> Column[Simulated]:
     )
 
 
-def _curve(method: Simulated) -> Column[int]:
+def _curve(method: SimulatedPool) -> Column[int]:
     return Column(key=method.title, value=lambda at: method.recall[at], digits=3)
 
 

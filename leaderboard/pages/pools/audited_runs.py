@@ -33,7 +33,7 @@ POOLED_KINDS = ("official", "baseline")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Audited(TaskHead):
+class AuditedTask(TaskHead):
     """What an audit starts from: scored runs by id, their values, which were pooled and how deep."""
 
     level: int
@@ -81,7 +81,7 @@ class Audited(TaskHead):
         return tuple(names[team] for team in sorted(names))
 
 
-def audited(session: Session, viewer: Viewer, slug: str, measure: str | None) -> Audited:
+def audited(session: Session, viewer: Viewer, slug: str, measure: str | None) -> AuditedTask:
     """What an audit of a task is about, by a measure, its primary one unless said otherwise.
 
     Raises NotFound for an unknown task and while judgments are held back, UnknownMeasure for a measure that
@@ -105,7 +105,7 @@ def audited(session: Session, viewer: Viewer, slug: str, measure: str | None) ->
     kept = tuple(run for run in runs if run.run_id in scored)
     pools, members = _pooled(session, task)
     known = [run.run_id in members if pools else run.kind in POOLED_KINDS for run in kept]
-    return Audited(
+    return AuditedTask(
         task=task.name,
         slug=task.slug,
         sight=sight,
@@ -121,7 +121,7 @@ def audited(session: Session, viewer: Viewer, slug: str, measure: str | None) ->
     )
 
 
-def pool_depth(session: Session, audited: Audited) -> int:
+def pool_depth(session: Session, audited: AuditedTask) -> int:
     """How deep the pool behind the judgments seems to go: where the median pooled run is still judged.
 
     The deepest rank, up to DEEPEST, down to which it has ENOUGH of its top documents judged; DEEPEST where
@@ -132,7 +132,7 @@ def pool_depth(session: Session, audited: Audited) -> int:
     return int(deep[-1]) + 1 if len(deep) else DEEPEST
 
 
-def judged_by_depth(session: Session, audited: Audited) -> FloatArray:
+def judged_by_depth(session: Session, audited: AuditedTask) -> FloatArray:
     """The share of judged documents in every run's top 1 to DEEPEST ranks, (runs, DEEPEST); kept."""
     source, _ = audited.rests_on
     # All that the shares depend on: they are kept for as long as none of it changes.
@@ -153,7 +153,7 @@ def judged_by_depth(session: Session, audited: Audited) -> FloatArray:
     return known["shares"].astype(np.float64, copy=False)
 
 
-def orders_differ(session: Session, audited: Audited) -> dict[int, bool]:
+def orders_differ(session: Session, audited: AuditedTask) -> dict[int, bool]:
     """Run id -> whether 32-bit scores order some topic of the run differently."""
     rows = session.execute(
         select(Run.id, Run.order_differs).where(Run.id.in_([run.run_id for run in audited.runs]))
@@ -161,7 +161,7 @@ def orders_differ(session: Session, audited: Audited) -> dict[int, bool]:
     return {run_id: differs for run_id, differs in rows}
 
 
-def better(audited: Audited, values: FloatArray) -> FloatArray:
+def better(audited: AuditedTask, values: FloatArray) -> FloatArray:
     """Values with higher being better."""
     _, measure = audited.rests_on
     return measure.sign * values
@@ -200,8 +200,8 @@ def _chosen(columns: Sequence[MeasureColumn], primary: str, measure: str | None)
     return by_key.get(key, columns[0] if columns else None)
 
 
-def _nothing(task: Task, sight: Sight, said: str) -> Audited:
-    return Audited(
+def _nothing(task: Task, sight: Sight, said: str) -> AuditedTask:
+    return AuditedTask(
         task=task.name,
         slug=task.slug,
         sight=sight,

@@ -13,8 +13,8 @@ from leaderboard.pages.boards import coverage
 from leaderboard.pages.boards.coverage import Bounds, CoveredRun
 from leaderboard.pages.pools import audited_runs
 from leaderboard.pages.pools import simulation as simulated_pools
-from leaderboard.pages.pools.audited_runs import Audited, better
-from leaderboard.pages.pools.simulation import Simulated
+from leaderboard.pages.pools.audited_runs import AuditedTask, better
+from leaderboard.pages.pools.simulation import SimulatedPool
 from leaderboard.pooling.audit import rank_drops, relative_change
 from leaderboard.services.evaluations.shown import FloatArray
 from leaderboard.services.policy import Viewer
@@ -22,7 +22,7 @@ from leaderboard.services.runs.names import RunName
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.procedures import pool_reusability
 from leaderboard.services.statistics.procedures.pool_reusability import PROCEDURE
-from leaderboard.services.statistics.requests import AT_ONCE_S, Request, Waiting
+from leaderboard.services.statistics.requests import AT_ONCE_S, Request, WaitingResult
 from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.orders.rank_correlation import tau_ap_a, tau_ap_b, tau_b
 
@@ -92,7 +92,7 @@ class DepthOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class Reusability:
+class PoolReusability:
     """The audit, once it is computed."""
 
     teams: tuple[AuditedTeam, ...]
@@ -110,16 +110,16 @@ class Reusability:
 class AuditPage:
     """The audit of a task's judgments; reusability is None while it is not computed."""
 
-    audited: Audited
+    audited: AuditedTask
     depth: int
     guessed: int
     """The depth that the judgments seem to have."""
-    reusability: Reusability | None
-    simulated: tuple[Simulated, ...]
+    reusability: PoolReusability | None
+    simulated: tuple[SimulatedPool, ...]
     documents: int
     """Judged documents that the simulation is over, and how many of them are relevant."""
     relevant: int
-    waiting: tuple[Waiting, ...]
+    waiting: tuple[WaitingResult, ...]
 
 
 def page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> AuditPage:
@@ -151,11 +151,11 @@ def page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> AuditPa
         audited=audited,
         depth=depth,
         guessed=guessed,
-        reusability=None if isinstance(result, Waiting) else _reusability(session, audited, result),
+        reusability=None if isinstance(result, WaitingResult) else _reusability(session, audited, result),
         simulated=simulation.methods,
         documents=simulation.documents,
         relevant=simulation.relevant,
-        waiting=(result, *simulation.waiting) if isinstance(result, Waiting) else simulation.waiting,
+        waiting=(result, *simulation.waiting) if isinstance(result, WaitingResult) else simulation.waiting,
     )
 
 
@@ -165,15 +165,15 @@ def ask(session: Session, page: AuditPage) -> None:
         requests.ask(session, job.request)
 
 
-def _result(session: Session, audited: Audited, depth: int) -> Arrays | Waiting:
+def _result(session: Session, audited: AuditedTask, depth: int) -> Arrays | WaitingResult:
     asked = request(audited, PROCEDURE, pool_reusability.options(depth, audited.level, audited.teams))
     known = requests.find(session, asked)
-    if isinstance(known, Waiting) and known.state == "absent" and asked.seconds <= AT_ONCE_S:
+    if isinstance(known, WaitingResult) and known.state == "absent" and asked.seconds <= AT_ONCE_S:
         return requests.kept.put(asked.digest, requests.computed_from_hits(session, asked, lambda _: None))
     return known
 
 
-def request(audited: Audited, procedure: str, method: str) -> Request:
+def request(audited: AuditedTask, procedure: str, method: str) -> Request:
     """The request for a procedure on the runs of an audit."""
     source, measure = audited.rests_on
     return Request(
@@ -197,7 +197,7 @@ def agreement(estimate: FloatArray, truth: FloatArray) -> Agreement:
     return Agreement(tau_b(estimate, truth), tau_ap_b(estimate, truth) if directed is None else directed)
 
 
-def _reusability(session: Session, audited: Audited, arrays: Any) -> Reusability:
+def _reusability(session: Session, audited: AuditedTask, arrays: Any) -> PoolReusability:
     pooled = np.array(audited.pooled)
     full, left_out = arrays["full"][pooled], arrays["left_out"][pooled]
     best, without = better(audited, full), better(audited, left_out)
@@ -205,7 +205,7 @@ def _reusability(session: Session, audited: Audited, arrays: Any) -> Reusability
     drops = rank_drops(best, without, teams)
     names = [run.name for run, inside in zip(audited.runs, audited.pooled, strict=True) if inside]
     fallen = int(np.argmax(drops))
-    return Reusability(
+    return PoolReusability(
         teams=_teams(audited, arrays, drops),
         runs=_runs(session, audited, arrays, drops),
         depths=tuple(
@@ -219,7 +219,7 @@ def _reusability(session: Session, audited: Audited, arrays: Any) -> Reusability
     )
 
 
-def _teams(audited: Audited, arrays: Any, drops: Any) -> tuple[AuditedTeam, ...]:
+def _teams(audited: AuditedTask, arrays: Any, drops: Any) -> tuple[AuditedTeam, ...]:
     """Every pooled team, the one that brought most relevant documents first."""
     pooled = np.array(audited.pooled)
     full, left_out = arrays["full"][pooled], arrays["left_out"][pooled]
@@ -242,7 +242,7 @@ def _teams(audited: Audited, arrays: Any, drops: Any) -> tuple[AuditedTeam, ...]
     return tuple(sorted(rows, key=lambda row: (-row.alone_relevant, -row.alone, row.team)))
 
 
-def _runs(session: Session, audited: Audited, arrays: Any, drops: Any) -> tuple[AuditedRun, ...]:
+def _runs(session: Session, audited: AuditedTask, arrays: Any, drops: Any) -> tuple[AuditedRun, ...]:
     """Every run, best first; ranks are among all runs, left_out_rank among those that were pooled."""
     values = better(audited, arrays["full"])
     outside = _outside(audited, arrays)
@@ -278,7 +278,7 @@ def _runs(session: Session, audited: Audited, arrays: Any, drops: Any) -> tuple[
     return tuple(sorted(rows, key=lambda row: (row.rank, row.name)))
 
 
-def _outside(audited: Audited, arrays: Any) -> frozenset[int]:
+def _outside(audited: AuditedTask, arrays: Any) -> frozenset[int]:
     """The runs of which clearly less is judged than of the pooled ones."""
     shares = {
         run.run_id: coverage.Coverage(0.0, float(share))
@@ -288,7 +288,7 @@ def _outside(audited: Audited, arrays: Any) -> frozenset[int]:
     return coverage.outside_the_pool(shares)
 
 
-def _ends(session: Session, audited: Audited, outside: frozenset[int]) -> dict[int, Bounds]:
+def _ends(session: Session, audited: AuditedTask, outside: frozenset[int]) -> dict[int, Bounds]:
     """Between which ends the scores of runs lie that lose by the pool, where that is known."""
     source, measure = audited.rests_on
     if measure.direction != "higher" or measure.aggregate != "mean":

@@ -16,7 +16,7 @@ from leaderboard.tables.record import Column, Files, Place, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class PoolOffer:
     """A task whose organiser makes a pool."""
 
     task: str
@@ -39,11 +39,11 @@ class Offer:
         return sum(run.primary for run in self.runs)
 
 
-def offer(session: Session, viewer: Viewer, slug: str) -> Offer:
+def offer(session: Session, viewer: Viewer, slug: str) -> PoolOffer:
     """What there is; raises NotFound, SignInNeeded or Forbidden unless the viewer organises the task."""
     task, sight = organised(session, viewer, slug)
     revision = files.newest(session, task.id)
-    return Offer(
+    return PoolOffer(
         task=task.name,
         slug=task.slug,
         sight=sight,

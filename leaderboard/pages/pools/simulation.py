@@ -8,12 +8,12 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from leaderboard.errors import Invalid
-from leaderboard.pages.pools.audited_runs import Audited, better
+from leaderboard.pages.pools.audited_runs import AuditedTask, better
 from leaderboard.pooling.methods import METHODS, method
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.procedures import pool_simulations
 from leaderboard.services.statistics.procedures.pool_simulations import PROCEDURE
-from leaderboard.services.statistics.requests import AT_ONCE_S, Request, Waiting
+from leaderboard.services.statistics.requests import AT_ONCE_S, Request, WaitingResult
 from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.orders.rank_correlation import tau_ap_a, tau_ap_b, tau_b
 
@@ -31,7 +31,7 @@ MOST = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Simulated:
+class SimulatedPool:
     """One method: the share of relevant documents found by share judged, and the order of runs on the way."""
 
     key: str
@@ -47,10 +47,10 @@ class Simulated:
 class Simulation:
     """All methods asked for that are computed, and the requests of the others."""
 
-    methods: tuple[Simulated, ...]
+    methods: tuple[SimulatedPool, ...]
     documents: int
     relevant: int
-    waiting: tuple[Waiting, ...]
+    waiting: tuple[WaitingResult, ...]
 
 
 def titles() -> dict[str, str]:
@@ -70,7 +70,7 @@ def chosen(keys: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(keys)) or USUAL
 
 
-def simulated(session: Session, audited: Audited, depth: int, keys: Sequence[str]) -> Simulation:
+def simulated(session: Session, audited: AuditedTask, depth: int, keys: Sequence[str]) -> Simulation:
     """The methods on the pooled runs; quick ones are computed here, as long as no reader has to wait."""
     done, waiting = [], []
     documents = relevant = 0
@@ -79,11 +79,11 @@ def simulated(session: Session, audited: Audited, depth: int, keys: Sequence[str
         request = _request(audited, depth, key)
         result = requests.find(session, request)
         cost = _cost(audited, key)
-        if isinstance(result, Waiting) and result.state == "absent" and cost <= patience:
+        if isinstance(result, WaitingResult) and result.state == "absent" and cost <= patience:
             patience -= cost
             arrays = requests.computed_from_hits(session, request, lambda _: None)
             result = requests.kept.put(request.digest, arrays)
-        if isinstance(result, Waiting):
+        if isinstance(result, WaitingResult):
             waiting.append(result)
             continue
         documents, relevant = int(result["documents"]), int(result["relevant"])
@@ -91,9 +91,9 @@ def simulated(session: Session, audited: Audited, depth: int, keys: Sequence[str
     return Simulation(methods=tuple(done), documents=documents, relevant=relevant, waiting=tuple(waiting))
 
 
-def _simulated(audited: Audited, key: str, arrays: Arrays) -> Simulated:
+def _simulated(audited: AuditedTask, key: str, arrays: Arrays) -> SimulatedPool:
     full = better(audited, arrays["full"].astype(np.float64))
-    return Simulated(
+    return SimulatedPool(
         key=key,
         title=method(SPECS[key]).title,
         recall=tuple(arrays["recall"].tolist()),
@@ -109,7 +109,7 @@ def _agreement(estimate: Any, truth: Any) -> tuple[float | None, float | None]:
     return tau_b(estimate, truth), tau_ap_b(estimate, truth) if directed is None else directed
 
 
-def _request(audited: Audited, depth: int, key: str) -> Request:
+def _request(audited: AuditedTask, depth: int, key: str) -> Request:
     """The simulation is over pooled runs: what the others found was not to be had."""
     source, measure = audited.rests_on
     runs = [run for run, pooled in zip(audited.runs, audited.pooled, strict=True) if pooled]
@@ -124,7 +124,7 @@ def _request(audited: Audited, depth: int, key: str) -> Request:
     )
 
 
-def _cost(audited: Audited, key: str) -> float:
+def _cost(audited: AuditedTask, key: str) -> float:
     """About how many seconds a simulation takes: adaptive methods weigh all runs for every document."""
     source, _ = audited.rests_on
     work = sum(audited.pooled) * len(source.topics)

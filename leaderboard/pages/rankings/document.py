@@ -11,11 +11,11 @@ from leaderboard.db.tables import Collection, Run, Task, Topic
 from leaderboard.errors import NotFound
 from leaderboard.pages.scores import fields
 from leaderboard.pages.topics import judgments
-from leaderboard.pages.topics.judgments import Finders, GradesOfTopic, Revision, finder_facts
+from leaderboard.pages.topics.judgments import DocumentFinders, GradesOfTopic, Revision, finder_facts
 from leaderboard.services import collections, policy
-from leaderboard.services.evaluations.shown import Shown, shown_edition
+from leaderboard.services.evaluations.shown import ShownEdition, shown_edition
 from leaderboard.services.policy import Sight, Viewer
-from leaderboard.services.rankings.stored import Position, positions_of
+from leaderboard.services.rankings.stored import DocumentPosition, positions_of
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.tasks import topics
 from leaderboard.services.tasks.head import TaskHead
@@ -33,7 +33,7 @@ class DocumentTopic:
     grades: GradesOfTopic
     grade: int | None
     """In the revision that is shown."""
-    finders: Finders | None
+    finders: DocumentFinders | None
     """None where it is not judged in the revision that is shown."""
 
 
@@ -46,7 +46,7 @@ class RunPlace(RunName):
 
 
 @dataclass(frozen=True, slots=True)
-class Band:
+class DocumentBand:
     """How many runs have the document at these ranks."""
 
     first: int
@@ -66,7 +66,7 @@ class ChosenTopic:
     of: int
     """Runs that were looked through: the viewer's own where others' are held back."""
     places: tuple[RunPlace, ...]
-    bands: tuple[Band, ...]
+    bands: tuple[DocumentBand, ...]
     without: tuple[tuple[int, str], ...]
     """(id, name) of the runs that do not have it."""
 
@@ -253,14 +253,14 @@ def _topics(
     viewer: Viewer,
     task: Task,
     sight: Sight,
-    shown: Shown,
+    shown: ShownEdition,
     revisions: Sequence[Revision],
     docno: str,
 ) -> tuple[DocumentTopic, ...]:
     """What the document was judged for, and how many runs found it."""
     grades = judgments.grades_over_time(session, task, revisions, docno)
     field = fields.field(session, viewer, task, sight, shown) if grades else None
-    finders: dict[str, Finders] = {}
+    finders: dict[str, DocumentFinders] = {}
     if field is not None:
         finders = judgments.finders_of(session, field.source, field.runs, docno, task.level)
     now = shown.basis.revision_id if shown.basis is not None else None
@@ -272,7 +272,7 @@ def _chosen(
     viewer: Viewer,
     task: Task,
     sight: Sight,
-    shown: Shown,
+    shown: ShownEdition,
     topic: Topic,
     judged: Sequence[DocumentTopic],
     docno: str,
@@ -299,7 +299,7 @@ def _chosen(
 
 
 def _places(
-    positions: Sequence[Position], runs: Mapping[int, Run], viewer: Viewer, teams: Mapping[int, str]
+    positions: Sequence[DocumentPosition], runs: Mapping[int, Run], viewer: Viewer, teams: Mapping[int, str]
 ) -> tuple[RunPlace, ...]:
     places = []
     for position in positions:
@@ -318,12 +318,12 @@ def _places(
     return tuple(sorted(places, key=lambda place: (place.rank, place.name)))
 
 
-def _bands(places: Sequence[RunPlace]) -> tuple[Band, ...]:
+def _bands(places: Sequence[RunPlace]) -> tuple[DocumentBand, ...]:
     """How many of the places are among the first 10, the next up to 100, up to 1,000, and beyond."""
     edges = [0, *BANDS]
     bands = [
-        Band(low + 1, high, sum(low < place.rank <= high for place in places))
+        DocumentBand(low + 1, high, sum(low < place.rank <= high for place in places))
         for low, high in zip(edges, BANDS, strict=False)
     ]
     deeper = sum(place.rank > BANDS[-1] for place in places)
-    return tuple(band for band in (*bands, Band(BANDS[-1] + 1, None, deeper)) if band.runs)
+    return tuple(band for band in (*bands, DocumentBand(BANDS[-1] + 1, None, deeper)) if band.runs)

@@ -13,13 +13,13 @@ from leaderboard.measures.by_rank import Running, running
 from leaderboard.measures.judged import UNJUDGED
 from leaderboard.pages.rankings.neighbours import Neighbours, neighbours
 from leaderboard.pages.scores import fields
-from leaderboard.pages.topics.judgments import Finders, JudgedTopic, judged_topic
+from leaderboard.pages.topics.judgments import DocumentFinders, JudgedTopic, judged_topic
 from leaderboard.services import collections, policy
 from leaderboard.services.evaluations import score
 from leaderboard.services.evaluations.columns import MeasureColumn, column_of
-from leaderboard.services.evaluations.shown import Shown, shown_edition
+from leaderboard.services.evaluations.shown import ShownEdition, shown_edition
 from leaderboard.services.policy import Sight, Viewer
-from leaderboard.services.rankings.stored import Ordered, ordered
+from leaderboard.services.rankings.stored import OrderedRanking, ordered
 from leaderboard.services.tasks import topics
 from leaderboard.services.tasks.head import TaskHead
 from leaderboard.trec.documents.documents import Document
@@ -68,7 +68,7 @@ class RankedDocument:
     """The rank of the next relevant document."""
     running: RunningScores | None
     """None where the topic has no judgments or they are held back."""
-    finders: Finders | None
+    finders: DocumentFinders | None
     """Which runs have a judged document; None for others."""
     tie: Tie | None
 
@@ -81,7 +81,7 @@ class MissedDocument:
     grade: int
     title: str
     heading: tuple[Piece, ...]
-    finders: Finders
+    finders: DocumentFinders
     snippet: tuple[Piece, ...] = ()
     """Missed documents are listed by their titles alone."""
 
@@ -200,7 +200,7 @@ def _read_of(
 
 def _visible(
     session: Session, viewer: Viewer, run_id: int, topic_id: str
-) -> tuple[Run, Task, Sight, Topic, Shown]:
+) -> tuple[Run, Task, Sight, Topic, ShownEdition]:
     run, task, sight = policy.visible_run(session, viewer, run_id)
     if not (sight.details or policy.owns(viewer, run.team_id)):
         raise NotFound(f"There is no run {run_id}.", run=run_id)
@@ -208,7 +208,7 @@ def _visible(
 
 
 def _scores(
-    session: Session, run: Run, shown: Shown, topic_id: str
+    session: Session, run: Run, shown: ShownEdition, topic_id: str
 ) -> tuple[tuple[MeasureColumn, float], ...]:
     """What the run got on the topic, in the order of the measures; empty where it is not scored or judged."""
     edition = shown.edition
@@ -252,10 +252,10 @@ class _Graded:
     grades: Sequence[int | None]
     relevant: tuple[int, ...]
     running: Running | None
-    finders: Mapping[str, Finders]
+    finders: Mapping[str, DocumentFinders]
 
     @classmethod
-    def of(cls, ranking: Ordered, judged: JudgedTopic | None, level: int) -> "_Graded":
+    def of(cls, ranking: OrderedRanking, judged: JudgedTopic | None, level: int) -> "_Graded":
         if judged is None:
             return cls([None] * len(ranking), (), None, {})
         grades = judged.grades_in(ranking.docnos)
@@ -288,7 +288,7 @@ class _Graded:
 
 
 def _rows(
-    reading: _Reading, ranking: Ordered, graded: _Graded, limit: int | None
+    reading: _Reading, ranking: OrderedRanking, graded: _Graded, limit: int | None
 ) -> tuple[RankedDocument, ...]:
     relevant = set(graded.relevant)
     columns = zip(
@@ -322,13 +322,15 @@ def _rows(
     return tuple(rows)
 
 
-def _ties(ranking: Ordered) -> Ties:
+def _ties(ranking: OrderedRanking) -> Ties:
     sizes = [last - first + 1 for first, last in set(zip(ranking.first, ranking.last, strict=True))]
     tied = [size for size in sizes if size > 1]
     return Ties(groups=len(tied), documents=sum(tied), largest=max(tied, default=0))
 
 
-def _missed(ranking: Ordered, judged: JudgedTopic | None, level: int) -> list[tuple[str, int, Finders]]:
+def _missed(
+    ranking: OrderedRanking, judged: JudgedTopic | None, level: int
+) -> list[tuple[str, int, DocumentFinders]]:
     """Docno, grade and finders of what is missing: highest grades first, of these what runs have highest."""
     if judged is None:
         return []
@@ -338,7 +340,9 @@ def _missed(ranking: Ordered, judged: JudgedTopic | None, level: int) -> list[tu
     return sorted(missed, key=lambda row: (-row[1], row[2].best == 0, row[2].best, row[0]))
 
 
-def _listed(reading: _Reading, missed: Sequence[tuple[str, int, Finders]]) -> tuple[MissedDocument, ...]:
+def _listed(
+    reading: _Reading, missed: Sequence[tuple[str, int, DocumentFinders]]
+) -> tuple[MissedDocument, ...]:
     rows = []
     for docno, grade, finders in missed:
         title, heading, _ = reading.of(docno)

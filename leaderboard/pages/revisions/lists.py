@@ -50,7 +50,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Building:
+class BuildingEdition:
     """An edition on its way under a revision: how far it is, and which runs block the switch."""
 
     revision: int
@@ -73,7 +73,7 @@ class RevisionList:
     origin_name: str
     rows: tuple[RevisionRow, ...]
     lines: tuple[Line, ...]
-    building: Building | None
+    building: BuildingEdition | None
 
 
 def revision_list(session: Session, viewer: Viewer, slug: str) -> RevisionList:
@@ -246,7 +246,7 @@ def lines_of(session: Session, task: Task) -> tuple[Line, ...]:
     )
 
 
-def building(session: Session, task: Task) -> Building | None:
+def building(session: Session, task: Task) -> BuildingEdition | None:
     """The edition of a task's board that is on its way."""
     edition = session.scalar(select(Edition).where(Edition.task_id == task.id, Edition.state == "building"))
     if edition is None:
@@ -258,7 +258,7 @@ def building(session: Session, task: Task) -> Building | None:
         .order_by(Run.name)
     ).all()
     number = session.get_one(QrelsRevision, edition.revision_id).number
-    return Building(
+    return BuildingEdition(
         revision=number,
         total=len(rows),
         done=sum(1 for row in rows if row.state == "done"),

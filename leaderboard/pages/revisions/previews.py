@@ -25,7 +25,7 @@ from leaderboard.services.revisions.drafts import Draft
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.procedures import revision_scores
-from leaderboard.services.statistics.requests import Request, Waiting
+from leaderboard.services.statistics.requests import Request, WaitingResult
 from leaderboard.stats.arrays import Arrays
 from leaderboard.tables.record import Files
 
@@ -45,7 +45,7 @@ class Preview(ChangedJudgments):
     """Number of the board's newest revision, 0 where there is none: what the changes are against."""
     refused: str
     """Why it cannot be published; empty where it can."""
-    waiting: Waiting | None
+    waiting: WaitingResult | None
     """The job that the ranks wait for."""
     runs: int
     """How many runs would be scored again."""
@@ -87,7 +87,7 @@ def preview(session: Session, viewer: Viewer, slug: str, token: str) -> Preview:
         changes=changes,
         refused=refused,
         ranks=ranks if isinstance(ranks, RankChanges) else None,
-        waiting=ranks if isinstance(ranks, Waiting) else None,
+        waiting=ranks if isinstance(ranks, WaitingResult) else None,
         why_no_ranks=why,
         runs=session.scalar(runs) or 0,
         level=task.level,
@@ -120,7 +120,7 @@ def _refusal(session: Session, task: Task, draft: Draft, target: str, changes: C
 
 def _ranks(
     session: Session, viewer: Viewer, task: Task, sight: Sight, draft: Draft
-) -> tuple[RankChanges | Waiting | None, str]:
+) -> tuple[RankChanges | WaitingResult | None, str]:
     """Where the runs of the board would stand, or why that cannot be said."""
     if draft.line != MAIN:
         return None, "No score rests on this line of judgments, so no rank changes."
@@ -138,7 +138,7 @@ def _ranks(
         arrays = _values(session, request, draft)
     except LeaderboardError as error:
         return None, error.message
-    if isinstance(arrays, Waiting):
+    if isinstance(arrays, WaitingResult):
         return arrays, ""
     new = dict(zip(request.run_ids, arrays["value"].tolist(), strict=True))
     return rank_changes.rank_changes(runs, old, new, by), ""
@@ -163,10 +163,10 @@ def _request(
     )
 
 
-def _values(session: Session, request: Request, draft: Draft) -> Arrays | Waiting:
+def _values(session: Session, request: Request, draft: Draft) -> Arrays | WaitingResult:
     """The runs' values: known, computed here and now where that is quick, else by a job."""
     known = requests.find(session, request)
-    if not isinstance(known, Waiting):
+    if not isinstance(known, WaitingResult):
         return known
     entries = session.scalar(select(func.sum(Run.entries)).where(Run.id.in_(request.run_ids))) or 0
     if int(entries) * revision_scores.ENTRY_S > AT_ONCE_S:

@@ -13,7 +13,14 @@ from leaderboard.errors import NotFound
 from leaderboard.pages.revisions import changed, judgment_changes, rank_changes
 from leaderboard.pages.revisions.changed import ChangedJudgments, titles
 from leaderboard.pages.revisions.judgment_changes import Changes, TopicMeans
-from leaderboard.pages.revisions.lists import Building, Line, RevisionRow, building, lines_of, row_facts
+from leaderboard.pages.revisions.lists import (
+    BuildingEdition,
+    Line,
+    RevisionRow,
+    building,
+    lines_of,
+    row_facts,
+)
 from leaderboard.pages.revisions.rank_changes import RankChanges
 from leaderboard.pages.scores import fields
 from leaderboard.services import policy
@@ -40,7 +47,7 @@ class RevisionPage(ChangedJudgments):
     measures: tuple[MeasureColumn, ...]
     old_edition: int | None
     new_edition: int | None
-    building: Building | None
+    building: BuildingEdition | None
 
 
 def revision_page(

@@ -12,7 +12,7 @@ from leaderboard.services import policy
 from leaderboard.services.boards.rows import Row, rank, read_rows
 from leaderboard.services.evaluations import score
 from leaderboard.services.evaluations.columns import MeasureColumn, column_of
-from leaderboard.services.evaluations.shown import Basis, Shown, Source, means, shown_edition
+from leaderboard.services.evaluations.shown import Basis, ShownEdition, Source, means, shown_edition
 from leaderboard.services.policy import ShownTeam, Sight, Viewer
 from leaderboard.services.tasks.head import TaskHead
 
@@ -37,7 +37,7 @@ class SeenRun:
     run: Run
     task: Task
     sight: Sight
-    shown: Shown
+    shown: ShownEdition
     team: ShownTeam
 
     @property

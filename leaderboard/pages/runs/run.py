@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Run, Upload
 from leaderboard.errors import Problem
 from leaderboard.pages.runs.head import RunHead, SeenRun, caption, head_facts, seen_run
-from leaderboard.pages.runs.scores import MeasureValue, Rival, Stand, explained, stand
+from leaderboard.pages.runs.scores import MeasureValue, RivalRun, RunStanding, explained, stand
 from leaderboard.services import policy
 from leaderboard.services.boards.rows import place_facts
 from leaderboard.services.jobs import queue
@@ -51,7 +51,7 @@ class RunPage(RunHead):
     """Among the ranked runs by the primary measure; None where that cannot be said."""
     comparison: str
     """The test and correction of place, in words."""
-    leader: Rival | None
+    leader: RivalRun | None
     """The run that is ranked first, where that is another one."""
 
     @property
@@ -169,7 +169,7 @@ def _rank(row: MeasureValue) -> str | None:
     return f"{row.rank} of {row.ranked}" if row.rank else None
 
 
-def _is_scored_by_topic(seen: SeenRun, standing: Stand) -> bool:
+def _is_scored_by_topic(seen: SeenRun, standing: RunStanding) -> bool:
     """Whether the reader sees scores by topic, which are there as soon as all means are."""
     source = seen.shown.source
     all_there = bool(standing.measures) and all(row.value is not None for row in standing.measures)

@@ -14,7 +14,7 @@ from leaderboard.pages.runs.head import SeenRun
 from leaderboard.services.boards.rows import RANKED_KIND
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.statistics import requests, standings
-from leaderboard.services.statistics.standings import Place, Ranked, Standing
+from leaderboard.services.statistics.standings import Place, RankedRun, Standing
 from leaderboard.stats.pairs.methods import method
 
 SCORED = Evaluation.measure, Evaluation.measure_version, EvaluationMean.mean
@@ -60,7 +60,7 @@ class MeasureValue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rival:
+class RivalRun:
     """A scored run, or the run of the page itself; values are as the reader sees them, by measure."""
 
     run_id: int
@@ -71,7 +71,7 @@ class Rival:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stand:
+class RunStanding:
     """Where a run stands: its values, its place by the primary measure, and the run that leads.
 
     place is None where it cannot be said, leader where that is the run itself or no run is ranked.
@@ -79,18 +79,18 @@ class Stand:
 
     measures: tuple[MeasureValue, ...]
     place: Place | None
-    leader: Rival | None
+    leader: RivalRun | None
     is_primary: bool
     """Whether its team declared it its primary run."""
 
 
-def stand(session: Session, seen: SeenRun) -> Stand:
+def stand(session: Session, seen: SeenRun) -> RunStanding:
     """Where a run stands among the ranked runs, by the board's own rule; one statement."""
     edition, columns = seen.shown.edition, seen.columns
     rivals, is_primary = _rivals(session, seen, edition if columns else None)
     by = next((column for column in columns if edition and column.key == edition.primary_measure), None)
     ranked = _ranked(rivals, by) if by else []
-    return Stand(
+    return RunStanding(
         measures=tuple(_value(rivals, column, seen) for column in columns),
         place=_place(session, seen, by, ranked) if by else None,
         leader=ranked[0] if ranked and ranked[0].run_id != seen.run.id else None,
@@ -107,7 +107,7 @@ def spread_of(values: FloatArray) -> FieldSpread:
     return FieldSpread(*np.percentile(values, (0, 25, 50, 75, 100)).tolist())
 
 
-def _rivals(session: Session, seen: SeenRun, edition: Edition | None) -> tuple[list[Rival], bool]:
+def _rivals(session: Session, seen: SeenRun, edition: Edition | None) -> tuple[list[RivalRun], bool]:
     """The run, and beside it the runs that may be ranked under the edition; whether it is declared primary.
 
     Values are rounded before anything is ordered by them, so that order tells no more.
@@ -148,8 +148,8 @@ def _with_means(selected: Any, edition: Edition, topic_set: str) -> Any:
     return selected.outerjoin(Evaluation, is_score).outerjoin(EvaluationMean, is_mean)
 
 
-def _rival(row: Any, values: Mapping[str, float]) -> Rival:
-    return Rival(
+def _rival(row: Any, values: Mapping[str, float]) -> RivalRun:
+    return RivalRun(
         run_id=row.id,
         name=row.name,
         ranking_sha256=row.ranking_sha256,
@@ -158,7 +158,7 @@ def _rival(row: Any, values: Mapping[str, float]) -> Rival:
     )
 
 
-def _ranked(rivals: Sequence[Rival], by: MeasureColumn) -> list[Rival]:
+def _ranked(rivals: Sequence[RivalRun], by: MeasureColumn) -> list[RivalRun]:
     """The ranked runs by a measure, the best first, equal ones by name."""
     ranked = [rival for rival in rivals if rival.is_ranked and by.key in rival.values]
     return sorted(ranked, key=lambda rival: (-by.sign * rival.values[by.key], rival.name))
@@ -169,7 +169,7 @@ def explained(column: MeasureColumn) -> str:
     return f"{column.title}, summed over topics" if column.aggregate == "sum" else column.title
 
 
-def _value(rivals: Sequence[Rival], column: MeasureColumn, seen: SeenRun) -> MeasureValue:
+def _value(rivals: Sequence[RivalRun], column: MeasureColumn, seen: SeenRun) -> MeasureValue:
     mine = next(rival for rival in rivals if rival.run_id == seen.run.id)
     value = mine.values.get(column.key)
     ordered = _ranked(rivals, column) if column.direction != "none" else []
@@ -188,13 +188,13 @@ def _value(rivals: Sequence[Rival], column: MeasureColumn, seen: SeenRun) -> Mea
     )
 
 
-def _place(session: Session, seen: SeenRun, by: MeasureColumn, ranked: Sequence[Rival]) -> Place | None:
+def _place(session: Session, seen: SeenRun, by: MeasureColumn, ranked: Sequence[RivalRun]) -> Place | None:
     """The run's place in the standing that the board has of the ranked runs."""
     source = seen.shown.source
     is_compared = by.direction != "none" and by.aggregate in requests.COMPARED_AGGREGATES
     if source is None or not seen.sight.details or not is_compared or not ranked:
         return None
-    runs = [Ranked(run.run_id, run.ranking_sha256, run.name, run.values[by.key]) for run in ranked]
+    runs = [RankedRun(run.run_id, run.ranking_sha256, run.name, run.values[by.key]) for run in ranked]
     compared = method(seen.task.comparison)
     standing = standings.of_runs(session, source, (by.key, by.version), by.sign, runs, compared)
     return standing.places.get(seen.run.id) if isinstance(standing, Standing) else None

@@ -67,7 +67,7 @@ class TopicField:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Looked:
+class MeasureByTopic:
     """The measure that topics are looked at by, and run id -> scores by it, (topics,)."""
 
     column: MeasureColumn
@@ -106,7 +106,7 @@ def topics_page(
 
 def looked_at(
     session: Session, scored: ScoredRun, rows: Sequence[Row], measure: str | None = None
-) -> Looked | None:
+) -> MeasureByTopic | None:
     """The measure meant and every scored run's scores by it, None where there is none; one statement.
 
     Raises UnknownMeasure for one that is not on the board or has no better and worse.
@@ -119,7 +119,7 @@ def looked_at(
     if column is None:
         return None
     run_ids = [row.run_id for row in rows]
-    return Looked(column, scores_of(session, scored.source, column.key, column.version, run_ids))
+    return MeasureByTopic(column, scores_of(session, scored.source, column.key, column.version, run_ids))
 
 
 def facts(page: TopicsPage) -> dict[str, Any]:
@@ -224,7 +224,7 @@ def _directed(scored: ScoredRun) -> tuple[MeasureColumn, ...]:
 
 
 def _against_field(
-    scored: ScoredRun, rows: Sequence[Row], looked: Looked, titles: Mapping[str, str], order: Order
+    scored: ScoredRun, rows: Sequence[Row], looked: MeasureByTopic, titles: Mapping[str, str], order: Order
 ) -> TopicField:
     """The run's score on each of the topics against those of the ranked runs.
 

@@ -12,7 +12,7 @@ from leaderboard.services import policy
 from leaderboard.services.jobs import queue
 from leaderboard.services.jobs.queue import RunState
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.uploads import report_of
 from leaderboard.trec.runs.check import Report
 
@@ -51,7 +51,7 @@ def upload_page(session: Session, viewer: Viewer, upload_id: int) -> UploadPage:
     if row is None or not (policy.owns(viewer, row.Upload.team_id) or policy.organises(viewer, row.Task.id)):
         raise NotFound(f"There is no upload {upload_id}.", upload=upload_id)
     upload, task, team, sender = row
-    wishes = Wishes(**upload.wishes)
+    wishes = RunRequest(**upload.wishes)
     return UploadPage(
         id=upload.id,
         task_slug=task.slug,

@@ -18,7 +18,7 @@ from leaderboard.tables.record import Files
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RunChoice:
     """What a reader chose: the measure and order of topics, and what takes longer."""
 
     measure: str | None = None
@@ -39,7 +39,7 @@ class WholeRun:
     measures: MeasuresPage
 
 
-def whole_run(session: Session, viewer: Viewer, run_id: int, asked: Asked) -> WholeRun:
+def whole_run(session: Session, viewer: Viewer, run_id: int, asked: RunChoice) -> WholeRun:
     """The whole run; raises NotFound where there is none or the viewer may not know of it."""
     seen = seen_run(session, viewer, run_id)
     scored = scores_of_topics(session, seen)

@@ -13,7 +13,7 @@ from leaderboard.measures.grammar import parse
 from leaderboard.pages.scores.table import ComparedRun, named_runs
 from leaderboard.services.boards.rows import RANKED_KIND
 from leaderboard.services.evaluations.columns import MeasureColumn, column
-from leaderboard.services.evaluations.shown import Basis, FloatArray, Shown, Source, scores_of
+from leaderboard.services.evaluations.shown import Basis, FloatArray, ShownEdition, Source, scores_of
 from leaderboard.services.policy import Sight, Viewer
 
 BoolArray = npt.NDArray[np.bool_]
@@ -61,7 +61,12 @@ class Field:
 
 
 def field(
-    session: Session, viewer: Viewer, task: Task, sight: Sight, shown: Shown, measure: str | None = None
+    session: Session,
+    viewer: Viewer,
+    task: Task,
+    sight: Sight,
+    shown: ShownEdition,
+    measure: str | None = None,
 ) -> Field | None:
     """The field by a measure (the primary one unless said otherwise).
 

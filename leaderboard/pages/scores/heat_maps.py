@@ -69,7 +69,7 @@ class MapTopic:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class PageSpan:
     """The part that is shown of all rows or columns, and on which of how many pages."""
 
     first: int
@@ -79,7 +79,7 @@ class Span:
     pages: int
 
 
-NOTHING = Span(first=1, last=0, total=0, page=1, pages=1)
+NOTHING = PageSpan(first=1, last=0, total=0, page=1, pages=1)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -104,8 +104,8 @@ class HeatMap(TaskHead):
     """The ends of the scores of all runs and topics, 0 and 1 where these hold them."""
     widest: float
     """The difference from a median that few are larger than."""
-    rows: Span
-    columns: Span
+    rows: PageSpan
+    columns: PageSpan
 
 
 def heat_map(session: Session, viewer: Viewer, slug: str, choice: Choice) -> HeatMap:
@@ -257,19 +257,19 @@ def _natural(topic_id: str) -> tuple[int, int, bytes]:
     return (0, int(topic_id), bytes_of(topic_id)) if is_number else (1, 0, bytes_of(topic_id))
 
 
-def _spans(rows: int, columns: int, choice: Choice) -> tuple[Span, Span]:
+def _spans(rows: int, columns: int, choice: Choice) -> tuple[PageSpan, PageSpan]:
     """Which rows and columns are shown."""
     if choice.whole:
-        return Span(1, rows, rows, 1, 1), Span(1, columns, columns, 1, 1)
+        return PageSpan(1, rows, rows, 1, 1), PageSpan(1, columns, columns, 1, 1)
     height = min(rows, MOST_ROWS)
     width = max(FEWEST_COLUMNS, MOST_CELLS // max(height, 1))
     return _span(rows, MOST_ROWS, choice.runs_page), _span(columns, width, choice.topics_page)
 
 
-def _span(total: int, most: int, page: int) -> Span:
+def _span(total: int, most: int, page: int) -> PageSpan:
     pages = max(1, -(-total // most))
     page = min(max(page, 1), pages)
-    return Span((page - 1) * most + 1, min(page * most, total), total, page, pages)
+    return PageSpan((page - 1) * most + 1, min(page * most, total), total, page, pages)
 
 
 @dataclass(frozen=True, slots=True)

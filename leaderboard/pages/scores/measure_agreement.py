@@ -68,7 +68,7 @@ COEFFICIENTS: Mapping[str, Coefficient] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class CoefficientReading:
     """A coefficient's value for two orders; truth is the measure taken as the true order, where one is."""
 
     coefficient: Coefficient
@@ -77,7 +77,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class RunMove:
     """A run, by its place in the list of runs, whose rank changes from the first measure to the second."""
 
     at: int
@@ -93,13 +93,13 @@ class PairOfOrders:
 
     first: MeasureColumn
     second: MeasureColumn
-    readings: tuple[Reading, ...]
+    readings: tuple[CoefficientReading, ...]
     same: int
     """Pairs of runs in the same order by both."""
     opposite: int
     tied: int
     """Pairs that one of them ties."""
-    moves: tuple[Move, ...]
+    moves: tuple[RunMove, ...]
     """All runs, those that move most first."""
     said: tuple[str, ...]
     """Why a coefficient is not defined, as sentences."""
@@ -117,13 +117,13 @@ def pair_of_orders(
     signs = np.sign(one[:, None] - one) * np.sign(other[:, None] - other)
     upper = signs[np.triu_indices(len(one), 1)]
     moves = largest_moves(one, other)
-    readings: list[Reading] = []
+    readings: list[CoefficientReading] = []
     for coefficient in COEFFICIENTS.values():
         if not coefficient.directed:
-            readings.append(Reading(coefficient, coefficient.compute(other, one)))
+            readings.append(CoefficientReading(coefficient, coefficient.compute(other, one)))
             continue
-        readings.append(Reading(coefficient, coefficient.compute(other, one), first.key))
-        readings.append(Reading(coefficient, coefficient.compute(one, other), second.key))
+        readings.append(CoefficientReading(coefficient, coefficient.compute(other, one), first.key))
+        readings.append(CoefficientReading(coefficient, coefficient.compute(one, other), second.key))
     return PairOfOrders(
         first=first,
         second=second,
@@ -132,7 +132,7 @@ def pair_of_orders(
         opposite=int(np.count_nonzero(upper < 0)),
         tied=int(np.count_nonzero(upper == 0)),
         moves=tuple(
-            Move(at, int(moves.first_rank[at]), int(moves.second_rank[at]), int(moves.move[at]))
+            RunMove(at, int(moves.first_rank[at]), int(moves.second_rank[at]), int(moves.move[at]))
             for at in moves.order.tolist()
         ),
         said=_undefined((first.key, one), (second.key, other)),

@@ -19,8 +19,8 @@ from leaderboard.services.evaluations.shown import FloatArray, scores_of
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.statistics import standings
-from leaderboard.services.statistics.requests import Waiting, refusal
-from leaderboard.services.statistics.standings import Ranked
+from leaderboard.services.statistics.requests import WaitingResult, refusal
+from leaderboard.services.statistics.standings import RankedRun
 from leaderboard.services.tasks.head import TaskHead
 from leaderboard.stats.orders.rank_correlation import largest_moves, tau_b
 from leaderboard.stats.pairs.methods import method
@@ -38,7 +38,7 @@ class OrderedRun(RunName):
 
 
 @dataclass(frozen=True, slots=True)
-class ToldApart:
+class PairsToldApart:
     """How many pairs of runs the task's test tells apart by a measure; said is why that is not known."""
 
     pairs: int
@@ -85,7 +85,7 @@ class OrdersPage(TaskHead):
     """Measures without a better and a worse."""
     runs: tuple[OrderedRun, ...]
     """In the order of the primary measure."""
-    told_apart: tuple[ToldApart, ...]
+    told_apart: tuple[PairsToldApart, ...]
     comparison: str
     """The task's test and correction, in words."""
     coefficient: Coefficient
@@ -228,21 +228,21 @@ def _agreement(better: FloatArray, by: Coefficient) -> tuple[tuple[float | None,
     return tuple(tuple(row) for row in values)
 
 
-def _told_apart(session: Session, shown: Board, by: MeasureColumn, rows: Sequence[Row]) -> ToldApart:
+def _told_apart(session: Session, shown: Board, by: MeasureColumn, rows: Sequence[Row]) -> PairsToldApart:
     pairs = len(rows) * (len(rows) - 1) // 2
     if why := refusal(parse(by.key).measure):
-        return ToldApart(pairs, None, why)
+        return PairsToldApart(pairs, None, why)
     if shown.source is None or not rows:
-        return ToldApart(pairs, None)
-    ranked = [Ranked(row.run_id, row.ranking_sha256, row.run, _value(row, by)) for row in rows]
+        return PairsToldApart(pairs, None)
+    ranked = [RankedRun(row.run_id, row.ranking_sha256, row.run, _value(row, by)) for row in rows]
     standing = standings.of_runs(
         session, shown.source, (by.key, by.version), by.sign, ranked, method(shown.comparison)
     )
-    if isinstance(standing, Waiting):
-        return ToldApart(
+    if isinstance(standing, WaitingResult):
+        return PairsToldApart(
             pairs, None, f"The pairs are not compared by {by.key} yet: its board can ask for it."
         )
-    return ToldApart(pairs, standing.told_apart)
+    return PairsToldApart(pairs, standing.told_apart)
 
 
 def _standardised(

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from leaderboard.errors import NotFound
-from leaderboard.pages.scores.measure_agreement import COEFFICIENTS, Move, PairOfOrders, Reading
+from leaderboard.pages.scores.measure_agreement import COEFFICIENTS, CoefficientReading, PairOfOrders, RunMove
 from leaderboard.pages.scores.measure_orders import (
     OrderedRun,
     OrdersPage,
+    PairsToldApart,
     StandardisedOrder,
     StandardisedRun,
-    ToldApart,
     better_values,
 )
 from leaderboard.services.evaluations.columns import MeasureColumn
@@ -33,7 +33,7 @@ class Power:
     """A measure and how many pairs of runs it tells apart."""
 
     measure: MeasureColumn
-    apart: ToldApart
+    apart: PairsToldApart
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class MovedRun:
     """A run whose rank changes between two measures."""
 
     run: OrderedRun
-    move: Move
+    move: RunMove
 
 
 def facts(page: OrdersPage) -> dict[str, Any]:
@@ -98,10 +98,10 @@ def powers(page: OrdersPage) -> Table[Power]:
     return Table(name=f"{page.slug}-power", caption=caption, columns=columns, rows=rows)
 
 
-def readings(page: OrdersPage) -> Table[Reading]:
+def readings(page: OrdersPage) -> Table[CoefficientReading]:
     """Every coefficient for the two measures looked at closely."""
     pair = _pair(page)
-    columns: list[Column[Reading]] = [
+    columns: list[Column[CoefficientReading]] = [
         Column(key="coefficient", head="Coefficient", value=_reading_title),
         Column(key="value", head="Value", value=lambda row: row.value, digits=3),
         Column(
@@ -125,7 +125,7 @@ def moves(page: OrdersPage) -> Table[MovedRun]:
         Column(key="second_rank", head="Rank", value=lambda row: row.move.second_rank, digits=0),
         Column(
             key="move",
-            head="Move",
+            head="RunMove",
             value=lambda row: row.move.move,
             words=lambda row: up_or_down(row.move.move),
             digits=0,
@@ -153,7 +153,7 @@ def standardised(page: OrdersPage) -> Table[StandardisedRun]:
         Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0),
         Column(
             key="move",
-            head="Move",
+            head="RunMove",
             value=lambda row: row.move,
             words=lambda row: up_or_down(row.move),
             digits=0,
@@ -176,7 +176,7 @@ FILES = Files(
 )
 
 
-def power_in_words(apart: ToldApart) -> str | None:
+def power_in_words(apart: PairsToldApart) -> str | None:
     """The share of pairs told apart in percent, None where it is not known."""
     return None if apart.share is None else f"{100 * apart.share:.0f}%"
 
@@ -225,13 +225,13 @@ def _value_column(measure: MeasureColumn, at: int) -> Column[MovedRun]:
     return Column(key=measure.key, value=lambda row: row.run.values[at], digits=measure.digits)
 
 
-def _reading_title(reading: Reading) -> str:
+def _reading_title(reading: CoefficientReading) -> str:
     return (
         f"{reading.coefficient.title}, {reading.truth} true" if reading.truth else reading.coefficient.title
     )
 
 
-def _reading_words(pair: PairOfOrders, reading: Reading) -> str:
+def _reading_words(pair: PairOfOrders, reading: CoefficientReading) -> str:
     sentences = [f"The order by {reading.truth} is taken as the true one."] if reading.truth else []
     if reading.truth in ("", pair.first.key):
         sentences.append(reading.coefficient.words)

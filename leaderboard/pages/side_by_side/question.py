@@ -12,7 +12,7 @@ from leaderboard.services import collections
 from leaderboard.services.rankings.stored import ordered
 from leaderboard.services.side_by_side import questions
 from leaderboard.services.side_by_side.pairs import Answer
-from leaderboard.services.side_by_side.questions import Asked
+from leaderboard.services.side_by_side.questions import AskedQuestion
 from leaderboard.tables.record import Column, Table
 from leaderboard.trec.documents.documents import Document
 from leaderboard.trec.documents.marking import Piece, marked, snippet, terms
@@ -56,7 +56,7 @@ class QuestionList:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedDocument:
     """A document of a ranking; text is its beginning, and length the characters of all of it."""
 
     place: int
@@ -82,8 +82,8 @@ class QuestionPage:
     title: str
     description: str
     narrative: str
-    left: tuple[Listed, ...]
-    right: tuple[Listed, ...]
+    left: tuple[ListedDocument, ...]
+    right: tuple[ListedDocument, ...]
     given: Answer | None
     """The answer in force."""
     key: str
@@ -199,14 +199,14 @@ class _Reading:
         texts = collections.texts(session, collection.id, docnos)
         return cls(texts, terms(topic.title, topic.description), collection.link_template)
 
-    def listed(self, docnos: Sequence[str]) -> tuple[Listed, ...]:
+    def listed(self, docnos: Sequence[str]) -> tuple[ListedDocument, ...]:
         return tuple(self._one(place, docno) for place, docno in enumerate(docnos, start=1))
 
-    def _one(self, place: int, docno: str) -> Listed:
+    def _one(self, place: int, docno: str) -> ListedDocument:
         link, document = collections.link(self.link_template, docno), self.texts.get(docno)
         if document is None:
-            return Listed(place, docno, (), (), (), 0, link)
-        return Listed(
+            return ListedDocument(place, docno, (), (), (), 0, link)
+        return ListedDocument(
             place=place,
             docno=docno,
             heading=marked(document.title, self.words),
@@ -221,7 +221,7 @@ def _best(session: Session, task: Task, run_id: int, topic: Topic) -> tuple[str,
     return ordered(session, run_id, topic.topic_id, task.dialect).docnos[:SHOWN]
 
 
-def _times(session: Session, asked: Asked) -> int:
+def _times(session: Session, asked: AskedQuestion) -> int:
     """How often the question was answered."""
     return session.scalars(
         select(func.count())

@@ -10,7 +10,7 @@ from leaderboard.db.tables import Task
 from leaderboard.errors import Invalid
 from leaderboard.measures.judged import IntArray
 from leaderboard.pages.scores.table import ComparedRun
-from leaderboard.pages.topics.found_documents import NOBODY, SEVERAL, Found
+from leaderboard.pages.topics.found_documents import NOBODY, SEVERAL, RunFinds
 from leaderboard.services import collections
 from leaderboard.services.evaluations import alignments
 from leaderboard.trec.qrels.align import CompiledJudgments
@@ -102,7 +102,7 @@ def documents(
     compiled: CompiledJudgments,
     place: int,
     runs: Sequence[ComparedRun],
-    found: Found,
+    found: RunFinds,
     kind: str,
     limit: int | None,
 ) -> Documents:
@@ -139,7 +139,7 @@ def documents(
     )
 
 
-def _by_grade(found: Found, here: IntArray, grade: IntArray) -> tuple[GradeCount, ...]:
+def _by_grade(found: RunFinds, here: IntArray, grade: IntArray) -> tuple[GradeCount, ...]:
     grades, counts = np.unique(grade, return_counts=True)
     most = int(counts.max())
     rows = []
@@ -165,7 +165,7 @@ def _rows(
     compiled: CompiledJudgments,
     listed: IntArray,
     runs: Sequence[ComparedRun],
-    found: Found,
+    found: RunFinds,
 ) -> tuple[FoundDocument, ...]:
     docnos = alignments.docnos(compiled, listed)
     texts = collections.texts(session, task.collection_id, docnos)

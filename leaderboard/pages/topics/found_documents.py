@@ -26,7 +26,7 @@ Counts = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class RunFinds:
     """What the runs found of an edition's judgments; documents are indices into judgments.grades.
 
     runs, near, far, best, best_run, teams, team: (documents,). relevant, first: (runs, judged topics).
@@ -52,7 +52,7 @@ class Found:
     """The rank of the first of them, 0 where there is none."""
 
 
-def found(session: Session, source: Source, runs: Sequence[ComparedRun], level: int) -> Found:
+def found(session: Session, source: Source, runs: Sequence[ComparedRun], level: int) -> RunFinds:
     """What the runs found, relevant from the grade of level on; kept in memory once it is known.
 
     At most two statements however many runs there are, none where it is kept.
@@ -61,7 +61,7 @@ def found(session: Session, source: Source, runs: Sequence[ComparedRun], level: 
     arrays = requests.kept.get(digest)
     if arrays is None:
         arrays = requests.kept.put(digest, cast(Any, _count(session, source, runs, level)))
-    return Found(**cast(Any, arrays))
+    return RunFinds(**cast(Any, arrays))
 
 
 def _digest(source: Source, runs: Sequence[ComparedRun], level: int) -> str:

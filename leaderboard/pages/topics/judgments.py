@@ -23,7 +23,7 @@ from leaderboard.trec.read.lines import bytes_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finders:
+class DocumentFinders:
     """How many of how many runs have a document for a topic, and which has it highest."""
 
     runs: int
@@ -41,7 +41,7 @@ class JudgedTopic:
     docnos: tuple[str, ...]
     grades: IntArray
     """(documents,) the highest of each where subtopics have several."""
-    finders: tuple[Finders, ...]
+    finders: tuple[DocumentFinders, ...]
     compiled: CompiledJudgments
     """Of the whole revision."""
 
@@ -95,7 +95,7 @@ def judged_topic(
 
 def finders_of(
     session: Session, source: Source, runs: Sequence[ComparedRun], docno: str, level: int
-) -> dict[str, Finders]:
+) -> dict[str, DocumentFinders]:
     """Topic -> which of the runs found a document, of the topics that judge it."""
     compiled = alignments.compiled_judgments(session, source)
     places = document_places(compiled, docno)
@@ -130,14 +130,14 @@ def document_places(compiled: CompiledJudgments, docno: str) -> dict[int, int]:
     return places
 
 
-def _finders(runs: Sequence[ComparedRun], count: int, best: int, place: int) -> Finders:
+def _finders(runs: Sequence[ComparedRun], count: int, best: int, place: int) -> DocumentFinders:
     if not best:
-        return Finders(runs=0, of=len(runs), best=0, best_run_id=0, best_run="")
+        return DocumentFinders(runs=0, of=len(runs), best=0, best_run_id=0, best_run="")
     run = runs[place]
-    return Finders(runs=count, of=len(runs), best=best, best_run_id=run.run_id, best_run=run.name)
+    return DocumentFinders(runs=count, of=len(runs), best=best, best_run_id=run.run_id, best_run=run.name)
 
 
-def finder_facts(finders: Finders | None) -> dict[str, Any]:
+def finder_facts(finders: DocumentFinders | None) -> dict[str, Any]:
     """How many runs have a document and where it is highest; nothing for one that is not judged."""
     if finders is None:
         return {"runs": None, "best_rank": None, "best_run": None}

@@ -13,7 +13,7 @@ from leaderboard.pages.scores import fields
 from leaderboard.pages.scores.table import ComparedRun
 from leaderboard.pages.topics import found_documents
 from leaderboard.pages.topics.documents import Documents, documents
-from leaderboard.pages.topics.found_documents import Found
+from leaderboard.pages.topics.found_documents import RunFinds
 from leaderboard.services import policy
 from leaderboard.services.boards.rows import RANKED_KIND
 from leaderboard.services.evaluations import alignments
@@ -40,7 +40,7 @@ class RunScore(RunName):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contrast:
+class RunContrast:
     """Two runs whose rankings of this topic are worth reading side by side; differences by the measure."""
 
     first_id: int
@@ -70,7 +70,7 @@ class TopicPage(TaskHead):
     """The one the runs are in the order of; None where there is no score."""
     measures: tuple[MeasureColumn, ...]
     scores: tuple[RunScore, ...]
-    contrasts: tuple[Contrast, ...]
+    contrasts: tuple[RunContrast, ...]
     previous: str | None
     following: str | None
 
@@ -109,7 +109,7 @@ def topic_page(
     judged, column = Documents(), None
     measures: tuple[MeasureColumn, ...] = ()
     scores: tuple[RunScore, ...] = ()
-    contrasts: tuple[Contrast, ...] = ()
+    contrasts: tuple[RunContrast, ...] = ()
     if shown.edition is not None and shown.source is not None and sight.details:
         measures = fields.columns_of(shown.edition)
         column = fields.chosen(measures, shown.edition.primary_measure, choice.measure)
@@ -168,7 +168,7 @@ def _rows(
     measures: Sequence[MeasureColumn],
     by: MeasureColumn,
     place: int,
-    seen: Found,
+    seen: RunFinds,
 ) -> tuple[RunScore, ...]:
     """Every run's scores on the topic, best by the measure first."""
     values = [scored.arrays[run.run_id][by.key][place] for run in scored.runs]
@@ -199,7 +199,7 @@ def _rows(
     return tuple(rows)
 
 
-def _contrasts(scored: _Scored, source: Source, by: MeasureColumn, place: int) -> tuple[Contrast, ...]:
+def _contrasts(scored: _Scored, source: Source, by: MeasureColumn, place: int) -> tuple[RunContrast, ...]:
     """The best and the worst run here, and the two that go most against their order over all topics."""
     runs = [run for run in scored.runs if run.kind == RANKED_KIND]
     if len(runs) < 2:
@@ -211,9 +211,9 @@ def _contrasts(scored: _Scored, source: Source, by: MeasureColumn, place: int) -
     if here[best] == here[worst]:
         return ()
 
-    def pair(first: int, second: int, over_all: float | None) -> Contrast:
+    def pair(first: int, second: int, over_all: float | None) -> RunContrast:
         one, two = runs[first], runs[second]
-        return Contrast(
+        return RunContrast(
             first_id=one.run_id,
             first=one.name,
             second_id=two.run_id,

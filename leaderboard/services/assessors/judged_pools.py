@@ -23,7 +23,7 @@ KEPT_POOLS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class PoolAssessor:
     """A person or a machine with labels in a pool, or asked for them."""
 
     id: int
@@ -45,7 +45,7 @@ class GivenLabel:
 
     topic_id: str
     docno: str
-    judge: Judge
+    judge: PoolAssessor
     grade: int | None
     note: str
     saved_at: datetime
@@ -94,7 +94,7 @@ class JudgedPool:
     """A pool with everybody's labels, adjudicators' apart."""
 
     facts: PoolFacts
-    judges: tuple[Judge, ...]
+    judges: tuple[PoolAssessor, ...]
     """All of the task: people first, then machines, by name."""
     labels: tuple[GivenLabel, ...]
     """Of assessors, by topic, document and assessor."""
@@ -111,7 +111,7 @@ class JudgedPool:
         return {(label.topic_id, label.docno): label for label in by_time if label.grade is not None}
 
 
-def is_of(judge: Judge, whose: str) -> bool:
+def is_of(judge: PoolAssessor, whose: str) -> bool:
     """Whether a judge is one of people, machines or all."""
     return whose == "all" or judge.is_machine == (whose == "machine")
 
@@ -135,7 +135,7 @@ def judged_pool(
     return task, JudgedPool(facts, judges, labels, decisions)
 
 
-def _state(session: Session, pool: Pool, judges: tuple[Judge, ...]) -> tuple[Any, ...]:
+def _state(session: Session, pool: Pool, judges: tuple[PoolAssessor, ...]) -> tuple[Any, ...]:
     """What tells the labels of a pool at one time from those at any other.
 
     The log of a pool only grows: an event is never deleted, and it is changed in one way only, when it is
@@ -155,11 +155,11 @@ def _state(session: Session, pool: Pool, judges: tuple[Judge, ...]) -> tuple[Any
 # The lock is for the threads of the web server. Labels are read after they are counted, so what is kept may
 # be newer than its counts, never older.
 @cached(LRUCache(maxsize=KEPT_POOLS), key=_state, lock=threading.Lock())
-def _kept_labels(session: Session, pool: Pool, judges: tuple[Judge, ...]) -> tuple[GivenLabel, ...]:
+def _kept_labels(session: Session, pool: Pool, judges: tuple[PoolAssessor, ...]) -> tuple[GivenLabel, ...]:
     return _labels(session, pool.id, judges)
 
 
-def _labels(session: Session, pool_id: int, judges: tuple[Judge, ...]) -> tuple[GivenLabel, ...]:
+def _labels(session: Session, pool_id: int, judges: tuple[PoolAssessor, ...]) -> tuple[GivenLabel, ...]:
     by_id = {judge.id: judge for judge in judges}
     return tuple(
         GivenLabel(
@@ -206,8 +206,8 @@ def by_document(labels: Iterable[GivenLabel]) -> dict[tuple[str, str], list[Give
     return documents
 
 
-def _judge(assessor: Assessor) -> Judge:
-    return Judge(
+def _judge(assessor: Assessor) -> PoolAssessor:
+    return PoolAssessor(
         id=assessor.id,
         name=assessor.name,
         is_machine=assessor.origin == links.MACHINE,

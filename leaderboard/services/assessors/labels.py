@@ -36,7 +36,7 @@ class PreparedLabels:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportedLabels:
     """What became of a file of labels."""
 
     assessor: str
@@ -68,7 +68,7 @@ def add(
     name: str,
     origin: str,
     origin_name: str = "",
-) -> Imported:
+) -> ImportedLabels:
     """Add the labels of one assessor to a pool; the same labels again change nothing.
 
     Labels of a machine stay marked as such: its assessor is one, and no other may have its name. Raises
@@ -88,7 +88,7 @@ def add(
     rows = (_row(prepared, label, pool.id, assessor.id, at) for label in fresh)
     for some in _batches(rows):
         session.execute(insert(Assessment), some)
-    done = Imported(
+    done = ImportedLabels(
         assessor=assessor.name,
         added=len(fresh),
         known=len(of_pool) - len(fresh),

@@ -26,7 +26,7 @@ LONGEST = timedelta(days=60)
 """How old a judgment may be when it is sent."""
 
 
-class Sent(NamedTuple):
+class SentLabel(NamedTuple):
     """A judgment as an assessor's browser sends it; moments are by that browser's clock."""
 
     key: str
@@ -43,13 +43,13 @@ class Sent(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedLabel:
     """A judgment that may be stored, and for what."""
 
     assessor_id: int
     pool_id: int
     topic_id: str
-    sent: Sent
+    sent: SentLabel
 
 
 class Label(NamedTuple):
@@ -66,7 +66,7 @@ class Label(NamedTuple):
     key: str
 
 
-def check(session: Session, token: str, number: int, topic_id: str, sent: Sent) -> Checked:
+def check(session: Session, token: str, number: int, topic_id: str, sent: SentLabel) -> CheckedLabel:
     """Whether the judgment may be stored; needs a reading session only.
 
     Raises NotFound for a dead link, a topic that is not the assessor's or a document that is not in the
@@ -88,7 +88,7 @@ def check(session: Session, token: str, number: int, topic_id: str, sent: Sent) 
     require_open(pool)
     if all(document.docno != sent.docno for document in documents.unpack(body)):
         raise NotFound(f"Document {sent.docno} is not in the pool of topic {topic_id}.")
-    return Checked(assessor_id, pool.id, topic_id, _tidy(sent, grade_scales.grades(task)))
+    return CheckedLabel(assessor_id, pool.id, topic_id, _tidy(sent, grade_scales.grades(task)))
 
 
 def assessor_and_pool(session: Session, token: str, number: int) -> tuple[Assessor, Pool]:
@@ -113,7 +113,7 @@ def require_open(pool: Pool) -> None:
         raise Closed("Judging is over: the organisers have closed this pool.")
 
 
-def save(session: Session, checked: Checked) -> bool:
+def save(session: Session, checked: CheckedLabel) -> bool:
     """Store a judgment, or that it was taken back; whether it is new: what comes again is stored once.
 
     Nothing depends on the order in which judgments come: the one decided last is in force, and one that
@@ -191,7 +191,7 @@ def in_force(
     return tuple(last[key] for key in sorted(last))
 
 
-def _of_key(session: Session, checked: Checked) -> Assessment | None:
+def _of_key(session: Session, checked: CheckedLabel) -> Assessment | None:
     return session.scalar(
         select(Assessment).where(
             Assessment.assessor_id == checked.assessor_id, Assessment.key == checked.sent.key
@@ -199,12 +199,12 @@ def _of_key(session: Session, checked: Checked) -> Assessment | None:
     )
 
 
-def _is_same(stored: Assessment, checked: Checked) -> bool:
+def _is_same(stored: Assessment, checked: CheckedLabel) -> bool:
     place = (checked.pool_id, checked.topic_id, checked.sent.docno, checked.sent.grade)
     return (stored.pool_id, stored.topic_id, stored.docno, stored.grade) == place
 
 
-def _row(session: Session, checked: Checked) -> Assessment:
+def _row(session: Session, checked: CheckedLabel) -> Assessment:
     sent, at = checked.sent, now(session)
     saved_at, seconds = _moments(sent, at)
     return Assessment(
@@ -223,7 +223,7 @@ def _row(session: Session, checked: Checked) -> Assessment:
     )
 
 
-def _moments(sent: Sent, at: datetime) -> tuple[datetime, float | None]:
+def _moments(sent: SentLabel, at: datetime) -> tuple[datetime, float | None]:
     """When it was decided by the server's clock, and how long that took; `at` is the server's now."""
     seconds = None
     if sent.saved_at is not None and sent.shown_at is not None:
@@ -234,7 +234,7 @@ def _moments(sent: Sent, at: datetime) -> tuple[datetime, float | None]:
     return at - min(max(age, timedelta(0)), LONGEST), seconds
 
 
-def _tidy(sent: Sent, grades: Collection[int]) -> Sent:
+def _tidy(sent: SentLabel, grades: Collection[int]) -> SentLabel:
     problems = []
     if not sent.key or len(sent.key) > KEY_CHARACTERS or not sent.key.isprintable():
         rule = f"must be 1 to {KEY_CHARACTERS} characters."

@@ -24,7 +24,7 @@ PAUSE_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Coming:
+class ComingDocument:
     """A document that comes later; of an adaptive pool only if the one shown is relevant, or is not."""
 
     docno: str
@@ -90,14 +90,14 @@ class Queue:
             return self.method.next(self.method.grades, self.own.keys(), self.task.level)
         return next((docno for docno in self.docnos if docno not in self.own), None)
 
-    def ahead(self, after: str) -> tuple[Coming, ...]:
+    def ahead(self, after: str) -> tuple[ComingDocument, ...]:
         """What comes after a document that is shown and not judged yet."""
         if self.method is not None:
             return _branches(self.method, after, self.own.keys(), self.task.level)
         place = self.docnos.index(after) + 1 if after in self.docnos else 0
         later = (*self.docnos[place:], *self.docnos[:place])
         left = [docno for docno in later if docno not in self.own and docno != after]
-        return tuple(Coming(docno) for docno in left[:AHEAD])
+        return tuple(ComingDocument(docno) for docno in left[:AHEAD])
 
     def pace(self) -> float | None:
         """Seconds a document took, the median; None before the first."""
@@ -187,12 +187,12 @@ def _grades(rows: Sequence[PoolDocument], labels: Sequence[Label]) -> dict[str, 
     return used | {label.docno: label.grade for label in by_time if label.grade is not None}
 
 
-def _branches(method: Method, shown: str, own: Set[str], level: int) -> tuple[Coming, ...]:
+def _branches(method: Method, shown: str, own: Set[str], level: int) -> tuple[ComingDocument, ...]:
     """The document after one that is shown: if that is relevant, and if it is not."""
     given = {*own, shown}
     hit = method.next({**method.grades, shown: level}, given, level)
     miss = method.next({**method.grades, shown: 0}, given, level)
     if hit == miss:
-        return (Coming(hit),) if hit is not None else ()
+        return (ComingDocument(hit),) if hit is not None else ()
     both = ((hit, "relevant"), (miss, "other"))
-    return tuple(Coming(docno, condition) for docno, condition in both if docno is not None)
+    return tuple(ComingDocument(docno, condition) for docno, condition in both if docno is not None)

@@ -14,20 +14,20 @@ from leaderboard.services import policy
 from leaderboard.services.boards import rows as board_rows
 from leaderboard.services.boards.rows import Row, rank, read_rows
 from leaderboard.services.evaluations.columns import MeasureColumn, column, ranked_by
-from leaderboard.services.evaluations.shown import Shown, Source, shown_edition
+from leaderboard.services.evaluations.shown import ShownEdition, Source, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs import primary_runs
 from leaderboard.services.statistics import standings
-from leaderboard.services.statistics.requests import Waiting, refusal
+from leaderboard.services.statistics.requests import WaitingResult, refusal
 from leaderboard.services.statistics.sentences import sentences as sentences_of
-from leaderboard.services.statistics.standings import PairOfRuns, Place, Ranked, Standing
+from leaderboard.services.statistics.standings import PairOfRuns, Place, RankedRun, Standing
 from leaderboard.services.tasks import board_measures
 from leaderboard.services.tasks.head import TaskHead
 from leaderboard.stats.pairs.methods import method
 
 
 @dataclass(frozen=True, slots=True)
-class Rescoring:
+class EditionProgress:
     """A newer edition on its way: how many of its runs are scored, how many failed."""
 
     revision: int
@@ -49,9 +49,9 @@ class Board(TaskHead):
     ranked_by: str
     """The ranking value in words, such as `mean AP`."""
     rows: tuple[Row, ...]
-    rescoring: Rescoring | None
+    rescoring: EditionProgress | None
     editions: tuple[int, ...] = ()
-    standing: Standing | Waiting | None = field(default=None, compare=False)
+    standing: Standing | WaitingResult | None = field(default=None, compare=False)
     """How the ranked runs stand to each other; None where it is held back or cannot be said."""
     sentences: tuple[str, ...] = ()
     """What the standing says, in words; or why there is none."""
@@ -148,11 +148,11 @@ def differences(
 
 
 def _standing(
-    session: Session, task: Task, sight: Sight, shown: Shown, by: MeasureColumn, rows: tuple[Row, ...]
-) -> tuple[Standing | Waiting | None, tuple[str, ...]]:
+    session: Session, task: Task, sight: Sight, shown: ShownEdition, by: MeasureColumn, rows: tuple[Row, ...]
+) -> tuple[Standing | WaitingResult | None, tuple[str, ...]]:
     """How the ranked runs stand to each other, and what that says in words."""
     ranked = [
-        Ranked(row.run_id, row.ranking_sha256, row.run, value)
+        RankedRun(row.run_id, row.ranking_sha256, row.run, value)
         for row in rows
         if row.rank is not None and (value := row.scores[by.key]) is not None
     ]
@@ -163,7 +163,7 @@ def _standing(
     standing = standings.of_runs(
         session, shown.source, (by.key, by.version), by.sign, ranked, method(task.comparison)
     )
-    if isinstance(standing, Waiting):
+    if isinstance(standing, WaitingResult):
         return standing, ()
     return standing, sentences_of(standing, ranked, ranked_by(by), by.digits)
 
@@ -179,10 +179,10 @@ def _sort_measure(measures: tuple[MeasureColumn, ...], name: str | None, primary
     return chosen
 
 
-def _rescoring(session: Session, shown: Shown) -> Rescoring | None:
+def _rescoring(session: Session, shown: ShownEdition) -> EditionProgress | None:
     if shown.building is None:
         return None
     states = session.scalars(
         select(Job.state).where(Job.edition_id == shown.building, Job.state != "superseded")
     ).all()
-    return Rescoring(shown.building_revision, states.count("done"), states.count("failed"), len(states))
+    return EditionProgress(shown.building_revision, states.count("done"), states.count("failed"), len(states))

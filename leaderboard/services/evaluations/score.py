@@ -36,7 +36,7 @@ BATCH = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Computed:
+class MeasureScores:
     """A run's scores by one measure, and what their aggregate is made of where they alone do not tell."""
 
     scores: Scores
@@ -44,10 +44,10 @@ class Computed:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scored:
+class RunScores:
     """What came of a run: scores by measure, and its judged hits; None where these are stored already."""
 
-    by_measure: dict[str, Computed]
+    by_measure: dict[str, MeasureScores]
     hits: bytes | None
 
 
@@ -72,11 +72,11 @@ def plan(session: Session, run_id: int, edition_id: int) -> Plan:
     return _plan(session, edition, missing, lacks_hits=not _has_hits(session, run_id, edition))
 
 
-def ahead(session: Session, task_id: int) -> list["Ahead"]:
+def ahead(session: Session, task_id: int) -> list["EarlyEvaluation"]:
     """What a run that comes now has to be scored for: the task's shown edition and one being built."""
     editions = select(Edition).where(Edition.task_id == task_id, Edition.state.in_(("current", "building")))
     return [
-        Ahead(edition.id, _plan(session, edition, tuple(edition.measures), lacks_hits=True))
+        EarlyEvaluation(edition.id, _plan(session, edition, tuple(edition.measures), lacks_hits=True))
         for edition in session.scalars(editions)
     ]
 
@@ -95,7 +95,7 @@ def _plan(
     return Plan(edition.dialect, missing, lacks_hits, judged_inputs.inputs(session, edition.revision_id))
 
 
-class Ahead:
+class EarlyEvaluation:
     """Scores a run for an edition while its file is read for the first time, before it is a run."""
 
     def __init__(self, edition_id: int, plan: Plan) -> None:
@@ -109,35 +109,35 @@ class Ahead:
         self._aligner = Aligner(self._compiled, dialect=self._plan.dialect)
         return self._aligner
 
-    def scored(self) -> Scored:
+    def scored(self) -> RunScores:
         """The scores and hits, as `compute` gives them."""
         return _scored(self._plan, self._aligner.judged())
 
 
-def compute(database: Database, run_id: int, plan: Plan) -> Scored:
+def compute(database: Database, run_id: int, plan: Plan) -> RunScores:
     """All that is missing; scores are in the revision's topic order.
 
     The rankings are read block by block from the database, so memory stays flat.
     """
     if not plan.missing and not plan.lacks_hits:
-        return Scored({}, None)
+        return RunScores({}, None)
     aligner = Aligner(compiled_inputs(plan.inputs), dialect=plan.dialect)
     for body in _blocks(database, run_id):
         aligner.add(unpack_block(body))
     return _scored(plan, aligner.judged())
 
 
-def _scored(plan: Plan, judged: Judged) -> Scored:
+def _scored(plan: Plan, judged: Judged) -> RunScores:
     by_measure = {}
     for measure in plan.missing:
         bound = parse(measure["key"])
         # What a measure needs may come with a later revision: until then a run has no score by it.
         with suppress(MissingInput):
-            by_measure[bound.key] = Computed(bound.compute(judged), bound.parts(judged))
-    return Scored(by_measure, pack_hits(judged) if plan.lacks_hits else None)
+            by_measure[bound.key] = MeasureScores(bound.compute(judged), bound.parts(judged))
+    return RunScores(by_measure, pack_hits(judged) if plan.lacks_hits else None)
 
 
-def store(session: Session, run_id: int, edition_id: int, scored: Scored) -> None:
+def store(session: Session, run_id: int, edition_id: int, scored: RunScores) -> None:
     """Add the hits and scores that are not there yet, and each score's aggregate over every topic set."""
     edition = session.get_one(Edition, edition_id)
     if scored.hits is not None and not _has_hits(session, run_id, edition):
@@ -153,7 +153,7 @@ def store(session: Session, run_id: int, edition_id: int, scored: Scored) -> Non
 
 
 def _add(
-    session: Session, run_id: int, edition: Edition, measure: dict[str, Any], computed: Computed
+    session: Session, run_id: int, edition: Edition, measure: dict[str, Any], computed: MeasureScores
 ) -> Evaluation:
     evaluation = Evaluation(
         run_id=run_id,

@@ -63,7 +63,7 @@ def rests_on(revision: int, topics: int, dialect: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownEdition:
     """The edition to show, what it rests on, the numbers of all that were ever shown, the one being built."""
 
     edition: Edition | None
@@ -78,7 +78,7 @@ class Shown:
 
 def shown_edition(
     session: Session, task: Task, sight: Sight, number: int | None = None, at: datetime | None = None
-) -> Shown:
+) -> ShownEdition:
     """What to show of a task's editions: the current one unless a number or moment is given; one statement.
 
     Raises NotFound for an unknown number, and for a moment at which there was no edition yet.
@@ -98,9 +98,9 @@ def shown_edition(
     current = next((row for row in rows if row.Edition.state == "current"), None)
     chosen = past[number] if number is not None else current
     if chosen is None or not sight.means:
-        return Shown(None, None, (), None, 0)
+        return ShownEdition(None, None, (), None, 0)
     building = next((row for row in rows if row.Edition.state == "building"), None)
-    return Shown(
+    return ShownEdition(
         chosen.Edition,
         basis_of(*chosen, sight),
         tuple(past),

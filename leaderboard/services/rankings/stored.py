@@ -18,7 +18,7 @@ RUNS_AT_ONCE = 50
 
 
 @dataclass(frozen=True, eq=False)
-class Ordered:
+class OrderedRanking:
     """One run's ranking of one topic in the order it is scored in."""
 
     docnos: tuple[str, ...]
@@ -34,17 +34,17 @@ class Ordered:
         return len(self.docnos)
 
 
-NOTHING = Ordered((), np.empty(0), (), ())
+NOTHING = OrderedRanking((), np.empty(0), (), ())
 
 
-def ordered(session: Session, run_id: int, topic_id: str, dialect: int) -> Ordered:
+def ordered(session: Session, run_id: int, topic_id: str, dialect: int) -> OrderedRanking:
     """A run's ranking of a topic, best first; without documents where the run misses the topic."""
     for _, ranking in rankings_of(session, [run_id], topic_id):
         return in_order(ranking, dialect)
     return NOTHING
 
 
-def in_order(ranking: Ranking, dialect: int) -> Ordered:
+def in_order(ranking: Ranking, dialect: int) -> OrderedRanking:
     """A ranking by score, ties by docno, as the dialect compares scores.
 
     >>> ranking = in_order(Ranking("1", np.array([b"a", b"b", b"c"]), np.array([1.0, 2.0, 1.0])), 10)
@@ -58,11 +58,11 @@ def in_order(ranking: Ranking, dialect: int) -> Ordered:
     starts = np.flatnonzero(np.concatenate(([True], compared[1:] != compared[:-1]))) + 1
     ends = np.concatenate((starts[1:] - 1, [len(docnos)]))
     first, last = (np.repeat(ranks, ends - starts + 1).tolist() for ranks in (starts, ends))
-    return Ordered(docnos, scores, tuple(first), tuple(last))
+    return OrderedRanking(docnos, scores, tuple(first), tuple(last))
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class DocumentPosition:
     """Where a run has a document: its rank and the score it was sent with."""
 
     run_id: int
@@ -72,7 +72,7 @@ class Position:
 
 def positions_of(
     session: Session, run_ids: Collection[int], topic_id: str, docno: str, dialect: int
-) -> tuple[Position, ...]:
+) -> tuple[DocumentPosition, ...]:
     """Where those of the runs that have a document for a topic have it, by the ids of the runs."""
     name = docno.encode()
     ranked = (
@@ -80,7 +80,7 @@ def positions_of(
         for run_id, ranking in rankings_of(session, run_ids, topic_id)
     )
     return tuple(
-        Position(run_id, rank, float(ranking.scores[ranking.docnos == name][0]))
+        DocumentPosition(run_id, rank, float(ranking.scores[ranking.docnos == name][0]))
         for run_id, ranking, rank in ranked
         if rank is not None
     )

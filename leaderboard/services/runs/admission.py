@@ -23,7 +23,7 @@ ORGANISERS_KINDS = frozenset({"baseline", "late"})
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class RunRequest:
     """What the sender wants the run to be called and to be."""
 
     name: str
@@ -75,7 +75,7 @@ def check_rules(session: Session, upload_id: int) -> UploadRules:
 
 
 def admit(
-    session: Session, viewer: Viewer, slug: str, team_id: int, wishes: Wishes
+    session: Session, viewer: Viewer, slug: str, team_id: int, wishes: RunRequest
 ) -> tuple[Task, Team, Phase]:
     """Deadline, team, kind and limits, with the team's row held so that a count stays true."""
     lock_row(session, Team, team_id)

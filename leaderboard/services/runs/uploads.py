@@ -26,7 +26,7 @@ from leaderboard.services.evaluations import editions
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import admission, facts, prepare
-from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.prepare import PreparedUpload
 from leaderboard.services.statistics import requests
 from leaderboard.trec.runs.check import Report
@@ -43,7 +43,7 @@ class Delivery:
     slug: str
     team_id: int
     file: PreparedUpload
-    wishes: Wishes
+    wishes: RunRequest
     key: str | None = None
     """A key seen before gives the submission it made, so that a form sent twice makes one run."""
 
@@ -113,7 +113,7 @@ def decide(session: Session, upload_id: int, prepared: PreparedUpload) -> Submis
         phase=admission.phase_of(session, task),
         upload=upload,
         prepared=prepared,
-        wishes=Wishes(**upload.wishes),
+        wishes=RunRequest(**upload.wishes),
         is_stored=True,
     )
     return _decide(session, checked)
@@ -147,7 +147,7 @@ class _Checked:
     phase: Phase
     upload: Upload
     prepared: PreparedUpload
-    wishes: Wishes
+    wishes: RunRequest
     is_stored: bool
 
 
@@ -205,7 +205,7 @@ def _decide(session: Session, checked: _Checked) -> Submission:
     return Submission(upload.id, run.id, upload.state, report)
 
 
-def _with_name_problem(session: Session, task: Task, wishes: Wishes, report: Report) -> Report:
+def _with_name_problem(session: Session, task: Task, wishes: RunRequest, report: Report) -> Report:
     taken = session.scalar(select(Run.id).where(Run.task_id == task.id, Run.name == wishes.name))
     if taken is not None:
         rule, remedy = "is the name of another run of this task.", "Send the run under another name."

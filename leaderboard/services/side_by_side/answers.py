@@ -12,7 +12,7 @@ from leaderboard.db.tables import SideBySide
 from leaderboard.errors import Conflict, Invalid, Problem
 from leaderboard.services import throttles
 from leaderboard.services.side_by_side import questions
-from leaderboard.services.side_by_side.questions import Asked
+from leaderboard.services.side_by_side.questions import AskedQuestion
 from leaderboard.stats.assessors.side_by_side import LEAST, MOST
 
 LEFT, EQUAL, RIGHT = "left", "equal", "right"
@@ -23,7 +23,7 @@ ANSWERS_A_MINUTE = 120
 """Of one assessor: more than any person gives."""
 
 
-class Sent(NamedTuple):
+class SentAnswer(NamedTuple):
     """An answer as the form sends it."""
 
     key: str
@@ -33,7 +33,7 @@ class Sent(NamedTuple):
     note: str = ""
 
 
-def save(session: Session, token: str, item: str, sent: Sent) -> str | None:
+def save(session: Session, token: str, item: str, sent: SentAnswer) -> str | None:
     """Store an answer, once however often it is sent; the next question, None where none is left.
 
     A later answer to the same question replaces the earlier one; both are kept. Raises NotFound for a dead
@@ -49,7 +49,7 @@ def save(session: Session, token: str, item: str, sent: Sent) -> str | None:
     return later.item if later else None
 
 
-def _store(session: Session, asked: Asked, task_id: int, sent: Sent) -> None:
+def _store(session: Session, asked: AskedQuestion, task_id: int, sent: SentAnswer) -> None:
     stored = _of_key(session, asked, sent.key)
     if stored is None:
         try:
@@ -66,7 +66,7 @@ def _store(session: Session, asked: Asked, task_id: int, sent: Sent) -> None:
         )
 
 
-def _row(session: Session, asked: Asked, task_id: int, sent: Sent) -> SideBySide:
+def _row(session: Session, asked: AskedQuestion, task_id: int, sent: SentAnswer) -> SideBySide:
     left, right = asked.runs
     return SideBySide(
         task_id=task_id,
@@ -83,17 +83,17 @@ def _row(session: Session, asked: Asked, task_id: int, sent: Sent) -> SideBySide
     )
 
 
-def _of_key(session: Session, asked: Asked, key: str) -> SideBySide | None:
+def _of_key(session: Session, asked: AskedQuestion, key: str) -> SideBySide | None:
     return session.scalar(
         select(SideBySide).where(SideBySide.assessor_id == asked.assessor_id, SideBySide.key == key)
     )
 
 
-def _content(row: SideBySide) -> Sent:
-    return Sent(row.key, row.verdict, row.left_satisfaction, row.right_satisfaction, row.note)
+def _content(row: SideBySide) -> SentAnswer:
+    return SentAnswer(row.key, row.verdict, row.left_satisfaction, row.right_satisfaction, row.note)
 
 
-def _check(item: str, sent: Sent) -> None:
+def _check(item: str, sent: SentAnswer) -> None:
     problems = []
     if sent.verdict not in VERDICTS:
         problems.append(

@@ -13,7 +13,7 @@ from leaderboard.services.side_by_side.pairs import Answer, Pair, Place, digest,
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class AskedQuestion:
     """A question with what no assessor is told: the runs."""
 
     item: str
@@ -39,10 +39,10 @@ class Questions:
 
     assessor: Assessor
     task: Task
-    asked: tuple[Asked, ...]
+    asked: tuple[AskedQuestion, ...]
     answers: dict[Place, Answer]
 
-    def answer(self, asked: Asked) -> Answer | None:
+    def answer(self, asked: AskedQuestion) -> Answer | None:
         """The answer in force; None where there is none."""
         return self.answers.get(asked.place)
 
@@ -51,14 +51,14 @@ class Questions:
         """How many have an answer."""
         return sum(question.place in self.answers for question in self.asked)
 
-    def find(self, item: str) -> Asked:
+    def find(self, item: str) -> AskedQuestion:
         """The question of that name; raises NotFound."""
         question = next((question for question in self.asked if question.item == item), None)
         if question is None:
             raise NotFound("There is no such comparison for you; it may have been ended.")
         return question
 
-    def following(self, asked: Asked) -> Asked | None:
+    def following(self, asked: AskedQuestion) -> AskedQuestion | None:
         """The next one without an answer, in a circle."""
         place = self.asked.index(asked)
         later = (*self.asked[place + 1 :], *self.asked[:place])
@@ -93,9 +93,9 @@ def of_assessor(session: Session, assessor: Assessor) -> Questions:
     return Questions(assessor, task, tuple(_in_order(asked)), {answer.place: answer for answer in given})
 
 
-def _asked(task: Task, assessor: Assessor, topic: Topic, pair: Pair) -> Asked:
+def _asked(task: Task, assessor: Assessor, topic: Topic, pair: Pair) -> AskedQuestion:
     key = pairs.secret(task)
-    return Asked(
+    return AskedQuestion(
         item=digest(key, pair, topic.topic_id, assessor.id),
         assessor_id=assessor.id,
         topic=topic,
@@ -104,7 +104,7 @@ def _asked(task: Task, assessor: Assessor, topic: Topic, pair: Pair) -> Asked:
     )
 
 
-def _in_order(asked: list[Asked]) -> list[Asked]:
+def _in_order(asked: list[AskedQuestion]) -> list[AskedQuestion]:
     """All pairs of one topic one after another, so that it is read once."""
     first: dict[str, str] = {}
     for question in asked:

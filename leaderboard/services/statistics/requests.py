@@ -122,7 +122,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingResult:
     """A result that is not there yet: not asked for, queued, being computed or failed."""
 
     request: Request
@@ -163,7 +163,7 @@ def seconds(method: str, runs: int, topics: int) -> float:
     return pairs * topics * (1e-7 if test == "wilcoxon" else 2e-8)
 
 
-def find(session: Session, request: Request) -> Arrays | Waiting:
+def find(session: Session, request: Request) -> Arrays | WaitingResult:
     """What was computed for the request, or how far it is; no statement where it is in memory."""
     if (known := kept.get(request.digest)) is not None:
         return known
@@ -175,11 +175,11 @@ def find(session: Session, request: Request) -> Arrays | Waiting:
         .limit(1)
     ).one_or_none()
     if row is None:
-        return Waiting(request, "absent")
+        return WaitingResult(request, "absent")
     if row.result is not None:
         return kept.put(request.digest, unpack(row.result))
     states = {"queued": "queued", "leased": "running", "failed": "failed"}
-    return Waiting(request, states.get(row.state, "absent"), row.progress, row.error or "")
+    return WaitingResult(request, states.get(row.state, "absent"), row.progress, row.error or "")
 
 
 def ask(session: Session, request: Request) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from leaderboard.services.statistics.standings import ALPHA, Ranked, Standing
+from leaderboard.services.statistics.standings import ALPHA, RankedRun, Standing
 
 MANY_TOPICS = 1000
 """From here on nearly every difference passes a test, and its size says more."""
@@ -12,7 +12,9 @@ SMALL_EFFECT = 0.2
 """Cohen's bound of a small d (Statistical Power Analysis for the Behavioral Sciences, 1988, section 2.2)."""
 
 
-def sentences(standing: Standing, ranked: Sequence[Ranked], ranked_by: str, digits: int) -> tuple[str, ...]:
+def sentences(
+    standing: Standing, ranked: Sequence[RankedRun], ranked_by: str, digits: int
+) -> tuple[str, ...]:
     """What a board says above its table of the ranked runs, which come in the board's order."""
     lines = [_leaders(standing, ranked, ranked_by, digits)]
     if standing.pairs and standing.topics > 1:
@@ -22,7 +24,7 @@ def sentences(standing: Standing, ranked: Sequence[Ranked], ranked_by: str, digi
     return tuple(filter(None, lines))
 
 
-def _leaders(standing: Standing, ranked: Sequence[Ranked], ranked_by: str, digits: int) -> str:
+def _leaders(standing: Standing, ranked: Sequence[RankedRun], ranked_by: str, digits: int) -> str:
     first = [run.name for run in ranked if run.value == ranked[0].value]
     names = f"{', '.join(first[:-1])} and {first[-1]}" if len(first) > 1 else first[0]
     word = "Lowest" if standing.sign < 0 else "Highest"
@@ -51,7 +53,7 @@ def _pairs(standing: Standing) -> str:
     return f"Of {standing.pairs:,} pairs {standing.told_apart:,} ({share:.0%}) can be told apart ({title})."
 
 
-def _neighbours(standing: Standing, ranked: Sequence[Ranked]) -> str:
+def _neighbours(standing: Standing, ranked: Sequence[RankedRun]) -> str:
     if len(ranked) < 3:
         return ""
     real = standing.neighbours_told_apart([run.run_id for run in ranked])

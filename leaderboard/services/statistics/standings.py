@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.services.evaluations.shown import FloatArray, Source, scores_of
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.requests import Request, Waiting
+from leaderboard.services.statistics.requests import Request, WaitingResult
 from leaderboard.stats import procedures
 from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.pairs.methods import Method, PairTable
@@ -136,7 +136,7 @@ class PairOfRuns:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedRun:
     """A ranked run of a board: its id, its ranking's digest, its name and its value as shown."""
 
     run_id: int
@@ -150,9 +150,9 @@ def of_runs(
     source: Source,
     measure: tuple[str, int],
     sign: int,
-    ranked: Sequence[Ranked],
+    ranked: Sequence[RankedRun],
     by: Method,
-) -> Standing | Waiting:
+) -> Standing | WaitingResult:
     """The standing of the runs among each other; Waiting where it takes a job.
 
     measure is key and version, sign -1 where lower is better. At most one statement, none where the
@@ -169,7 +169,7 @@ def of_runs(
         rankings=tuple(run.ranking_sha256 for run in runs),
     )
     result = _result(session, request, sign)
-    if isinstance(result, Waiting):
+    if isinstance(result, WaitingResult):
         return result
     return _standing(result, request, by, sign)
 
@@ -195,7 +195,7 @@ def against(
     return pairs
 
 
-def _result(session: Session, request: Request, sign: int) -> Arrays | Waiting:
+def _result(session: Session, request: Request, sign: int) -> Arrays | WaitingResult:
     if (known := requests.kept.get(request.digest)) is not None:
         return known
     if request.seconds > requests.AT_ONCE_S:

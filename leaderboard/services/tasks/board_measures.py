@@ -11,7 +11,7 @@ from leaderboard.errors import Conflict, Invalid
 from leaderboard.measures.grammar import BoundMeasure, parse, with_level
 from leaderboard.services import audit, policy
 from leaderboard.services.evaluations import editions
-from leaderboard.services.evaluations.shown import Shown
+from leaderboard.services.evaluations.shown import ShownEdition
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files, judged_inputs
 
@@ -74,7 +74,7 @@ def available(session: Session, task: Task) -> frozenset[str]:
     return frozenset(needs | (BESIDE if revision is None else judged_inputs.has(session, revision)))
 
 
-def lacking(shown: Shown) -> tuple[str, ...]:
+def lacking(shown: ShownEdition) -> tuple[str, ...]:
     """Why measures of the shown edition have no scores, in sentences; empty where all have what they need."""
     if shown.edition is None or shown.basis is None:
         return ()

@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid, LeaderboardError, Problem
 from leaderboard.pages.assessors import adjudication
-from leaderboard.pages.assessors.adjudication import AdjudicationPage, Case, Wish
+from leaderboard.pages.assessors.adjudication import AdjudicationCase, AdjudicationChoice, AdjudicationPage
 from leaderboard.services.assessors import adjudication as decisions
 from leaderboard.services.assessors.adjudication import Decision
 from leaderboard.services.assessors.judged_pools import WHOSE
@@ -84,7 +84,7 @@ def undo(slug: str, number: int) -> ResponseReturnValue:
     return redirect(_address(slug, number, topic_id, docno), 303)
 
 
-def _case_page(case: Case, error: LeaderboardError | None = None) -> str:
+def _case_page(case: AdjudicationCase, error: LeaderboardError | None = None) -> str:
     return render_template(
         "assessors/disagreement.html",
         case=case,
@@ -101,14 +101,14 @@ def _page(slug: str, number: int) -> AdjudicationPage:
     return adjudication.adjudication_page(reading(), viewer(), slug, number, _wish())
 
 
-def _case(slug: str, number: int) -> Case:
+def _case(slug: str, number: int) -> AdjudicationCase:
     topic_id, docno = request.args.get("topic", ""), request.args.get("docno", "")
     return adjudication.case(reading(), viewer(), slug, number, _wish(), topic_id, docno)
 
 
-def _wish() -> Wish:
+def _wish() -> AdjudicationChoice:
     given = request.args
-    return Wish(
+    return AdjudicationChoice(
         shown=given.get("shown") or "open",
         order=given.get("order") or "topic",
         topic_id=given.get("of", ""),

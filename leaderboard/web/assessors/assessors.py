@@ -14,7 +14,7 @@ from leaderboard.services.assessors import assignments, labels
 from leaderboard.services.assessors import guidelines as guideline_texts
 from leaderboard.services.assessors import links as assessors
 from leaderboard.services.assessors.assignments import Plan
-from leaderboard.services.assessors.labels import Imported
+from leaderboard.services.assessors.labels import ImportedLabels
 from leaderboard.services.assessors.links import PersonalLink
 from leaderboard.services.assessors.shares import ORDERS
 from leaderboard.services.tasks import grade_scales
@@ -214,7 +214,7 @@ def _page(
     number: int,
     *,
     links: tuple[PersonalLink, ...] = (),
-    imported: Imported | None = None,
+    imported: ImportedLabels | None = None,
     error: LeaderboardError | None = None,
 ) -> str:
     page = _assessors(slug, number)

@@ -13,7 +13,7 @@ from leaderboard.pages.assessors import guidelines as guidelines_pages
 from leaderboard.pages.assessors import judging
 from leaderboard.pages.side_by_side import question
 from leaderboard.services.assessors import log
-from leaderboard.services.assessors.log import Sent
+from leaderboard.services.assessors.log import SentLabel
 from leaderboard.web.addresses import whole
 from leaderboard.web.rankings import highlighted
 from leaderboard.web.rules import PUBLIC, rule
@@ -102,7 +102,7 @@ def judge(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     """Store the judgment of the form, then show the next document."""
     form, at, given = request.form, datetime.now(UTC), request.form.get("grade", "")
     # A button pressed twice is one judgment, another button of the same page is another.
-    sent = Sent(
+    sent = SentLabel(
         key=f"{form.get('key', '')}:{given}" if form.get("key") else "",
         docno=form.get("docno", ""),
         grade=None if given == SKIP else _grade(given),
@@ -125,14 +125,14 @@ def undo(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     return redirect(address, 303)
 
 
-def _save(token: str, number: int, topic_id: str, sent: Sent) -> bool:
+def _save(token: str, number: int, topic_id: str, sent: SentLabel) -> bool:
     checked = log.check(reading(), token, number, topic_id, sent)
     finish_reading()
     with writing() as session:
         return log.save(session, checked)
 
 
-def _sent(facts: Any) -> Sent:
+def _sent(facts: Any) -> SentLabel:
     """The judgment of a JSON object; raises Invalid where it cannot be read."""
     if not isinstance(facts, Mapping):
         problem = Problem("must be a JSON object.", "Send key, docno, grade, note, shown_at and saved_at.")
@@ -146,7 +146,7 @@ def _sent(facts: Any) -> Sent:
         raise _unreadable("grade", "must be a whole number, or null to skip.")
     if not isinstance(undone, bool):
         raise _unreadable("undone", "must be true or false.")
-    return Sent(
+    return SentLabel(
         key=texts["key"],
         docno=texts["docno"],
         grade=grade,

@@ -8,12 +8,12 @@ from flask.typing import ResponseReturnValue
 from leaderboard.errors import NotFound
 from leaderboard.pages.boards import citations, reliability, tables
 from leaderboard.pages.boards import view as board_views
-from leaderboard.pages.boards.view import View, Wish
+from leaderboard.pages.boards.view import BoardChoice, View
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.requests import Waiting
+from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.statistics.standings import PairOfRuns
 from leaderboard.web import moments, responses
 from leaderboard.web.addresses import kept, whole
@@ -63,7 +63,7 @@ def board(slug: str) -> ResponseReturnValue:
         chart=_chart(shown, reference, charted if "all" in args else charted[:CHART_AT_FIRST]),
         cut=CHART_AT_FIRST if len(charted) > CHART_AT_FIRST and "all" not in args else 0,
         reliability=reliability.of_board(reading(), shown),
-        waiting=shown.standing if isinstance(shown.standing, Waiting) else None,
+        waiting=shown.standing if isinstance(shown.standing, WaitingResult) else None,
         citation=citations.of_board(shown, _address(shown)),
     )
     return responses.page(html)
@@ -81,7 +81,7 @@ def export(slug: str, form: str) -> ResponseReturnValue:
 def standing(slug: str) -> ResponseReturnValue:
     """Have the comparison computed that the board at this address waits for."""
     waiting = _board(slug).standing
-    if isinstance(waiting, Waiting):
+    if isinstance(waiting, WaitingResult):
         with writing() as session:
             requests.ask(session, waiting.request)
         wake()
@@ -105,9 +105,9 @@ def _view(slug: str) -> View:
     return board_views.view(reading(), viewer(), _board(slug), _wish())
 
 
-def _wish() -> Wish:
+def _wish() -> BoardChoice:
     args = request.args
-    return Wish(
+    return BoardChoice(
         search=_words("q"),
         team=_words("team"),
         kind=_words("kind"),

@@ -12,7 +12,7 @@ from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import NotFound
 from leaderboard.pages.comparisons import many, many_tables
-from leaderboard.pages.comparisons.many import Choice, Compared, ManyComparison, Pair
+from leaderboard.pages.comparisons.many import Choice, ComparisonRow, ManyComparison, Pair
 from leaderboard.pages.comparisons.words import short_p
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.procedures import ranking_overlaps
@@ -162,7 +162,7 @@ def _chart(page: ManyComparison) -> IntervalChart | None:
     return interval_chart([_interval(row) for row in page.runs], digits=page.measure.digits)
 
 
-def _interval(row: Compared) -> Interval:
+def _interval(row: ComparisonRow) -> Interval:
     link = url_for("runs.show", run_id=row.run.run_id)
     if row.against is None:
         return Interval(row.run.name, 0.0, 0.0, 0.0, "reference", link)

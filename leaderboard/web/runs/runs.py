@@ -6,7 +6,7 @@ from flask.typing import ResponseReturnValue
 from leaderboard.pages.runs import run, whole
 from leaderboard.pages.runs.run import RunPage
 from leaderboard.pages.runs.topics import ORDERS, Order
-from leaderboard.pages.runs.whole import Asked
+from leaderboard.pages.runs.whole import RunChoice
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
 from leaderboard.web.figures import PARAMETER as FIGURE
@@ -46,7 +46,7 @@ def show(run_id: int) -> ResponseReturnValue:
 @rule(PUBLIC)
 def export(run_id: int, form: str) -> ResponseReturnValue:
     """All of the run as JSON; or one of its tables, its scores by topic unless ?table= names another."""
-    asked = Asked(
+    asked = RunChoice(
         measure=request.args.get("measure"),
         order=topic_order(),
         every_measure="all" in request.args,

@@ -10,7 +10,7 @@ from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages.runs.upload import UploadPage, upload_page
 from leaderboard.pages.runs.upload_form import upload_form
 from leaderboard.services.runs import admission, describe, prepare, primary_runs, uploads
-from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.prepare import PreparedUpload
 from leaderboard.services.runs.uploads import Delivery, Submission
 from leaderboard.trec.facts import fields
@@ -75,7 +75,7 @@ def _submit(slug: str) -> Submission:
     team_id = number("team", None)
     if team_id is None:
         raise Invalid("Choose the team that sends the run.")
-    wishes = Wishes(
+    wishes = RunRequest(
         request.form.get("name", "").strip() or prepare.suggested_name(file.name),
         request.form.get("kind", "official"),
         describe.require_short(request.form.get("description", "")),

@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 from leaderboard.errors import Conflict, Invalid
 from leaderboard.pages.side_by_side import question as side_by_side_pages
 from leaderboard.services.side_by_side import answers
-from leaderboard.services.side_by_side.answers import Sent
+from leaderboard.services.side_by_side.answers import SentAnswer
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.rankings import highlighted
 from leaderboard.web.rules import PUBLIC, rule
@@ -39,7 +39,7 @@ def question(token: str, item: str) -> ResponseReturnValue:
 def answer(token: str, item: str) -> ResponseReturnValue:
     """Store an answer and go on with the next question."""
     form = request.form
-    sent = Sent(
+    sent = SentAnswer(
         key=form.get("key", ""),
         verdict=form.get("verdict", ""),
         left=_rating("left"),
@@ -67,12 +67,12 @@ def text(token: str, item: str, side: str, place: int) -> ResponseReturnValue:
 
 
 def _question(
-    token: str, item: str, sent: Sent | None = None, error: Invalid | Conflict | None = None
+    token: str, item: str, sent: SentAnswer | None = None, error: Invalid | Conflict | None = None
 ) -> Response:
     page = side_by_side_pages.question_page(reading(), token, item)
     given = page.given
     if sent is None and given is not None:
-        sent = Sent(
+        sent = SentAnswer(
             key="",
             verdict=given.verdict,
             left=given.left_satisfaction,
@@ -83,7 +83,7 @@ def _question(
         "side_by_side/question.html",
         token,
         page,
-        chosen=sent or Sent("", "", None, None),
+        chosen=sent or SentAnswer("", "", None, None),
         error=error,
         satisfied=SATISFIED,
         opened=side_by_side_pages.OPENED,

@@ -10,7 +10,7 @@ from leaderboard.errors import Invalid, NotFound, UnknownMeasure
 from leaderboard.pages.boards import efficiency
 from leaderboard.pages.boards.efficiency import EfficiencyPage
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
-from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.admission import RunRequest
 from leaderboard.tables.latex import latex_text
 from leaderboard.web.charts import pareto_front
 from tests.make import build
@@ -35,7 +35,7 @@ def filled(database: Database, tmp_path: Path) -> Database:
     """Six scored runs, of which five report some cost."""
     build.task(database, tmp_path, measures=("RR", "NumRet", "SearchLength(rel=1)"))
     for name, (rankings, kind, facts) in RUNS.items():
-        build.run(database, tmp_path, rankings, name, wishes=Wishes(name, kind, facts=facts))
+        build.run(database, tmp_path, rankings, name, wishes=RunRequest(name, kind, facts=facts))
     build.drain(database)
     return database
 

@@ -13,7 +13,7 @@ from leaderboard.pages.boards import history
 from leaderboard.pages.boards.history import History
 from leaderboard.services.boards import board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
-from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.admission import RunRequest
 from leaderboard.tables.latex import latex_text
 from tests.make import build
 from tests.make.copies import built_once
@@ -37,7 +37,7 @@ def site(database: Database, tmp_path: Path) -> None:
     build.revise(database, tmp_path, {"1": {"x": 1}, "2": {"x": 1}, "3": {"a": 1}})
     build.drain(database)
     build.run(database, tmp_path, HALF, "late", team_name="Other")
-    build.run(database, tmp_path, HALF, "base", team_name="Other", wishes=Wishes("base", "baseline"))
+    build.run(database, tmp_path, HALF, "base", team_name="Other", wishes=RunRequest("base", "baseline"))
     build.drain(database)
     with database.write() as session:
         for number, (start, end) in {1: (_day(1), _day(5)), 2: (_day(5), None)}.items():

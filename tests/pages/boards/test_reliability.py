@@ -13,7 +13,7 @@ from leaderboard.services.boards import board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.cache import KeptResults
-from leaderboard.services.statistics.requests import Waiting
+from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.stats.reliability.power import power
 from tests.make import build
 
@@ -61,7 +61,7 @@ def _ranking(topic: str, rank: int | None) -> list[str]:
 
 def of_board(
     database: Database, measure: str | None = None, viewer: Viewer = ANONYMOUS
-) -> Reliability | Waiting | None:
+) -> Reliability | WaitingResult | None:
     """The reliability as a viewer may see it."""
     with database.read() as session:
         return reliability.of_board(session, board.board(session, viewer, "t", measure))
@@ -197,7 +197,7 @@ def test_a_job_finds_the_same_as_a_page(
     monkeypatch.setattr(requests, "kept", KeptResults(2**20))
     monkeypatch.setattr(requests, "AT_ONCE_S", 0.0)
     waiting = of_board(database)
-    assert isinstance(waiting, Waiting)
+    assert isinstance(waiting, WaitingResult)
     assert reliability.facts(waiting) is None
     with database.write() as session:
         requests.ask(session, waiting.request)

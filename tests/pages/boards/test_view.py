@@ -11,11 +11,11 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Entry, Run
 from leaderboard.pages.boards import tables
 from leaderboard.pages.boards import view as board_views
-from leaderboard.pages.boards.view import View, Wish
+from leaderboard.pages.boards.view import BoardChoice, View
 from leaderboard.services.boards import board
 from leaderboard.services.boards.board import Board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
-from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.cache import KeptResults
 from leaderboard.tables.latex import latex_text
@@ -54,7 +54,7 @@ def _fill(database: Database, folder: Path, padding: Sequence[str] = (), **optio
             {topic: (*docnos, *padding) for topic in TOPICS},
             name,
             team_name=team,
-            wishes=Wishes(name, kind, description=f"The {name} of its kind"),
+            wishes=RunRequest(name, kind, description=f"The {name} of its kind"),
         )
         for name, (team, kind, docnos) in RUNS.items()
     }
@@ -77,7 +77,7 @@ def _both(
 ) -> tuple[Board, View]:
     with database.read() as session:
         shown = board.board(session, viewer, "t", measure)
-        return shown, board_views.view(session, viewer, shown, Wish(**wish))
+        return shown, board_views.view(session, viewer, shown, BoardChoice(**wish))
 
 
 def _names(view: View) -> list[str]:

@@ -21,7 +21,7 @@ from leaderboard.pages.runs.run import RunPage
 from leaderboard.pages.runs.topics import Order, TopicField
 from leaderboard.services.evaluations import score
 from leaderboard.services.policy import ANONYMOUS
-from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.cache import KeptResults
 from tests.make import build
@@ -48,7 +48,7 @@ def ids(database: Database, tmp_path: Path) -> dict[str, int]:
         name: build.run(database, tmp_path, rankings, name)
         for name, rankings in (("best", BEST), ("middle", MIDDLE), ("odd", ODD))
     }
-    made["base"] = build.run(database, tmp_path, BEST, "base", wishes=Wishes("base", kind="baseline"))
+    made["base"] = build.run(database, tmp_path, BEST, "base", wishes=RunRequest("base", kind="baseline"))
     build.drain(database)
     return made
 

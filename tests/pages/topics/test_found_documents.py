@@ -11,7 +11,7 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Alignment
 from leaderboard.pages.scores import fields
 from leaderboard.pages.topics import found_documents
-from leaderboard.pages.topics.found_documents import NOBODY, SEVERAL, Found
+from leaderboard.pages.topics.found_documents import NOBODY, SEVERAL, RunFinds
 from leaderboard.services import policy
 from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.shown import shown_edition
@@ -22,7 +22,7 @@ from tests.make import build
 
 JUDGMENTS = {"1": {"a": 1, "b": 2, "c": 1, "n": 0}, "2": {"d": 1}}
 FILL = [f"x{place}" for place in range(10)]
-Look = Callable[..., tuple[Found, dict[str, int], list[str]]]
+Look = Callable[..., tuple[RunFinds, dict[str, int], list[str]]]
 RUNS = {
     ("one", "Owls"): {"1": ["a", "b"], "2": ["d"]},
     ("two", "Owls"): {"1": ["n", "b"]},
@@ -44,7 +44,7 @@ def look(database: Database, tmp_path: Path) -> Look:
         build.run(database, tmp_path, rankings, name, team_name=team)
     build.drain(database)
 
-    def looking(level: int = 1) -> tuple[Found, dict[str, int], list[str]]:
+    def looking(level: int = 1) -> tuple[RunFinds, dict[str, int], list[str]]:
         with database.read() as session:
             task, sight = policy.visible_task(session, ANONYMOUS, "t")
             field = fields.field(session, ANONYMOUS, task, sight, shown_edition(session, task, sight))

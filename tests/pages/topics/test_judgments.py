@@ -10,7 +10,7 @@ from leaderboard.db.tables import Task
 from leaderboard.pages.scores import fields
 from leaderboard.pages.scores.fields import Field
 from leaderboard.pages.topics import judgments
-from leaderboard.pages.topics.judgments import Finders, document_places, grades_of
+from leaderboard.pages.topics.judgments import DocumentFinders, document_places, grades_of
 from leaderboard.services import policy
 from leaderboard.services.evaluations.shown import shown_edition
 from leaderboard.services.policy import ANONYMOUS
@@ -36,8 +36,8 @@ def runs(database: Database, tmp_path: Path) -> tuple[int, int]:
     return one, two
 
 
-def _finders(runs: int, of: int, best: int, best_run_id: int, best_run: str) -> Finders:
-    return Finders(runs=runs, of=of, best=best, best_run_id=best_run_id, best_run=best_run)
+def _finders(runs: int, of: int, best: int, best_run_id: int, best_run: str) -> DocumentFinders:
+    return DocumentFinders(runs=runs, of=of, best=best, best_run_id=best_run_id, best_run=best_run)
 
 
 def test_a_topics_documents_say_who_found_them(database: Database, runs: tuple[int, int]) -> None:

@@ -7,7 +7,7 @@ import pytest
 from leaderboard.db.engine import Database
 from leaderboard.pages.assessors import judging
 from leaderboard.services.assessors import log, queues
-from leaderboard.services.assessors.log import Sent
+from leaderboard.services.assessors.log import SentLabel
 from tests.make import build, pools
 
 RUNS = {
@@ -34,7 +34,7 @@ def _pool(
 
 def _save(database: Database, token: str, docno: str, grade: int | None) -> None:
     with database.read() as session:
-        sent = Sent(f"{docno} {grade}", docno, grade)
+        sent = SentLabel(f"{docno} {grade}", docno, grade)
         checked = log.check(session, token, 1, "1", sent)
     with database.write() as session:
         log.save(session, checked)

@@ -10,7 +10,7 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Assessment, Assessor, Pool
 from leaderboard.errors import Closed, Conflict, Invalid, LeaderboardError, NotFound, SignInNeeded
 from leaderboard.pages.assessors import adjudication as pages
-from leaderboard.pages.assessors.adjudication import AdjudicationPage, Case, Wish
+from leaderboard.pages.assessors.adjudication import AdjudicationCase, AdjudicationChoice, AdjudicationPage
 from leaderboard.services.assessors import adjudication
 from leaderboard.services.assessors.adjudication import Decision
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
@@ -19,12 +19,12 @@ from tests.make import judged
 
 def _page(database: Database, **wish: str) -> AdjudicationPage:
     with database.read() as session:
-        return pages.adjudication_page(session, OPERATOR, "t", 1, Wish(**wish))
+        return pages.adjudication_page(session, OPERATOR, "t", 1, AdjudicationChoice(**wish))
 
 
-def _case(database: Database, docno: str, topic_id: str = "1", **wish: str) -> Case:
+def _case(database: Database, docno: str, topic_id: str = "1", **wish: str) -> AdjudicationCase:
     with database.read() as session:
-        return pages.case(session, OPERATOR, "t", 1, Wish(**wish), topic_id, docno)
+        return pages.case(session, OPERATOR, "t", 1, AdjudicationChoice(**wish), topic_id, docno)
 
 
 def _decide(database: Database, docno: str, grade: int, key: str = "k", **options: Any) -> bool:

@@ -13,7 +13,7 @@ from leaderboard.pages.assessors import assessors as assessor_pages
 from leaderboard.services.assessors import assignments, labels, log, queues
 from leaderboard.services.assessors import links as assessors
 from leaderboard.services.assessors.assignments import Plan
-from leaderboard.services.assessors.labels import Imported
+from leaderboard.services.assessors.labels import ImportedLabels
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from tests.make import build, pools
 from tests.make.copies import built_once
@@ -148,7 +148,7 @@ def _file(folder: Path, text: str) -> Path:
     return path
 
 
-def _import(database: Database, path: Path, name: str, origin: str, machine: str = "") -> Imported:
+def _import(database: Database, path: Path, name: str, origin: str, machine: str = "") -> ImportedLabels:
     prepared = labels.prepare(path)
     with database.write() as session:
         return labels.add(session, OPERATOR, "t", 1, prepared, name=name, origin=origin, origin_name=machine)
@@ -157,8 +157,8 @@ def _import(database: Database, path: Path, name: str, origin: str, machine: str
 def test_labels_of_a_machine_stay_marked(database: Database, people: list[str], tmp_path: Path) -> None:
     """They are its own, counted for it alone; documents outside the pool are left out and counted."""
     path = _file(tmp_path, "1 0 d00 1\n1 0 d01 0\n1 0 zz 1\n9 0 d00 1\n")
-    assert _import(database, path, "Judge", "machine", "model 3") == Imported("Judge", 2, 0, 2)
-    assert _import(database, path, "Judge", "machine", "model 3") == Imported("Judge", 0, 2, 2)
+    assert _import(database, path, "Judge", "machine", "model 3") == ImportedLabels("Judge", 2, 0, 2)
+    assert _import(database, path, "Judge", "machine", "model 3") == ImportedLabels("Judge", 0, 2, 2)
     with database.read() as session:
         page = assessor_pages.assessors_page(session, OPERATOR, "t", 1)
         assert len(log.in_force(session, 1)) == 2

@@ -13,7 +13,7 @@ from leaderboard.db.tables import Assessment, Pool
 from leaderboard.errors import Closed, Conflict, Invalid, NotFound, OverQuota
 from leaderboard.services import throttles
 from leaderboard.services.assessors import links, log
-from leaderboard.services.assessors.log import Label, Sent
+from leaderboard.services.assessors.log import Label, SentLabel
 from leaderboard.services.policy import OPERATOR
 from tests.make import build, pools
 from tests.make.copies import built_once
@@ -30,7 +30,7 @@ class Room:
     database: Database
     token: str
 
-    def save(self, sent: Sent, token: str = "", topic: str = "1") -> bool:
+    def save(self, sent: SentLabel, token: str = "", topic: str = "1") -> bool:
         """Store a judgment as the site does."""
         with self.database.read() as session:
             checked = log.check(session, token or self.token, 1, topic, sent)
@@ -63,10 +63,10 @@ def room(database: Database, tmp_path: Path) -> Room:
     return Room(database, token)
 
 
-def _sent(key: str, grade: int | None, at: int = 0, docno: str = "a", **more: object) -> Sent:
+def _sent(key: str, grade: int | None, at: int = 0, docno: str = "a", **more: object) -> SentLabel:
     saved = MOMENT + timedelta(seconds=at)
     facts = {"shown_at": saved - timedelta(seconds=4), "saved_at": saved, "sent_at": MOMENT, **more}
-    return Sent(key, docno, grade, **facts)  # type: ignore[arg-type]
+    return SentLabel(key, docno, grade, **facts)  # type: ignore[arg-type]
 
 
 def test_what_is_sent_twice_is_stored_once(room: Room) -> None:
@@ -124,7 +124,7 @@ def test_no_judgment_is_of_the_future_or_of_long_ago(room: Room) -> None:
 @pytest.mark.parametrize(
     "sent", [_sent("", 1), _sent("x" * 65, 1), _sent("k", 7), _sent("k", 1, note="x" * 2001)]
 )
-def test_a_judgment_obeys_rules(room: Room, sent: Sent) -> None:
+def test_a_judgment_obeys_rules(room: Room, sent: SentLabel) -> None:
     """A key of 1 to 64 characters, a grade of the task, a note that can be read."""
     with pytest.raises(Invalid):
         room.save(sent)

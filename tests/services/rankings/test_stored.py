@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from leaderboard.db.engine import Database
 from leaderboard.services.rankings import stored
-from leaderboard.services.rankings.stored import Position
+from leaderboard.services.rankings.stored import DocumentPosition
 from leaderboard.trec.runs.runs import Ranking
 from tests.make import build
 from tests.make.copies import built_once
@@ -68,7 +68,7 @@ def test_a_document_is_found_in_the_runs_that_have_it(
     third = build.run(database, tmp_path, {"1": ["other"]}, "third")
     with database.read() as session:
         found = stored.positions_of(session, [third, second, run_id], "1", "m", dialect)
-    assert found == (Position(run_id, rank, 0.5), Position(second, 1, 999.0))
+    assert found == (DocumentPosition(run_id, rank, 0.5), DocumentPosition(second, 1, 999.0))
 
 
 @given(

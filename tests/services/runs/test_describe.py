@@ -12,7 +12,7 @@ from leaderboard.services import audit, policy
 from leaderboard.services.policy import OPERATOR, Viewer
 from leaderboard.services.runs import describe
 from leaderboard.services.runs import facts as run_facts
-from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.admission import RunRequest
 from tests.make import build
 from tests.make.copies import built_once
 from tests.make.people import account, team, viewer
@@ -31,7 +31,7 @@ def run_id(database: Database, tmp_path: Path) -> int:
     path = build.run_file(tmp_path, RANKINGS)
     path.write_text(HEADER + path.read_text())
     facts = {"latency_ms": 1 / 3, "llm": "none"}
-    sent = build.submit(database, path, team_name="Owls", wishes=Wishes("run", facts=facts))
+    sent = build.submit(database, path, team_name="Owls", wishes=RunRequest("run", facts=facts))
     assert sent.run_id is not None
     return sent.run_id
 

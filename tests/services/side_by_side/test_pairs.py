@@ -20,9 +20,9 @@ from leaderboard.pages.side_by_side.results import Results
 from leaderboard.services.assessors import links as assessors
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.side_by_side import answers, pairs, questions
-from leaderboard.services.side_by_side.answers import Sent
+from leaderboard.services.side_by_side.answers import SentAnswer
 from leaderboard.services.side_by_side.pairs import ComparisonRequest
-from leaderboard.services.side_by_side.questions import Asked
+from leaderboard.services.side_by_side.questions import AskedQuestion
 from tests.make import build
 from tests.make.copies import built_once
 
@@ -47,7 +47,7 @@ class Desk:
         with self.database.write() as session:
             return pairs.ask(session, OPERATOR, "t", ComparisonRequest(**changed))
 
-    def asked(self, person: int = 0) -> tuple[Asked, ...]:
+    def asked(self, person: int = 0) -> tuple[AskedQuestion, ...]:
         """The questions of an assessor with what is hidden from them."""
         with self.database.read() as session:
             return questions.of_link(session, self.links[person]).asked
@@ -57,7 +57,7 @@ class Desk:
         with self.database.read() as session:
             return question.question_page(session, self.links[person], item)
 
-    def send(self, item: str, sent: Sent, person: int = 0) -> str | None:
+    def send(self, item: str, sent: SentAnswer, person: int = 0) -> str | None:
         """Save an answer as it is sent."""
         with self.database.write() as session:
             return answers.save(session, self.links[person], item, sent)
@@ -68,7 +68,7 @@ class Desk:
         left_is_one = asked.runs[0] == self.one
         verdict = "equal" if run is None else "left" if asked.runs[0] == run else "right"
         left, right = ratings if left_is_one else ratings[::-1]
-        self.send(asked.item, Sent(self.page(asked.item, person).key, verdict, left, right), person)
+        self.send(asked.item, SentAnswer(self.page(asked.item, person).key, verdict, left, right), person)
 
     def results(self, viewer: Viewer = OPERATOR, *, turned: bool = False) -> Results:
         """The results of the two, or of the two the other way round."""
@@ -180,7 +180,7 @@ def test_left_and_right_stay_where_they_were(desk: Desk) -> None:
         assert [each.docno for each in page.left] == first.get(asked.topic.topic_id, [])
         assert [each.docno for each in page.right] == second.get(asked.topic.topic_id, [])
         assert desk.page(asked.item) == page
-        desk.send(asked.item, Sent(page.key, "left", 4, 0))
+        desk.send(asked.item, SentAnswer(page.key, "left", 4, 0))
     with desk.database.read() as session:
         rows = session.execute(select(SideBySide.topic_id, SideBySide.left_run_id, SideBySide.right_run_id))
         stored = {topic: (left, right) for topic, left, right in rows}
@@ -192,23 +192,23 @@ def test_an_answer_is_stored_once_and_leads_on(desk: Desk) -> None:
     """Sent twice it is one; the way goes through all questions and ends."""
     desk.ask()
     first, second, third = (each.item for each in desk.asked())
-    sent = Sent(f"{first}-0", "left", 3, 1, " seen \n")
+    sent = SentAnswer(f"{first}-0", "left", 3, 1, " seen \n")
     assert [desk.send(first, sent) for _ in range(2)] == [second, second]
     assert desk.stored() == 1
     assert desk.page(first).given is not None
     assert desk.page(first).key == f"{first}-1"
-    assert desk.send(third, Sent(f"{third}-0", "equal", 2, 2)) == second
-    assert desk.send(second, Sent(f"{second}-0", "right", 0, 4)) is None
+    assert desk.send(third, SentAnswer(f"{third}-0", "equal", 2, 2)) == second
+    assert desk.send(second, SentAnswer(f"{second}-0", "right", 0, 4)) is None
 
 
 def test_an_answer_can_be_changed_and_both_are_kept(desk: Desk) -> None:
     """The last answer is in force; another one under a key that was used is refused."""
     desk.ask()
     item = desk.asked()[0].item
-    desk.send(item, Sent(f"{item}-0", "left", 3, 1))
+    desk.send(item, SentAnswer(f"{item}-0", "left", 3, 1))
     with pytest.raises(Conflict, match="another tab"):
-        desk.send(item, Sent(f"{item}-0", "right", 1, 3))
-    desk.send(item, Sent(f"{item}-1", "right", 1, 3))
+        desk.send(item, SentAnswer(f"{item}-0", "right", 1, 3))
+    desk.send(item, SentAnswer(f"{item}-1", "right", 1, 3))
     given = desk.page(item).given
     assert given is not None
     assert (given.verdict, given.left_satisfaction) == ("right", 1)
@@ -223,7 +223,7 @@ def test_incomplete_answers_are_refused(desk: Desk) -> None:
     """A verdict that is none, a rating that is missing or off the scale, a long note, a foreign key."""
     desk.ask()
     item = desk.asked()[0].item
-    whole = Sent(f"{item}-0", "left", 3, 1)
+    whole = SentAnswer(f"{item}-0", "left", 3, 1)
     wrong = (
         *(whole._replace(verdict="both"), whole._replace(left=None), whole._replace(right=5)),
         *(whole._replace(left=-1), whole._replace(note="x" * 2001)),
@@ -239,14 +239,17 @@ def test_nobody_answers_for_others_or_too_fast(desk: Desk, monkeypatch: pytest.M
     """The question of another assessor does not exist; more answers than anybody gives are refused."""
     desk.ask()
     item = desk.asked()[0].item
-    for open_it in (lambda: desk.page(item, 1), lambda: desk.send(item, Sent(f"{item}-0", "left", 1, 1), 1)):
+    for open_it in (
+        lambda: desk.page(item, 1),
+        lambda: desk.send(item, SentAnswer(f"{item}-0", "left", 1, 1), 1),
+    ):
         with pytest.raises(NotFound):
             open_it()
     monkeypatch.setattr(answers, "ANSWERS_A_MINUTE", 2)
     for number in range(2):
-        desk.send(item, Sent(f"{item}-{number}", "left", 1, 1))
+        desk.send(item, SentAnswer(f"{item}-{number}", "left", 1, 1))
     with pytest.raises(OverQuota):
-        desk.send(item, Sent(f"{item}-2", "left", 1, 1))
+        desk.send(item, SentAnswer(f"{item}-2", "left", 1, 1))
 
 
 @pytest.mark.dialect

@@ -28,7 +28,7 @@ from leaderboard.services.statistics.procedures import (
     ranking_overlaps,
     revision_scores,
 )
-from leaderboard.services.statistics.requests import Waiting
+from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.statistics.standings import Place, Standing
 from leaderboard.stats.pairs.methods import CORRECTIONS, TESTS
 from leaderboard.stats.procedures import PROCEDURES
@@ -266,10 +266,10 @@ def test_what_nobody_asked_for_waits_until_somebody_does(database: Database, tmp
     """One run a team is no default view: it is absent, then queued once, then there."""
     fill(database, tmp_path)
     waiting = board(database, one_per_team=True).standing
-    assert waiting is None or isinstance(waiting, Standing | Waiting)
+    assert waiting is None or isinstance(waiting, Standing | WaitingResult)
     choose(database, "t+bh")
     waiting = board(database).standing
-    assert isinstance(waiting, Waiting)
+    assert isinstance(waiting, WaitingResult)
     assert waiting.state == "queued"
     with database.write() as session:
         requests.ask(session, waiting.request)
@@ -288,7 +288,7 @@ def test_a_failed_comparison_says_why(
     monkeypatch.setattr("leaderboard.stats.process.MODULE", "leaderboard.stats.nothing")
     fill(database, tmp_path)
     shown = board(database)
-    assert isinstance(shown.standing, Waiting)
+    assert isinstance(shown.standing, WaitingResult)
     assert shown.standing.state in ("failed", "queued")
     assert shown.standing.message
     assert [row.rank for row in shown.rows] == [1, 2, 3, 4]

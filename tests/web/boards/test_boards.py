@@ -15,7 +15,7 @@ from leaderboard.services.boards import board as service
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
 from leaderboard.services.runs import uploads
-from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.admission import RunRequest
 from leaderboard.settings import Settings
 from leaderboard.web.boards import boards
 from tests.make import build
@@ -85,7 +85,7 @@ def full(database: Database, tmp_path: Path) -> None:
         ("aside", THIRD, "unofficial"),
         ("gone", BEST, "official"),
     ):
-        build.run(database, tmp_path, rankings, name, wishes=Wishes(name, kind), team_name=f"Team {name}")
+        build.run(database, tmp_path, rankings, name, wishes=RunRequest(name, kind), team_name=f"Team {name}")
     build.drain(database)
     with database.write() as session:
         run_id = next(row.run_id for row in service.board(session, OPERATOR, "t").rows if row.run == "gone")

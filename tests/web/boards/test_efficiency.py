@@ -8,7 +8,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from leaderboard.db.engine import Database
-from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.admission import RunRequest
 from tests.make import build, pages
 
 GOOD = {"1": ["a", "c"], "2": ["d"], "3": ["e"]}
@@ -27,7 +27,7 @@ def site(database: Database, client: FlaskClient, tmp_path: Path) -> FlaskClient
     }
     for name, said in facts.items():
         rankings = POOR if name == "quick" else GOOD
-        build.run(database, tmp_path, rankings, name, wishes=Wishes(name, facts=said))
+        build.run(database, tmp_path, rankings, name, wishes=RunRequest(name, facts=said))
     build.drain(database)
     return client
 

@@ -13,7 +13,7 @@ from sqlalchemy import update
 
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Edition, Run, Task
-from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.admission import RunRequest
 from leaderboard.web.boards import snapshots
 from tests.make import build
 from tests.make.copies import built_once
@@ -31,7 +31,7 @@ def site(database: Database, tmp_path: Path) -> None:
     build.task(database, tmp_path, measures=("RR", "AP"))
     build.run(database, tmp_path, BEST, "best_one", team_name="One & only")
     build.run(database, tmp_path, HALF, "half", team_name="Two")
-    build.run(database, tmp_path, HALF, "base", wishes=Wishes("base", "baseline"))
+    build.run(database, tmp_path, HALF, "base", wishes=RunRequest("base", "baseline"))
     build.drain(database)
     build.run(database, tmp_path, HALF, "fresh", team_name="Two")
 

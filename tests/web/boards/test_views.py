@@ -10,7 +10,7 @@ from sqlalchemy import update
 
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Member, Run
-from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.cache import KeptResults
 from leaderboard.web.boards import boards
@@ -43,7 +43,7 @@ def filled(database: Database, tmp_path: Path) -> None:
     build.task(database, tmp_path, judgments=JUDGMENTS, topics=TOPICS, measures=("AP", "P@2", "R@2"))
     for name, team, kind, docnos in RUNS:
         rankings = dict.fromkeys(TOPICS, docnos)
-        build.run(database, tmp_path, rankings, name, team_name=team, wishes=Wishes(name, kind))
+        build.run(database, tmp_path, rankings, name, team_name=team, wishes=RunRequest(name, kind))
     build.drain(database)
     stated = {"form": {"type": "manual", "code": "https://example.org/code"}}
     with database.write() as session:

@@ -16,7 +16,7 @@ from werkzeug.test import TestResponse
 from leaderboard.db.engine import Database
 from leaderboard.services import collections
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.admission import RunRequest
 from leaderboard.settings import Settings
 from tests.make import build
 from tests.make.apps import application
@@ -65,7 +65,7 @@ def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
     ids = {}
     for slug in ("t", "sized"):
         found = {name: build.run(database, folder, RUNS[name], name, slug=slug) for name in RUNS}
-        path, wishes = build.run_file(folder, RUNS["second"], "base"), Wishes("base", kind="baseline")
+        path, wishes = build.run_file(folder, RUNS["second"], "base"), RunRequest("base", kind="baseline")
         sent = build.submit(database, path, slug, wishes=wishes).run_id
         assert sent is not None
         ids[slug] = {**found, "base": sent}

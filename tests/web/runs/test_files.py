@@ -17,7 +17,7 @@ from leaderboard.db.tables import Entry
 from leaderboard.pages.runs import files
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import uploads
-from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.admission import RunRequest
 from tests.make import build, people
 from tests.make.pages import parsed
 from tests.web.conftest import SignIn, browser
@@ -35,7 +35,7 @@ def sent(
     """The id of a scored run, sent as a file of that name."""
     path = folder / name
     path.write_bytes(gzip.compress(lines) if name.endswith(".gz") else lines)
-    run_id = build.submit(database, path, wishes=Wishes("mine"), team_name=team_name).run_id
+    run_id = build.submit(database, path, wishes=RunRequest("mine"), team_name=team_name).run_id
     assert run_id is not None
     build.drain(database)
     return run_id

@@ -13,7 +13,7 @@ from leaderboard.db.tables import Run
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import uploads
-from leaderboard.services.runs.admission import Wishes
+from leaderboard.services.runs.admission import RunRequest
 from leaderboard.settings import Settings
 from tests.make import build
 from tests.make.copies import built_once
@@ -77,9 +77,9 @@ def among_others(database: Database, tmp_path: Path) -> int:
     """A run that misses a topic, among a better, an equal and an unranked one."""
     build.task(database, tmp_path, measures=("RR", "NumRet"), grade_names={2: "exact"})
     for name, rankings, kind in (("best", BEST, "official"), ("base", BEST, "baseline")):
-        build.run(database, tmp_path, rankings, name, wishes=Wishes(name, kind))
+        build.run(database, tmp_path, rankings, name, wishes=RunRequest(name, kind))
     mine = build.run(
-        database, tmp_path, PARTLY, "mine", team_name="Lab", wishes=Wishes("mine", description="how")
+        database, tmp_path, PARTLY, "mine", team_name="Lab", wishes=RunRequest("mine", description="how")
     )
     build.run(database, tmp_path, PARTLY, "same", team_name="Others")
     build.drain(database)
