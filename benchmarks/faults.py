@@ -1,0 +1,219 @@
+"""Faults planted one by one, each with the tests that must find it.
+
+    python -m benchmarks.faults [NAME ...]
+
+Every fault is put into a copy of the checkout, so nothing here changes. Exit code 1 where one is not found.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "leaderboard-data")
+
+
+class Fault(NamedTuple):
+    """A line of the code, what it is changed to, and where the tests of it are."""
+
+    name: str
+    path: str
+    right: str
+    wrong: str
+    tests: str
+
+
+FAULTS = (
+    Fault(
+        "measures",
+        "leaderboard/measures/average_precision.py",
+        "hits.nth / hits.rank",
+        "hits.nth / (hits.rank + 1)",
+        "tests/test_worked_examples.py",
+    ),
+    Fault(
+        "stats",
+        "leaderboard/stats/pairs/corrections.py",
+        "np.maximum.accumulate(p[order] * left)",
+        "p[order] * left",
+        "tests/stats/pairs",
+    ),
+    Fault(
+        "pooling",
+        "leaderboard/pooling/orders.py",
+        'np.argsort(pool.best, kind="stable")',
+        'np.argsort(-pool.best, kind="stable")',
+        "tests/pooling",
+    ),
+    Fault(
+        "trec",
+        "leaderboard/trec/runs/check.py",
+        "count > rules.depth",
+        "count > rules.depth + 1",
+        "tests/trec/runs",
+    ),
+    Fault(
+        "tables",
+        "leaderboard/tables/text.py",
+        'FORMULA = ("=",',
+        "FORMULA = (",
+        "tests/tables tests/web leaderboard/tables",
+    ),
+    Fault(
+        "db",
+        "leaderboard/db/engine.py",
+        '"BEGIN" if reading else "BEGIN IMMEDIATE"',
+        '"BEGIN"',
+        "tests/db tests/services/jobs",
+    ),
+    Fault(
+        "policy",
+        "leaderboard/services/policy.py",
+        "if not seen.details or run.withdrawn_at is not None:",
+        "if not seen.details:",
+        "tests/services/test_policy.py tests/web/runs tests/pages/runs",
+    ),
+    Fault(
+        "jobs",
+        "leaderboard/services/jobs/queue.py",
+        '    if _changes(session, done) != 1:\n        raise ClaimLost(f"Job {claimed.job_id} was taken',
+        '    if _changes(session, done) > 1:\n        raise ClaimLost(f"Job {claimed.job_id} was taken',
+        "tests/services/jobs tests/test_worker.py",
+    ),
+    Fault(
+        "evaluations",
+        "leaderboard/services/evaluations/editions.py",
+        "if queue.is_unfinished(session, edition_id):",
+        "if False:",
+        "tests/services/test_road.py tests/services/evaluations",
+    ),
+    Fault(
+        "runs",
+        "leaderboard/services/runs/admission.py",
+        "at >= phase.closes_at:",
+        "at >= phase.closes_at and phase.opens_at is not None:",
+        "tests/services/test_road.py tests/services/runs tests/web/runs",
+    ),
+    Fault(
+        "assessors",
+        "leaderboard/services/assessors/log.py",
+        "    stored = _of_key(session, checked)\n    if stored is None:\n        try:",
+        "    stored = None\n    if stored is None:\n        try:",
+        "tests/services/assessors",
+    ),
+    Fault(
+        "revisions",
+        "leaderboard/services/revisions/publish.py",
+        "if base is not None and base != number:",
+        "if base is not None and base > number:",
+        "tests/services/revisions tests/web/test_revisions.py",
+    ),
+    Fault(
+        "accounts",
+        "leaderboard/services/accounts/teams.py",
+        "    if not others:\n",
+        "    if others is None:\n",
+        "tests/services/accounts",
+    ),
+    Fault(
+        "side by side",
+        "leaderboard/services/side_by_side/pairs.py",
+        "key=key, digest_size=1).digest()[0] < 128",
+        "digest_size=1).digest()[0] < 128",
+        "tests/services/side_by_side",
+    ),
+    Fault(
+        "boards",
+        "leaderboard/pages/boards/view.py",
+        "return all(word in text",
+        "return any(word in text",
+        "tests/pages/boards",
+    ),
+    Fault(
+        "comparisons",
+        "leaderboard/pages/comparisons/pair.py",
+        "-table.sign * row.difference",
+        "table.sign * row.difference",
+        "tests/pages/comparisons",
+    ),
+    Fault(
+        "pages of runs",
+        "leaderboard/pages/runs/topics.py",
+        "sign * place.difference > 0",
+        "place.difference > 0",
+        "tests/pages/runs",
+    ),
+    Fault(
+        "web",
+        "leaderboard/web/security.py",
+        'ours = fetch_site == "same-origin"',
+        'ours = fetch_site != "cross-site"',
+        "tests/web/test_security.py",
+    ),
+    Fault(
+        "charts",
+        "leaderboard/web/charts/heat.py",
+        'STEPS - 1)}"',
+        'STEPS)}"',
+        "tests/web/charts tests/web/scores leaderboard/web/charts",
+    ),
+    Fault(
+        "worker",
+        "leaderboard/worker.py",
+        "            score.store(session, job.subject_id, job.edition_id, scored)\n",
+        "",
+        "tests/test_worker.py tests/services/test_road.py",
+    ),
+    Fault(
+        "cli", "leaderboard/cli/__init__.py", "raise Failure(error) from error", "print(error)", "tests/cli"
+    ),
+    Fault(
+        "templates",
+        "templates/boards/rows.html",
+        "{% if row.rank is not none %}{{ row.rank }}{% endif %}",
+        "",
+        "tests/web/boards",
+    ),
+)
+
+
+def is_found(fault: Fault, folder: Path) -> bool:
+    """Whether some test fails in a copy of the checkout that has the fault."""
+    copy = folder / "copy"
+    shutil.copytree(ROOT, copy, ignore=LEFT_OUT)
+    path = copy / fault.path
+    text = path.read_text(encoding="utf-8")
+    if text.count(fault.right) != 1:
+        raise ValueError(f"{fault.name}: {fault.path} has the line {text.count(fault.right)} times.")
+    path.write_text(text.replace(fault.right, fault.wrong), encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-k", "not postgresql"]
+    done = subprocess.run(
+        [*command, *fault.tests.split()], cwd=copy, capture_output=True, text=True, check=False
+    )
+    shutil.rmtree(copy)
+    if done.returncode not in (0, 1):
+        raise ValueError(f"{fault.name}: pytest ended with {done.returncode}.\n{done.stdout[-2000:]}")
+    return done.returncode == 1
+
+
+def main(names: Sequence[str]) -> int:
+    """Plant the faults of these names, or all; the exit code."""
+    chosen = [fault for fault in FAULTS if not names or fault.name in names]
+    with tempfile.TemporaryDirectory() as folder:
+        missed = [fault.name for fault in chosen if not _told(fault, Path(folder))]
+    print(f"{len(chosen) - len(missed)} of {len(chosen)} faults found.")
+    return 1 if missed else 0
+
+
+def _told(fault: Fault, folder: Path) -> bool:
+    caught = is_found(fault, folder)
+    print(f"{'found ' if caught else 'MISSED'}  {fault.name:16} {fault.path}", flush=True)
+    return caught
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
