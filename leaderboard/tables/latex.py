@@ -3,7 +3,7 @@
 import math
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from leaderboard.tables.record import Column, Place, Table
@@ -108,49 +108,6 @@ def latex_text(table: Table[Any]) -> str:
         "".join(_alignment(column, shown) for column, shown in zip(columns, values, strict=True)),
         caption,
         label(table.name),
-    )
-
-
-def latex_table(
-    header: Sequence[str],
-    rows: Sequence[Sequence[Any]],
-    *,
-    caption: str,
-    label: str = "",
-    digits: Mapping[str, int] | None = None,
-) -> str:
-    """Plain values as a booktabs table, with every letter of heads, cells and caption as it is.
-
-    digits maps a column's head to the decimals of its numbers, four where it says nothing; whole numbers
-    have none. Columns of numbers are set right. None, and any number that is not finite, is a dash. A label
-    keeps letters, digits and `:-.` only, which is all that \\ref takes.
-
-    >>> print(latex_table(["run", "AP"], [["a_1", 0.25], ["b", None]], caption="Two runs."))
-    % Needs \\usepackage{booktabs}.
-    \\begin{table}
-      \\centering
-      \\caption{Two runs.}
-      \\begin{tabular}{lr}
-        \\toprule
-        run & AP \\\\
-        \\midrule
-        a\\_1 & 0.2500 \\\\
-        b & -- \\\\
-        \\bottomrule
-      \\end{tabular}
-    \\end{table}
-    <BLANKLINE>
-    """
-    places = digits or {}
-    decimals = [places.get(head, DIGITS) for head in header]
-    cells = [[_cell(value, at) for value, at in zip(row, decimals, strict=True)] for row in rows]
-    columns = "".join("r" if _is_number([row[at] for row in rows]) else "l" for at in range(len(header)))
-    return booktabs(
-        [escaped(head) for head in header],
-        cells,
-        columns,
-        escaped(caption),
-        re.sub(r"[^A-Za-z0-9:.-]+", "-", label),
     )
 
 

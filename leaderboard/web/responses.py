@@ -1,14 +1,14 @@
 """The one way to give a table as JSON, CSV or LaTeX, and to let a browser keep a page it has."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from flask import Response, request
 
-from leaderboard.tables.latex import latex_table, latex_text
+from leaderboard.tables.latex import latex_text
 from leaderboard.tables.record import Files, Page, Table
-from leaderboard.tables.text import csv_lines, csv_text, json_text
+from leaderboard.tables.text import csv_text, json_text
 from leaderboard.web import figures
 
 
@@ -29,24 +29,6 @@ def table_file(form: str, table: Table[Any]) -> Response:
 def as_json(facts: Mapping[str, Any]) -> Response:
     """The facts as JSON at full double precision."""
     return _kept(Response(json_text(facts), mimetype="application/json"))
-
-
-def as_csv(table: tuple[Sequence[str], Sequence[Sequence[Any]]], name: str) -> Response:
-    """Header and rows as CSV, numbers at full double precision, offered as a file of that name."""
-    header, rows = table
-    return as_file(csv_lines(header, rows), "text/csv", f"{name}.csv")
-
-
-def as_latex_table(
-    table: tuple[Sequence[str], Sequence[Sequence[Any]]],
-    name: str,
-    *,
-    caption: str,
-    digits: Mapping[str, int] | None = None,
-) -> Response:
-    """Header and rows as a LaTeX table that is labelled by its name, offered as a file of that name."""
-    header, rows = table
-    return as_latex(latex_table(header, rows, caption=caption, label=f"tab:{name}", digits=digits), name)
 
 
 def as_latex(text: str, name: str) -> Response:

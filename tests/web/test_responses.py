@@ -11,6 +11,7 @@ from flask import Flask, Response
 
 from leaderboard.settings import Settings
 from leaderboard.web import responses
+from tests.make.tables import table
 
 AWKWARD = (0.1 + 0.2, 1 / 3, 5e-324, 1.7976931348623157e308, -0.0, 1e22, 0.30000000000000004)
 
@@ -23,7 +24,9 @@ def request_context(settings: Settings) -> Any:
 
 
 def _csv(*cells: Any, name: str = "x") -> Response:
-    return responses.as_csv((["head"] * len(cells), [list(cells)]), name)
+    return responses.table_file(
+        "csv", table([f"head{at}" for at in range(len(cells))], [list(cells)], name=name)
+    )
 
 
 def _row(response: Response) -> list[str]:
@@ -49,7 +52,7 @@ def test_text_that_a_spreadsheet_would_run_is_quoted(start: str) -> None:
 @pytest.mark.usefixtures("request_context")
 def test_heads_are_guarded_and_numbers_are_not() -> None:
     """A negative number stays a number; a column named like a formula does not."""
-    response = responses.as_csv((["=cmd", "n"], [["x", -2]]), "x")
+    response = responses.table_file("csv", table(["=cmd", "n"], [["x", -2]]))
     assert list(csv.reader(io.StringIO(response.get_data(as_text=True)))) == [["'=cmd", "n"], ["x", "-2"]]
 
 
