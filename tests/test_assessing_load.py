@@ -20,7 +20,7 @@ from tests.make.sites import running_site
 
 ASSESSORS = 200
 DOCUMENTS = 4
-PATIENCE_S = 25
+PATIENCE_S = 180
 DROPPED = 0.1
 """Share of the judgments whose answer is not waited for: they are sent again by another connection."""
 

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
@@ -48,7 +48,10 @@ class Demo:
         return found
 
 
-SCORED_S = 180
+SCORED_S = 600
+PATIENCE_MS = 60_000
+"""How long a page on a busy machine may take to show what is waited for."""
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture(scope="session")
@@ -98,7 +101,7 @@ def page(browser: Browser, site: Site) -> Iterator[Page]:
     It asks for the site so as to be closed before it: a page still loading would log a lost connection.
     """
     context = browser.new_context()
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(PATIENCE_MS)
     opened = context.new_page()
     complaints: list[str] = []
     hosts: set[str] = set()

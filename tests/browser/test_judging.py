@@ -9,6 +9,7 @@ from sqlalchemy import select
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Assessment
+from tests.browser.conftest import PATIENCE_MS
 from tests.make import build, pools
 from tests.make.sites import Site
 
@@ -38,7 +39,7 @@ def token(site_database: Database, tmp_path: Path) -> str:
 def context(browser: Browser, site: Site) -> Iterator[BrowserContext]:
     """A browser of its own, closed before the site is."""
     opened = browser.new_context()
-    opened.set_default_timeout(15_000)
+    opened.set_default_timeout(PATIENCE_MS)
     yield opened
     opened.close()
 

@@ -27,7 +27,7 @@ from tests.make.sites import free_port, running_site
 
 def _get(address: str) -> tuple[int, str]:
     try:
-        with urllib.request.urlopen(address, timeout=10) as answer:
+        with urllib.request.urlopen(address, timeout=60) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
@@ -45,7 +45,7 @@ def _children(pid: int) -> dict[int, str]:
     return children
 
 
-def _eventually(condition, seconds: float = 15) -> bool:  # type: ignore[no-untyped-def]
+def _eventually(condition, seconds: float = 180) -> bool:  # type: ignore[no-untyped-def]
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if condition():
@@ -93,7 +93,7 @@ def test_a_taken_port_is_said_in_one_sentence(tmp_path: Path) -> None:
             ],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=180,
         )
     finally:
         listening.close()
@@ -182,7 +182,7 @@ def test_an_evaluation_over_its_limit_is_stopped_and_said(tmp_path: Path) -> Non
             with database.read() as session:
                 return bool(session.query(Job).one().state == "failed")
 
-        assert _eventually(failed, 60), site.output
+        assert _eventually(failed), site.output
     with database.read() as session:
         job = session.query(Job).one()
     assert (job.attempts, job.error) == (3, "The evaluator stopped before it was done (attempt 3 of 3).")

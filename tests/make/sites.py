@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-START_S = 60
+START_S = STOP_S = 180
+"""Far more than either takes: a busy machine is no fault of the site."""
 
 
 @dataclass
@@ -28,7 +29,7 @@ class Site:
     def stop(self) -> int:
         """Ask it to stop as Ctrl-C does; its exit code."""
         self.process.send_signal(signal.SIGINT)
-        self.output += self.process.communicate(timeout=30)[0].splitlines()
+        self.output += self.process.communicate(timeout=STOP_S)[0].splitlines()
         return self.process.returncode
 
 

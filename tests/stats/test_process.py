@@ -48,7 +48,7 @@ def test_a_reader_that_stops_listening_ends_the_process(monkeypatch: pytest.Monk
 
     with pytest.raises(RuntimeError, match="enough"):
         process.run("pairs", SCORES, {"method": "randomisation+holm", "seed": 5}, stop)
-    assert started[0].wait(timeout=10) != 0
+    assert started[0].wait(timeout=120) != 0
 
 
 def test_an_evaluator_does_not_load_scipy() -> None:
