@@ -85,7 +85,7 @@ def test_judgments_are_looked_at_published_and_read(organiser: FlaskClient, data
     assert "Kendall’s τ of the two orders is -1.000" in pages.main(page)
     topics = pages.table(page, "Topics whose judgments change: 3 of 3")
     assert topics[0][:8] == ["1 title of 1", "3", "2", "1", "1", "2", "2", "1"]
-    assert "under qrels revision 2" in pages.main(organiser.get("/tasks/t"))
+    assert "Qrels revision 2" in pages.main(organiser.get("/tasks/t"))
 
 
 def test_every_table_is_a_file_too(organiser: FlaskClient, database: Database) -> None:
