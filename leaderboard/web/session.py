@@ -104,7 +104,9 @@ def _resume() -> Viewer:
     if resumed is None:
         return Viewer(ip=client_ip()) if client_ip() else ANONYMOUS
     if resumed.stamp_due:
-        with writing() as session:
+        # Not writing(): it would close the reading session that the caller may hold already, as in
+        # page(reading(), viewer()), which would then open a connection that nobody gives back.
+        with database().write() as session:
             sessions.stamp(session, resumed.session_id)
     return resumed.viewer
 
