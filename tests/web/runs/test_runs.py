@@ -89,7 +89,7 @@ def among_others(database: Database, tmp_path: Path) -> int:
 def test_a_run_says_where_it_stands(client: FlaskClient, among_others: int) -> None:
     """Every measure with mean, rank among the ranked runs and the best run's value; counts have no rank."""
     page = client.get(f"/runs/{among_others}")
-    rows = [row[:4] for row in table(page, "Means over topics; ranks are among the official runs")]
+    rows = [row[:4] for row in table(page, "Means over topics, ranks among the official runs")]
     assert rows == [["RR", "0.5000", "2 of 3", "1.0000"], ["NumRet", "4", "–", "–"]]
     found = client.get(f"/runs/{among_others}.json").get_json()
     assert (found["scores"], found["ranks"]) == ({"RR": 0.5, "NumRet": 4.0}, {"RR": 2, "NumRet": None})
