@@ -101,8 +101,8 @@ FAULTS = (
     Fault(
         "assessors",
         "leaderboard/services/assessors/log.py",
-        "    stored = _of_key(session, checked)\n    if stored is None:\n        try:",
-        "    stored = None\n    if stored is None:\n        try:",
+        "    if checked.sent.undone and not stored.undone:",
+        "    if stored.undone:",
         "tests/services/assessors",
     ),
     Fault(
