@@ -1,7 +1,11 @@
 """Sessions: transactions that hold, readers that cannot write."""
 
+import shutil
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from sqlalchemy import select, text
@@ -107,3 +111,17 @@ def test_a_url_that_cannot_be_opened_is_said_in_a_sentence(url: str) -> None:
     """A wrong database URL is a user's error, not a traceback."""
     with pytest.raises(Invalid, match="database URL cannot be used"):
         Database(url)
+
+
+def test_a_writing_session_holds_sqlite_before_its_first_write(sqlite_template: Path, tmp_path: Path) -> None:
+    """Another process cannot begin to write in between: what was read is still true when it is written."""
+    path = shutil.copyfile(sqlite_template, tmp_path / "x.sqlite3")
+    database = Database(f"sqlite:///{path}")
+    with database.write() as session:
+        session.execute(text("SELECT 1"))
+        with (
+            closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as other,
+            pytest.raises(sqlite3.OperationalError, match="locked"),
+        ):
+            other.execute("BEGIN IMMEDIATE")
+    database.dispose()
