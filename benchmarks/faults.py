@@ -66,8 +66,8 @@ FAULTS = (
     Fault(
         "db",
         "leaderboard/db/engine.py",
-        '"BEGIN" if reading else "BEGIN IMMEDIATE"',
-        '"BEGIN"',
+        'exec_driver_sql("BEGIN IMMEDIATE")',
+        'exec_driver_sql("BEGIN")',
         "tests/db tests/services/jobs",
     ),
     Fault(
@@ -156,7 +156,7 @@ FAULTS = (
     ),
     Fault(
         "charts",
-        "leaderboard/web/charts/heat.py",
+        "leaderboard/web/charts/heat_colours.py",
         'STEPS - 1)}"',
         'STEPS)}"',
         "tests/web/charts tests/web/scores leaderboard/web/charts",

@@ -82,7 +82,7 @@ def warm(database: Database, client: FlaskClient, path: str) -> Walk:
 def sender(database: Database, client: FlaskClient) -> int:
     """Sign a client in as an account with a team; the team's id."""
     with database.write() as session:
-        name, _ = accounts.first_organiser(session)
+        name = accounts.first_organiser(session).name
         account_id = accounts.find(session, name)
         client.set_cookie("session", sessions.start(session, account_id, "127.0.0.1", "benchmark"))
         return teams.create(session, Viewer(account_id, name), "Senders")

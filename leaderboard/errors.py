@@ -68,6 +68,10 @@ class SignInNeeded(Forbidden):
     """The act needs an account and the viewer is not signed in."""
 
 
+class SecondFactorNeeded(Forbidden):
+    """The act is for accounts with a second factor and the viewer has not set one up."""
+
+
 class Conflict(LeaderboardError):
     """The act contradicts what is stored already."""
 
@@ -84,5 +88,17 @@ class OverQuota(LeaderboardError):
     """More often than the rules allow."""
 
 
+class Busy(LeaderboardError):
+    """Too much of this is going on at the same time; facts may say retry_after_s."""
+
+
+class NoRoom(LeaderboardError):
+    """The disk is full, or nearly."""
+
+
 class SchemaOutdated(LeaderboardError):
     """The database is not at the schema this program needs; the message names the command."""
+
+
+class Damaged(LeaderboardError):
+    """What is stored is not what was written; facts: what is damaged and why."""

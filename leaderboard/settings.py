@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -25,20 +26,59 @@ class Settings:
     host: str = _documented("127.0.0.1", "Address the web server binds to.")
     port: int = _documented(8000, "Port the web server binds to.")
     public_url: str = _documented("", "The site's own https address when it stands behind a proxy.")
-    trusted_hosts: str = _documented("", "Comma-separated host names answered; empty: any on loopback.")
+    trusted_hosts: str = _documented("", "Comma-separated host names answered; empty: loopback's own.")
     insecure_http: bool = _documented(False, "Allow sign-in over plain http on other than loopback.")
-    evaluators: int = _documented(0, "Evaluator processes; 0 means one less than the processors, at least 1.")
+    require_second_factor: bool = _documented(
+        False, "Organisers may act as such only once they have a second factor."
+    )
+    assessor_link_days: int = _documented(
+        180, "How long the link of an assessor works, in days; 0 means until it is revoked."
+    )
+    access_log: bool = _documented(True, "Log a line for every request.")
+    log_format: str = _documented("text", "Form of the log: text or json, one event a line.")
+    trusted_proxies: str = _documented(
+        "127.0.0.0/8,::1,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7",
+        "Comma-separated addresses and networks whose X-Forwarded headers are believed.",
+    )
+    evaluators: int = _documented(0, "Evaluator processes; 0 means one less than the processors, at least 2.")
+    comparisons: int = _documented(
+        0, "Comparisons computed at once on the whole site; 0 means one less than evaluators, at least 1."
+    )
     upload_bytes: int = _documented(512 * 2**20, "Largest upload accepted, as sent, in bytes.")
     plain_bytes: int = _documented(2 * 2**30, "Largest decompressed file accepted, in bytes.")
-    inline_bytes: int = _documented(20 * 2**20, "Uploads up to this size are checked while the sender waits.")
+    inline_bytes: int = _documented(
+        3 * 2**20, "Files up to this size, decompressed, are checked while the sender waits."
+    )
+    free_bytes: int = _documented(
+        200 * 2**20, "Room the data folder must have for files to be taken, in bytes."
+    )
+    connections: int = _documented(2000, "Connections open at once; spare ones make room for new ones.")
+    address_connections: int = _documented(100, "The same for one address, unless a proxy stands in front.")
+    computed_pages: int = _documented(
+        60, "Computed pages a visitor's address may ask for a minute; 0: any number."
+    )
     job_limit_s: int = _documented(600, "An evaluation running longer than this is stopped, in seconds.")
     lease_s: int = _documented(60, "How long a claimed job is left alone without a heartbeat, in seconds.")
+    lock_wait_s: int = _documented(30, "How long a write waits for one that holds the database, in seconds.")
     evaluator_memory: int = _documented(0, "Address-space limit of an evaluator in bytes; 0 means none.")
+    backup_every: str = _documented("", "How often `serve` backs the site up, such as 6h; empty means never.")
+    backup_keep: int = _documented(14, "How many of these backups are kept; the oldest is removed.")
+    backup_folder: str = _documented("", "Where they are; empty means `backups` in the data folder.")
 
     @property
     def url(self) -> str:
         """The database's SQLAlchemy URL."""
         return self.database_url or f"sqlite:///{(self.data / DATABASE_FILE).resolve()}"
+
+    @property
+    def evaluator_slots(self) -> int:
+        """How many evaluators this machine runs."""
+        return self.evaluators or max(2, (os.cpu_count() or 2) - 1)
+
+    @property
+    def comparisons_at_once(self) -> int:
+        """How many evaluators may compare runs at once, so that one is left for runs."""
+        return self.comparisons or max(1, self.evaluator_slots - 1)
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> "Settings":
@@ -54,6 +94,18 @@ class Settings:
                 values[item.name] = _read(name, source[name], item.default)
         values.update({key: value for key, value in overrides.items() if value is not None})
         return cls(**values)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address is this machine's own.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _read(name: str, text: str, default: Any) -> Any:

@@ -9,15 +9,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from uuid import uuid4
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from leaderboard.db.engine import Database
 from leaderboard.errors import LeaderboardError
 from leaderboard.services.evaluations import editions, score
-from leaderboard.services.jobs import queue
+from leaderboard.services.jobs import leases, queue, workers
 from leaderboard.services.jobs.queue import Claim, ClaimLost
 from leaderboard.services.runs import admission, prepare, uploads
 from leaderboard.services.runs.files import StoredFile
 from leaderboard.services.runs.prepare import PreparedUpload
-from leaderboard.services.statistics import requests
+from leaderboard.services.statistics import prepared, requests
 from leaderboard.settings import Settings
 from leaderboard.trec.read.lines import Limits
 
@@ -25,7 +27,12 @@ log = logging.getLogger(__name__)
 
 IDLE_S = 1.0
 """How long an idle evaluator waits before it looks again, unless it is woken."""
-SWEEP_S = 5.0
+LOOK_S = 5.0
+"""How often an evaluator says that it is at work, and gives back what others left."""
+AGAIN_S = 1.0
+"""How long after an error of the database it is asked again."""
+BEAT_S = 15.0
+"""The longest time between two heartbeats of a job."""
 
 
 def owner_name() -> str:
@@ -46,6 +53,9 @@ class Evaluator:
         self.settings = settings
         self.owner = owner_name()
         self._deadline = deadline
+        self._has_arrived = False
+        self._looked_at = -LOOK_S
+        self._lost_at: float | None = None
         self._kinds = {queue.EVALUATE: self._evaluate, queue.CHECK: self._check, queue.COMPARE: self._compare}
 
     def drain(self) -> int:
@@ -57,19 +67,50 @@ class Evaluator:
         return done
 
     def sweep(self) -> None:
-        """Give back the jobs of workers that are gone."""
+        """Say that this evaluator is at work, and give back the jobs of those that are gone."""
         with self.database.write() as session:
-            queue.sweep(session)
+            workers.seen(session, self.owner)
+            leases.sweep(session, self.settings.lease_s)
 
     def run(self, stopping: Callable[[], bool], wait: Callable[[float], object]) -> None:
-        """Work until stopping() is true; wait(seconds) returns early when there may be something to do."""
-        swept = 0.0
+        """Work until stopping() is true; wait(seconds) returns early when there may be something to do.
+
+        An error of the database ends nothing: it is asked again until it answers.
+        """
         while not stopping():
-            if time.monotonic() - swept > SWEEP_S:
-                self.sweep()
-                swept = time.monotonic()
-            if not self.work():
-                wait(IDLE_S)
+            try:
+                self._look_round()
+                pause_s = 0.0 if self.work() else IDLE_S
+            except SQLAlchemyError as error:
+                self._lose(error)
+                pause_s = AGAIN_S
+            if pause_s:
+                wait(pause_s)
+
+    def _look_round(self) -> None:
+        if not self._has_arrived:
+            free_dead_owners(self.database)
+            self._has_arrived = True
+        if self._lost_at is not None:
+            self._return(time.monotonic() - self._lost_at)
+        elif time.monotonic() - self._looked_at > LOOK_S:
+            self.sweep()
+            self._looked_at = time.monotonic()
+
+    def _lose(self, error: SQLAlchemyError) -> None:
+        if self._lost_at is None:
+            self._lost_at = time.monotonic()
+            log.error("the database does not answer; it is asked again until it does: %s", error)
+
+    def _return(self, away_s: float) -> None:
+        """Begin anew after the database was away: what was held then is given back."""
+        with self.database.write() as session:
+            workers.seen(session, self.owner)
+            leases.return_unspent(session, self.owner)
+        log.warning("the database answers again, after %.0f s", away_s)
+        self._lost_at = None
+        # Others come back in the same moment: their leases ran out, but they are not gone.
+        self._looked_at = time.monotonic()
 
     def work(self) -> bool:
         """Claim and do one job; False where none is due."""
@@ -105,6 +146,13 @@ class Evaluator:
     def _fail(self, job: Claim, message: str, *, again: bool) -> None:
         with self.database.write() as session:
             queue.fail(session, job, message, again=again)
+            if job.kind == queue.COMPARE:
+                prepared.prepare_next(session, job.subject_id)
+
+    def _push_on(self, job: Claim) -> bool:
+        with self.database.write() as session:
+            workers.seen(session, self.owner)
+            return queue.heartbeat(session, job, self.settings.lease_s)
 
     def _evaluate(self, job: Claim) -> None:
         assert job.edition_id is not None, "an evaluation belongs to an edition"
@@ -115,7 +163,7 @@ class Evaluator:
             queue.finish(session, job)
             score.store(session, job.subject_id, job.edition_id, scored)
             editions.settle(session, job.edition_id)
-            requests.prepare(session, editions.task_of(session, job.edition_id))
+            prepared.prepare(session, editions.task_of(session, job.edition_id))
 
     def _check(self, job: Claim) -> None:
         limits = Limits(plain_bytes=self.settings.plain_bytes)
@@ -123,8 +171,9 @@ class Evaluator:
             name, sha256, size = uploads.stored(session, job.subject_id)
             rules = admission.check_rules(session, job.subject_id)
             ahead = score.ahead(session, rules.task_id)
-        # The file is read once: checked, packed and scored.
+        # One reading finds damage; the next one checks, packs and scores.
         source = StoredFile(self.database, job.subject_id)
+        source.require_whole(sha256)
         starts = [plan.start for plan in ahead]
         report, run = prepare.checked(source, rules, limits, *starts)
         scored = [(plan.edition_id, plan.scored()) for plan in ahead] if run else []
@@ -141,17 +190,25 @@ class Evaluator:
         with self.database.write() as session:
             queue.finish(session, job)
             requests.store(session, job.subject_id, result)
+            prepared.prepare_next(session, job.subject_id)
 
     @contextmanager
     def _heartbeat(self, job: Claim) -> Iterator[None]:
         """Keep the lease alive from a thread while the job is being done."""
         over = threading.Event()
+        beat_s = min(self.settings.lease_s / 4, BEAT_S)
 
         def beat() -> None:
-            while not over.wait(self.settings.lease_s / 4):
-                with self.database.write() as session:
-                    if not queue.heartbeat(session, job, self.settings.lease_s):
+            wait_s = beat_s
+            while not over.wait(wait_s):
+                try:
+                    if not self._push_on(job):
                         return
+                    wait_s = beat_s
+                except SQLAlchemyError as error:
+                    if wait_s == beat_s:
+                        log.warning("the lease of job %d cannot be pushed on: %s", job.job_id, error)
+                    wait_s = min(AGAIN_S, beat_s)
 
         thread = threading.Thread(target=beat, name=f"heartbeat-{job.job_id}", daemon=True)
         thread.start()
@@ -163,12 +220,13 @@ class Evaluator:
 
 
 def free_dead_owners(database: Database) -> None:
-    """Give back at once what processes of this host job that no longer run, as after a crash."""
+    """Give back at once what processes of this host hold that no longer run; this one holds nothing yet."""
     host = socket.gethostname()
     with database.write() as session:
-        for owner in queue.owners_on(session, host):
-            if not _is_running(owner):
-                queue.free(session, owner)
+        for owner in leases.owners_on(session, host):
+            # A successor may have the number of the process that died.
+            if owner == owner_name() or not _is_running(owner):
+                leases.free(session, owner)
 
 
 def _is_running(owner: str) -> bool:

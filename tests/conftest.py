@@ -15,9 +15,10 @@ from leaderboard.settings import Settings
 from leaderboard.trec.read import kernel
 from tests.make import postgres
 from tests.make.copies import folder_of_worlds as folder_of_worlds
-from tests.make.memory import use_memory
+from tests.make.memory import keep_bytecode, use_memory
 
 use_memory()
+keep_bytecode()
 # A busy machine is no fault of what is tested: no example has a deadline, nor is drawing it timed.
 hypothesis.settings.register_profile(
     "patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
@@ -36,7 +37,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run tests of the database on SQLite, and on PostgreSQL where the databases may differ."""
     if "database_url" in metafunc.fixturenames:
-        both = metafunc.definition.get_closest_marker("dialect") or metafunc.config.option.all_databases
+        marked = metafunc.definition.get_closest_marker
+        both = marked("dialect") or (metafunc.config.option.all_databases and not marked("sqlite"))
         metafunc.parametrize("database_url", ["sqlite", "postgresql"][: 2 if both else 1], indirect=True)
 
 
@@ -100,6 +102,14 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def database(database_url: str) -> Iterator[Database]:
     """A migrated, empty database."""
     opened = Database(database_url)
+    yield opened
+    opened.dispose()
+
+
+@pytest.fixture
+def on_postgresql(request: pytest.FixtureRequest) -> Iterator[Database]:
+    """A migrated, empty database on PostgreSQL, for what SQLite's one writer cannot show."""
+    opened = Database(_postgres_url(request))
     yield opened
     opened.dispose()
 

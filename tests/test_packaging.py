@@ -1,19 +1,36 @@
 """The wheel holds all that the program needs, and runs from anywhere."""
 
+import hashlib
+import json
+import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 import urllib.request
 import venv
 import zipfile
+from importlib.metadata import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+from packaging.requirements import Requirement
 
 from tests.conftest import ROOT
 from tests.make.sites import running_site
 
 MOST_WHEEL_BYTES = 4 * 2**20
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+DECLARED = [
+    Requirement(text).name
+    for text in [
+        *PROJECT["project"]["dependencies"],
+        *PROJECT["project"]["optional-dependencies"]["postgresql"],
+    ]
+]
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +56,8 @@ def test_the_wheel_has_templates_migrations_static_files_and_the_demo(built: Pat
         "leaderboard/web/static/app.css",
         "leaderboard/web/static/charts.css",
         "leaderboard/web/static/app.js",
-        "leaderboard/services/accounts/common_passwords.txt",
+        "leaderboard/services/accounts/common_words.txt",
+        "leaderboard/services/accounts/look_alikes.txt",
         "leaderboard/demo/topics.xml",
     ]
     assert [name for name in wanted if name not in names] == []
@@ -56,6 +74,51 @@ def test_the_sdist_has_what_a_developer_needs(built: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
     assert {"README.md", "tests/conftest.py", "migrations/env.py", "templates/base.html", "LICENSE"} <= names
+
+
+def _bill(wheel: Path) -> dict[str, Any]:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [each for each in archive.namelist() if ".dist-info/sboms/" in each]
+        facts: dict[str, Any] = json.loads(archive.read(name))
+    return facts
+
+
+def test_the_bill_of_materials_is_valid_cyclonedx(built: Path) -> None:
+    """The wheel carries one, named as scanners look for it, that its schema accepts."""
+    (wheel,) = built.glob("*.whl")
+    facts = _bill(wheel)
+    assert JsonStrictValidator(SchemaVersion.V1_7).validate_str(json.dumps(facts)) is None
+    assert facts["metadata"]["component"]["version"] in wheel.name
+    assert any(each.endswith("/sboms/ir-leaderboard.cdx.json") for each in zipfile.ZipFile(wheel).namelist())
+
+
+def test_the_bill_of_materials_names_every_dependency_and_all_that_is_bundled(built: Path) -> None:
+    """Declared dependencies with range and licence, and each vendored file with the digest of its bytes."""
+    (wheel,) = built.glob("*.whl")
+    parts = _bill(wheel)["components"]
+    outside = [part for part in parts if part.get("isExternal")]
+    assert sorted(part["name"] for part in outside) == sorted(DECLARED)
+    assert all(part["versionRange"].startswith("vers:pypi/>=") for part in outside)
+    assert all(part["licenses"][0]["expression"] for part in parts)
+    with zipfile.ZipFile(wheel) as archive:
+        suffixes = (".min.js", "documents.jsonl.zst", "look_alikes.txt")
+        vendored = [archive.read(name) for name in archive.namelist() if name.endswith(suffixes)]
+    inside = [part["hashes"][0]["content"] for part in parts if not part.get("isExternal")]
+    assert sorted(hashlib.sha256(content).hexdigest() for content in vendored) == sorted(inside)
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_stated_licences_are_those_of_the_distributions(name: str) -> None:
+    """What the bill says of a dependency's licence is what the installed distribution says of itself."""
+    stated = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["custom"]["licences"][name]
+    facts = metadata(name)
+    expression = facts["License-Expression"]
+    if expression is not None:
+        assert stated in re.findall(r"[\w.-]+", expression)
+    else:
+        # Older distributions state their licence in words.
+        words = [each for each in facts.get_all("Classifier", []) if each.startswith("License ::")]
+        assert stated.split("-")[0] in " ".join([*words, facts["License"] or ""])
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from leaderboard.measures.example import judged
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged, Judgments
 from leaderboard.pooling.clicks import preferences
-from leaderboard.pooling.depth import depth_pool
+from leaderboard.pooling.methods import method, pool
 from leaderboard.stats.orders import top_lists
 
 Case = dict[str, Any]
@@ -296,13 +296,22 @@ def claims(case: Case) -> dict[str, bool]:
     return {"FRDist >= K": moved >= swapped, "K >= FRDist/2": swapped >= moved / 2}
 
 
+def pooled_to_depth(case: Case) -> list[str]:
+    """The documents of a pool, sorted by name."""
+    runs = list(case["input"]["runs"].values())
+    docnos = sorted({docno for run in runs for docno in run})
+    rankings = [np.array([docnos.index(docno) for docno in run]) for run in runs]
+    pooled = pool(method({"name": "depth", "depth": case["parameters"]["k"]}), rankings)
+    return sorted(docnos[document] for document in pooled.documents)
+
+
 FUNCTIONS: dict[str, Callable[[Case], object]] = {
     "ap_bound_error": bound_errors,
     "better_by_ap": better,
     "break_even": lambda case: curves.break_even(*relevance_of(case)),
     "claim": claims,
     "click_preferences": clicked,
-    "depth_pool": lambda case: depth_pool(case["input"]["runs"].values(), case["parameters"]["k"]),
+    "depth_pool": pooled_to_depth,
     "dg_jk": gains_by_rank,
     "footrule_slide": compared(top_lists.footrule_per_document),
     "kendall_slide": compared(top_lists.kendall_per_pair),

@@ -1,5 +1,7 @@
 """The `leaderboard` command; each subcommand's module is imported when it is called."""
 
+import errno
+import logging
 from importlib import import_module
 from typing import Any
 
@@ -8,9 +10,11 @@ import click
 from leaderboard import __version__
 from leaderboard.errors import Invalid, LeaderboardError
 
+log = logging.getLogger(__name__)
+
 COMMANDS = {
-    "serve": ("leaderboard.cli.serve:serve", "Run the site: web server and evaluators."),
-    "worker": ("leaderboard.cli.serve:worker", "Run evaluators only, beside a site elsewhere."),
+    "serve": ("leaderboard.cli.serving.serve:serve", "Run the site: web server and evaluators."),
+    "worker": ("leaderboard.cli.serving.serve:worker", "Run evaluators only, beside a site elsewhere."),
     "collection": ("leaderboard.cli.collections:collection", "Collections of documents."),
     "task": ("leaderboard.cli.tasks:task", "Shared tasks: make, list, set dates."),
     "qrels": ("leaderboard.cli.qrels:qrels", "Judgments of a task."),
@@ -24,7 +28,10 @@ COMMANDS = {
     "check": ("leaderboard.cli.files.check:check", "Check a run file as the upload does."),
     "measures": ("leaderboard.cli.measures:measures", "List the measures, or explain one."),
     "db": ("leaderboard.cli.db:db", "Look after the database."),
+    "backup": ("leaderboard.cli.backups:backup", "Write the whole site to one file."),
+    "restore": ("leaderboard.cli.backups:restore", "Make a site of a backup."),
     "account": ("leaderboard.cli.accounts:account", "Make accounts, and help people into theirs."),
+    "audit": ("leaderboard.cli.audit:audit", "Read and check the record of acts."),
 }
 """Name -> where the subcommand is, and what it is for."""
 
@@ -50,11 +57,25 @@ class Commands(click.Group):
             formatter.write_dl([(name, purpose) for name, (_, purpose) in COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the subcommand."""
+        """Run the subcommand; what it cannot do is one sentence, and a traceback at the level DEBUG."""
         try:
             return super().invoke(ctx)
         except LeaderboardError as error:
             raise Failure(error) from error
+        except Exception as error:
+            if not _is_refused(error):
+                raise
+            log.debug("%s failed", ctx.command_path, exc_info=True)
+            failures = import_module("leaderboard.cli.failures")
+            raise click.ClickException(failures.sentence(error)) from error
+
+
+def _is_refused(error: Exception) -> bool:
+    """Whether the database or the disk refused; a reader that went away is click's to deal with."""
+    if isinstance(error, OSError):
+        return error.errno != errno.EPIPE
+    # Asked by name: no command should wait for SQLAlchemy before it needs it.
+    return any(kind.__module__ == "sqlalchemy.exc" for kind in type(error).__mro__)
 
 
 class Failure(click.ClickException):

@@ -1,7 +1,5 @@
 """`leaderboard board`: a board in the terminal or as a file."""
 
-import csv
-import io
 import json
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.statistics.standings import Place
+from leaderboard.tables.text import csv_text
 
 PLACE_HEADS = ("", "rank range", "beats", "beaten by", "undecided")
 
@@ -37,10 +36,7 @@ def _json(shown: Board) -> str:
 
 
 def _csv(shown: Board) -> str:
-    header, rows = tables.board_table(shown).data()
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([header, *rows])
-    return text.getvalue()
+    return csv_text(tables.board_table(shown))
 
 
 def _table(shown: Board) -> str:

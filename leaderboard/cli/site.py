@@ -1,15 +1,20 @@
 """What commands on a site's database share: where it is, and that its schema fits."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from glob import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from leaderboard.db import schema
-from leaderboard.db.engine import Database
-from leaderboard.settings import Settings
+from leaderboard.errors import Invalid
+from leaderboard.settings import DATABASE_FILE, Settings
+
+if TYPE_CHECKING:
+    # A process that only starts others should not keep SQLAlchemy in memory.
+    from leaderboard.db.engine import Database
 
 DATA = click.option(
     "--data",
@@ -26,9 +31,45 @@ def data_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return DATA(command)
 
 
+def keep_private(settings: Settings) -> None:
+    """Make every file readable by its owner only, from now until the command ends.
+
+    What an earlier version left open in the data folder is closed now; raises Invalid where that fails.
+    """
+    before = os.umask(0o077)
+    click.get_current_context().call_on_close(lambda: os.umask(before))
+    if os.name == "posix":
+        for path in _own_files(settings):
+            _close_to_others(path)
+
+
+def _own_files(settings: Settings) -> Iterator[Path]:
+    """The database with its copies and logs, where it is a file, and the folders of uploads and backups."""
+    yield from (settings.data / name for name in ("tmp", "backups") if (settings.data / name).is_dir())
+    yield from settings.data.glob(f"{DATABASE_FILE}*")
+    if settings.database_url.startswith("sqlite"):
+        from sqlalchemy import make_url
+
+        path = Path(make_url(settings.database_url).database or "")
+        if path.name:
+            yield from path.parent.glob(f"{escape(path.name)}*")
+
+
+def _close_to_others(path: Path) -> None:
+    mode = path.lstat().st_mode
+    if mode & 0o077 and not path.is_symlink():
+        try:
+            path.chmod(mode & 0o700)
+        except OSError as error:
+            remedy = f"run `chmod go= {path}` as its owner first."
+            raise Invalid(f"{path} can be read by other users of this machine; {remedy}") from error
+
+
 @contextmanager
-def opened(data: Path | None) -> Iterator[tuple[Database, Settings]]:
+def opened(data: Path | None) -> Iterator[tuple["Database", Settings]]:
     """The site's database, refused where its schema does not fit this program."""
+    from leaderboard.db import schema
+
     settings = Settings.from_env(data=data)
     database = open_database(settings)
     try:
@@ -38,8 +79,10 @@ def opened(data: Path | None) -> Iterator[tuple[Database, Settings]]:
         database.dispose()
 
 
-def open_database(settings: Settings) -> Database:
+def open_database(settings: Settings) -> "Database":
     """The database of the settings; the data folder is made, readable by its owner only, where needed."""
+    from leaderboard.db.engine import Database
+
     if not settings.database_url:
         settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return Database(settings.url)
+    return Database(settings.url, settings.lock_wait_s)

@@ -10,13 +10,15 @@ from leaderboard.db.base import Base
 
 
 class Account(Base):
-    """One person; `canonical` is the name folded so that look-alikes collide."""
+    """One person; `canonical` is the name without case and spacing, `skeleton` what it looks like."""
 
     __tablename__ = "account"
 
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str]
     canonical: Mapped[str] = mapped_column(unique=True)
+    skeleton: Mapped[str | None] = mapped_column(unique=True)
+    """None where a name that was there before skeletons looks like an older one."""
     email: Mapped[str] = mapped_column(default="")
     """Reserved for mail; nothing reads or writes it yet."""
     password_hash: Mapped[str | None]
@@ -40,16 +42,31 @@ class WebSession(Base):
     agent: Mapped[str] = mapped_column(default="")
 
 
+class SecondFactor(Base):
+    """The secret an account shares with its authenticator; it counts from confirmed_at on."""
+
+    __tablename__ = "second_factor"
+
+    account_id: Mapped[int] = mapped_column(
+        ForeignKey("account.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    secret: Mapped[str]
+    last_step: Mapped[int] = mapped_column(default=0)
+    """Number of the half minute whose code was used last: that one and older codes are used up."""
+    created_at: Mapped[datetime]
+    confirmed_at: Mapped[datetime | None]
+
+
 class Token(Base):
-    """A secret of which only the digest is kept: a one-time sign-in link or a team's invitation."""
+    """A secret of which only the digest is kept, such as a one-time sign-in link or a team's invitation."""
 
     __tablename__ = "token"
 
     id: Mapped[int] = mapped_column(primary_key=True)
     kind: Mapped[str]
-    """sign_in or invite (api later)."""
+    """sign_in, invite, device, pending (a session that waits for a code) or recovery (api later)."""
     token_sha256: Mapped[str] = mapped_column(unique=True)
-    account_id: Mapped[int | None] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"))
+    account_id: Mapped[int | None] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
     team_id: Mapped[int | None] = mapped_column(ForeignKey("team.id", ondelete="CASCADE"))
     scope: Mapped[str] = mapped_column(default="")
     created_at: Mapped[datetime]
@@ -66,6 +83,8 @@ class Team(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str]
     canonical: Mapped[str] = mapped_column(unique=True)
+    skeleton: Mapped[str | None] = mapped_column(unique=True)
+    """As an account's."""
     created_at: Mapped[datetime]
 
 

@@ -9,6 +9,8 @@ from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Integer, LargeBinary
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
+from leaderboard.checksums import numbers, with_checksum
+
 CONVENTION = {
     "ix": "ix_%(column_0_label)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -48,18 +50,18 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 
 class FloatArray(TypeDecorator[npt.NDArray[np.float64]]):
-    """A float64 vector as little-endian bytes."""
+    """A float64 vector as little-endian bytes and their checksum; damage is raised when it is read."""
 
     impl = LargeBinary
     cache_ok = True
 
     def process_bind_param(self, value: npt.NDArray[np.float64] | None, dialect: Dialect) -> bytes | None:
-        """The vector's bytes."""
-        return None if value is None else np.asarray(value, dtype="<f8").tobytes()
+        """The vector's bytes and their checksum."""
+        return None if value is None else with_checksum(np.asarray(value, dtype="<f8").tobytes())
 
     def process_result_value(self, value: Any, dialect: Dialect) -> npt.NDArray[np.float64] | None:
-        """The vector, read-only."""
-        return None if value is None else np.frombuffer(value, dtype="<f8")
+        """The vector, read-only; raises Damaged where its checksum does not match."""
+        return None if value is None else np.frombuffer(numbers(value, "scores"), dtype="<f8")
 
 
 class Base(DeclarativeBase):

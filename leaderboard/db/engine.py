@@ -7,24 +7,31 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from sqlalchemy import Connection, Engine, create_engine, event, func, make_url, select, text
+from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError
 from sqlalchemy.orm import Session
 
+from leaderboard.db.base import Base
 from leaderboard.errors import Invalid
 
-BUSY_MS = 30_000
+LOCK_WAIT_S = 30
+"""How long a transaction waits for a lock of another one, unless the settings say otherwise."""
 PRAGMAS = (
     "journal_mode=WAL",
     "synchronous=FULL",
     "foreign_keys=ON",
-    f"busy_timeout={BUSY_MS}",
     f"journal_size_limit={64 * 2**20}",
     "trusted_schema=OFF",
 )
-POSTGRES_OPTIONS = (
-    "-c statement_timeout=60000 -c lock_timeout=15000 -c idle_in_transaction_session_timeout=120000"
-)
+POSTGRES_OPTIONS = "-c statement_timeout=60000 -c idle_in_transaction_session_timeout=120000"
+POSTGRES_NETWORK = {
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+"""A server that vanished without a word is given up after half a minute; seconds, the last milliseconds."""
 
 
 class Database:
@@ -32,12 +39,14 @@ class Database:
 
     SQLite gets explicit transactions (BEGIN for reading, BEGIN IMMEDIATE for writing): with the driver's
     own implicit ones concurrent read-then-write transactions lose updates.
+    Who waits for another's lock for longer than lock_wait_s gets an OperationalError.
     Raises Invalid where the URL is not one SQLAlchemy can open.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, lock_wait_s: float = LOCK_WAIT_S) -> None:
+        self.lock_wait_s = lock_wait_s
         try:
-            self.engine = _engine(url)
+            self.engine = _engine(url, lock_wait_s)
         except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
             raise Invalid(f"The database URL cannot be used: {error}.") from error
         self._reading = self.engine.execution_options(reading=True)
@@ -56,19 +65,26 @@ class Database:
             yield session
 
     @contextmanager
-    def write(self) -> Iterator[Session]:
-        """A session in one transaction: committed at the end, rolled back on any exception."""
-        with self._one_writer(), Session(self.engine, expire_on_commit=False) as session, session.begin():
+    def write(self, lock_wait_s: float | None = None) -> Iterator[Session]:
+        """A session in one transaction: committed at the end, rolled back on any exception.
+
+        lock_wait_s is how long locks are waited for this time; the database's own where it is None.
+        """
+        wait_s = self.lock_wait_s if lock_wait_s is None else lock_wait_s
+        engine = self.engine if lock_wait_s is None else self.engine.execution_options(lock_wait_s=wait_s)
+        with self._one_writer(wait_s), Session(engine, expire_on_commit=False) as session, session.begin():
+            if lock_wait_s is not None and not self.is_sqlite:
+                session.execute(text(f"SET LOCAL lock_timeout = {_milliseconds(wait_s)}"))
             yield session
 
     @contextmanager
-    def _one_writer(self) -> Iterator[None]:
+    def _one_writer(self, wait_s: float) -> Iterator[None]:
         """The turn of this thread to write to SQLite, which takes one writer at a time.
 
         Writers of other processes are waited for by looking again and again, with pauses in which nobody
         writes; threads of this one wait here. Who waits too long goes on to SQLite's own answer.
         """
-        held = self.is_sqlite and self._turn.acquire(timeout=BUSY_MS / 1000)
+        held = self.is_sqlite and self._turn.acquire(timeout=wait_s)
         try:
             yield
         finally:
@@ -99,24 +115,41 @@ def lock_row(session: Session, table: type[Any], row_id: int) -> None:
         session.get(table, row_id, with_for_update=True, populate_existing=True)
 
 
+def lock_key(session: Session, key: str) -> None:
+    """Hold a key until the transaction ends, where what is counted or looked for is no row yet."""
+    if session.get_bind().dialect.name == "postgresql":
+        session.execute(select(func.pg_advisory_xact_lock(func.hashtext(key))))
+
+
+def add_unless_taken(session: Session, row: Base) -> bool:
+    """Insert a row; False, with nothing changed, where another has its name or key, even since a moment."""
+    try:
+        with session.begin_nested():
+            session.add(row)
+    except IntegrityError:
+        return False
+    return True
+
+
 def _refuse_flush(session: Session, *_: object) -> None:
     raise AssertionError("a reading session was asked to write")
 
 
-def _engine(url: str) -> Engine:
+def _engine(url: str, lock_wait_s: float) -> Engine:
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
-        return _sqlite_engine(url)
+        return _sqlite_engine(url, lock_wait_s)
     if parsed.get_backend_name() == "postgresql" and parsed.get_driver_name() == "psycopg2":
         parsed = parsed.set(drivername="postgresql+psycopg")
-    return create_engine(parsed, pool_pre_ping=True, connect_args={"options": POSTGRES_OPTIONS})
+    options = f"{POSTGRES_OPTIONS} -c lock_timeout={_milliseconds(lock_wait_s)}"
+    return create_engine(parsed, pool_pre_ping=True, connect_args={"options": options, **POSTGRES_NETWORK})
 
 
-def _sqlite_engine(url: str) -> Engine:
-    options: dict[str, Any] = {"isolation_level": None, "timeout": BUSY_MS / 1000}
+def _sqlite_engine(url: str, lock_wait_s: float) -> Engine:
+    options: dict[str, Any] = {"isolation_level": None, "timeout": lock_wait_s}
     if hasattr(sqlite3, "LEGACY_TRANSACTION_CONTROL"):
         options["autocommit"] = sqlite3.LEGACY_TRANSACTION_CONTROL
-    engine = create_engine(url, connect_args=options)
+    engine = create_engine(url, connect_args=options, execution_options={"lock_wait_s": lock_wait_s})
     event.listen(engine, "connect", _set_pragmas)
     event.listen(engine, "begin", _begin)
     return engine
@@ -130,5 +163,14 @@ def _set_pragmas(connection: sqlite3.Connection, _: object) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    reading = connection.get_execution_options().get("reading", False)
-    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+    options = connection.get_execution_options()
+    if options.get("reading", False):
+        connection.exec_driver_sql("BEGIN")
+        return
+    # A connection of the pool keeps the patience of its last writer.
+    connection.exec_driver_sql(f"PRAGMA busy_timeout={_milliseconds(options['lock_wait_s'])}")
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _milliseconds(seconds: float) -> int:
+    return max(1, round(seconds * 1000))

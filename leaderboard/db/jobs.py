@@ -49,3 +49,13 @@ class Job(Base):
     created_at: Mapped[datetime]
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
+
+
+class Worker(Base):
+    """An evaluator that looks for jobs, and when it last did."""
+
+    __tablename__ = "worker"
+
+    owner: Mapped[str] = mapped_column(primary_key=True)
+    """host:process, as in the jobs it holds."""
+    seen_at: Mapped[datetime]

@@ -74,6 +74,8 @@ class Assessor(Base):
     role: Mapped[str] = mapped_column(default="assessor")
     token_sha256: Mapped[str | None] = mapped_column(unique=True)
     """Of the personal link; None where there is none."""
+    expires_at: Mapped[datetime | None]
+    """When the link ends by itself; None where that is never."""
     created_at: Mapped[datetime]
     revoked_at: Mapped[datetime | None]
 

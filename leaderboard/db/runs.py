@@ -16,6 +16,7 @@ class Upload(Base):
     __table_args__ = (
         CheckConstraint("state IN ('received', 'accepted', 'rejected')", name="state"),
         Index("ix_upload_task_id_team_id", "task_id", "team_id"),
+        Index("ix_upload_account_id", "account_id"),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -51,7 +52,8 @@ class Run(Base):
 
     __tablename__ = "run"
     __table_args__ = (
-        UniqueConstraint("task_id", "name"),
+        # Not over the task: a name that is refused would tell of a run that nobody may know of.
+        UniqueConstraint("task_id", "team_id", "name"),
         CheckConstraint("kind IN ('official', 'baseline', 'late', 'unofficial')", name="kind"),
     )
 

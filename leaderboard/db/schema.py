@@ -34,7 +34,12 @@ def head() -> str:
 def current(database: Database) -> str | None:
     """The revision the database is at, None where it is empty."""
     with database.engine.connect() as connection:
-        return MigrationContext.configure(connection).get_current_revision()
+        return current_on(connection)
+
+
+def current_on(connection: Connection) -> str | None:
+    """The revision that the transaction of a connection sees, None where the database is empty."""
+    return MigrationContext.configure(connection).get_current_revision()
 
 
 def require_head(database: Database) -> None:
@@ -49,26 +54,31 @@ def require_head(database: Database) -> None:
 
 def upgrade(database: Database, revision: str = "head") -> None:
     """Bring the database to a revision; on SQLite in one transaction with foreign keys checked after it."""
-    with _migrating(database) as connection:
-        options = config()
-        options.attributes["connection"] = connection
-        command.upgrade(options, revision)
+    with alone(database) as connection:
+        run_to(connection, revision)
+
+
+def run_to(connection: Connection, revision: str) -> None:
+    """Bring the database to a revision in the transaction of a connection, which `alone` gave."""
+    options = config()
+    options.attributes["connection"] = connection
+    command.upgrade(options, revision)
 
 
 def downgrade(database: Database, revision: str) -> None:
     """Take the database back to an earlier revision."""
-    with _migrating(database) as connection:
+    with alone(database) as connection:
         options = config()
         options.attributes["connection"] = connection
         command.downgrade(options, revision)
 
 
 @contextmanager
-def _migrating(database: Database) -> Iterator[Connection]:
-    """A connection in one transaction, alone in migrating.
+def alone(database: Database) -> Iterator[Connection]:
+    """A connection in one transaction, alone in changing tables or filling all of them.
 
-    Foreign keys are off while Alembic rebuilds SQLite tables: with them on, dropping the old
-    table deletes every row that points at it.
+    Foreign keys are off while Alembic rebuilds SQLite tables, and checked at the end: with them on, dropping
+    the old table deletes every row that points at it.
     """
     with database.engine.connect() as connection:
         if not database.is_sqlite:
@@ -85,7 +95,7 @@ def _migrating(database: Database) -> Iterator[Connection]:
                 broken = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()
                 if broken:
                     raise SchemaOutdated(
-                        f"The migration would leave {len(broken)} rows pointing nowhere; nothing was changed."
+                        f"This would leave {len(broken)} rows pointing nowhere; nothing was changed."
                     )
         finally:
             raw.execute("PRAGMA foreign_keys=ON")

@@ -18,6 +18,8 @@ class Statistic(Base):
     edition_id: Mapped[int] = mapped_column(ForeignKey("edition.id", ondelete="CASCADE"), index=True)
     digest: Mapped[str] = mapped_column(unique=True)
     """Of everything the result depends on: rankings, revision, measure, topics, method and its version."""
+    asked_by: Mapped[int | None] = mapped_column(ForeignKey("account.id", ondelete="SET NULL"), index=True)
+    """The account that asked for it; None: a board needs it."""
     request: Mapped[dict[str, Any]]
     """What is computed of which runs, as services.statistics reads it."""
     progress: Mapped[float] = mapped_column(default=0.0)

@@ -1,9 +1,20 @@
 """All tables in one place, so that their foreign keys resolve and migrations see every one."""
 
-from leaderboard.db.accounts import Account, Audit, Entry, Member, TaskRole, Team, Throttle, Token, WebSession
+from leaderboard.db.accounts import (
+    Account,
+    Audit,
+    Entry,
+    Member,
+    SecondFactor,
+    TaskRole,
+    Team,
+    Throttle,
+    Token,
+    WebSession,
+)
 from leaderboard.db.base import Base
 from leaderboard.db.evaluations import Alignment, Edition, Evaluation, EvaluationMean
-from leaderboard.db.jobs import Job
+from leaderboard.db.jobs import Job, Worker
 from leaderboard.db.pools import (
     Assessment,
     Assessor,
@@ -47,6 +58,7 @@ __all__ = [
     "RankingBlock",
     "RankingIndex",
     "Run",
+    "SecondFactor",
     "SideBySide",
     "SideBySidePair",
     "Snapshot",
@@ -61,5 +73,6 @@ __all__ = [
     "Upload",
     "UploadChunk",
     "WebSession",
+    "Worker",
     "metadata",
 ]

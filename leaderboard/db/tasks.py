@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from leaderboard.db.base import Base, Bytewise
@@ -15,7 +15,8 @@ class Collection(Base):
     __tablename__ = "collection"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    name: Mapped[str] = mapped_column(unique=True)
+    name: Mapped[str] = mapped_column(index=True)
+    """Unique among those that one organiser may know of; others' drafts have collections of their own."""
     size: Mapped[int | None]
     """Documents in the collection, whether their text is stored here or not."""
     stored: Mapped[int] = mapped_column(default=0)
@@ -47,10 +48,19 @@ class Task(Base):
     __table_args__ = (
         CheckConstraint("visibility IN ('open', 'blind', 'sealed')", name="visibility"),
         CheckConstraint("dialect IN (9, 10)", name="dialect"),
+        Index("ix_task_slug", "slug"),
+        Index(
+            "uq_task_slug_published",
+            "slug",
+            unique=True,
+            sqlite_where=text("published_at IS NOT NULL"),
+            postgresql_where=text("published_at IS NOT NULL"),
+        ),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    slug: Mapped[str] = mapped_column(unique=True)
+    slug: Mapped[str]
+    """Unique among published tasks; drafts of several organisers may share one."""
     name: Mapped[str]
     description: Mapped[str] = mapped_column(default="")
     """Markdown."""
@@ -87,7 +97,7 @@ class Phase(Base):
     opens_at: Mapped[datetime | None]
     closes_at: Mapped[datetime | None]
     runs_per_day: Mapped[int | None]
-    """Accepted runs a team may add in a UTC day; None is no limit."""
+    """Runs that a team, and an account with all its teams, may send in a UTC day; None is no limit."""
     runs_in_all: Mapped[int | None]
     ranked: Mapped[bool] = mapped_column(default=True)
 

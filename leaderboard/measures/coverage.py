@@ -147,6 +147,7 @@ NUM_RET = Measure(
     range=COUNT_RANGE,
     aggregate="sum",
     digits=0,
+    note="ir_measures counts relevant documents as NumRet(rel=1): that is NumRelRet, under either name.",
 )
 
 NUM_REL = Measure(
@@ -161,6 +162,10 @@ NUM_REL = Measure(
     range=COUNT_RANGE,
     aggregate="sum",
     digits=0,
+    note=(
+        "With -c, trec_eval's number for all topics counts every grade above 0, whatever its level; "
+        "evaluate --format trec does the same."
+    ),
 )
 
 NUM_REL_RET = Measure(
@@ -175,6 +180,7 @@ NUM_REL_RET = Measure(
     range=COUNT_RANGE,
     aggregate="sum",
     digits=0,
+    note="NumRet(rel=1) in ir_measures.",
 )
 
 NUM_NONREL_JUDGED_RET = Measure(

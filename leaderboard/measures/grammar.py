@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from leaderboard.errors import UnknownMeasure
 from leaderboard.measures.binding import BoundMeasure, bind, out_of_range, parameter_of, with_level
 from leaderboard.measures.record import Measure, Value
-from leaderboard.measures.registry import MEASURES, NAMES
+from leaderboard.measures.registry import MEASURES, NAMES, OF_PARAMETER
 from leaderboard.measures.trec_families import FAMILIES
 from leaderboard.measures.trec_names import from_trec_name
 
@@ -44,13 +44,16 @@ def parse(text: str) -> BoundMeasure:
     measure = NAMES.get(match["name"])
     if measure is None:
         raise UnknownMeasure(f"There is no measure {_quoted(text)}{_nearest(text, match['name'])}")
-    return bind(measure, _given(measure, match["inner"], match["at"]))
+    inner = match["inner"] or ""
+    pairs = [_pair(measure, part) for part in _COMMA.split(inner)] if inner.strip() else []
+    for key, _ in pairs:
+        measure = OF_PARAMETER.get((measure.name, key), measure)
+    return bind(measure, _given(measure, pairs, match["at"]))
 
 
-def _given(measure: Measure, inner: str | None, at: str | None) -> dict[str, Value]:
-    pairs = [_pair(measure, part) for part in _COMMA.split(inner)] if inner and inner.strip() else []
+def _given(measure: Measure, pairs: list[tuple[str, str]], at: str | None) -> dict[str, Value]:
     if at is not None:
-        pairs.append((_at_name(measure), at.strip()))
+        pairs = [*pairs, (_at_name(measure), at.strip())]
     given: dict[str, Value] = {}
     for key, value in pairs:
         if key in given:

@@ -87,7 +87,8 @@ RBP = Measure(
     note=(
         "p is 0.8 by default as in ir_measures; trec_eval 10 has 0.9 and weighs grades by those present in "
         "the topic. cwl_eval divides by the weight of the first 1,000 ranks, 1 − p^1000: no difference up to "
-        "p = 0.95, 4 in 100,000 at 0.99, more than half the score at 0.999."
+        "p = 0.95, 4 in 100,000 at 0.99, more than half the score at 0.999. The RBP published for "
+        "TREC-COVID weighs grades: it is gRBP(max_rel=2,p=0.5)."
     ),
 )
 
@@ -102,7 +103,10 @@ GRADED_RBP = Measure(
     compute=graded_rbp,
     parameters=(MAX_REL, MIN_REL, PERSISTENCE, CUTOFF, JUDGED_ONLY),
     needs=frozenset({"graded"}),
-    note="The scale is stated, not read off the grades that occur, so topics are comparable.",
+    note=(
+        "The scale is stated, not read off the grades that occur, so topics are comparable. "
+        "gRBP(max_rel=2,p=0.5) is what TREC-COVID published as RBP."
+    ),
 )
 
 RBP_RESIDUAL = Measure(

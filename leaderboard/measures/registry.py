@@ -177,3 +177,6 @@ NAMES: dict[str, Measure] = {
     name: measure for measure in MEASURES for name in (measure.name, *measure.aliases)
 }
 """Every name and alias of the grammar; trec_eval's names are in `trec_names`."""
+
+OF_PARAMETER = {("NumRet", "rel"): NUM_REL_RET}
+"""Names of ir_measures that, given this parameter, are another measure here."""

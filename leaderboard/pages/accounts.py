@@ -7,9 +7,10 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
-from leaderboard.db.tables import Account, Member, Run, Team, Token, WebSession
-from leaderboard.services.accounts import sessions, teams
+from leaderboard.db.tables import Account, Member, Run, SecondFactor, Team, Token, WebSession
+from leaderboard.services.accounts import second_factors, sessions, teams
 from leaderboard.services.accounts.teams import CAPTAIN
+from leaderboard.services.backups.backups import last_backup
 from leaderboard.services.policy import Viewer, require_account
 from leaderboard.tables.record import Column, Table
 
@@ -33,7 +34,21 @@ class AccountPage:
     name: str
     has_password: bool
     is_organiser: bool
+    has_second_factor: bool
+    backed_up_at: datetime | None
+    """When the site was last backed up; None where it never was, and for others than organisers."""
     browsers: tuple[SessionRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecondFactorPage:
+    """A second factor as its owner sees it: on, begun (with a secret and its otpauth link) or off."""
+
+    is_on: bool
+    has_password: bool
+    secret: str
+    link: str
+    recovery_codes_left: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +90,24 @@ def account_page(session: Session, viewer: Viewer, token: str) -> AccountPage:
         name=account.name,
         has_password=account.password_hash is not None,
         is_organiser=account.is_organiser,
+        has_second_factor=second_factors.is_on(session, account.id),
+        backed_up_at=last_backup(session) if viewer.is_organiser else None,
         browsers=_browsers(session, account.id, token),
+    )
+
+
+def second_factor_page(session: Session, viewer: Viewer, issuer: str) -> SecondFactorPage:
+    """The viewer's second factor; issuer is what its authenticator is to call this site."""
+    account = session.get_one(Account, require_account(viewer))
+    found = session.get(SecondFactor, account.id)
+    is_on = found is not None and found.confirmed_at is not None
+    secret = found.secret if found is not None and not is_on else ""
+    return SecondFactorPage(
+        is_on=is_on,
+        has_password=account.password_hash is not None,
+        secret=secret,
+        link=second_factors.link(secret, account.name, issuer) if secret else "",
+        recovery_codes_left=second_factors.recovery_codes_left(session, account.id),
     )
 
 
@@ -90,7 +122,7 @@ def browsers(page: AccountPage) -> Table[SessionRow]:
     ]
     caption = (
         f"Sessions end by themselves after {sessions.IDLE.days} days unused and {sessions.LIFETIME.days} "
-        "days in all"
+        f"days in all; of more than {sessions.MOST} the oldest ends"
     )
     return Table(name="browsers", caption=caption, columns=columns, rows=page.browsers)
 

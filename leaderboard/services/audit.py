@@ -1,24 +1,48 @@
 """The record of acts: written in the transaction of the act, each row's digest covering the row before.
 
+What may come in bursts (refusals, downloads) is recorded once an hour, see `notice`.
 A changed, removed or inserted row breaks the chain after it; cutting rows off at the end is seen only
 by someone who kept the last digest.
 """
 
 import hashlib
 import json
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
-from leaderboard.db.tables import Audit
+from leaderboard.db.tables import Account, Audit
+from leaderboard.errors import OverQuota
+from leaderboard.services import throttles
 from leaderboard.services.policy import Viewer
 
 LOCK = 7_203_552
 """Key of PostgreSQL's advisory lock: one writer of the chain at a time."""
+
+
+HOUR = timedelta(hours=1)
+NOTICES_AN_HOUR = 1000
+"""Rows that `notice` adds in an hour, whoever causes them."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """One act on record; account is the name of who did it, empty for visitors and the operator."""
+
+    id: int
+    at: datetime
+    account_id: int | None
+    account: str
+    ip: str
+    action: str
+    subject: str
+    detail: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +77,53 @@ def record(session: Session, viewer: Viewer, action: str, subject: str, **detail
     row.digest = _digest(before, row)
     session.add(row)
     session.flush()
+
+
+def notice(session: Session, viewer: Viewer, action: str, subject: str, **detail: Any) -> None:
+    """Record an act that may come in bursts: once an hour for one subject and one account or network.
+
+    At most 1,000 rows an hour come so; where there would be more, one row audit.full says that.
+    """
+    who = throttles.network(viewer.ip) if viewer.account_id is None else viewer.account_id
+    if not _first(session, f"audit {action} {subject} {who}", 1):
+        return
+    if _first(session, "audit", NOTICES_AN_HOUR):
+        record(session, viewer, action, subject, **detail)
+    elif _first(session, "audit full", 1):
+        record(session, Viewer(), "audit.full", "audit", rows=NOTICES_AN_HOUR)
+
+
+def _first(session: Session, key: str, limit: int) -> bool:
+    """Whether this is among the first so many of an hour."""
+    try:
+        throttles.spend(session, key, limit, HOUR)
+    except OverQuota:
+        return False
+    return True
+
+
+def rows(
+    session: Session, *, account_id: int | None = None, action: str = "", since: datetime | None = None
+) -> Iterator[AuditRow]:
+    """The record, oldest first.
+
+    account_id: what that account did and what was done to it; action: a noun (account) or a noun and verb
+    (account.sign_in).
+    """
+    wanted = select(Audit, Account.name).outerjoin(Account, Account.id == Audit.account_id).order_by(Audit.id)
+    if account_id is not None:
+        subject = f"account:{account_id}"
+        wanted = wanted.where((Audit.account_id == account_id) | (Audit.subject == subject))
+    if action:
+        wanted = wanted.where(
+            (Audit.action == action) | Audit.action.startswith(f"{action}.", autoescape=True)
+        )
+    if since is not None:
+        wanted = wanted.where(Audit.at >= since)
+    for row, name in session.execute(wanted.execution_options(yield_per=1000)):
+        yield AuditRow(
+            *(row.id, row.at, row.account_id, name or "", row.ip, row.action, row.subject, row.detail)
+        )
 
 
 def verify(session: Session) -> AuditChain:

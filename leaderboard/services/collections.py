@@ -9,7 +9,7 @@ from sqlalchemy import column, select, values
 from sqlalchemy.orm import Session, undefer
 
 from leaderboard.db.base import Bytewise
-from leaderboard.db.engine import now
+from leaderboard.db.engine import lock_key, now
 from leaderboard.db.tables import Collection, DocumentBlock, Task
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.services import audit, policy
@@ -73,12 +73,14 @@ def add(
 ) -> CollectionRow:
     """A new collection, with its documents where they are given.
 
-    Raises Invalid for a bad name, size or template, Conflict where the name is taken.
+    Raises Invalid for a bad name, size or template, Conflict where the name is taken; one that only others'
+    drafts have is free.
     """
     policy.require_creator(viewer)
     name = name.strip()
     _check(name, size, link_template, documents)
-    if session.scalar(select(Collection.id).where(Collection.name == name)) is not None:
+    lock_key(session, f"collection {name}")
+    if name in {row.name for row in choices(session, viewer)}:
         raise Conflict(f"There is a collection named {name!r} already; choose another name.")
     collection = Collection(
         name=name,
@@ -134,12 +136,12 @@ def choices(session: Session, viewer: Viewer) -> tuple[CollectionRow, ...]:
     return tuple(row for row in listing(session) if row.id not in unknown)
 
 
-def named(session: Session, name: str) -> CollectionRow:
-    """The collection of that name; raises NotFound."""
-    found = session.scalar(select(Collection).where(Collection.name == name))
+def named(session: Session, viewer: Viewer, name: str) -> CollectionRow:
+    """The collection of that name among the viewer's choices; raises NotFound."""
+    found = next((row for row in choices(session, viewer) if row.name == name), None)
     if found is None:
         raise NotFound(f"There is no collection {name!r}.", collection=name)
-    return _row(found)
+    return found
 
 
 def by_id(session: Session, collection_id: int) -> CollectionRow:

@@ -57,7 +57,7 @@ def _organiser(database: Database) -> Viewer | None:
     with database.write() as session:
         if session.scalar(select(Task.id).where(Task.slug == demo.SLUG)) is not None:
             return None
-        name, _ = accounts.first_organiser(session)
+        name = accounts.first_organiser(session).name
         account_id = session.scalars(select(Account.id).where(Account.name == name)).one()
         return policy.viewer_of(session, account_id, name, True)
 
@@ -65,7 +65,7 @@ def _organiser(database: Database) -> Viewer | None:
 def _collection(database: Database, viewer: Viewer) -> None:
     prepared = collections.prepare(demo.DOCUMENTS)
     with database.write() as session:
-        if demo.COLLECTION not in {row.name for row in collections.listing(session)}:
+        if demo.COLLECTION not in {row.name for row in collections.choices(session, viewer)}:
             collections.add(
                 session, viewer, demo.COLLECTION, documents=prepared, link_template=demo.LINK_TEMPLATE or ""
             )

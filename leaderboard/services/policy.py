@@ -5,7 +5,7 @@ score, no judgment and no Judged@k, until the task closes: per-topic reciprocal 
 judgments in about twenty uploads. sealed: nothing but that a run is valid, until the task closes.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlalchemy import select
@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Entry, Member, Phase, Run, Task, TaskRole, Team
-from leaderboard.errors import Forbidden, NotFound, SignInNeeded
+from leaderboard.errors import Forbidden, NotFound, SecondFactorNeeded, SignInNeeded
 
 BLIND_DECIMALS = 3
 ALL_TOPICS = "all"
@@ -31,10 +31,19 @@ class Viewer:
     organises: frozenset[int] = frozenset()
     is_operator: bool = False
     ip: str = ""
+    needs_second_factor: bool = False
+    """Whether the account would be an organiser's, had it a second factor."""
 
 
 ANONYMOUS = Viewer()
 OPERATOR = Viewer(name="operator", is_operator=True, is_organiser=True)
+
+
+def without_organising(viewer: Viewer) -> Viewer:
+    """The viewer as long as the second factor that organisers need is missing: any account, and told so."""
+    if not (viewer.is_organiser or viewer.organises):
+        return viewer
+    return replace(viewer, is_organiser=False, organises=frozenset(), needs_second_factor=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +123,22 @@ def visible_task(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sig
 
     Raises NotFound where there is none, or where it is a draft of others: both look the same.
     """
-    task = session.scalar(select(Task).where(Task.slug == slug))
-    if task is None or (task.published_at is None and not organises(viewer, task.id)):
+    tasks = known_tasks(session, viewer, slug)
+    if not tasks:
         raise NotFound(f"There is no task {slug!r}.", task=slug)
-    return task, sight_of(session, viewer, task)
+    return tasks[0], sight_of(session, viewer, tasks[0])
+
+
+def known_tasks(session: Session, viewer: Viewer, slug: str) -> list[Task]:
+    """The tasks of that slug the viewer may know of: a draft of the viewer's own, then the published one.
+
+    Drafts of several organisers may have one slug; the operator knows of all of them, the oldest first.
+    """
+    tasks = session.scalars(
+        select(Task).where(Task.slug == slug).order_by(Task.published_at.is_(None), Task.id)
+    )
+    known = [task for task in tasks if task.published_at is not None or organises(viewer, task.id)]
+    return sorted(known, key=lambda task: task.published_at is not None or task.id not in viewer.organises)
 
 
 def visible_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task, Sight]:
@@ -184,6 +205,7 @@ def require_organiser(viewer: Viewer, task: Task) -> None:
     if organises(viewer, task.id):
         return
     require_account(viewer)
+    require_second_factor(viewer)
     raise Forbidden(f"Only organisers of {task.name} may do this.")
 
 
@@ -199,15 +221,22 @@ def require_creator(viewer: Viewer) -> None:
     if viewer.is_organiser or viewer.is_operator:
         return
     require_account(viewer)
+    require_second_factor(viewer)
     raise Forbidden("Only organiser accounts may create tasks; ask the operator of this site.")
 
 
-def require_member(viewer: Viewer, team: Team) -> None:
-    """Raise unless the viewer is in the team (or operates the site)."""
-    if viewer.is_operator or owns(viewer, team.id):
+def require_second_factor(viewer: Viewer) -> None:
+    """Raise SecondFactorNeeded where that is what keeps an organiser out."""
+    if viewer.needs_second_factor:
+        raise SecondFactorNeeded("Organisers need a second factor on this site; set one up first.")
+
+
+def require_member(viewer: Viewer, team_id: int) -> None:
+    """Raise unless the viewer is in the team (or operates the site); the message does not name the team."""
+    if viewer.is_operator or owns(viewer, team_id):
         return
     require_account(viewer)
-    raise Forbidden(f"You are not in team {team.name}; ask a member for the invitation link.")
+    raise Forbidden("Only members of the run's team may do this; ask one for the invitation link.")
 
 
 @dataclass(frozen=True, slots=True)

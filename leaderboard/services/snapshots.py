@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import literal, select
 from sqlalchemy.orm import Session
 
+from leaderboard.checksums import belonging_to, compressed, damaged, plain_bytes
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Edition, Evaluation, Snapshot, Task
 from leaderboard.errors import Conflict, NotFound
@@ -24,6 +25,7 @@ from leaderboard.services.statistics.standings import ALPHA, Standing
 FORMAT = 1
 ADDRESS = 16
 """Hexadecimal digits of the digest that address a snapshot."""
+_MAGIC, _LEVEL = b"LBS1", 9
 AN_HOUR, MOST_AN_HOUR = timedelta(hours=1), 20
 
 
@@ -109,7 +111,7 @@ def keep(session: Session, viewer: Viewer, frozen: FrozenBoard) -> str:
                 task_id=frozen.task_id,
                 edition_id=frozen.edition_id,
                 sha256=sha256,
-                body=zlib.compress(frozen.body, 9),
+                body=compressed(_MAGIC, frozen.body, _LEVEL),
                 created_at=now(session),
                 created_by=viewer.account_id,
             )
@@ -133,14 +135,15 @@ def listed(session: Session, task: Task, seen: Sight) -> tuple[ListedSnapshot, .
     return tuple(
         ListedSnapshot(row.sha256[:ADDRESS], row.sha256, row.number, row.created_at)
         for row in rows
-        if row.body is None or _within(json.loads(zlib.decompress(row.body)), seen)
+        if row.body is None or _within(json.loads(whole_body(row.sha256, row.body)), seen)
     )
 
 
 def opened(session: Session, viewer: Viewer, address: str) -> OpenedSnapshot:
     """The snapshot of an address, or of a whole digest.
 
-    Raises NotFound where there is none, and where it says more of its task than the viewer may see now.
+    Raises NotFound where there is none, and where it says more of its task than the viewer may see now;
+    Damaged where its body is not what its digest was taken of.
     """
     row = None
     if len(address) >= ADDRESS and set(address) <= set("0123456789abcdef"):
@@ -151,11 +154,29 @@ def opened(session: Session, viewer: Viewer, address: str) -> OpenedSnapshot:
             .order_by(Snapshot.id)
         ).first()
     if row is not None:
-        body = zlib.decompress(row.body)
+        body = whole_body(row.sha256, row.body)
         facts = json.loads(body)
         if _is_shown(session, viewer, row.slug, facts):
             return OpenedSnapshot(row.sha256, row.created_at, body, facts)
     raise NotFound(f"There is no snapshot {address[:64]!r}.")
+
+
+def whole_body(sha256: str, body: bytes) -> bytes:
+    """A stored body, decompressed; raises Damaged where it does not have the digest."""
+    with belonging_to(f"snapshot {sha256[:ADDRESS]}"):
+        plain = _plain(body)
+        if hashlib.sha256(plain).hexdigest() != sha256:
+            raise damaged("facts", "their digest does not match")
+    return plain
+
+
+def _plain(body: bytes) -> bytes:
+    if body.startswith(_MAGIC):
+        return plain_bytes(_MAGIC, body, "facts")
+    try:
+        return zlib.decompress(body)
+    except zlib.error as error:
+        raise damaged("facts", "they cannot be decompressed") from error
 
 
 def body_of(session: Session, shown: Board) -> bytes:

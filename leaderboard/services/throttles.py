@@ -1,26 +1,28 @@
 """How often something may be tried: counts in the database, exact and still there after a restart."""
 
 from datetime import timedelta
-from ipaddress import ip_network
+from ipaddress import IPv4Address, ip_address, ip_network
 
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
-from leaderboard.db.engine import now
+from leaderboard.db.engine import lock_key, now
 from leaderboard.db.tables import Throttle
 from leaderboard.errors import OverQuota
 
 FORGET_AFTER = timedelta(days=2)
 
 
-def spend(session: Session, key: str, limit: int, window: timedelta) -> None:
+def spend(
+    session: Session, key: str, limit: int, window: timedelta, why: str = "That was tried too often"
+) -> None:
     """Count one try under the key; a window opens at the first try and lasts `window`.
 
-    Raises OverQuota, with the fact retry_after_s, where the window holds `limit` tries already.
+    why begins the sentence of a refusal. Raises OverQuota, with the fact retry_after_s, where the window
+    holds `limit` tries already.
     """
-    if session.get_bind().dialect.name == "postgresql":
-        # Two tries at once would read the same count and add one between them.
-        session.execute(select(func.pg_advisory_xact_lock(func.hashtext(key))))
+    # Two tries at once would read the same count and add one between them.
+    lock_key(session, key)
     at = now(session)
     session.execute(delete(Throttle).where(Throttle.window_start < at - FORGET_AFTER))
     row = session.scalar(select(Throttle).where(Throttle.key == key, Throttle.window_start > at - window))
@@ -31,7 +33,7 @@ def spend(session: Session, key: str, limit: int, window: timedelta) -> None:
     if row.count >= limit:
         seconds = max(1, round((row.window_start + window - at).total_seconds()))
         wait = f"{seconds} seconds" if seconds < 120 else f"{round(seconds / 60)} minutes"
-        raise OverQuota(f"That was tried too often; try again in {wait}.", retry_after_s=seconds)
+        raise OverQuota(f"{why}; try again in {wait}.", retry_after_s=seconds)
     row.count += 1
 
 
@@ -54,9 +56,17 @@ def clear(session: Session, key: str) -> None:
 def network(ip: str) -> str:
     """What is counted for an address: an IPv6 site has 2**64 of them, so its /64 is.
 
-    >>> network("192.0.2.7"), network("2001:db8::1:2")
-    ('192.0.2.7', '2001:db8::/64')
+    An IPv4 address stays itself as a socket for both kinds writes it; what is no address is taken as it is.
+
+    >>> network("192.0.2.7"), network("2001:db8::1:2"), network("::ffff:192.0.2.7"), network("192.0.2.7:80")
+    ('192.0.2.7', '2001:db8::/64', '192.0.2.7', '192.0.2.7:80')
     """
-    if ":" not in ip:
+    try:
+        address = ip_address(ip.partition("%")[0])
+    except ValueError:
         return ip
-    return str(ip_network(f"{ip.partition('%')[0]}/64", strict=False))
+    if isinstance(address, IPv4Address):
+        return ip
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return str(ip_network(f"{address}/64", strict=False))

@@ -1,25 +1,38 @@
 """Named arrays as bytes, for results that are stored or sent to another process."""
 
 import io
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leaderboard.checksums import damaged, with_checksum, without_checksum
+
 Arrays = dict[str, NDArray[np.generic]]
+
+_MAGIC, _UNCHECKED = b"LBA1", b"PK"
 
 
 def pack(arrays: Arrays) -> bytes:
-    """The arrays as compressed bytes.
+    """The arrays as compressed bytes with a checksum.
 
     >>> unpack(pack({"p": np.array([0.5])}))
     {'p': array([0.5])}
     """
     body = io.BytesIO()
     np.savez_compressed(body, allow_pickle=False, **arrays)
-    return body.getvalue()
+    return with_checksum(_MAGIC + body.getvalue())
 
 
 def unpack(body: bytes) -> Arrays:
-    """The arrays that pack made bytes of; nothing but numbers is ever read."""
-    with np.load(io.BytesIO(body), allow_pickle=False) as archive:
-        return dict(archive)
+    """The arrays that pack made bytes of; nothing but numbers is ever read.
+
+    Raises Damaged where the bytes are not what was packed; those of versions before 0.2 have no checksum.
+    """
+    if not body.startswith(_UNCHECKED):
+        body = without_checksum(body, "results of a comparison").removeprefix(_MAGIC)
+    try:
+        with np.load(io.BytesIO(body), allow_pickle=False) as archive:
+            return dict(archive)
+    except (ValueError, BadZipFile) as error:
+        raise damaged("results of a comparison", "they are no arrays") from error

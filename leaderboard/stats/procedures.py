@@ -59,7 +59,7 @@ def reliability_of_board(scores: NDArray[np.float64], options: Options, progress
 
 def intervals_of_ranks(scores: NDArray[np.float64], options: Options, progress: Progress) -> Arrays:
     """Marginal and simultaneous intervals for the rank of every run, named as in RankIntervals."""
-    return _arrays(rank_intervals(scores, seed=int(options["seed"])))
+    return _arrays(rank_intervals(scores))
 
 
 def places_of_resamples(scores: NDArray[np.float64], options: Options, progress: Progress) -> Arrays:

@@ -8,8 +8,9 @@ from typing import Any
 
 from leaderboard.tables.record import Table
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""A text cell that starts like this would be run as a formula by a spreadsheet."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""A text cell that starts like this would be run as a formula by a spreadsheet, the last four by some that
+take full-width signs for plain ones."""
 
 
 def json_text(facts: Mapping[str, Any]) -> str:

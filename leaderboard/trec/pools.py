@@ -4,18 +4,30 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from leaderboard.errors import Problem
 from leaderboard.tables.text import cell, text_of_cell
-from leaderboard.trec.read.entries import ID_BYTES, unfit_text
-from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, bytes_of, raw_lines, shown
+from leaderboard.trec.read.entries import ID_BYTES, hidden_entries, unfit_text
+from leaderboard.trec.read.lines import (
+    DEFAULT_LIMITS,
+    Limits,
+    Problems,
+    bytes_of,
+    has_bare_cr,
+    raw_lines,
+    shown,
+)
 
 FORMS = ("nist", "csv", "jsonl")
 """NIST: `topic docno` in byte order. The others keep the order of judging and why a document is there."""
 COLUMNS = ("topic", "docno", "priority", "stratum", "probability")
+
+_UNFIT = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
+"""What JSON can write and a database, or a column of a run, cannot hold."""
 
 
 class Pooled(NamedTuple):
@@ -41,7 +53,9 @@ def read_pool(path: Path, limits: Limits = DEFAULT_LIMITS) -> dict[str, list[Poo
     """
     reader = _Reader()
     for number, line in raw_lines(path, limits):
-        if line.strip() and not line.startswith(b"#"):
+        if line.startswith(b"#"):
+            reader.pass_over(number, line)
+        elif line.strip():
             reader.add(number, line)
     return reader.pool()
 
@@ -86,9 +100,14 @@ class _Reader:
         self.documents: dict[str, list[Pooled]] = {}
         self.seen: set[tuple[str, str]] = set()
 
+    def pass_over(self, number: int, line: bytes) -> None:
+        """Look at a comment, which must not hide documents."""
+        if problem := _bare_cr(number, line):
+            self.problems.add(problem)
+
     def add(self, number: int, line: bytes) -> None:
         """Take a line that is neither blank nor a comment."""
-        if problem := unfit_text(number, line):
+        if problem := unfit_text(number, line) or _bare_cr(number, line):
             self.problems.add(problem)
             return
         text = line.decode().strip()
@@ -112,7 +131,7 @@ class _Reader:
         if text.startswith("{"):
             self.form = "jsonl"
             return False
-        header = [name.strip().lower() for name in next(csv.reader([text]))]
+        header = [name.strip().lower() for name in _cells(text) or ()]
         self.form = "csv" if {"topic", "docno"} <= set(header) else "nist"
         self.header = header
         return self.form == "csv"
@@ -127,10 +146,12 @@ class _Reader:
             self.problems.add(Problem(rule, remedy, number, "", shown(text)))
             return None
         if self.form == "csv":
-            row = next(csv.reader([text]))
-            if len(row) == len(self.header):
+            row = _cells(text)
+            if row is not None and len(row) == len(self.header):
                 return dict(zip(self.header, map(text_of_cell, row), strict=True))
-            rule = f"The header has {len(self.header)} columns; this line has {len(row)}."
+            rule = "The row cannot be read."
+            if row is not None:
+                rule = f"The header has {len(self.header)} columns; this line has {len(row)}."
             self.problems.add(Problem(rule, "Check commas and quotes.", number, "", shown(text)))
             return None
         return self._object(number, text)
@@ -138,7 +159,7 @@ class _Reader:
     def _object(self, number: int, text: str) -> dict[str, object] | None:
         try:
             fields = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             fields = None
         if isinstance(fields, dict):
             return fields
@@ -157,12 +178,12 @@ class _Reader:
             self.problems.add(Problem(rule, "Keep one of the two lines.", number, "docno", shown(docno)))
             return
         self.seen.add((topic, docno))
-        stratum = str(fields.get("stratum") or "")[:40]
+        stratum = _UNFIT.sub("", str(fields.get("stratum") or ""))[:40]
         self.documents.setdefault(topic, []).append(Pooled(docno, priority, stratum, chance))
 
     def _name(self, number: int, name: str, value: object) -> str | None:
         text = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
-        if len(text.split()) == 1 and len(text.encode()) <= ID_BYTES:
+        if len(text.split()) == 1 and not _UNFIT.search(text) and len(text.encode()) <= ID_BYTES:
             return text
         rule = f"A {name} is one word of at most {ID_BYTES} bytes."
         self.problems.add(Problem(rule, "Check the columns.", number, name, shown(text)))
@@ -175,7 +196,7 @@ class _Reader:
             return default
         try:
             amount = float(value) if isinstance(value, str | int | float) else math.nan
-        except ValueError:
+        except (ValueError, OverflowError):
             amount = math.nan
         is_positive = amount > 0 or name != "probability"
         if math.isfinite(amount) and low <= amount <= high and is_positive:
@@ -186,4 +207,16 @@ class _Reader:
         self.problems.add(
             Problem(rule, "Leave it empty where there is none.", number, name, shown(str(value)))
         )
+        return None
+
+
+def _bare_cr(number: int, line: bytes) -> Problem | None:
+    return hidden_entries(number, line) if has_bare_cr(line) else None
+
+
+def _cells(text: str) -> list[str] | None:
+    """The cells of a line of CSV, None where it is none: a cell may be too long for the reader."""
+    try:
+        return next(csv.reader([text]))
+    except csv.Error:
         return None

@@ -9,6 +9,8 @@ from leaderboard.db.engine import Database
 from leaderboard.resources import bundled
 from leaderboard.settings import Settings
 from leaderboard.web import (
+    bodies,
+    budgets,
     clicks,
     errors,
     figures,
@@ -17,13 +19,14 @@ from leaderboard.web import (
     markdown,
     measures,
     rankings,
+    requests,
     revisions,
     rules,
     security,
     session,
     topics,
 )
-from leaderboard.web.accounts import accounts, teams
+from leaderboard.web.accounts import accounts, second_factor, teams
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, settled
 from leaderboard.web.boards import boards, efficiency, intervals, snapshots
 from leaderboard.web.comparisons import comparisons, curves, many
@@ -66,6 +69,7 @@ PAGES = (
     clicks,
     teams,
     accounts,
+    second_factor,
     measures,
     health,
 )
@@ -82,10 +86,15 @@ def create_app(settings: Settings, database: Database, wake: Callable[[], None] 
     """
     app = Flask(__name__, static_folder="static", template_folder=str(bundled("templates")))
     app.jinja_env.undefined = StrictUndefined
+    # FLASK_DEBUG in the environment, meant for another program, would show readers what is inside.
+    app.debug = False
     session.register(app, session.Site(settings, database, wake))
+    requests.register(app)
+    app.extensions[budgets.EXTENSION] = budgets.Budget()
     security.register(app, settings)
     errors.register(app)
-    for check in (*security.checks(), rules.enforce, security.refuse_unstorable):
+    inside = (bodies.refuse_unread, security.refuse_many_fields, security.refuse_unstorable)
+    for check in (*security.checks(), rules.enforce, budgets.enforce, *inside):
         app.before_request(check)
     _add_pages(app)
     rules.require_rules(app)

@@ -1,17 +1,20 @@
 """Every error as a page or as JSON: one status a class, a sentence, and never an exception's own text."""
 
+import errno
 import logging
 from typing import Any
-from uuid import uuid4
 
 from flask import Flask, Response, g, jsonify, redirect, render_template, request, url_for
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnection
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, SecurityError
 from werkzeug.wrappers import Response as AnyResponse
 
 from leaderboard import errors
+from leaderboard.logs import masked
 from leaderboard.services.policy import ANONYMOUS
 from leaderboard.tables.record import Column, Table
+from leaderboard.web.requests import request_id
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +28,9 @@ STATUS: dict[type[errors.LeaderboardError], int] = {
     errors.TooLarge: 413,
     errors.OverQuota: 429,
     errors.SchemaOutdated: 503,
+    errors.Damaged: 500,
+    errors.Busy: 503,
+    errors.NoRoom: 507,
 }
 TITLES = {
     400: "The request cannot be read",
@@ -45,7 +51,13 @@ SENTENCES = {
     405: "This address does not take this kind of request.",
     413: "The request is larger, or has more parts, than this address takes.",
     415: "This kind of content is not taken here.",
+    507: "The server has no room left; nothing was stored. Tell its operator.",
 }
+FULL = ("disk is full", "disk I/O error")
+"""What SQLite says where it has no room: the second where a file beside the database cannot grow."""
+FULL_STATES = ("53100", "53200")
+"""PostgreSQL's states for a full disk and for no memory."""
+FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT)
 
 
 def register(app: Flask) -> None:
@@ -53,7 +65,10 @@ def register(app: Flask) -> None:
     app.jinja_env.globals["problem_rows"] = problem_rows
     app.register_error_handler(errors.LeaderboardError, _expected)
     app.register_error_handler(HTTPException, _http)
-    app.register_error_handler(OperationalError, _database)
+    app.register_error_handler(DBAPIError, _database)
+    app.register_error_handler(NoConnection, _away)
+    app.register_error_handler(IntegrityError, _at_once)
+    app.register_error_handler(OSError, _system)
     app.register_error_handler(Exception, _unexpected)
 
 
@@ -83,13 +98,27 @@ def problem_rows(problems: tuple[errors.Problem, ...]) -> Table[errors.Problem]:
 
 
 def _expected(error: errors.LeaderboardError) -> AnyResponse:
-    if isinstance(error, errors.SignInNeeded) and request.method in ("GET", "HEAD") and not wants_json():
-        return redirect(url_for("accounts.sign_in", next=request.full_path.rstrip("?")), 303)
+    if request.method in ("GET", "HEAD") and not wants_json():
+        if isinstance(error, errors.SignInNeeded):
+            return redirect(url_for("accounts.sign_in", next=request.full_path.rstrip("?")), 303)
+        if isinstance(error, errors.SecondFactorNeeded):
+            return redirect(url_for("second_factor.show"), 303)
+    if isinstance(error, errors.Damaged):
+        log.error("%s %r: %s", request.method, masked(request.path), error.message)
     problems = error.problems if isinstance(error, errors.Invalid) else ()
     response = _answer(status_of(error), error.message, problems)
-    if isinstance(error, errors.OverQuota) and "retry_after_s" in error.facts:
-        response.headers["Retry-After"] = str(error.facts["retry_after_s"])
+    response.headers.update(_waiting(error))
     return response
+
+
+def form_again(page: str, error: errors.LeaderboardError) -> Response:
+    """A page that shows a refused form again, with the status and headers of the error."""
+    return Response(page, status_of(error), _waiting(error), mimetype="text/html")
+
+
+def _waiting(error: errors.LeaderboardError) -> dict[str, str]:
+    """The headers that say when to try again, {} where nothing is known of it."""
+    return {"Retry-After": str(error.facts["retry_after_s"])} if "retry_after_s" in error.facts else {}
 
 
 def _http(error: HTTPException) -> AnyResponse:
@@ -105,14 +134,33 @@ def _http(error: HTTPException) -> AnyResponse:
     return response
 
 
-def _database(error: OperationalError) -> Response:
-    if "disk is full" in str(error.orig):
-        return _failure(507, "The server has no room left; nothing was stored. Tell its operator.")
-    response = _failure(
-        503, "The database does not answer just now; nothing was changed. Try again in a minute."
+def _database(error: DBAPIError) -> Response:
+    is_full = getattr(error.orig, "sqlstate", None) in FULL_STATES
+    if is_full or any(words in str(error.orig) for words in FULL):
+        return _failure(507, SENTENCES[507])
+    if isinstance(error, OperationalError | InterfaceError) or error.connection_invalidated:
+        return _away(error)
+    return _unexpected(error)
+
+
+def _at_once(_: IntegrityError) -> Response:
+    return _failure(
+        409, "Somebody else did the same in the same moment; nothing was changed. Look, then try again."
     )
+
+
+def _away(error: Exception) -> Response:
+    # In a line, not a traceback: every request of ten minutes may say the same.
+    said = " ".join(str(getattr(error, "orig", None) or error).split())
+    log.error("request %s found no database: %s", request_id(), said)
+    message = "The database does not answer just now; nothing was changed. Try again in a minute."
+    response = _apology(503, message)
     response.headers["Retry-After"] = "30"
     return response
+
+
+def _system(error: OSError) -> Response:
+    return _failure(507, SENTENCES[507]) if error.errno in FULL_ERRORS else _unexpected(error)
 
 
 def _unexpected(_: Exception) -> Response:
@@ -120,16 +168,19 @@ def _unexpected(_: Exception) -> Response:
 
 
 def _failure(status: int, message: str) -> Response:
-    """An answer with a request id, under which the traceback is in the log."""
-    request_id = uuid4().hex[:12]
-    log.exception("request %s failed: %s %s", request_id, request.method, request.path)
+    """An answer with the request's number, under which the traceback is in the log."""
+    log.exception("request %s failed: %s %r", request_id(), request.endpoint, masked(request.path))
+    return _apology(status, message)
+
+
+def _apology(status: int, message: str) -> Response:
     # Who asks may be what could not be found out; asking again would fail again.
     g.setdefault("viewer", ANONYMOUS)
-    return _answer(status, message, request_id=request_id)
+    return _answer(status, message, number=request_id())
 
 
 def _answer(
-    status: int, message: str, problems: tuple[errors.Problem, ...] = (), request_id: str = ""
+    status: int, message: str, problems: tuple[errors.Problem, ...] = (), number: str = ""
 ) -> Response:
     if wants_json():
         facts: dict[str, Any] = {
@@ -137,8 +188,8 @@ def _answer(
             "status": status,
             "problems": problem_rows(problems).facts(),
         }
-        if request_id:
-            facts["request"] = request_id
+        if number:
+            facts["request"] = number
         response = jsonify(facts)
     else:
         page = render_template(
@@ -147,7 +198,7 @@ def _answer(
             title=TITLES.get(status, "Something went wrong"),
             message=message,
             problems=problems,
-            request_id=request_id,
+            request_id=number,
         )
         response = Response(page, mimetype="text/html")
     response.status_code = status

@@ -1,21 +1,52 @@
 """The state of the site for a load balancer or an alarm."""
 
+import logging
 from dataclasses import asdict
+from typing import Any
 
-from flask import Blueprint, jsonify
+from flask import Blueprint, Response, jsonify
 from flask.typing import ResponseReturnValue
+from sqlalchemy.exc import SQLAlchemyError
 
-from leaderboard.services.jobs.health import health
+from leaderboard.services.backups.backups import backup_age_s
+from leaderboard.services.jobs.health import JobHealth, health
+from leaderboard.settings import is_loopback
 from leaderboard.web.rules import PUBLIC, rule
-from leaderboard.web.session import reading
+from leaderboard.web.session import client_ip, reading, viewer
 
+log = logging.getLogger(__name__)
 blueprint = Blueprint("health", __name__)
+
+RETRY_S = 30
 
 
 @blueprint.get("/healthz")
 @rule(PUBLIC)
 def show() -> ResponseReturnValue:
-    """The queue as JSON; the error handler answers 503 where the database does not."""
-    response = jsonify({"database": "ok", **asdict(health(reading()))})
+    """200 while the database answers and work is done, else 503 with the reason.
+
+    What waits and who works is told to clients on this machine and to organisers only: from outside, the
+    counts would show how busy a sealed task is.
+    """
+    try:
+        state = health(reading())
+        return _answer(state.problem, _counts(state))
+    except SQLAlchemyError as error:
+        log.warning("the database does not answer: %s", error)
+        return _answer("The database does not answer.", {})
+
+
+def _counts(state: JobHealth) -> dict[str, Any]:
+    if not is_loopback(client_ip()) and not viewer().is_organiser:
+        return {}
+    return {**asdict(state), "backup_age_s": backup_age_s(reading())}
+
+
+def _answer(problem: str, counts: dict[str, Any]) -> Response:
+    said = {"status": "unavailable", "reason": problem} if problem else {"status": "ok"}
+    response = jsonify(said | counts)
     response.headers["Cache-Control"] = "no-store"
+    if problem:
+        response.status_code = 503
+        response.headers["Retry-After"] = str(RETRY_S)
     return response

@@ -14,13 +14,14 @@ from leaderboard.services import policy
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.revisions import drafts
-from leaderboard.services.statistics import requests
+from leaderboard.services.statistics import asked
 from leaderboard.trec.qrels.distractors import read_distractors
 from leaderboard.web import responses
 from leaderboard.web.addresses import whole
 from leaderboard.web.charts import Ranks, SlopeChart, slope_chart
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import received
+from leaderboard.web.requests import hands_out_judgments
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, rule
 from leaderboard.web.session import finish_reading, reading, viewer, wake, writing
 
@@ -113,6 +114,7 @@ def _slopes(ranks: RankChanges) -> SlopeChart | None:
 
 
 @blueprint.get("/tasks/<slug>/revisions/<id:number>/<part>.txt")
+@hands_out_judgments
 @rule(PUBLIC)
 def part(slug: str, number: int, part: str) -> ResponseReturnValue:
     """The qrels of a revision, or what stands beside them, in the form they are read in."""
@@ -121,6 +123,7 @@ def part(slug: str, number: int, part: str) -> ResponseReturnValue:
 
 
 @blueprint.get("/tasks/<slug>/revisions/lines/<id:line_id>/<id:number>.txt")
+@hands_out_judgments
 @rule(PUBLIC)
 def line(slug: str, line_id: int, number: int) -> ResponseReturnValue:
     """A revision of another line of judgments."""
@@ -224,9 +227,10 @@ def discard(slug: str, token: str) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def ranks(slug: str, token: str) -> ResponseReturnValue:
     """Have the runs scored under a draft by an evaluator."""
-    waiting = previews.preview(reading(), viewer(), slug, token).waiting
+    asker = viewer()
+    waiting = previews.preview(reading(), asker, slug, token).waiting
     if waiting is not None:
         with writing() as session:
-            requests.ask(session, waiting.request)
+            asked.ask(session, asker, [waiting])
         wake()
     return redirect(url_for("revisions.draft", slug=slug, token=token), 303)

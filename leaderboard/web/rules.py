@@ -11,9 +11,12 @@ from typing import Any, TypeVar
 from flask import Flask, current_app, request
 
 from leaderboard.errors import Forbidden, SignInNeeded
+from leaderboard.services.policy import require_second_factor
 from leaderboard.settings import Settings
 from leaderboard.web.session import viewer
 
+VISITORS_BODY = 2**16
+"""Bytes a request may have at an address that is open to everybody."""
 SMALL_BODY = 2**20
 """Bytes a request without files may have."""
 
@@ -49,17 +52,27 @@ PUBLIC, SIGNED_IN, ORGANISER = Access.PUBLIC, Access.SIGNED_IN, Access.ORGANISER
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What one view declares."""
+    """What one view declares; is_computed: whether its answer takes so much work that visitors get few."""
 
     access: Access
     body: Body = Body.SMALL
+    is_computed: bool = False
+
+    @property
+    def takes_files(self) -> bool:
+        """Whether files may be sent there."""
+        return self.body is not Body.SMALL
+
+    def limit(self, settings: Settings) -> int:
+        """The largest body in bytes."""
+        return VISITORS_BODY if self.access is PUBLIC else self.body.limit(settings)
 
 
-def rule(access: Access, body: Body = Body.SMALL) -> Callable[[View], View]:
+def rule(access: Access, body: Body = Body.SMALL, *, is_computed: bool = False) -> Callable[[View], View]:
     """A decorator, put under the route decorator, that declares a view's rule."""
 
     def declare(view: View) -> View:
-        view.rule = Rule(access, body)  # type: ignore[attr-defined]
+        view.rule = Rule(access, body, is_computed)  # type: ignore[attr-defined]
         return view
 
     return declare
@@ -96,4 +109,5 @@ def enforce() -> None:
     if viewer().account_id is None:
         raise SignInNeeded("Sign in first.")
     if declared.access is ORGANISER and not viewer().is_organiser:
+        require_second_factor(viewer())
         raise Forbidden("Only organiser accounts may do this; ask the operator of this site.")

@@ -3,30 +3,32 @@
 import re
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Iterable
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from flask import Flask, Request, Response, current_app, g, request
-from werkzeug.exceptions import BadRequest
+from flask import Flask, Request, Response, g, request
+from werkzeug.exceptions import BadRequest, RequestEntityTooLarge, SecurityError
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from leaderboard.errors import Forbidden
-from leaderboard.settings import Settings
-from leaderboard.web import addresses
-from leaderboard.web.rules import rule_of
-from leaderboard.web.session import cookie_name, is_https, settings
+from leaderboard import temporary
+from leaderboard.errors import Forbidden, Invalid
+from leaderboard.settings import Settings, is_loopback
+from leaderboard.web import addresses, bodies
+from leaderboard.web.session import PENDING, cookie, is_https, session_token, settings
 
 MAX_FORM_MEMORY = 500_000
 MAX_FORM_PARTS = 50
+MAX_FIELDS = 2000
+"""Of a form without files; the longest of this site's own have some hundred."""
 SUFFIX = re.compile(r"(\.[a-z0-9]{1,8}){1,2}$")
-STALE_AFTER_S = 24 * 3600
+PORT = re.compile(r":\d*$")
 SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    "default-src 'none'; object-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 HEADERS = {
     "Content-Security-Policy": POLICY,
@@ -61,14 +63,49 @@ def register(app: Flask, settings: Settings) -> None:
     app.config["MAX_FORM_PARTS"] = MAX_FORM_PARTS
     app.config["TRUSTED_HOSTS"] = trusted_hosts(settings)
     if settings.public_url:
-        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=1, x_proto=1, x_host=1)  # type: ignore[method-assign]
+        app.wsgi_app = behind_proxy(app.wsgi_app, settings)  # type: ignore[method-assign]
     app.after_request(add_headers)
     app.teardown_request(lambda _: _remove_incoming())
-    _sweep(settings.data / "tmp")
+    temporary.sweep(temporary.folder(settings.data), temporary.STALE_AFTER_S)
+
+
+def behind_proxy(application: Any, settings: Settings) -> Callable[..., Any]:
+    """The WSGI application, told of visitors by X-Forwarded headers that come from a trusted proxy.
+
+    Raises Invalid where trusted_proxies names something that is no address or network.
+    """
+    through = ProxyFix(application, x_for=1, x_proto=1, x_host=1)
+    trusted = [_network(text) for text in settings.trusted_proxies.split(",") if text.strip()]
+
+    def answer(environ: Any, start_response: Any) -> Any:
+        return (through if _is_in(environ.get("REMOTE_ADDR", ""), trusted) else application)(
+            environ, start_response
+        )
+
+    return answer
+
+
+def _network(text: str) -> IPv4Network | IPv6Network:
+    try:
+        return ip_network(text.strip())
+    except ValueError:
+        name = "LEADERBOARD_TRUSTED_PROXIES"
+        raise Invalid(f"{name} names {text.strip()!r}; it takes addresses and networks.") from None
+
+
+def _is_in(address: str, networks: Iterable[IPv4Network | IPv6Network]) -> bool:
+    try:
+        found = ip_address(address)
+        # A socket for both kinds of addresses writes IPv4 ones as IPv6.
+        plain = getattr(found, "ipv4_mapped", None) or found
+        return any(plain in network for network in networks)
+    except ValueError:
+        # A proxy on a socket file has no address; only this machine can reach it.
+        return True
 
 
 def trusted_hosts(settings: Settings) -> list[str] | None:
-    """The host names answered; None is any."""
+    """The host names that are set; None where none is."""
     named = [host.strip() for host in settings.trusted_hosts.split(",") if host.strip()]
     if settings.public_url:
         named.append(urlsplit(settings.public_url).hostname or "")
@@ -79,7 +116,8 @@ def incoming_folder() -> Path:
     """A folder for this request's files, removed at its end."""
     if "incoming" not in g:
         g.incoming_files = []
-        g.incoming = Path(tempfile.mkdtemp(prefix="upload-", dir=settings().data / "tmp"))
+        here = temporary.folder(settings().data)
+        g.incoming = Path(tempfile.mkdtemp(prefix=temporary.UPLOAD, dir=here))
     found: Path = g.incoming
     return found
 
@@ -98,19 +136,23 @@ def _remove_incoming() -> None:
         shutil.rmtree(folder)
 
 
-def _sweep(folder: Path) -> None:
-    """Make the folder of unfinished uploads; remove what a killed process left there a day ago."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob("upload-*"):
-        if left.is_dir() and left.stat().st_mtime < time.time() - STALE_AFTER_S:
-            shutil.rmtree(left, ignore_errors=True)
+def refuse_foreign_host() -> None:
+    """Raise SecurityError on loopback for a name that is not this machine's own, unless names are set.
+
+    A page elsewhere could make its own name lead here, and read the site as if it were part of it.
+    """
+    here = settings()
+    if here.trusted_hosts or here.public_url or not is_loopback(here.host):
+        return
+    if not is_loopback(PORT.sub("", request.headers.get("Host", "localhost")).strip("[]").lower()):
+        raise SecurityError
 
 
-def limit_body() -> None:
-    """Let the request's body be as large as its route's rule says."""
-    declared = rule_of(current_app, request.endpoint) if request.endpoint else None
-    if declared is not None:
-        request.max_content_length = declared.body.limit(settings())
+def refuse_many_fields() -> None:
+    """Raise RequestEntityTooLarge for a form of more fields than any here has: each costs time."""
+    is_form = request.mimetype == "application/x-www-form-urlencoded"
+    if is_form and request.method not in SAFE_METHODS and request.get_data().count(b"&") >= MAX_FIELDS:
+        raise RequestEntityTooLarge
 
 
 def refuse_cross_site() -> None:
@@ -163,12 +205,15 @@ def is_storable(text: str) -> bool:
     >>> is_storable("é"), is_storable("a\x00"), is_storable("\ud800")
     (True, False, False)
     """
-    return "\x00" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False
 
 
 def checks() -> tuple[Callable[[], None], ...]:
     """What to check, in this order, before the route's rule is enforced."""
-    return limit_body, refuse_cross_site
+    return refuse_foreign_host, bodies.limit_body, refuse_cross_site
 
 
 def add_headers(response: Response) -> Response:
@@ -176,13 +221,18 @@ def add_headers(response: Response) -> Response:
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
     if is_https():
-        response.headers["Strict-Transport-Security"] = "max-age=31536000"
+        response.headers["Strict-Transport-Security"] = "max-age=31536000; includeSubDomains"
     if request.endpoint != "static":
         response.vary.add("Cookie")
-        if cookie_name() in request.cookies or response.status_code >= 400:
+        if _is_personal() or response.status_code >= 400:
             response.headers["Cache-Control"] = "no-store"
         response.headers.setdefault("Cache-Control", "no-cache")
     return response
+
+
+def _is_personal() -> bool:
+    """Whether the answer is for one person: who is signed in, signs in, or has an address that tells who."""
+    return bool(session_token() or cookie(PENDING) or "token" in (request.view_args or {}))
 
 
 def local_path(target: str, otherwise: str = "/") -> str:

@@ -1,24 +1,35 @@
 """What a request has at hand: its viewer, its reading and writing sessions, a way to wake evaluators."""
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from ipaddress import ip_address
+from datetime import timedelta
 from urllib.parse import urlsplit
 
 from flask import Flask, current_app, g, request
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
 from leaderboard.db.engine import Database
 from leaderboard.errors import Forbidden
-from leaderboard.services.accounts import sessions
-from leaderboard.services.policy import ANONYMOUS, Viewer
-from leaderboard.settings import Settings
+from leaderboard.services.accounts import devices, sessions
+from leaderboard.services.accounts.sign_in import PENDING_MINUTES, AccountBrowser, NewSession
+from leaderboard.services.policy import ANONYMOUS, Viewer, without_organising
+from leaderboard.settings import Settings, is_loopback
+
+log = logging.getLogger(__name__)
 
 EXTENSION = "leaderboard"
-SECURE_COOKIE = "__Host-session"
-PLAIN_COOKIE = "session"
+STAMP_WAIT_S = 0.2
+SESSION, DEVICE, PENDING = "session", "device", "pending"
+"""Cookies: of who is signed in, of a browser known from before, of a session that waits for a code."""
+LIFETIMES = {
+    SESSION: sessions.LIFETIME,
+    DEVICE: devices.LIFETIME,
+    PENDING: timedelta(minutes=PENDING_MINUTES),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +115,37 @@ def _resume() -> Viewer:
     if resumed is None:
         return Viewer(ip=client_ip()) if client_ip() else ANONYMOUS
     if resumed.stamp_due:
+        _stamp(resumed.session_id)
+    if settings().require_second_factor and not resumed.has_second_factor:
+        return without_organising(resumed.viewer)
+    return resumed.viewer
+
+
+def _stamp(session_id: int) -> None:
+    """Note that somebody is there; without room, or while another writes for long, pages do without."""
+    try:
         # Not writing(): it would close the reading session that the caller may hold already, as in
         # page(reading(), viewer()), which would then open a connection that nobody gives back.
-        with database().write() as session:
-            sessions.stamp(session, resumed.session_id)
-    return resumed.viewer
+        with database().write(STAMP_WAIT_S) as session:
+            sessions.stamp(session, session_id)
+    except OperationalError as error:
+        log.warning("when session %d was last seen could not be noted: %s", session_id, error.orig)
 
 
 def session_token() -> str:
     """The token in the session cookie, empty where there is none."""
-    return request.cookies.get(cookie_name(), "")
+    return cookie(SESSION)
+
+
+def cookie(kind: str) -> str:
+    """The token in a cookie of ours, empty where there is none."""
+    return request.cookies.get(cookie_name(kind), "")
+
+
+def browser() -> AccountBrowser:
+    """The browser that asks, with the tokens it has."""
+    agent = request.headers.get("User-Agent", "")
+    return AccountBrowser(client_ip(), agent, session_token(), cookie(DEVICE))
 
 
 def is_https() -> bool:
@@ -121,9 +153,9 @@ def is_https() -> bool:
     return settings().public_url.startswith("https:") or request.is_secure
 
 
-def cookie_name() -> str:
-    """The session cookie's name: the locked-down prefix needs https."""
-    return SECURE_COOKIE if is_https() else PLAIN_COOKIE
+def cookie_name(kind: str = SESSION) -> str:
+    """The name of a cookie: the locked-down prefix needs https."""
+    return f"__Host-{kind}" if is_https() else kind
 
 
 def require_safe_sign_in() -> None:
@@ -137,24 +169,21 @@ def require_safe_sign_in() -> None:
         )
 
 
-def is_loopback(host: str) -> bool:
-    """Whether a host name or address is this machine's own.
-
-    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
-    (True, True, False)
-    """
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+def welcome(response: Response, made: NewSession) -> Response:
+    """The response with the cookies of a new session and its device."""
+    set_cookie(response, made.token)
+    set_cookie(response, made.device, DEVICE)
+    if cookie(PENDING):
+        drop_cookie(response, PENDING)
+    return response
 
 
-def set_cookie(response: Response, token: str) -> None:
-    """Give the browser its session cookie."""
+def set_cookie(response: Response, token: str, kind: str = SESSION) -> None:
+    """Give the browser a cookie of ours."""
     response.set_cookie(
-        cookie_name(),
+        cookie_name(kind),
         token,
-        max_age=int(sessions.LIFETIME.total_seconds()),
+        max_age=int(LIFETIMES[kind].total_seconds()),
         secure=is_https(),
         httponly=True,
         samesite="Lax",
@@ -162,6 +191,14 @@ def set_cookie(response: Response, token: str) -> None:
     )
 
 
-def drop_cookie(response: Response) -> None:
-    """Make the browser forget its session cookie."""
-    response.delete_cookie(cookie_name(), path="/", secure=is_https(), httponly=True, samesite="Lax")
+def goodbye(response: Response) -> Response:
+    """The response to who signed out: the browser forgets the session and what it kept of its pages."""
+    drop_cookie(response)
+    # Not "storage": what assessors judged and could not send yet lies there.
+    response.headers["Clear-Site-Data"] = '"cache"'
+    return response
+
+
+def drop_cookie(response: Response, kind: str = SESSION) -> None:
+    """Make the browser forget a cookie of ours."""
+    response.delete_cookie(cookie_name(kind), path="/", secure=is_https(), httponly=True, samesite="Lax")

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
-from tests.make.sites import Site, running_site
+from tests.make.sites import Site, application_thread, running_site
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -91,6 +91,13 @@ def site_database(tmp_path: Path) -> Iterator[Database]:
 def site(tmp_path: Path, site_database: Database) -> Iterator[Site]:
     """A running site on that database."""
     with running_site(tmp_path / "site") as started:
+        yield started
+
+
+@pytest.fixture
+def address(tmp_path: Path, site_database: Database) -> Iterator[str]:
+    """Where that database is shown by a thread of this process, for tests that need no evaluator."""
+    with application_thread(site_database, tmp_path / "site") as started:
         yield started
 
 

@@ -11,7 +11,6 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Assessment
 from tests.browser.conftest import PATIENCE_MS
 from tests.make import build, pools
-from tests.make.sites import Site
 
 pytestmark = pytest.mark.browser
 
@@ -36,7 +35,7 @@ def token(site_database: Database, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def context(browser: Browser, site: Site) -> Iterator[BrowserContext]:
+def context(browser: Browser, address: str) -> Iterator[BrowserContext]:
     """A browser of its own, closed before the site is."""
     opened = browser.new_context()
     opened.set_default_timeout(PATIENCE_MS)
@@ -44,10 +43,10 @@ def context(browser: Browser, site: Site) -> Iterator[BrowserContext]:
     opened.close()
 
 
-def _begin(context: BrowserContext, site: Site, token: str) -> Page:
+def _begin(context: BrowserContext, address: str, token: str) -> Page:
     """From the link over the guidelines to the first document."""
     page = context.new_page()
-    page.goto(f"{site.address}/judge/{token}")
+    page.goto(f"{address}/judge/{token}")
     page.get_by_role("link", name="Begin with topic 1").click()
     expect(page.get_by_role("heading", name="How to judge")).to_be_visible()
     page.get_by_role("link", name="I have read this").click()
@@ -74,10 +73,10 @@ def _stored(database: Database) -> list[tuple[str, int | None]]:
 
 
 def test_twenty_documents_with_a_dropped_connection_in_the_middle(
-    context: BrowserContext, site: Site, site_database: Database, token: str
+    context: BrowserContext, address: str, site_database: Database, token: str
 ) -> None:
     """By keyboard alone; what cannot be sent is kept, counted, and sent when the connection is back."""
-    page = _begin(context, site, token)
+    page = _begin(context, address, token)
     _judge(page, 0, 8)
     page.keyboard.press("u")
     _judge(page, 7, 8)
@@ -96,10 +95,10 @@ def test_twenty_documents_with_a_dropped_connection_in_the_middle(
 
 
 def test_a_closed_tab_loses_nothing(
-    context: BrowserContext, site: Site, site_database: Database, token: str
+    context: BrowserContext, address: str, site_database: Database, token: str
 ) -> None:
     """What was judged without a connection is sent by the next page of the assessor in this browser."""
-    page = _begin(context, site, token)
+    page = _begin(context, address, token)
     _judge(page, 0, 2)
     page.wait_for_load_state("networkidle")
     context.set_offline(True)
@@ -107,17 +106,17 @@ def test_a_closed_tab_loses_nothing(
     page.close()
     context.set_offline(False)
     again = context.new_page()
-    again.goto(f"{site.address}/judge/{token}/1/1")
+    again.goto(f"{address}/judge/{token}/1/1")
     expect(again.locator(TITLE)).to_have_text("Title of d05")
     assert [docno for docno, _ in _stored(site_database)] == list(DOCNOS[:5])
     expect(again.locator("#judged")).to_have_text("5")
 
 
 def test_skip_undo_and_note_by_keyboard(
-    context: BrowserContext, site: Site, site_database: Database, token: str
+    context: BrowserContext, address: str, site_database: Database, token: str
 ) -> None:
     """A letter each; while a note is written letters are letters; single keys can be turned off."""
-    page = _begin(context, site, token)
+    page = _begin(context, address, token)
     page.keyboard.press("s")
     expect(page.locator("#skipped")).to_have_text("1")
     page.keyboard.press("u")
@@ -145,29 +144,29 @@ def test_skip_undo_and_note_by_keyboard(
 
 
 def test_a_closed_pool_keeps_what_it_did_not_take(
-    context: BrowserContext, site: Site, site_database: Database, token: str
+    context: BrowserContext, address: str, site_database: Database, token: str
 ) -> None:
     """A judgment that comes too late is not lost without a word: it stays in the browser, with the reason."""
-    page = _begin(context, site, token)
+    page = _begin(context, address, token)
     page.wait_for_load_state("networkidle")
     pools.set_state(site_database, "closed")
     _judge(page, 0, 1)
     expect(page.locator("#unsent")).to_contain_text("1 not accepted, but kept: Judging is over")
     pools.set_state(site_database, "open")
-    page.goto(f"{site.address}/judge/{token}")
+    page.goto(f"{address}/judge/{token}")
     page.wait_for_load_state("networkidle")
     assert _stored(site_database) == [("d00", 0)]
 
 
 @pytest.mark.parametrize("script", [True, False])
 def test_on_a_phone_with_and_without_script(
-    browser: Browser, site: Site, site_database: Database, token: str, script: bool
+    browser: Browser, address: str, site_database: Database, token: str, script: bool
 ) -> None:
     """Buttons under the thumb, nothing to scroll sideways."""
     context = browser.new_context(
         viewport={"width": 390, "height": 780}, java_script_enabled=script, has_touch=True
     )
-    page = _begin(context, site, token)
+    page = _begin(context, address, token)
     for number in range(3):
         expect(page.locator(TITLE)).to_have_text(f"Title of {DOCNOS[number]}")
         page.get_by_role("button", name="fully").tap()

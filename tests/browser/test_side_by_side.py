@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from leaderboard.db.engine import Database
@@ -12,9 +11,8 @@ from leaderboard.services.assessors import links
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.side_by_side import pairs
 from leaderboard.services.side_by_side.pairs import ComparisonRequest
-from tests.browser.test_accessibility import FAULTS, SIDEWAYS
+from tests.browser.test_accessibility import page_faults
 from tests.make import build
-from tests.make.sites import Site
 
 pytestmark = pytest.mark.browser
 
@@ -62,9 +60,9 @@ def _answer(window: Page) -> None:
         window.keyboard.press(key)
 
 
-def test_three_questions_by_keyboard(link: str, plain: Page, site: Site) -> None:
+def test_three_questions_by_keyboard(link: str, plain: Page, address: str) -> None:
     """A document opens in place by Enter; arrows choose, Enter sends; after the last one the list says so."""
-    plain.goto(site.address + link)
+    plain.goto(address + link)
     plain.get_by_role("link", name="Begin comparing").click()
     plain.get_by_role("link", name="Begin with topic").click()
     text = plain.get_by_role("region", name="Text of left 1")
@@ -82,25 +80,19 @@ def test_three_questions_by_keyboard(link: str, plain: Page, site: Site) -> None
     assert plain.locator("input[name=right]:checked").get_attribute("value") == "4"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_are_for_everybody(link: str, browser: Browser, site: Site, width: int, scheme: str) -> None:
+def test_pages_are_for_everybody(link: str, browser: Browser, address: str, width: int) -> None:
     """No fault that axe knows, and no sideways scroll, with a document open too."""
-    size: ViewportSize = {"width": width, "height": 800}
-    chosen = "dark" if scheme == "dark" else "light"
-    context = browser.new_context(color_scheme=chosen, viewport=size, bypass_csp=True)
+    context = browser.new_context(viewport={"width": width, "height": 800}, bypass_csp=True)
     window = context.new_page()
     faults = []
-    for address in (link, f"{link}/side-by-side", "question", "text"):
-        if address == "question":
+    for step in (link, f"{link}/side-by-side", "question", "text"):
+        if step == "question":
             window.get_by_role("link", name="Begin with topic").click()
             window.locator("summary").nth(1).click()
-        elif address == "text":
+        elif step == "text":
             window.goto(f"{window.url}/left/1")
         else:
-            window.goto(site.address + address)
-        window.evaluate(AXE_SCRIPT)
-        faults += [f"{address}: {each}" for each in window.evaluate(FAULTS)]
-        if (over := window.evaluate(SIDEWAYS)) > 0:
-            faults.append(f"{address}: {over} pixels wider than the window")
+            window.goto(address + step)
+        faults += [f"{step}: {fault}" for fault in page_faults(window, width)]
     context.close()
     assert faults == []

@@ -13,15 +13,16 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, text, update
 
 from leaderboard.cli import main
-from leaderboard.cli.supervisor import bind
+from leaderboard.cli.serving.supervisor import bind
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Job
+from leaderboard.db.tables import Account, Job
 from leaderboard.errors import Conflict
 from tests.make import build
+from tests.make.people import HASH
 from tests.make.sites import free_port, running_site
 
 
@@ -58,7 +59,7 @@ def test_it_starts_from_nothing_serves_and_stops_cleanly(tmp_path: Path) -> None
     """On an empty folder the site makes its database, answers, and Ctrl-C ends it with code 0."""
     with running_site(tmp_path / "data") as site:
         assert _get(f"{site.address}/")[0] == 200
-        assert json.loads(_get(f"{site.address}/healthz")[1])["database"] == "ok"
+        assert json.loads(_get(f"{site.address}/healthz")[1])["status"] == "ok"
         children = _children(site.process.pid)
         assert site.stop() == 0
     assert site.output[-1].strip() == "Stopped."
@@ -73,6 +74,39 @@ def test_starting_again_on_the_same_folder_is_harmless(tmp_path: Path) -> None:
     with running_site(tmp_path / "data") as second:
         assert _get(f"{second.address}/")[0] == 200
     assert first.sign_in != second.sign_in
+
+
+def test_no_link_is_printed_once_the_organiser_has_a_password(tmp_path: Path) -> None:
+    """Who reads the journal of a site in use does not become its organiser; the way in is named."""
+    data = tmp_path / "data"
+    with running_site(data):
+        pass
+    database = Database(f"sqlite:///{data / 'leaderboard.sqlite3'}")
+    with database.write() as session:
+        session.execute(update(Account).values(password_hash=HASH.text))
+    database.dispose()
+    with running_site(data) as site:
+        assert site.sign_in == ""
+    assert any("leaderboard account link organiser" in line for line in site.output)
+
+
+def test_its_files_are_for_their_owner_and_its_log_holds_no_token(tmp_path: Path) -> None:
+    """Database and folders are closed to others, loose ones of before too; addresses are logged masked."""
+    data = tmp_path / "data"
+    with running_site(data):
+        pass
+    loose = data / "leaderboard.sqlite3.20260101T000000.before-upgrade"
+    loose.write_bytes(b"")
+    (data / "tmp").mkdir(exist_ok=True)
+    for path, mode in ((loose, 0o644), (data / "leaderboard.sqlite3", 0o664), (data / "tmp", 0o755)):
+        path.chmod(mode)
+    with running_site(data) as site:
+        assert _get(f"{site.address}/judge/SECRET%0aFORGED")[0] == 404
+        assert [path.name for path in data.rglob("*") if path.stat().st_mode & 0o077] == []
+        assert (data / "leaderboard.sqlite3-wal").exists()
+    [line] = [line for line in site.output if "/judge/" in line]
+    assert ("SECRET" in line, " status=404 " in line) == (False, True)
+    assert not any(line.startswith("FORGED") for line in site.output)
 
 
 def test_a_taken_port_is_said_in_one_sentence(tmp_path: Path) -> None:
@@ -175,7 +209,7 @@ def test_an_evaluation_over_its_limit_is_stopped_and_said(tmp_path: Path) -> Non
     build.task(database, tmp_path)
     build.run(database, tmp_path, {"1": ["a"]})
     environ = {**os.environ, "LEADERBOARD_EVALUATORS": "1", "LEADERBOARD_JOB_LIMIT_S": "0"}
-    environ["PYTHONPATH"] = str(_slow_package(tmp_path))
+    environ["PYTHONPATH"] = os.pathsep.join((str(_slow_package(tmp_path)), os.environ.get("PYTHONPATH", "")))
     with running_site(data, environ=environ) as site:
 
         def failed() -> bool:

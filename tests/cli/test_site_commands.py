@@ -105,6 +105,13 @@ def test_the_board_is_printed_as_table_json_and_csv(task, tmp_path: Path) -> Non
     assert float(rows[1][5]) == data["rows"][0]["scores"]["P@2"]
 
 
+def test_no_spreadsheet_runs_a_team_s_name_in_a_board(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """The board that is printed as CSV quotes formulas as the site's files do."""
+    task("run", "add", "t", build.run_file(tmp_path, GOOD, "good"), "--team", "＝cmd")
+    rows = list(csv.reader(io.StringIO(task("board", "t", "--format", "csv").output)))
+    assert rows[1][2] == "'＝cmd"
+
+
 def test_a_revision_is_added_and_scored(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     """`qrels add` says what changed, and the board follows once every run is scored."""
     task("run", "add", "t", build.run_file(tmp_path, GOOD, "good"), "--team", "Lab")
@@ -166,6 +173,17 @@ def test_a_lost_link_or_password_is_mended(run) -> None:  # type: ignore[no-unty
     assert "The password of Ada was changed." in changed.output
     short = CliRunner().invoke(main, ["account", "password", "Ada"], input="short\nshort\n")
     assert short.exit_code == 1
+
+
+def test_an_account_is_closed_opened_and_signed_out(run) -> None:  # type: ignore[no-untyped-def]
+    """`account close`, `reopen` and `sign-out` say what they did; sign-out asks whom."""
+    run("account", "create", "Ada")
+    assert "The account of Ada is closed." in run("account", "close", "Ada").output
+    assert "is open again" in run("account", "reopen", "Ada").output
+    assert "Ada is signed out everywhere." in run("account", "sign-out", "Ada").output
+    assert "0 sessions ended." in run("account", "sign-out", "--everybody").output
+    assert "Name an account, or say --everybody." in run("account", "sign-out").stderr
+    assert "There is no account 'Bob'." in run("account", "close", "Bob").stderr
 
 
 def test_a_collection_with_documents_is_stored(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

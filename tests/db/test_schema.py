@@ -8,13 +8,16 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from click.testing import CliRunner
-from sqlalchemy import inspect, text
+from sqlalchemy import inspect, select, text, update
 
 from leaderboard.cli import main
 from leaderboard.db import schema
-from leaderboard.db.engine import Database
-from leaderboard.db.tables import metadata
+from leaderboard.db.engine import Database, now
+from leaderboard.db.tables import Assessor, metadata
 from leaderboard.errors import SchemaOutdated
+from leaderboard.services.assessors import links
+from leaderboard.services.policy import OPERATOR
+from tests.make import build
 
 pytestmark = pytest.mark.dialect
 
@@ -74,6 +77,22 @@ def test_a_step_that_would_break_references_changes_nothing(tmp_path: Path) -> N
     with pytest.raises(SchemaOutdated, match="2 rows pointing nowhere"):
         schema.upgrade(database)
     database.dispose()
+
+
+def test_links_of_assessors_go_on_working_for_a_while(database: Database, tmp_path: Path) -> None:
+    """Links made before links had an end get one, 180 days from the upgrade; who has no link gets none."""
+    build.task(database, tmp_path)
+    with database.write() as session:
+        links.add(session, OPERATOR, "t", ["Ada", "Bert"])
+        session.execute(update(Assessor).where(Assessor.name == "Bert").values(token_sha256=None))
+    schema.downgrade(database, "0005")
+    schema.upgrade(database)
+    with database.read() as session:
+        ends = {
+            row.name: row.expires_at for row in session.execute(select(Assessor.name, Assessor.expires_at))
+        }
+        days = (ends["Ada"] - now(session)).days if ends["Ada"] else 0
+    assert (days, ends["Bert"]) == (179, None)
 
 
 def test_db_upgrade_makes_the_tables_and_says_so(tmp_path: Path) -> None:

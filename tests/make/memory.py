@@ -1,7 +1,8 @@
-"""A folder in memory for what tests write: half of their time on a disk is waiting for it to be sure."""
+"""Where tests write: temporary files in memory, and compiled modules beside their sources."""
 
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -13,10 +14,21 @@ ROOM = 4 * 2**30
 def use_memory() -> None:
     """Make temporary files of this process and its children in memory, where there is room and no other wish.
 
-    What SQLite promises after a crash of a process holds there as well; none of the tests cuts the power.
+    Half of the tests' time on a disk is waiting for it to be sure. What SQLite promises after a crash of a
+    process holds in memory as well; none of the tests cuts the power.
     """
     if "TMPDIR" not in os.environ and is_fit(FOLDER):
         os.environ["TMPDIR"] = tempfile.tempdir = str(FOLDER)
+
+
+def keep_bytecode() -> None:
+    """Let the processes that tests start share the modules that one of them compiled.
+
+    Where PYTHONDONTWRITEBYTECODE is set, as in many containers, each of some hundred sites and commands
+    would compile all of the sources anew.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
 
 
 def is_fit(folder: Path) -> bool:

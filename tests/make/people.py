@@ -1,8 +1,11 @@
 """Plain builders of accounts, teams and viewers for tests."""
 
-from leaderboard.db.engine import Database
-from leaderboard.db.tables import Account
-from leaderboard.services.accounts import accounts, teams
+from pyotp import TOTP
+from sqlalchemy import update
+
+from leaderboard.db.engine import Database, now
+from leaderboard.db.tables import Account, SecondFactor
+from leaderboard.services.accounts import accounts, second_factors, teams
 from leaderboard.services.accounts.passwords import AccountPassword
 from leaderboard.services.policy import Viewer, viewer_of
 
@@ -41,3 +44,21 @@ def join(database: Database, team_id: int, member: int, newcomer: int) -> None:
     joining = viewer(database, newcomer)
     with database.write() as session:
         teams.join(session, joining, token)
+
+
+def second_factor(database: Database, account_id: int) -> tuple[str, ...]:
+    """The recovery codes of a second factor an account has from now on; no code is used up."""
+    asker = viewer(database, account_id)
+    with database.write() as session:
+        second_factors.begin(session, asker)
+    code = code_of(database, account_id)
+    with database.write() as session:
+        codes = second_factors.confirm(session, asker, code)
+        session.execute(update(SecondFactor).values(last_step=0))
+    return codes
+
+
+def code_of(database: Database, account_id: int) -> str:
+    """The code that an account's authenticator shows now."""
+    with database.read() as session:
+        return TOTP(session.get_one(SecondFactor, account_id).secret).at(now(session))

@@ -6,9 +6,10 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 
 from sqlalchemy import Connection, create_engine, text
@@ -35,46 +36,53 @@ def binaries() -> Path | None:
     return Path(found_on_path).parent if found_on_path else None
 
 
+@dataclass(frozen=True)
+class Server:
+    """A server in a folder of its own that can be stopped and started again."""
+
+    url: str
+    """Without a database's name."""
+    control: Callable[..., None]
+
+    def stop(self) -> None:
+        """End it at once, as a crash does."""
+        self.control("-m", "immediate", "stop")
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        self.control("-w", "-l", "log", "start")
+
+
 @contextmanager
 def server() -> Iterator[str]:
-    """A running server's URL without database name; it refuses to run as root, so root steps down."""
+    """A running server's URL without database name."""
+    with own_server(FAST) as running:
+        yield running.url
+
+
+@contextmanager
+def own_server(options: str = "") -> Iterator[Server]:
+    """A running server of one's own; it refuses to run as root, so root steps down."""
     folder = binaries()
     assert folder is not None
     home = Path(tempfile.mkdtemp(prefix="leaderboard-pg-"))
     user = _plain_user(home)
     port = _free_port()
+    options += f" -p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={home}"
 
-    def run(*command: str) -> None:
-        subprocess.run(command, check=True, capture_output=True, user=user, cwd=home)
+    def run(program: str, *arguments: str) -> None:
+        command = (str(folder / program), "-D", str(home / "data"), *arguments)
+        # Not pipes: the server would keep them open.
+        with (home / "said").open("wb") as said:
+            subprocess.run(command, check=True, stdout=said, stderr=said, user=user, cwd=home)
 
-    run(
-        str(folder / "initdb"),
-        "-D",
-        str(home / "data"),
-        "-U",
-        "tester",
-        "-A",
-        "trust",
-        "-E",
-        "UTF8",
-        "--no-sync",
-    )
-    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={home} {FAST}"
-    run(
-        str(folder / "pg_ctl"),
-        "-D",
-        str(home / "data"),
-        "-o",
-        options,
-        "-w",
-        "-l",
-        str(home / "log"),
-        "start",
-    )
+    run("initdb", "-U", "tester", "-A", "trust", "-E", "UTF8", "--no-sync")
+    made = Server(f"postgresql+psycopg://tester@127.0.0.1:{port}", partial(run, "pg_ctl", "-o", options))
+    made.start()
     try:
-        yield f"postgresql+psycopg://tester@127.0.0.1:{port}"
+        yield made
     finally:
-        run(str(folder / "pg_ctl"), "-D", str(home / "data"), "-m", "immediate", "stop")
+        made.stop()
         shutil.rmtree(home, ignore_errors=True)
 
 
@@ -157,3 +165,18 @@ def _truncate(connection: Connection) -> None:
     written = connection.scalars(text(" UNION ".join((*rows, counted)))).all()
     if written:
         connection.execute(text(f"TRUNCATE {', '.join(written)} RESTART IDENTITY CASCADE"))
+
+
+@contextmanager
+def fresh(url: str, *, migrated: bool = False) -> Iterator[str]:
+    """The URL of another database on the server of a URL: without tables, or with empty ones."""
+    base, name = url.rsplit("/", 1)[0], "another"
+    with _connected(base, "postgres") as connection:
+        connection.execute(text(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
+        template = f" TEMPLATE {TEMPLATE}" if migrated else ""
+        connection.execute(text(f"CREATE DATABASE {name}{template}"))
+    try:
+        yield f"{base}/{name}"
+    finally:
+        with _connected(base, "postgres") as connection:
+            connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))

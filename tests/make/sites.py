@@ -1,4 +1,4 @@
-"""A real site in processes of its own, for tests that need one."""
+"""Sites that answer on a port: a real one in processes of its own, or the application in a thread."""
 
 import os
 import re
@@ -7,11 +7,18 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from werkzeug.serving import make_server
+
+from leaderboard.db.engine import Database
+from leaderboard.settings import Settings
+from tests.make.apps import application
 
 START_S = STOP_S = 180
 """Far more than either takes: a busy machine is no fault of the site."""
@@ -19,17 +26,29 @@ START_S = STOP_S = 180
 
 @dataclass
 class Site:
-    """A running site: its address, the one-time sign-in link, its process and its output so far."""
+    """A running site: address, one-time sign-in link if there is one, process and output so far."""
 
     address: str
     sign_in: str
     process: subprocess.Popen[str]
     output: list[str]
+    reader: threading.Thread = field(init=False)
 
-    def stop(self) -> int:
-        """Ask it to stop as Ctrl-C does; its exit code."""
-        self.process.send_signal(signal.SIGINT)
-        self.output += self.process.communicate(timeout=STOP_S)[0].splitlines()
+    def __post_init__(self) -> None:
+        """Read what it says: a process whose pipe is full waits for ever."""
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.output.append(line.rstrip("\n"))
+
+    def stop(self, number: signal.Signals = signal.SIGINT) -> int:
+        """Ask it to stop, as Ctrl-C does; its exit code."""
+        self.process.send_signal(number)
+        self.process.wait(timeout=STOP_S)
+        self.reader.join(timeout=STOP_S)
         return self.process.returncode
 
 
@@ -65,6 +84,7 @@ def running_site(
     finally:
         if process.poll() is None:
             site.stop()
+        site.reader.join(timeout=STOP_S)
         assert process.stdout is not None
         process.stdout.close()
 
@@ -79,11 +99,27 @@ def _started(process: subprocess.Popen[str]) -> Site:
         # Not readline: its buffer would hide lines from select.
         piece = os.read(pipe, 65536).decode()
         text += piece
-        found = re.search(r"(http://\S+)/sign-in/\S+\n", text)
-        if found:
-            return Site(found[1], found[0].strip(), process, text.splitlines())
+        if "Ctrl-C stops it." in text:
+            [address] = re.findall(r"is at (http://\S+)/\n", text)
+            link = re.search(r"http://\S+/sign-in/\S+", text)
+            return Site(address, link[0] if link else "", process, text.splitlines())
         if not piece:
             break
     process.kill()
     process.wait()
     raise AssertionError(f"the site did not start:\n{text}")
+
+
+@contextmanager
+def application_thread(database: Database, data: Path) -> Iterator[str]:
+    """The address of the application over a database, answered by this process without evaluators."""
+    app = application(Settings(data=data, database_url=database.engine.url.render_as_string(False)), database)
+    server = make_server("127.0.0.1", 0, app, threaded=True)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

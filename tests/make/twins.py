@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select, update
 
 from leaderboard.db.base import UtcDateTime
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Snapshot, Task, TopicSet, WebSession, metadata
+from leaderboard.db.tables import Entry, Snapshot, Task, Team, TopicSet, WebSession, metadata
 from leaderboard.services import policy, snapshots
 from leaderboard.services.assessors import links
 from leaderboard.services.pools import pools, previews
@@ -35,6 +36,9 @@ SNAPSHOTS = {
     ("sealed", "open"): "d" * 16,
 }
 """Task and what it was when its board was frozen -> address."""
+MASKED = {"a": "Aardvarks", "b": "Zebras"}
+"""World -> the true name of the team that readers know by a pseudonym; names that sort otherwise."""
+PSEUDONYM = "Team 2"
 
 
 @dataclass(frozen=True)
@@ -83,28 +87,38 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     accounts = {name: people.account(database, name) for name in ("Ann", "Bob", "Stranger", "Zed")}
     olga = people.account(database, "Olga", is_organiser=True)
     people.team(database, "Owls", accounts["Ann"])
-    people.team(database, "Bears", accounts["Bob"])
+    people.team(database, MASKED[secret], accounts["Bob"])
     for slug in ("blind", "sealed"):
         _held_back_task(database, folder, slug, secret)
-    builders.task(database, folder, "open", measures=("RR",), viewer=people.viewer(database, olga))
+    builders.task(database, folder, "open", measures=("RR",))
     builders.run(database, folder, {"1": ["a"]}, "shown", slug="open", team_name="Owls")
+    builders.run(database, folder, {"1": ["b", "a"]}, "masked", slug="open", team_name=MASKED[secret])
+    builders.task(database, folder, "olgas", viewer=people.viewer(database, olga))
     if secret == "b":
         path = _other_run(folder, "a", ())
-        builders.submit(database, path, "sealed", team_name="Bears", wishes=RunRequest("extra"))
+        builders.submit(database, path, "sealed", team_name=MASKED[secret], wishes=RunRequest("extra"))
         builders.submit(
-            database, builders.run_file(folder, {"99": ["a"]}, "bad"), "sealed", team_name="Bears"
+            database, builders.run_file(folder, {"99": ["a"]}, "bad"), "sealed", team_name=MASKED[secret]
         )
         people.team(database, "Wolves", accounts["Zed"])
         builders.task(database, folder, "draft")
         with database.write() as session:
             session.execute(update(Task).where(Task.slug == "draft").values(published_at=None))
     builders.drain(database)
+    _mask(database, secret)
     for slug, was in SNAPSHOTS:
         _freeze(database, slug, was)
     if secret == "a":
         for slug in ("blind", "sealed"):
             _compare_by_eye(database, slug)
             _pool(database, slug)
+
+
+def _mask(database: Database, secret: str) -> None:
+    """One of the teams goes by a pseudonym in every task."""
+    masked = select(Team.id).where(Team.name == MASKED[secret]).scalar_subquery()
+    with database.write() as session:
+        session.execute(update(Entry).where(Entry.team_id == masked).values(pseudonym=PSEUDONYM))
 
 
 def _pool(database: Database, slug: str) -> None:
@@ -132,6 +146,11 @@ def _compare_by_eye(database: Database, slug: str) -> None:
             answers.save(session, link.token, asked.item, sent)
 
 
+def open_under_one_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let snapshots be opened whose contents differ under one address: their digests would tell."""
+    monkeypatch.setattr(snapshots, "whole_body", lambda _, body: snapshots._plain(body))
+
+
 def _freeze(database: Database, slug: str, was: str) -> None:
     """A snapshot made while the task was otherwise, under the same address in both worlds."""
     shown = update(Task).where(Task.slug == slug)
@@ -157,7 +176,8 @@ def _held_back_task(database: Database, folder: Path, slug: str, secret: str) ->
     name = "other" if slug == "blind" else f"other-{secret}"
     path = _other_run(folder, secret, public)
     facts = {"type": "manual" if secret == "a" else "feedback", "latency_ms": 5.0 if secret == "a" else 7.0}
-    builders.submit(database, path, slug, team_name="Bears", wishes=RunRequest(name, facts=facts))
+    wishes = RunRequest(name, facts=facts)
+    builders.submit(database, path, slug, team_name=MASKED[secret], wishes=wishes)
     builders.drain(database)
     builders.revise(database, folder, _judged(secret, public, 5), slug)
     builders.drain(database)

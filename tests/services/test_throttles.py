@@ -71,3 +71,11 @@ def test_tries_at_the_same_moment_all_count(database: Database) -> None:
     """Of 20 tries at once with a limit of 5, exactly 5 get in."""
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(lambda _: _spend(database, limit=5), range(20))) == 5
+
+
+def test_visitors_of_a_socket_for_both_kinds_of_addresses_are_told_apart() -> None:
+    """A server on `::` sees every IPv4 address inside one IPv6 /64; they are not one network for that."""
+    first, second = throttles.network("::ffff:192.0.2.1"), throttles.network("::ffff:192.0.2.2")
+    assert (first, second) == ("192.0.2.1", "192.0.2.2")
+    assert throttles.network("2001:db8::1%eth0") == throttles.network("2001:db8::2")
+    assert throttles.network("no address: at all") == "no address: at all"

@@ -37,18 +37,18 @@ EQUAL = np.zeros(RUNS)
 HALF = np.concatenate([np.zeros(RUNS // 2), np.linspace(0.02, 0.2, RUNS // 2)])
 
 
-def boards(means: Scores, noise: Scores, seed: int) -> Iterator[Scores]:
+def boards(means: Scores, noise: Scores, seed: int, count: int = TOPICS) -> Iterator[Scores]:
     """Score tables with normal effects of topics, of teams on topics and of runs on topics."""
     rng = np.random.default_rng(seed)
     for _ in range(REPETITIONS):
-        topics = rng.normal(0, 0.2, TOPICS)
-        teams = np.repeat(rng.normal(0, 0.06, (RUNS // 4, TOPICS)), 4, axis=0)
-        yield means[:, None] + topics + teams + rng.normal(0, 1, (RUNS, TOPICS)) * noise[:, None]
+        topics = rng.normal(0, 0.2, count)
+        teams = np.repeat(rng.normal(0, 0.06, (RUNS // 4, count)), 4, axis=0)
+        yield means[:, None] + topics + teams + rng.normal(0, 1, (RUNS, count)) * noise[:, None]
 
 
-def skewed_boards(seed: int) -> Iterator[Scores]:
+def skewed_boards(seed: int, count: int = TOPICS) -> Iterator[Scores]:
     """Score tables of equally good runs whose scores are as skewed as average precision: Beta(1, 3)."""
-    for normal in boards(EQUAL, EVEN, seed):
+    for normal in boards(EQUAL, EVEN, seed, count):
         yield betaincinv(1, 3, ndtr(normal / (0.2**2 + 0.06**2 + 0.1**2) ** 0.5))
 
 
@@ -164,14 +164,14 @@ def coverage(spread: float, noisy: bool) -> dict[str, tuple[float, float, float]
     ranks = np.arange(1, RUNS + 1)
     outcomes: dict[str, list[tuple[float, float, float]]] = {}
     for board, scores in enumerate(boards(means, noise, 5)):
-        mogstad = rank_intervals(scores, seed=board, resamples=1000)
+        own = rank_intervals(scores)
         places = first_places(scores, seed=board, resamples=1000)
         holm, plain = standing(compared(scores, "t+holm")), standing(compared(scores, "t+none"))
         ranges = {
             "Holm": (holm.rank_low, holm.rank_high),
             "unadjusted": (plain.rank_low, plain.rank_high),
-            "one run": (mogstad.low, mogstad.high),
-            "all runs": (mogstad.all_low, mogstad.all_high),
+            "one run": (own.low, own.high),
+            "all runs": (own.all_low, own.all_high),
             "bootstrap": (places.low, places.high),
         }
         for name, (low, high) in ranges.items():
@@ -198,6 +198,28 @@ def test_rank_ranges_hold_the_true_ranks(spread: float, noisy: bool) -> None:
     assert 1 - rates["all runs"][1] <= above(0.05)
     assert 1 - rates["one run"][0] <= above(0.05)
     assert rates["one run"][2] <= rates["all runs"][2]
+
+
+@pytest.mark.parametrize("topics", [5, 10, 25, 50])
+@pytest.mark.parametrize("kind", ["equal", "equal, four noisy", "equal, skewed", "nearly equal"])
+def test_rank_intervals_hold_what_they_promise_with_few_topics(kind: str, topics: int) -> None:
+    """Of equally good runs each may have any rank; of nearly equal ones the best is the first."""
+    source = {
+        "equal": boards(EQUAL, EVEN, 9, topics),
+        "equal, four noisy": boards(EQUAL, NOISY, 10, topics),
+        "equal, skewed": skewed_boards(11, topics),
+        "nearly equal": boards(np.linspace(0.01, 0, RUNS), EVEN, 12, topics),
+    }[kind]
+    held = []
+    for scores in source:
+        ranks = rank_intervals(scores)
+        whole = (ranks.low == 1) & (ranks.high == RUNS)
+        everyone = (ranks.all_low == 1) & (ranks.all_high == RUNS)
+        held.append((ranks.low[0] == 1 if kind == "nearly equal" else whole.mean(), everyone.all()))
+    own, every = np.mean(held, axis=0).tolist()
+    print(f"\n{kind}, {topics} topics: a rank held {own:.3f}, all held {every:.3f} ({REPETITIONS} boards)")
+    assert 1 - own <= above(0.05)
+    assert 1 - every <= above(0.05)
 
 
 @pytest.mark.parametrize(("spread", "noisy"), TRUTHS)

@@ -12,7 +12,7 @@ POOL = {"10": [Pooled("d9", 2.5, "depth", 1.0), Pooled("d,1", 0.5, "rrf", 0.25)]
 
 def _read(folder: Path, text: str) -> dict[str, list[Pooled]]:
     path = folder / "pool"
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8", newline="")
     return read_pool(path)
 
 
@@ -29,8 +29,10 @@ def test_what_is_written_reads_back(tmp_path: Path, form: str) -> None:
 def test_what_a_spreadsheet_would_run_is_quoted_in_csv_and_read_back(tmp_path: Path) -> None:
     """Topics, docnos and strata that start like formulas, or like quoted ones, come back as they were."""
     documents = [Pooled("=d1", 5.0), Pooled("-x", 4.0, "+s"), Pooled("'=d1", 3.0), Pooled("'x", -2.0)]
+    documents.append(Pooled("＝d1", -3.0))
     text = "".join(as_text({"@1": documents}, "csv"))
     assert text.splitlines()[1:3] == ["'@1,'=d1,5.0,,1.0", "'@1,'-x,4.0,'+s,1.0"]
+    assert text.splitlines()[-1] == "'@1,'＝d1,-3.0,,1.0"
     assert _read(tmp_path, text) == {"@1": documents}
     for form in ("nist", "jsonl"):
         assert "'@1" not in "".join(as_text({"@1": documents}, form))
@@ -67,3 +69,48 @@ def test_a_wrong_line_is_named_with_what_to_do(tmp_path: Path, text: str, says: 
     with pytest.raises(Invalid) as caught:
         _read(tmp_path, text)
     assert says in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "1 a\r1 b\r",
+        "topic,docno\r1,a\r",
+        "topic,docno\n1,a\r1,b\n",
+        "# c\r1 a\n1 b\n",
+        '{"topic": "1", "docno": "a"}\r{"topic": "1", "docno": "b"}\r',
+    ],
+)
+def test_the_line_ends_of_old_macs_are_refused(content: str, tmp_path: Path) -> None:
+    """In any form, and in comments: what follows the CR would be lost."""
+    with pytest.raises(Invalid, match="as on old Macs; end them in LF or CR LF"):
+        _read(tmp_path, content)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"topic": "1", "docno": "\\ud800"}',
+        '{"topic": "1", "docno": "a\\u0000b"}',
+        '{"topic": "\\u001b[31m", "docno": "a"}',
+        '{"topic": "1", "docno": "a", "priority": ' + "9" * 400 + "}",
+        '{"topic": "1", "docno": "a", "x": ' + "[" * 100_000,
+    ],
+    ids=["half a surrogate pair", "NUL", "control character", "a number too large", "nested too deeply"],
+)
+def test_what_json_can_write_and_a_database_cannot_hold_is_refused(line: str, tmp_path: Path) -> None:
+    """With the line, not with an error of the program."""
+    with pytest.raises(Invalid, match="line 2: "):
+        _read(tmp_path, '{"topic": "1", "docno": "b"}\n' + line + "\n")
+
+
+def test_a_stratum_keeps_what_can_be_stored(tmp_path: Path) -> None:
+    """It is a name for people; what no database holds is left out."""
+    pool = _read(tmp_path, '{"topic": "1", "docno": "b", "stratum": "to\\u0000p\\udfff"}\n')
+    assert pool["1"][0].stratum == "top"
+
+
+def test_a_cell_too_long_for_the_reader_is_refused(tmp_path: Path) -> None:
+    """Python's CSV reader raises an error of its own beyond 131,072 characters."""
+    with pytest.raises(Invalid, match=r"line 2: .* The row cannot be read\."):
+        _read(tmp_path, f"topic,docno\n1,{'x' * 140_000}\n")

@@ -1,10 +1,14 @@
 """Errors: the right status, a sentence to act on, and nothing of the inside."""
 
+import errno
 import logging
 from dataclasses import replace
 
+import psycopg
 import pytest
-from sqlalchemy.exc import OperationalError
+from psycopg.errors import DiskFull, OutOfMemory
+from sqlalchemy.exc import IntegrityError, InterfaceError, OperationalError, ProgrammingError
+from sqlalchemy.exc import TimeoutError as NoConnection
 
 from leaderboard import errors
 from leaderboard.web import create_app
@@ -15,15 +19,15 @@ from tests.web.conftest import Site
 SECRET = "the-secret-of-the-inside"
 
 
-def _broken(site: Site, error: Exception) -> Site:
+def _broken(site: Site, error: Exception, address: str = "/broken") -> Site:
     """The site with two addresses that fail, in an application of its own."""
 
     @rule(PUBLIC)
-    def broken() -> str:
+    def broken(**_: str) -> str:
         raise error
 
     app = create_app(site.settings, site.database)
-    app.add_url_rule("/broken", view_func=broken)
+    app.add_url_rule(address, view_func=broken)
     app.add_url_rule("/broken.json", endpoint="broken_json", view_func=broken)
     return replace(site, app=app)
 
@@ -46,7 +50,8 @@ def test_the_unexpected_shows_a_number_and_no_text(
 
 
 @pytest.mark.parametrize(
-    ("text", "status"), [("server closed the connection", 503), ("database or disk is full", 507)]
+    ("text", "status"),
+    [("server closed the connection", 503), ("database or disk is full", 507), ("disk I/O error", 507)],
 )
 def test_a_database_in_trouble_is_said(site: Site, text: str, status: int) -> None:
     """A database that is away is 503, a full disk 507, and neither shows the statement."""
@@ -58,25 +63,31 @@ def test_a_database_in_trouble_is_said(site: Site, text: str, status: int) -> No
     assert response.json["request"]
 
 
-def test_health_is_503_without_a_database(site: Site) -> None:
-    """The health page answers 503 where the database is gone."""
-    site.database.dispose()
-    (site.settings.data / "site.sqlite3").unlink()
-    for left in site.settings.data.glob("site.sqlite3-*"):
-        left.unlink()
-    assert site.browser().get("/healthz").status_code == 503
+@pytest.mark.parametrize("kind", [DiskFull, OutOfMemory])
+def test_a_full_postgresql_is_said(site: Site, kind: type[psycopg.Error]) -> None:
+    """PostgreSQL's own words for a full disk are 507 too."""
+    site = _broken(site, OperationalError("INSERT", {}, kind("could not extend file")))
+    assert site.browser().get("/broken.json").status_code == 507
 
 
-def test_health_counts_the_queue(site: Site) -> None:
-    """The health page says that the database answers, and counts jobs."""
-    assert site.browser().get("/healthz").json == {
-        "database": "ok",
-        "queued": 0,
-        "running": 0,
-        "failed": 1,
-        "oldest_queued_s": None,
-        "workers": 0,
-    }
+@pytest.mark.parametrize(("number", "status"), [(errno.ENOSPC, 507), (errno.EDQUOT, 507), (errno.EIO, 500)])
+def test_a_full_disk_is_said(site: Site, number: int, status: int) -> None:
+    """A file that cannot be written for lack of room is 507, another fault of the disk 500."""
+    site = _broken(site, OSError(number, SECRET))
+    answer = site.browser().get("/broken.json")
+    assert answer.status_code == status
+    assert SECRET not in answer.text
+
+
+def test_the_log_holds_no_secret_and_one_line(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    """A path in the log has no control characters, and a link's secret is left out."""
+    site = _broken(site, ZeroDivisionError(), "/join/<token>/<rest>")
+    with caplog.at_level(logging.ERROR):
+        site.browser().get(f"/join/{SECRET}/x%0a2026-11-22%20FAKE%20ERROR")
+    [record] = caplog.records
+    assert r"'/join/<token>/x\n2026-11-22 FAKE ERROR'" in record.getMessage()
+    assert SECRET not in record.getMessage()
+    assert "\n" not in record.getMessage()
 
 
 @pytest.mark.parametrize(("kind", "status"), STATUS.items())
@@ -113,6 +124,24 @@ def test_problems_are_listed(site: Site) -> None:
     assert facts["problems"] == [
         {"line": 7, "field": "score", "value": "x<y", "rule": "must be a number.", "remedy": "Write 1."}
     ]
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (InterfaceError("SELECT", {}, Exception("the connection is closed")), 503),
+        (NoConnection("QueuePool limit reached"), 503),
+        (ProgrammingError("SELECT", {}, Exception(SECRET), connection_invalidated=True), 503),
+        (ProgrammingError("SELECT", {}, Exception(SECRET)), 500),
+        (IntegrityError("INSERT", {}, Exception("UNIQUE constraint failed")), 409),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_lost_connection_is_not_our_mistake(site: Site, error: Exception, status: int) -> None:
+    """Whatever form it takes it is 503 with Retry-After; a name taken in the same moment is 409."""
+    response = _broken(site, error).browser().get("/broken.json")
+    assert response.status_code == status
+    assert ("Retry-After" in response.headers) is (status == 503)
 
 
 def test_waiting_times_are_said(site: Site) -> None:

@@ -42,7 +42,7 @@ def test_numbers_survive_both_forms_bit_by_bit() -> None:
 
 
 @pytest.mark.usefixtures("request_context")
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"])
 def test_text_that_a_spreadsheet_would_run_is_quoted(start: str) -> None:
     """A leading apostrophe makes it text; inside a text the same sign stays."""
     with_newline = io.StringIO(_csv(f"{start}1", f"a{start}1").get_data(as_text=True), newline="")

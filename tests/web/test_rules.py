@@ -90,6 +90,15 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("GET", "/account"): ACCOUNT,
     ("POST", "/account/password"): (401,) + (422,) * 5,
     ("POST", "/account/sessions/999999"): (401,) + (404,) * 5,
+    ("POST", "/account/sessions/end"): (401,) + (303,) * 5,
+    ("GET", "/second-factor"): (401,) * 6,
+    ("POST", "/second-factor"): (401,) * 6,
+    ("GET", "/account/second-factor"): ACCOUNT,
+    ("POST", "/account/second-factor"): (401,) + (303,) * 5,
+    **{
+        ("POST", f"/account/second-factor/{act}"): (401,) + (422,) * 5
+        for act in ("confirm", "recovery-codes", "remove")
+    },
     ("GET", "/teams"): ACCOUNT,
     ("POST", "/teams"): (401,) + (422,) * 5,
     ("GET", "/teams/{owls}"): TEAM,
@@ -149,6 +158,7 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     **{("GET", f"/tasks/robots/pools/1{rest}"): ORGANISER for rest in ASSESSORS},
     ("POST", "/tasks/robots/pools/1/assessors"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/pools/1/assessors/{assessor}/link"): (401, 403, 403, 403, 403, 201),
+    ("POST", "/tasks/robots/pools/1/assessors/{assessor}/prolong"): (401, 403, 403, 403, 403, 303),
     ("POST", "/tasks/robots/pools/1/assessors/{assessor}/revoke"): (401, 403, 403, 403, 403, 303),
     ("POST", "/tasks/robots/pools/1/assignments"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/pools/1/labels"): (401, 403, 403, 403, 403, 422),

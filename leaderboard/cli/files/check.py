@@ -8,7 +8,8 @@ import click
 
 from leaderboard.errors import Problem
 from leaderboard.trec.qrels.qrels import read_qrels
-from leaderboard.trec.runs.check import Report, Rules, read_and_check
+from leaderboard.trec.runs.check import Rules, read_and_check
+from leaderboard.trec.runs.reports import Report
 from leaderboard.trec.topics.topics import read_topics
 
 _FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)

@@ -10,7 +10,7 @@ import numpy as np
 
 from leaderboard.errors import Invalid
 from leaderboard.measures.binding import BoundMeasure
-from leaderboard.pages.comparisons.latex import MeasureOfRuns, means_table
+from leaderboard.pages.comparisons.many_latex import MeasureOfRuns, means_table
 from leaderboard.services.evaluations.shown import FloatArray
 from leaderboard.services.statistics.requests import refusal
 from leaderboard.services.statistics.standings import ALPHA

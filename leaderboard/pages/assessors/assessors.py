@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from leaderboard.db.engine import now
 from leaderboard.db.tables import Assessment, Assignment, Pool, PoolTopic, Task, Topic
 from leaderboard.services.assessors import assignments, log
 from leaderboard.services.assessors import links as assessors
@@ -28,6 +29,9 @@ class AssessorRow:
     origin_name: str
     role: str
     has_link: bool
+    link_ends_at: datetime | None
+    """None for a link without an end."""
+    link_ended: bool
     revoked_at: datetime | None
     topics: int
     documents: int
@@ -119,6 +123,7 @@ def assessors_table(page: AssessorsPage) -> Table[AssessorRow]:
         Column(key="machine", head="Machine", value=lambda row: row.origin_name, shown=~Place.PAGE),
         Column(key="role", head="Role", value=lambda row: row.role, shown=~Place.PAGE),
         Column(key="has_link", head="Link", value=lambda row: row.has_link, shown=~Place.PAGE),
+        Column(key="link_ends", head="Link ends", value=_link_end, shown=~Place.PAGE),
         Column(key="topics", head="Topics", value=lambda row: row.topics, digits=0),
         Column(key="documents", head="Documents", value=lambda row: row.documents, digits=0),
         Column(key="judged", head="Judged", value=lambda row: row.judged, digits=0),
@@ -136,6 +141,11 @@ def assessors_table(page: AssessorsPage) -> Table[AssessorRow]:
         columns=columns,
         rows=page.assessors,
     )
+
+
+def _link_end(row: AssessorRow) -> str | None:
+    """The day, in UTC, after which the assessor's link no longer works."""
+    return None if row.link_ends_at is None else f"{row.link_ends_at:%Y-%m-%d}"
 
 
 def topics_table(page: AssessorsPage) -> Table[TopicRow]:
@@ -192,6 +202,7 @@ def _assessors(
         share = assignments.share_of(assignment)
         documents[assignment.assessor_id] += size(share, topics[assignment.topic_id][1])
     counts = Counter(assignment.assessor_id for assignment in given)
+    at = now(session)
     return tuple(
         AssessorRow(
             id=assessor.id,
@@ -200,6 +211,8 @@ def _assessors(
             origin_name=assessor.origin_name,
             role=assessor.role,
             has_link=assessor.token_sha256 is not None,
+            link_ends_at=assessor.expires_at,
+            link_ended=assessor.expires_at is not None and assessor.expires_at <= at,
             revoked_at=assessor.revoked_at,
             topics=counts[assessor.id],
             documents=documents[assessor.id],

@@ -14,7 +14,7 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import PoolTopic, RankingBlock, Run, Task, Topic
+from leaderboard.db.tables import PoolTopic, Run, Task, Topic
 from leaderboard.errors import Invalid, MissingInput
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.grammar import parse
@@ -25,13 +25,13 @@ from leaderboard.services.boards.rows import RANKED_KIND
 from leaderboard.services.evaluations.columns import column
 from leaderboard.services.policy import Viewer
 from leaderboard.services.pools import documents as pool_documents
+from leaderboard.services.rankings.blocks import blocks_of
 from leaderboard.services.statistics import requests
 from leaderboard.stats.assessors.settling import settle
 from leaderboard.stats.orders.rank_correlation import tau_ap_b, tau_b
 from leaderboard.tables.record import Column, Place, Table
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments, compile_judgments
 from leaderboard.trec.read.lines import bytes_of
-from leaderboard.trec.runs.packing import unpack_block
 
 MOST_RANKINGS = 20_000
 """Runs times topics of the pool that are scored while a reader waits: a few seconds."""
@@ -261,11 +261,8 @@ def _scores(
 ) -> list[float]:
     """One run's mean under each variant: its rankings are aligned once, as the documents are the same."""
     aligner = Aligner(compiled, dialect=task.dialect)
-    bodies = session.scalars(
-        select(RankingBlock.body).where(RankingBlock.run_id == run_id).order_by(RankingBlock.number)
-    )
-    for body in bodies:
-        aligner.add(unpack_block(body))
+    for block in blocks_of(session, run_id):
+        aligner.add(block)
     seen = aligner.judged()
     sign = column(measure).sign
     means = []

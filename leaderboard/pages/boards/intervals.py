@@ -17,7 +17,6 @@ from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import rests_on, scores_of
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.names import RunName
-from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.statistics.standings import ALPHA
 from leaderboard.services.tasks.head import TaskHead
@@ -43,10 +42,10 @@ class IntervalRow(RunName):
     """The range of ranks from all pairs: holds for all runs at once."""
     rank_high: int | None
     marginal_low: int | None
-    """Mogstad's interval for this run's rank alone."""
+    """The interval for this run's rank alone, corrected for its comparisons with the others."""
     marginal_high: int | None
     all_low: int | None
-    """Mogstad's intervals for all ranks at once."""
+    """The intervals for all ranks at once, corrected for all pairs."""
     all_high: int | None
     first: float | None
     """The share of resamples in which it comes first."""
@@ -71,7 +70,6 @@ class IntervalsPage(TaskHead):
     rows: tuple[IntervalRow, ...]
     comparison: str
     """The test and correction of the rank ranges, in words."""
-    rank_resamples: int | None
     first_resamples: int | None
     waiting: tuple[WaitingResult, ...]
     reliability: Reliability | WaitingResult | None
@@ -103,19 +101,12 @@ def page(
         one_per_team=one_per_team,
         rows=_rows(session, shown, known),
         comparison=method(shown.comparison).title,
-        rank_resamples=_count(known.get(RANKS)),
         first_resamples=_count(known.get(FIRST)),
         waiting=tuple(result for result in candidates if isinstance(result, WaitingResult)),
         reliability=about,
         said=_nothing(shown),
         sight=shown.sight,
     )
-
-
-def ask(session: Session, page: IntervalsPage) -> None:
-    """Have everything computed that the page waits for."""
-    for result in page.waiting:
-        requests.ask(session, result.request)
 
 
 def facts(page: IntervalsPage) -> dict[str, Any]:
@@ -132,7 +123,7 @@ def facts(page: IntervalsPage) -> dict[str, Any]:
         "one_per_team": page.one_per_team,
         "comparison": page.comparison,
         "confidence": 1 - ALPHA,
-        "resamples": {RANKS: page.rank_resamples, FIRST: page.first_resamples},
+        "resamples": {FIRST: page.first_resamples},
         "waiting": [result.request.procedure for result in page.waiting],
         "reliability": reliability.facts(page.reliability),
         "said": page.said,
@@ -167,9 +158,16 @@ def table(page: IntervalsPage) -> Table[IntervalRow]:
         ),
         _interval("mean", "Its interval", "The t interval of its own", digits),
         _interval("rank", "Rank range", f"From all pairs, {page.comparison}: for all runs at once"),
-        _interval("marginal", "Rank, this run", "Mogstad’s marginal interval: for this run alone"),
         _interval(
-            "all", "Rank, all runs", "Mogstad’s simultaneous interval: for all runs at once", shown=Place.PAGE
+            "marginal",
+            "Rank, this run",
+            "From its t tests against every other run, Bonferroni: for this run alone",
+        ),
+        _interval(
+            "all",
+            "Rank, all runs",
+            "From the t tests of all pairs, Bonferroni: for all at once",
+            shown=Place.PAGE,
         ),
         Column(
             key="first",

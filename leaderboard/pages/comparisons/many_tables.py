@@ -6,7 +6,6 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from leaderboard.errors import Conflict
-from leaderboard.pages.comparisons.latex import MeasureOfRuns, means_table
 from leaderboard.pages.comparisons.many import (
     BaselinePair,
     Choice,
@@ -16,6 +15,7 @@ from leaderboard.pages.comparisons.many import (
     Pair,
     compare,
 )
+from leaderboard.pages.comparisons.many_latex import MeasureOfRuns, means_table
 from leaderboard.pages.comparisons.words import short_p, span
 from leaderboard.services.boards.rows import place_facts
 from leaderboard.services.evaluations.shown import rests_on

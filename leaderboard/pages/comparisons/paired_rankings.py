@@ -7,16 +7,16 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import RankingBlock, RankingIndex
+from leaderboard.db.tables import RankingBlock
 from leaderboard.measures.grammar import parse
 from leaderboard.pages.topics.judgments import grades_of
 from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.shown import FloatArray, Source
+from leaderboard.services.rankings.blocks import indices_of, opened
 from leaderboard.stats.orders.two_rankings import RankingComparison, compare_rankings, compare_tied_rankings
 from leaderboard.trec.qrels.align import Aligner
 from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.columns import Int32
-from leaderboard.trec.runs.packing import read_index, unpack_block
 
 MOST_TOPICS = 200
 """Rankings of more topics are not compared while a reader waits: the first of them stand for all."""
@@ -127,14 +127,14 @@ def _side(mine: Sequence[str], other: Sequence[str], grades: Mapping[str, int]) 
 
 def _blocks(session: Session, run_id: int, topics: Collection[str]) -> list[Block]:
     """The stored blocks of a run that have any of the topics."""
-    index = read_index(session.scalars(select(RankingIndex.body).where(RankingIndex.run_id == run_id)).one())
+    index = indices_of(session, [run_id])[run_id]
     numbers = {index[topic][0] for topic in topics if topic in index}
     bodies = session.scalars(
         select(RankingBlock.body)
         .where(RankingBlock.run_id == run_id, RankingBlock.number.in_(numbers))
         .order_by(RankingBlock.number)
     )
-    return [unpack_block(body) for body in bodies]
+    return [opened(run_id, body) for body in bodies]
 
 
 def _rankings(blocks: Sequence[Block], topics: Collection[str], dialect: int) -> Rankings:

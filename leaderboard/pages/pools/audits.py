@@ -159,12 +159,6 @@ def page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> AuditPa
     )
 
 
-def ask(session: Session, page: AuditPage) -> None:
-    """Have everything computed that the page waits for."""
-    for job in page.waiting:
-        requests.ask(session, job.request)
-
-
 def _result(session: Session, audited: AuditedTask, depth: int) -> Arrays | WaitingResult:
     asked = request(audited, PROCEDURE, pool_reusability.options(depth, audited.level, audited.teams))
     known = requests.find(session, asked)

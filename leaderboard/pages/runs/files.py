@@ -18,6 +18,7 @@ from leaderboard.services import policy
 from leaderboard.services.evaluations.alignments import alignment
 from leaderboard.services.evaluations.shown import Source
 from leaderboard.services.policy import Viewer
+from leaderboard.trec.scores.missed import missed
 from leaderboard.trec.scores.report import RunScores, trec
 
 ALL_TREC = "all_trec"
@@ -104,11 +105,14 @@ def trec_eval_text(session: Session, viewer: Viewer, run_id: int, *, all_trec: b
         measures = [parse(column.key) for column in scored.columns]
         level = level_of(measures, task.level)
     tag = run.name if scored.seen.team.masked else run.tag
-    return "".join(trec([_scores(tag, judged, measures, source)], level=level, per_topic=True))
+    return "".join(trec([_scores(tag, judged, measures, source, level)], level=level, per_topic=True))
 
 
-def _scores(tag: str, judged: Judged, measures: Sequence[BoundMeasure], source: Source) -> RunScores:
+def _scores(
+    tag: str, judged: Judged, measures: Sequence[BoundMeasure], source: Source, level: int
+) -> RunScores:
     places = np.array(source.places, dtype=np.int64)
     scores = {measure: measure.compute(judged)[places] for measure in measures}
     parts = {measure: part[:, places] for measure in measures if (part := measure.parts(judged)) is not None}
-    return RunScores(tag, source.topics, scores, parts)
+    of_missed = missed(judged, scores, level=level, places=places)
+    return RunScores(tag, source.topics, scores, parts, of_missed)

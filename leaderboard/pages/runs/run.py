@@ -23,7 +23,7 @@ from leaderboard.stats.pairs.methods import method
 from leaderboard.tables.record import Column, Table
 from leaderboard.tables.record import Place as Where
 from leaderboard.trec.facts.fields import FIELD_OF
-from leaderboard.trec.runs.check import Report
+from leaderboard.trec.runs.reports import Report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

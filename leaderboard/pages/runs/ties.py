@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import RankingBlock, Upload
+from leaderboard.db.tables import Upload
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import IntArray, Judged
 from leaderboard.measures.ties.effects import UNORDERED, Tied, TieGroups, counts, effect, tie_groups, tied
@@ -18,10 +17,10 @@ from leaderboard.services.evaluations.alignments import alignment
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.digests import run_digest
 from leaderboard.services.evaluations.shown import Source
+from leaderboard.services.rankings.blocks import blocks_of
 from leaderboard.services.statistics import requests
 from leaderboard.stats.arrays import Arrays
 from leaderboard.tables.record import Column, Files, Place, Table
-from leaderboard.trec.runs.packing import unpack_block
 
 GROUPS, EFFECT = 1, 1
 """Versions of what is kept: a new one makes the old unused."""
@@ -201,8 +200,7 @@ def _scores(
     place = {topic.encode("utf-8", "surrogateescape"): at for at, topic in enumerate(topics)}
     precision = np.float32 if source.dialect == 9 else np.float64
     parts = [(np.empty(0, np.int64), np.empty(0, np.float64))]
-    for body in session.scalars(select(RankingBlock.body).where(RankingBlock.run_id == run_id)):
-        block = unpack_block(body)
+    for block in blocks_of(session, run_id):
         at = np.repeat(np.array([place.get(topic, -1) for topic in block.topics], np.int64), block.sizes())
         parts.append((at[at >= 0], block.columns.score[at >= 0]))
     topic, score = (np.concatenate([part[side] for part in parts]) for side in (0, 1))

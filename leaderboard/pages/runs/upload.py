@@ -14,7 +14,7 @@ from leaderboard.services.jobs.queue import RunState
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.uploads import report_of
-from leaderboard.trec.runs.check import Report
+from leaderboard.trec.runs.reports import Report
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from leaderboard.errors import Closed
 from leaderboard.services import policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import admission, facts
-from leaderboard.services.runs.admission import KINDS, ORGANISERS_KINDS, Quota
+from leaderboard.services.runs.admission import KINDS, ORGANISERS_KINDS
+from leaderboard.services.runs.limits import Quota
 from leaderboard.trec.facts.fields import FIELD_OF, FIELDS, FactField, FactValue, as_written
 
 RECENT = 50

@@ -18,6 +18,7 @@ from leaderboard.services import policy
 from leaderboard.services.boards.rows import RANKED_KIND
 from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.services.evaluations.damaged import scores_of_runs
 from leaderboard.services.evaluations.shown import FloatArray, Source, shown_edition
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.names import RunName
@@ -147,13 +148,14 @@ def topic_page(
 def _scored(session: Session, viewer: Viewer, task: Task, edition: Edition) -> _Scored:
     """All runs with all their scores, in one statement for the scores."""
     versions = {measure["key"]: measure["version"] for measure in edition.measures}
-    rows = session.execute(
-        select(Evaluation.run_id, Evaluation.measure, Evaluation.measure_version, Evaluation.scores).where(
-            Evaluation.revision_id == edition.revision_id,
-            Evaluation.dialect == edition.dialect,
-            Evaluation.measure.in_(versions),
-        )
+    wanted = (
+        Evaluation.revision_id == edition.revision_id,
+        Evaluation.dialect == edition.dialect,
+        Evaluation.measure.in_(versions),
     )
+    columns = Evaluation.run_id, Evaluation.measure, Evaluation.measure_version, Evaluation.scores
+    with scores_of_runs(session, *wanted):
+        rows = session.execute(select(*columns).where(*wanted)).all()
     arrays: dict[int, dict[str, FloatArray]] = {}
     for row in rows:
         if versions[row.measure] == row.measure_version:

@@ -1,4 +1,4 @@
-"""Accounts: making them, signing in by password or one-time link, changing the password."""
+"""Accounts: making them, links to get into them, changing the password."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,14 +11,13 @@ from leaderboard.db.engine import now
 from leaderboard.db.tables import Account, Token
 from leaderboard.errors import Conflict, Forbidden, NotFound
 from leaderboard.services import audit, throttles
-from leaderboard.services.accounts import names, sessions
+from leaderboard.services.accounts import devices, names, sessions, tries
 from leaderboard.services.accounts.passwords import AccountPassword
+from leaderboard.services.accounts.tries import AccountTry
 from leaderboard.services.policy import OPERATOR, Viewer, require_account
 
 FIRST_ORGANISER = "organiser"
 LINK_HOURS = 24
-SIGN_IN_TRIES = 10
-SIGN_IN_WINDOW = timedelta(minutes=5)
 SIGN_UPS = 20
 SIGN_UP_WINDOW = timedelta(hours=1)
 WRONG = "The name or the password is wrong."
@@ -41,12 +40,13 @@ def create(
 ) -> int:
     """The id of a new account; without a password it is entered by a one-time link.
 
-    Raises Invalid for a name that cannot be shown and Conflict for one that is taken.
+    Raises Invalid for a name that cannot be shown, Conflict for one that is taken or looks like one that is.
     """
     shown = names.displayed(name, "an account")
     account = Account(
         name=shown,
         canonical=names.canonical(shown),
+        skeleton=names.skeleton(shown),
         password_hash=password.text if password else None,
         is_organiser=is_organiser,
         created_at=now(session),
@@ -63,52 +63,19 @@ def _insert(session: Session, account: Account, shown: str) -> None:
         with session.begin_nested():
             session.add(account)
     except IntegrityError:
-        raise Conflict(f"The name {shown!r} is taken; choose another one.", name=shown) from None
+        raise Conflict(
+            f"The name {shown!r} is taken, or looks like one that is; choose another one.", name=shown
+        ) from None
 
 
-def sign_up(session: Session, viewer: Viewer, name: str, password: AccountPassword) -> int:
-    """The id of the account a visitor makes; at most 20 an hour from one network, else OverQuota."""
-    throttles.spend(session, f"sign-up ip {throttles.network(viewer.ip)}", SIGN_UPS, SIGN_UP_WINDOW)
-    return create(session, name, password, viewer=viewer)
+def count_sign_up(session: Session, viewer: Viewer, name: str) -> None:
+    """Count one try to make an account: commit this before the password is hashed and the name looked for.
 
-
-def attempt(session: Session, name: str, ip: str) -> AccountCredentials:
-    """Count one attempt to sign in and give what to check the password against.
-
-    At most 10 failed attempts in 5 minutes for one name and for one network, else OverQuota: commit
-    this before checking the password, so that attempts made at the same time all count.
+    So a name that is taken costs as much as one that is free. Raises Invalid for a name that cannot be
+    shown, OverQuota after 20 an hour from one network.
     """
-    for key in _attempt_keys(name, ip):
-        throttles.spend(session, key, SIGN_IN_TRIES, SIGN_IN_WINDOW)
-    row = session.execute(
-        select(Account.id, Account.password_hash).where(
-            Account.canonical == names.canonical(name), Account.disabled_at.is_(None)
-        )
-    ).one_or_none()
-    return AccountCredentials(*row) if row else AccountCredentials(None, None)
-
-
-def _attempt_keys(name: str, ip: str) -> tuple[str, str]:
-    # Digests keep keys short whatever is typed, and typed passwords out of the database.
-    return f"sign-in name {sessions.digest(names.canonical(name))}", f"sign-in ip {throttles.network(ip)}"
-
-
-def signed_in(
-    session: Session,
-    account_id: int,
-    name: str,
-    ip: str,
-    browser: str,
-    replaces: str = "",
-    rehashed: AccountPassword | None = None,
-) -> str:
-    """The token of a new session after the password proved right; its attempt no longer counts."""
-    by_name, by_network = _attempt_keys(name, ip)
-    throttles.clear(session, by_name)
-    throttles.give_back(session, by_network)
-    if rehashed is not None:
-        _store(session, account_id, rehashed)
-    return sessions.start(session, account_id, ip, browser, replaces)
+    names.displayed(name, "an account")
+    throttles.spend(session, f"sign-up ip {throttles.network(viewer.ip)}", SIGN_UPS, SIGN_UP_WINDOW)
 
 
 def sign_in_link(session: Session, account_id: int, hours: int = LINK_HOURS) -> str:
@@ -129,6 +96,7 @@ def sign_in_link(session: Session, account_id: int, hours: int = LINK_HOURS) -> 
             expires_at=at + timedelta(hours=hours),
         )
     )
+    audit.record(session, OPERATOR, "account.make_link", f"account:{account_id}", hours=hours)
     return token
 
 
@@ -151,51 +119,55 @@ def link_owner(session: Session, token: str) -> str:
     return name
 
 
-def use_link(session: Session, viewer: Viewer, token: str, browser: str, replaces: str = "") -> str:
-    """The token of a new session for the account a sign-in link is for; a link works once.
+@dataclass(frozen=True, slots=True)
+class FirstAccount:
+    """The first organiser: its name, and a sign-in token while no organiser has a password, else empty."""
 
-    Raises NotFound where the link no longer works.
+    name: str
+    token: str
+
+
+def first_organiser(session: Session) -> FirstAccount:
+    """The first organiser's account, made where there is none, with a fresh sign-in token.
+
+    No token once an organiser has a password: whoever reads what is printed at a start would have one.
     """
-    link_owner(session, token)
-    account_id = session.scalar(
-        update(Token)
-        .where(Token.token_sha256 == sessions.digest(token), Token.used_at.is_(None))
-        .values(used_at=now(session))
-        .returning(Token.account_id)
-    )
-    if account_id is None:
-        raise NotFound("This sign-in link was used already or has run out; ask for a new one.")
-    audit.record(session, viewer, "account.use_link", f"account:{account_id}")
-    return sessions.start(session, account_id, viewer.ip, browser, replaces)
-
-
-def first_organiser(session: Session) -> tuple[str, str]:
-    """The name of the first organiser's account, made where there is none, and a fresh sign-in token."""
-    found = session.scalar(
-        select(Account)
-        .where(Account.is_organiser, Account.disabled_at.is_(None))
-        .order_by(Account.id)
-        .limit(1)
-    )
-    if found is not None:
-        return found.name, sign_in_link(session, found.id)
+    organisers = session.scalars(
+        select(Account).where(Account.is_organiser, Account.disabled_at.is_(None)).order_by(Account.id)
+    ).all()
+    for found in organisers:
+        if found.password_hash is not None:
+            return FirstAccount(found.name, "")
+    if organisers:
+        return FirstAccount(organisers[0].name, sign_in_link(session, organisers[0].id))
     name = _free_name(session, FIRST_ORGANISER)
-    return name, sign_in_link(session, create(session, name, is_organiser=True))
+    return FirstAccount(name, sign_in_link(session, create(session, name, is_organiser=True)))
 
 
 def _free_name(session: Session, wanted: str) -> str:
-    taken = set(session.scalars(select(Account.canonical).where(Account.canonical.startswith(wanted))))
+    taken = {names.skeleton(name) for name in session.scalars(select(Account.name))}
     number, name = 1, wanted
-    while name in taken:
+    while names.skeleton(name) in taken:
         number += 1
         name = f"{wanted} {number}"
     return name
 
 
 def own_credentials(session: Session, viewer: Viewer) -> AccountCredentials:
-    """What the viewer's current password is checked against; counts as an attempt to sign in."""
-    require_account(viewer)
-    return attempt(session, viewer.name, viewer.ip)
+    """What the viewer's current password is checked against; counts as a try, commit it before checking."""
+    account_id = require_account(viewer)
+    tries.spend(session, _own_try(account_id, viewer))
+    return AccountCredentials(account_id, session.get_one(Account, account_id).password_hash)
+
+
+def proved(session: Session, viewer: Viewer) -> None:
+    """Take back the try of `own_credentials`: the password was right."""
+    tries.give_back(session, _own_try(require_account(viewer), viewer))
+
+
+def _own_try(account_id: int, viewer: Viewer) -> AccountTry:
+    # Who is signed in has a count of their own: strangers who guess cannot use it up.
+    return AccountTry("password", viewer.name, viewer.ip, device=f"account {account_id}")
 
 
 def change_password(
@@ -210,9 +182,8 @@ def change_password(
     if account.password_hash != checked.password_hash:
         raise Conflict("The password was changed elsewhere meanwhile; try again.")
     account.password_hash = password.text
-    for key in _attempt_keys(viewer.name, viewer.ip):
-        throttles.give_back(session, key)
-    sessions.end_all(session, account_id)
+    proved(session, viewer)
+    sign_out_everywhere(session, account_id)
     audit.record(session, viewer, "account.change_password", f"account:{account_id}")
     return sessions.start(session, account_id, viewer.ip, browser)
 
@@ -222,8 +193,8 @@ def set_password(session: Session, viewer: Viewer, name: str, password: AccountP
     if not viewer.is_operator:
         raise Forbidden("Only the operator of this site may do this.")
     account = find(session, name)
-    _store(session, account, password)
-    sessions.end_all(session, account)
+    store(session, account, password)
+    sign_out_everywhere(session, account)
     audit.record(session, viewer, "account.set_password", f"account:{account}")
 
 
@@ -235,5 +206,24 @@ def find(session: Session, name: str) -> int:
     return account_id
 
 
-def _store(session: Session, account_id: int, password: AccountPassword) -> None:
+def leave_everywhere(session: Session, viewer: Viewer) -> None:
+    """End every session of the viewer and forget its devices."""
+    account_id = require_account(viewer)
+    sign_out_everywhere(session, account_id)
+    audit.record(session, viewer, "account.sign_out_everywhere", f"account:{account_id}")
+
+
+def leave_others(session: Session, viewer: Viewer, token: str) -> None:
+    """End every session of the viewer but the one of the token."""
+    sessions.end_others(session, require_account(viewer), token)
+
+
+def sign_out_everywhere(session: Session, account_id: int) -> None:
+    """End every session of an account and forget its devices."""
+    sessions.end_all(session, account_id)
+    devices.forget_all(session, account_id)
+
+
+def store(session: Session, account_id: int, password: AccountPassword) -> None:
+    """Keep the hash of a password of the account, which was checked by the caller."""
     session.execute(update(Account).where(Account.id == account_id).values(password_hash=password.text))

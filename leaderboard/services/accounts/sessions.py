@@ -5,11 +5,11 @@ import secrets
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import Exists, delete, exists, select, update
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
-from leaderboard.db.tables import Account, WebSession
+from leaderboard.db.tables import Account, SecondFactor, WebSession
 from leaderboard.errors import NotFound
 from leaderboard.services.policy import Viewer, require_account, viewer_of
 
@@ -17,6 +17,8 @@ LIFETIME = timedelta(days=30)
 IDLE = timedelta(days=7)
 STAMP_EVERY = timedelta(minutes=5)
 """How stale the last-seen stamp may grow before it is written again."""
+MOST = 20
+"""Sessions an account may have; the oldest end when there would be more."""
 BROWSER_CHARACTERS = 200
 
 
@@ -27,6 +29,7 @@ class ResumedSession:
     viewer: Viewer
     session_id: int
     stamp_due: bool
+    has_second_factor: bool
 
 
 def new_token() -> str:
@@ -55,7 +58,20 @@ def start(session: Session, account_id: int, ip: str, browser: str, replaces: st
             agent=browser[:BROWSER_CHARACTERS],
         )
     )
+    session.flush()
+    _end_oldest(session, account_id)
     return token
+
+
+def _end_oldest(session: Session, account_id: int) -> None:
+    kept = (
+        select(WebSession.id)
+        .where(WebSession.account_id == account_id)
+        .order_by(WebSession.id.desc())
+        .limit(MOST)
+        .scalar_subquery()
+    )
+    session.execute(delete(WebSession).where(WebSession.account_id == account_id, WebSession.id.not_in(kept)))
 
 
 def resume(session: Session, token: str, ip: str = "") -> ResumedSession | None:
@@ -68,18 +84,23 @@ def resume(session: Session, token: str, ip: str = "") -> ResumedSession | None:
             Account.id,
             Account.name,
             Account.is_organiser,
+            _has_second_factor(),
         )
         .join(Account, Account.id == WebSession.account_id)
         .where(WebSession.token_sha256 == digest(token), Account.disabled_at.is_(None))
     ).one_or_none()
     if row is None:
         return None
-    session_id, created_at, seen_at, account_id, name, is_organiser = row
+    session_id, created_at, seen_at, account_id, name, is_organiser, has_factor = row
     at = now(session)
     if at - created_at > LIFETIME or at - seen_at > IDLE:
         return None
     viewer = viewer_of(session, account_id, name, is_organiser, ip)
-    return ResumedSession(viewer, session_id, at - seen_at > STAMP_EVERY)
+    return ResumedSession(viewer, session_id, at - seen_at > STAMP_EVERY, has_factor)
+
+
+def _has_second_factor() -> Exists:
+    return exists().where(SecondFactor.account_id == Account.id, SecondFactor.confirmed_at.is_not(None))
 
 
 def stamp(session: Session, session_id: int) -> None:
@@ -95,6 +116,15 @@ def end(session: Session, token: str) -> None:
 def end_all(session: Session, account_id: int) -> None:
     """End every session of an account."""
     session.execute(delete(WebSession).where(WebSession.account_id == account_id))
+
+
+def end_others(session: Session, account_id: int, token: str) -> None:
+    """End every session of an account but the one of the token."""
+    session.execute(
+        delete(WebSession).where(
+            WebSession.account_id == account_id, WebSession.token_sha256 != digest(token)
+        )
+    )
 
 
 def revoke(session: Session, viewer: Viewer, session_id: int) -> None:

@@ -16,6 +16,7 @@ from leaderboard.services.policy import Viewer, owns, require_account
 
 INVITATION_DAYS = 7
 TEAMS_PER_DAY = 20
+TEAMS_PER_DAY_OF_A_NETWORK = 100
 CAPTAIN, MEMBER = "captain", "member"
 DEAD_INVITATION = "This invitation was used already or has run out; ask the team for a new one."
 
@@ -28,44 +29,58 @@ class Invitation:
     team_name: str
 
 
-def create(session: Session, viewer: Viewer, name: str) -> int:
-    """The id of a new team whose captain is the viewer.
+def count_creation(session: Session, viewer: Viewer, name: str) -> None:
+    """Count one try to make a team: commit this before `create`, so that a name that is taken costs too.
 
-    Raises Invalid for a name that cannot be shown, Conflict for one that is taken, OverQuota after 20 a day.
+    Raises Invalid for a name that cannot be shown, OverQuota after 20 a day of an account, 100 of a network.
     """
     account_id = require_account(viewer)
+    names.displayed(name, "a team")
+    day = timedelta(days=1)
+    throttles.spend(session, f"team {account_id}", TEAMS_PER_DAY, day)
+    throttles.spend(session, f"team ip {throttles.network(viewer.ip)}", TEAMS_PER_DAY_OF_A_NETWORK, day)
+
+
+def create(session: Session, viewer: Viewer, name: str) -> int:
+    """The id of a new team whose captain is the viewer; the try was counted by `count_creation`.
+
+    Raises Invalid for a name that cannot be shown, Conflict for one that is taken or looks like one that is.
+    """
+    account_id = require_account(viewer)
+    team = _add(session, viewer, name)
+    session.add(Member(team_id=team.id, account_id=account_id, role=CAPTAIN, joined_at=team.created_at))
+    return team.id
+
+
+def _add(session: Session, viewer: Viewer, name: str) -> Team:
     shown = names.displayed(name, "a team")
-    throttles.spend(session, f"team {account_id}", TEAMS_PER_DAY, timedelta(days=1))
-    at = now(session)
-    team = Team(name=shown, canonical=names.canonical(shown), created_at=at)
+    team = Team(
+        name=shown, canonical=names.canonical(shown), skeleton=names.skeleton(shown), created_at=now(session)
+    )
     try:
         with session.begin_nested():
             session.add(team)
     except IntegrityError:
         raise Conflict(
-            f"There is a team {shown!r} already; ask a member for an invitation.", name=shown
+            f"There is a team {shown!r} already, or one whose name looks the same; choose another name, "
+            "or ask a member for an invitation.",
+            name=shown,
         ) from None
-    session.add(Member(team_id=team.id, account_id=account_id, role=CAPTAIN, joined_at=at))
     audit.record(session, viewer, "team.create", f"team:{team.id}", name=shown)
-    return team.id
+    return team
 
 
 def ensure(session: Session, viewer: Viewer, name: str) -> int:
     """The id of the team of that name, made without members where there is none; for the operator only.
 
-    Raises Forbidden for anybody else and Invalid for a name that cannot be shown.
+    Raises Forbidden for anybody else, Invalid for a name that cannot be shown, Conflict for one that looks
+    like another team's.
     """
     if not viewer.is_operator:
         raise Forbidden("Only the operator of this site may add runs for any team.")
     shown = names.displayed(name, "a team")
     found = session.scalar(select(Team.id).where(Team.canonical == names.canonical(shown)))
-    if found is not None:
-        return found
-    team = Team(name=shown, canonical=names.canonical(shown), created_at=now(session))
-    session.add(team)
-    session.flush()
-    audit.record(session, viewer, "team.create", f"team:{team.id}", name=shown)
-    return team.id
+    return found if found is not None else _add(session, viewer, shown).id
 
 
 def own_team(session: Session, viewer: Viewer, team_id: int) -> Team:

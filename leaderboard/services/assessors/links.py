@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
@@ -16,6 +17,7 @@ from leaderboard.services.policy import Viewer
 HUMAN, MACHINE = "human", "machine"
 ASSESSOR, ADJUDICATOR = "assessor", "adjudicator"
 MOST_AT_ONCE = 500
+LINK_DAYS = 180
 DEAD_LINK = "This link does not work, or no longer; ask the organisers for a new one."
 
 
@@ -39,9 +41,14 @@ def own_pool(session: Session, viewer: Viewer, slug: str, number: int) -> tuple[
 
 
 def add(
-    session: Session, viewer: Viewer, slug: str, new_names: Sequence[str], role: str = ASSESSOR
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    new_names: Sequence[str],
+    role: str = ASSESSOR,
+    days: int = LINK_DAYS,
 ) -> tuple[PersonalLink, ...]:
-    """New assessors of a task with their links.
+    """New assessors of a task with their links, which end after so many days; 0 is never.
 
     Raises Invalid for a bad name, Conflict for one that is taken.
     """
@@ -61,6 +68,7 @@ def add(
             name=name,
             role=role,
             token_sha256=sessions.digest(token),
+            expires_at=_end(session, days),
             created_at=now(session),
         )
         session.add(assessor)
@@ -70,15 +78,31 @@ def add(
     return tuple(made)
 
 
-def renew(session: Session, viewer: Viewer, slug: str, assessor_id: int) -> PersonalLink:
+def renew(
+    session: Session, viewer: Viewer, slug: str, assessor_id: int, days: int = LINK_DAYS
+) -> PersonalLink:
     """Give an assessor a new link and revoke the old one; raises NotFound, Conflict for a machine."""
     assessor = _own_assessor(session, viewer, slug, assessor_id)
     if assessor.origin == MACHINE:
         raise Conflict(f"{assessor.name} is a machine: its labels are imported, it has no link.")
     token = sessions.new_token()
     assessor.token_sha256, assessor.revoked_at = sessions.digest(token), None
+    assessor.expires_at = _end(session, days)
     audit.record(session, viewer, "assessor.renew", f"assessor:{assessor.id}")
     return PersonalLink(assessor.id, assessor.name, token)
+
+
+def prolong(session: Session, viewer: Viewer, slug: str, assessor_id: int, days: int = LINK_DAYS) -> None:
+    """Let an assessor's link work so many days from now, also one that has ended; Conflict without a link."""
+    assessor = _own_assessor(session, viewer, slug, assessor_id)
+    if assessor.token_sha256 is None:
+        raise Conflict(f"{assessor.name} has no link; make a new one.")
+    assessor.expires_at = _end(session, days)
+    audit.record(session, viewer, "assessor.prolong", f"assessor:{assessor.id}", days=days)
+
+
+def _end(session: Session, days: int) -> datetime | None:
+    return now(session) + timedelta(days=days) if days else None
 
 
 def revoke(session: Session, viewer: Viewer, slug: str, assessor_id: int) -> None:
@@ -89,9 +113,15 @@ def revoke(session: Session, viewer: Viewer, slug: str, assessor_id: int) -> Non
         audit.record(session, viewer, "assessor.revoke", f"assessor:{assessor.id}")
 
 
+def is_link(session: Session, token: str) -> ColumnElement[bool]:
+    """That an assessor has this link and it has not ended."""
+    lasts = or_(Assessor.expires_at.is_(None), Assessor.expires_at > now(session))
+    return (Assessor.token_sha256 == sessions.digest(token)) & lasts
+
+
 def by_token(session: Session, token: str) -> Assessor:
-    """The assessor whose link it is; raises NotFound where it is nobody's, or was revoked."""
-    assessor = session.scalar(select(Assessor).where(Assessor.token_sha256 == sessions.digest(token)))
+    """The assessor whose link it is; raises NotFound where it is nobody's, was revoked or has ended."""
+    assessor = session.scalar(select(Assessor).where(is_link(session, token)))
     if assessor is None:
         raise NotFound(DEAD_LINK)
     return assessor

@@ -13,7 +13,6 @@ from leaderboard.db.engine import now
 from leaderboard.db.tables import Assessment, Assessor, Assignment, Pool, PoolTopic, Task
 from leaderboard.errors import Closed, Conflict, Invalid, NotFound, Problem
 from leaderboard.services import throttles
-from leaderboard.services.accounts import sessions
 from leaderboard.services.assessors import links
 from leaderboard.services.pools import documents
 from leaderboard.services.tasks import grade_scales
@@ -79,7 +78,7 @@ def check(session: Session, token: str, number: int, topic_id: str, sent: SentLa
         .join(Task, Task.id == Pool.task_id)
         .join(Assignment, (Assignment.pool_id == Pool.id) & (Assignment.assessor_id == Assessor.id))
         .join(PoolTopic, (PoolTopic.pool_id == Pool.id) & (PoolTopic.topic_id == Assignment.topic_id))
-        .where(Assessor.token_sha256 == sessions.digest(token), PoolTopic.topic_id == topic_id)
+        .where(links.is_link(session, token), PoolTopic.topic_id == topic_id)
     ).one_or_none()
     if row is None:
         assessor_and_pool(session, token, number)

@@ -8,14 +8,15 @@ from cachetools import LRUCache, cached
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Alignment, RankingBlock
+from leaderboard.checksums import belonging_to
+from leaderboard.db.tables import Alignment
 from leaderboard.measures.judged import IntArray, Judged
 from leaderboard.services.evaluations.shown import Source
 from leaderboard.services.qrels import judged_inputs
+from leaderboard.services.rankings.blocks import blocks_of
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments
 from leaderboard.trec.qrels.packed_hits import unpack_hits
 from leaderboard.trec.qrels.revision_inputs import compiled_inputs
-from leaderboard.trec.runs.packing import unpack_block
 
 KEPT_REVISIONS = 4
 """Revisions whose judgments stay in memory, ready to be used."""
@@ -80,17 +81,19 @@ def alignments(session: Session, source: Source, run_ids: Collection[int]) -> Al
 
     def maker(run_id: int) -> Callable[[], Judged]:
         if run_id in bodies:
-            return partial(unpack_hits, bodies[run_id], compiled.judgments, source.dialect)
+            return partial(_unpacked, run_id, bodies[run_id], compiled, source.dialect)
         return partial(_aligned, session, compiled, source.dialect, run_id)
 
     return Alignments({run_id: maker(run_id) for run_id in run_ids})
 
 
+def _unpacked(run_id: int, body: bytes, compiled: CompiledJudgments, dialect: int) -> Judged:
+    with belonging_to(f"run {run_id}"):
+        return unpack_hits(body, compiled.judgments, dialect)
+
+
 def _aligned(session: Session, compiled: CompiledJudgments, dialect: int, run_id: int) -> Judged:
     aligner = Aligner(compiled, dialect=dialect)
-    bodies = session.scalars(
-        select(RankingBlock.body).where(RankingBlock.run_id == run_id).order_by(RankingBlock.number)
-    )
-    for body in bodies:
-        aligner.add(unpack_block(body))
+    for block in blocks_of(session, run_id):
+        aligner.add(block)
     return aligner.judged()

@@ -38,8 +38,9 @@ def build(session: Session, task: Task, revision: QrelsRevision) -> Edition:
     session.add(edition)
     session.flush()
     runs = select(Run.id).where(Run.task_id == task.id, Run.withdrawn_at.is_(None)).order_by(Run.id)
-    for run_id in session.scalars(runs).all():
-        _queue(session, run_id, edition.id, queue.AGAIN if last else queue.FRESH)
+    priority = queue.AGAIN if last else queue.FRESH
+    run_ids = session.scalars(runs).all()
+    queue.enqueue_new(session, queue.EVALUATE, run_ids, priority=priority, edition_id=edition.id)
     settle(session, edition.id)
     return edition
 

@@ -1,8 +1,7 @@
 """Scoring one run for one edition: read, compute outside any transaction, store once."""
 
-from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,27 +11,18 @@ from sqlalchemy.orm import Session, undefer
 
 from leaderboard import __version__
 from leaderboard.db.engine import Database, now
-from leaderboard.db.tables import (
-    Alignment,
-    Edition,
-    Evaluation,
-    EvaluationMean,
-    QrelsRevision,
-    RankingBlock,
-    Run,
-)
+from leaderboard.db.tables import Alignment, Edition, Evaluation, EvaluationMean, QrelsRevision, Run
 from leaderboard.errors import MissingInput, NotFound
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged
+from leaderboard.services.evaluations.damaged import scores_of_runs
 from leaderboard.services.qrels import judged_inputs
+from leaderboard.services.rankings.blocks import whole_blocks
 from leaderboard.trec.qrels.align import Aligner
 from leaderboard.trec.qrels.packed_hits import pack_hits
 from leaderboard.trec.qrels.revision_inputs import RevisionInputs, compiled_inputs
-from leaderboard.trec.runs.packing import unpack_block
 
 Scores = npt.NDArray[np.float64]
-BATCH = 32
-"""Blocks of about a hundred KB that are read with one statement."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +49,8 @@ class Plan:
     missing: tuple[dict[str, Any], ...]
     lacks_hits: bool
     inputs: RevisionInputs
+    ranking_sha256: str = ""
+    """Digest of the run's rankings; empty for a run that is still being read."""
 
 
 def plan(session: Session, run_id: int, edition_id: int) -> Plan:
@@ -69,7 +61,8 @@ def plan(session: Session, run_id: int, edition_id: int) -> Plan:
         raise NotFound(f"Run {run_id} or edition {edition_id} is gone.")
     scored = stored(session, run_id, edition)
     missing = tuple(measure for measure in edition.measures if measure["key"] not in scored)
-    return _plan(session, edition, missing, lacks_hits=not _has_hits(session, run_id, edition))
+    whole = _plan(session, edition, missing, lacks_hits=not _has_hits(session, run_id, edition))
+    return replace(whole, ranking_sha256=run.ranking_sha256)
 
 
 def ahead(session: Session, task_id: int) -> list["EarlyEvaluation"]:
@@ -117,13 +110,14 @@ class EarlyEvaluation:
 def compute(database: Database, run_id: int, plan: Plan) -> RunScores:
     """All that is missing; scores are in the revision's topic order.
 
-    The rankings are read block by block from the database, so memory stays flat.
+    The rankings are read block by block from the database, so memory stays flat. Raises Damaged where they
+    are not those that were accepted.
     """
     if not plan.missing and not plan.lacks_hits:
         return RunScores({}, None)
     aligner = Aligner(compiled_inputs(plan.inputs), dialect=plan.dialect)
-    for body in _blocks(database, run_id):
-        aligner.add(unpack_block(body))
+    for block in whole_blocks(database, run_id, plan.ranking_sha256):
+        aligner.add(block)
     return _scored(plan, aligner.judged())
 
 
@@ -201,31 +195,13 @@ def _add_means(session: Session, edition: Edition, evaluations: list[Evaluation]
 def stored(session: Session, run_id: int, edition: Edition) -> dict[str, Evaluation]:
     """Measure -> the run's evaluation under the edition's revision, dialect and measure versions."""
     versions = {measure["key"]: measure["version"] for measure in edition.measures}
-    rows = session.scalars(
-        select(Evaluation)
-        .where(
-            Evaluation.revision_id == edition.revision_id,
-            Evaluation.run_id == run_id,
-            Evaluation.dialect == edition.dialect,
-            Evaluation.measure.in_(versions),
-        )
-        .options(undefer(Evaluation.scores), undefer(Evaluation.parts))
+    wanted = (
+        Evaluation.revision_id == edition.revision_id,
+        Evaluation.run_id == run_id,
+        Evaluation.dialect == edition.dialect,
+        Evaluation.measure.in_(versions),
     )
+    query = select(Evaluation).where(*wanted).options(undefer(Evaluation.scores), undefer(Evaluation.parts))
+    with scores_of_runs(session, *wanted):
+        rows = session.scalars(query).all()
     return {row.measure: row for row in rows if row.measure_version == versions[row.measure]}
-
-
-def _blocks(database: Database, run_id: int) -> Iterator[bytes]:
-    """A run's packed rankings, a few in each transaction; none is held while computing."""
-    first = 0
-    while True:
-        with database.read() as session:
-            bodies = session.scalars(
-                select(RankingBlock.body)
-                .where(RankingBlock.run_id == run_id, RankingBlock.number >= first)
-                .order_by(RankingBlock.number)
-                .limit(BATCH)
-            ).all()
-        yield from bodies
-        first += len(bodies)
-        if len(bodies) < BATCH:
-            return

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, Qrels, QrelsRevision, Task
 from leaderboard.errors import NotFound
+from leaderboard.services.evaluations.damaged import scores_of_runs
 from leaderboard.services.policy import Sight
 
 FloatArray = npt.NDArray[np.float64]
@@ -189,16 +190,18 @@ def source_of(edition: Edition, revision: QrelsRevision, topic_set: str) -> Sour
 def scores_of(
     session: Session, source: Source, key: str, version: int, run_ids: Collection[int]
 ) -> dict[int, FloatArray]:
-    """Run id -> scores by a measure on the source's topics, (topics,); one statement."""
+    """Run id -> scores by a measure on the source's topics, (topics,); one statement; raises Damaged."""
     chosen = np.array(source.places, dtype=np.int64)
-    query = select(Evaluation.run_id, Evaluation.scores).where(
+    wanted = (
         Evaluation.revision_id == source.revision_id,
         Evaluation.dialect == source.dialect,
         Evaluation.measure == key,
         Evaluation.measure_version == version,
         Evaluation.run_id.in_(run_ids),
     )
-    return {row.run_id: row.scores[chosen] for row in session.execute(query)}
+    with scores_of_runs(session, *wanted):
+        rows = session.execute(select(Evaluation.run_id, Evaluation.scores).where(*wanted)).all()
+    return {row.run_id: row.scores[chosen] for row in rows}
 
 
 def scored_runs(session: Session, source: Source, key: str, version: int) -> set[int]:

@@ -6,12 +6,13 @@ computed is stored. Times are the database's, so machines need not agree on thei
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from sqlalchemy import CursorResult, Update, and_, func, or_, select, update
+from sqlalchemy import ColumnElement, CursorResult, Update, and_, func, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from leaderboard.db.engine import now
+from leaderboard.db.engine import lock_key, now
 from leaderboard.db.tables import Edition, Job, Run
 from leaderboard.errors import LeaderboardError, NotFound
 from leaderboard.settings import Settings
@@ -24,6 +25,8 @@ FRESH = 10
 AGAIN = 0
 """Priority of re-scoring under a new edition."""
 RETRY_AFTER_S = 5
+LONGEST_WAIT_S = 60
+"""No job waits longer for its next attempt: one that seems to was queued before the clock was set back."""
 COMPARE_LIMIT_S = 3600
 """How long a comparison of runs may take; the setting `job_limit_s` is for all other jobs."""
 UNFINISHED = ("queued", "leased", "failed")
@@ -63,36 +66,55 @@ def enqueue(
     session: Session, kind: str, subject_id: int, *, priority: int, edition_id: int | None = None
 ) -> None:
     """Queue a job in the caller's transaction; one that is queued or running already is left as it is."""
-    key = f"{kind}:{subject_id}:{edition_id or ''}"
-    if _is_pending(session, key):
+    if _is_pending(session, _key(kind, subject_id, edition_id)):
         return
+    try:
+        with session.begin_nested():
+            enqueue_new(session, kind, [subject_id], priority=priority, edition_id=edition_id)
+    except IntegrityError:
+        # Somebody else queued it at the same moment.
+        return
+
+
+def enqueue_new(
+    session: Session, kind: str, subject_ids: Iterable[int], *, priority: int, edition_id: int | None = None
+) -> None:
+    """Queue jobs of which none is queued yet, with one statement."""
     at = now(session)
-    session.add(
-        Job(
-            kind=kind,
-            subject_id=subject_id,
-            edition_id=edition_id,
-            priority=priority,
-            state="queued",
-            run_after=at,
-            dedupe_key=key,
-            created_at=at,
-        )
-    )
-    session.flush()
+    rows = [
+        {
+            "kind": kind,
+            "subject_id": subject_id,
+            "edition_id": edition_id,
+            "priority": priority,
+            "state": "queued",
+            "run_after": at,
+            "dedupe_key": _key(kind, subject_id, edition_id),
+            "created_at": at,
+        }
+        for subject_id in subject_ids
+    ]
+    if rows:
+        session.execute(insert(Job), rows)
+
+
+def hurry(session: Session, kind: str, subject_id: int, priority: int) -> None:
+    """Raise the priority of a queued job to at least the one given."""
+    waits = (Job.kind == kind, Job.subject_id == subject_id, Job.state == "queued", Job.priority < priority)
+    session.execute(update(Job).where(*waits).values(priority=priority))
+
+
+def is_due(at: datetime) -> ColumnElement[bool]:
+    """Whether the time of a queued job has come."""
+    return or_(Job.run_after <= at, Job.run_after > at + timedelta(seconds=LONGEST_WAIT_S))
 
 
 def claim(session: Session, owner: str, settings: Settings) -> Claim | None:
     """Take the most urgent job that is due, for as long as the settings allow; None where none is."""
     at = now(session)
-    # Rows that another worker is claiming are skipped, so that none waits for another's claim.
-    job = session.scalar(
-        select(Job)
-        .where(Job.state == "queued", Job.run_after <= at)
-        .order_by(Job.priority.desc(), Job.id)
-        .limit(1)
-        .with_for_update(skip_locked=True)
-    )
+    job = _most_urgent(session, at)
+    if job is not None and job.kind == COMPARE and not _may_compare(session, settings):
+        job = _most_urgent(session, at, Job.kind != COMPARE)
     if job is None:
         return None
     job.state, job.owner, job.started_at = "leased", owner, at
@@ -109,6 +131,24 @@ def claim(session: Session, owner: str, settings: Settings) -> Claim | None:
         edition_id=job.edition_id,
         limit_s=job.limit_s,
     )
+
+
+def _most_urgent(session: Session, at: datetime, *which: ColumnElement[bool]) -> Job | None:
+    # Rows that another worker is claiming are skipped, so that none waits for another's claim.
+    return session.scalar(
+        select(Job)
+        .where(Job.state == "queued", is_due(at), *which)
+        .order_by(Job.priority.desc(), Job.id)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+
+
+def _may_compare(session: Session, settings: Settings) -> bool:
+    """Whether one more comparison leaves an evaluator free for runs."""
+    lock_key(session, COMPARE)
+    running = select(func.count()).select_from(Job).where(Job.state == "leased", Job.kind == COMPARE)
+    return (session.scalar(running) or 0) < settings.comparisons_at_once
 
 
 def heartbeat(session: Session, claimed: Claim, lease_s: int) -> bool:
@@ -130,28 +170,9 @@ def fail(session: Session, claimed: Claim, message: str, *, again: bool) -> None
     job = session.get(Job, claimed.job_id, with_for_update=True)
     if job is None or job.token != claimed.token or job.state != "leased":
         return
-    _give_back(job, message, again and job.attempts < job.max_attempts)
+    give_back(job, message, again and job.attempts < job.max_attempts)
     job.run_after = at + timedelta(seconds=RETRY_AFTER_S * job.attempts)
     job.finished_at = at if job.state == "failed" else None
-
-
-def sweep(session: Session) -> int:
-    """Give back every job whose lease ran out; how many there were."""
-    at = now(session)
-    expired = select(Job).where(Job.state == "leased", Job.lease_until < at).with_for_update(skip_locked=True)
-    return _release(session, list(session.scalars(expired)))
-
-
-def free(session: Session, owner: str) -> int:
-    """Give back what a worker that is known to be dead still holds; how many there were."""
-    leased = select(Job).where(Job.state == "leased", Job.owner == owner).with_for_update(skip_locked=True)
-    return _release(session, list(session.scalars(leased)))
-
-
-def owners_on(session: Session, host: str) -> list[str]:
-    """The owners on this host that hold a job."""
-    owners = select(Job.owner).where(Job.state == "leased", Job.owner.startswith(f"{host}:", autoescape=True))
-    return list(session.scalars(owners.distinct()))
 
 
 def retry(session: Session, job_id: int) -> None:
@@ -285,6 +306,10 @@ def _is_pending(session: Session, key: str) -> bool:
     return session.scalar(pending.limit(1)) is not None
 
 
+def _key(kind: str, subject_id: int, edition_id: int | None) -> str:
+    return f"{kind}:{subject_id}:{edition_id or ''}"
+
+
 def _leased(claimed: Claim) -> Update:
     # The token fences off a worker whose lease was taken over: its statements change no row.
     return update(Job).where(Job.id == claimed.job_id, Job.token == claimed.token, Job.state == "leased")
@@ -296,21 +321,8 @@ def _changes(session: Session, statement: Update) -> int:
     return result.rowcount
 
 
-def _release(session: Session, jobs: list[Job]) -> int:
-    at = now(session)
-    for job in jobs:
-        _give_back(
-            job,
-            f"The evaluator stopped before it was done (attempt {job.attempts} of {job.max_attempts}).",
-            job.attempts < job.max_attempts,
-        )
-        job.run_after = at
-        job.finished_at = at if job.state == "failed" else None
-    session.flush()
-    return len(jobs)
-
-
-def _give_back(job: Job, message: str, again: bool) -> None:
+def give_back(job: Job, message: str, again: bool) -> None:
+    """End a job's attempt with a message: it is queued again, or has failed."""
     job.state = "queued" if again else "failed"
     job.error = message
     job.lease_until = None

@@ -11,9 +11,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-import zstandard
 
-from leaderboard.errors import LeaderboardError
+from leaderboard.checksums import compressed, plain_bytes
 from leaderboard.trec.read.lines import bytes_of, text_of
 
 _MAGIC = b"LBP1"
@@ -58,14 +57,12 @@ def pack(rows: Iterable[PoolDocument]) -> bytes:
     )
     head = _HEAD.pack(len(documents), len(strata))
     plain = b"".join((head, *(column.tobytes() for column in columns), *docnos, *names))
-    return _MAGIC + zstandard.compress(plain, _LEVEL)
+    return compressed(_MAGIC, plain, _LEVEL)
 
 
 def unpack(body: bytes) -> tuple[PoolDocument, ...]:
-    """The documents that `pack` wrote, in their order; raises LeaderboardError for other bytes."""
-    if body[: len(_MAGIC)] != _MAGIC:
-        raise LeaderboardError("This pool was stored by another version of the program.")
-    plain = zstandard.decompress(body[len(_MAGIC) :])
+    """The documents that `pack` wrote, in their order; raises Damaged for other bytes."""
+    plain = plain_bytes(_MAGIC, body, "documents of a pool")
     count, strata = _HEAD.unpack_from(plain)
     columns, start = [], _HEAD.size
     for kind in (_REAL, _REAL, _GRADE, _FLAG, _NUMBER, _LENGTH):

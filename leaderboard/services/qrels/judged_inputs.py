@@ -54,6 +54,7 @@ def inputs(session: Session, revision_id: int) -> RevisionInputs:
         preferences=packed.get("preference"),
         distractors=revision.distractors,
         collection_size=row.size,
+        name=f"revision {revision.number} (number {revision.id} of all)",
     )
 
 

@@ -150,6 +150,21 @@ def distractors_of(revision: QrelsRevision | None) -> frozenset[bytes]:
     return frozenset(unpack_distractors(revision.distractors)) if revision is not None else frozenset()
 
 
+def is_packed_whole(qrels: Qrels) -> bool:
+    """Whether all that the line's revisions hold is in their packed judgments, not in rows."""
+    return qrels.kind != "subtopic" or _is_kept(qrels.name)
+
+
+def has_its_digest(session: Session, revision: QrelsRevision) -> bool:
+    """Whether a revision that was read whole has its digest, as far as what it was taken of is stored.
+
+    A file of judgments is not: its digest says whether the same file is sent again.
+    """
+    if not is_packed_whole(session.get_one(Qrels, revision.qrels_id)):
+        return True
+    return revision.sha256 == _digest(session, revision, revision.packed)
+
+
 def require_irrelevant(judgments: Judged, distractors: Collection[bytes]) -> None:
     """Raise Invalid where a document that is known not to be relevant to any topic is relevant to one."""
     known = set(distractors)

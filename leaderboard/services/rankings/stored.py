@@ -7,10 +7,10 @@ import numpy as np
 from sqlalchemy import select, tuple_
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import RankingBlock, RankingIndex
+from leaderboard.db.tables import RankingBlock
 from leaderboard.measures.judged import FloatArray
+from leaderboard.services.rankings.blocks import indices_of, topic_in
 from leaderboard.trec.qrels.align import order
-from leaderboard.trec.runs.packing import read_index, unpack_topic
 from leaderboard.trec.runs.runs import Ranking
 
 RUNS_AT_ONCE = 50
@@ -105,13 +105,8 @@ def rankings_of(session: Session, run_ids: Collection[int], topic_id: str) -> It
     """Run id and ranking of the runs that have the topic, two statements for every fifty runs."""
     ids = sorted(run_ids)
     for start in range(0, len(ids), RUNS_AT_ONCE):
-        rows = session.execute(
-            select(RankingIndex.run_id, RankingIndex.body).where(
-                RankingIndex.run_id.in_(ids[start : start + RUNS_AT_ONCE])
-            )
-        )
-        indices = ((row.run_id, read_index(row.body).get(topic_id)) for row in rows)
-        where = {run_id: place for run_id, place in indices if place is not None}
+        indices = indices_of(session, ids[start : start + RUNS_AT_ONCE])
+        where = {run_id: index[topic_id] for run_id, index in indices.items() if topic_id in index}
         blocks = session.execute(
             select(RankingBlock.run_id, RankingBlock.body)
             .where(
@@ -123,7 +118,7 @@ def rankings_of(session: Session, run_ids: Collection[int], topic_id: str) -> It
         )
         for block in blocks:
             _, offset, length = where[block.run_id]
-            yield block.run_id, unpack_topic(block.body, offset, length)
+            yield block.run_id, topic_in(block.run_id, block.body, offset, length)
 
 
 def _compared(scores: FloatArray, dialect: int) -> FloatArray:

@@ -12,9 +12,9 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import RankingBlock
 from leaderboard.pooling.candidates import FloatArray, IntArray
 from leaderboard.services.rankings import stored
+from leaderboard.services.rankings.blocks import opened
 from leaderboard.trec.qrels.align import order
 from leaderboard.trec.read.blocks import Block
-from leaderboard.trec.runs.packing import unpack_block
 from leaderboard.trec.runs.runs import Ranking
 
 Docnos = npt.NDArray[np.bytes_]
@@ -72,7 +72,7 @@ def read_tops(
         .execution_options(yield_per=BLOCKS_AT_ONCE)
     )
     for run_id, body in rows:
-        for name, top in _tops_of(unpack_block(body), dialect, depth):
+        for name, top in _tops_of(opened(run_id, body), dialect, depth):
             if name in names:
                 tops[names[name]][run_id] = top
     left_out = np.array(sorted(leave_out)) if leave_out else None

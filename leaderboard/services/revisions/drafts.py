@@ -21,7 +21,7 @@ from leaderboard.services.revisions import publish as revisions
 from leaderboard.services.revisions.publish import NewRevision, Revision
 
 KEPT = timedelta(days=1)
-TOKEN_BYTES = 12
+TOKEN_BYTES = 16
 NOTE_CHARACTERS = 300
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.engine import lock_row
+from leaderboard.db.engine import lock_key, lock_row
 from leaderboard.db.tables import Qrels, QrelsRevision, Run, Task
 from leaderboard.errors import Conflict, Invalid, Problem
 from leaderboard.services import audit, policy
@@ -73,8 +73,9 @@ def revise(session: Session, viewer: Viewer, slug: str, new: NewRevision) -> Rev
     and machine judgments are not mixed. Raises Invalid for a distractor that is relevant.
     """
     task = policy.own_task(session, viewer, slug)
-    # Two revisions at once would have the same number and parent.
-    lock_row(session, Task, task.id)
+    # Two revisions at once would have the same number and parent. The task's row is held by `_rescore` only,
+    # after the judgments, which may be many: a submission refers to that row and would wait for it.
+    lock_key(session, f"revision of task {task.id}")
     board = newest(session, task.id)
     _require_base(board, new.base)
     if new.line == MAIN and is_companion(session, task.id, new.prepared.kind):
@@ -201,6 +202,8 @@ def _add_beside(
 
 def _rescore(session: Session, task: Task, revision: QrelsRevision) -> int:
     """Build an edition under the revision where the task is published; how many runs are queued."""
+    # From here to the commit no run comes in, and none misses the new edition; nor is the task published.
+    lock_row(session, Task, task.id)
     if task.published_at is None:
         return 0
     editions.build(session, task, revision)

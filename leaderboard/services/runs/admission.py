@@ -2,18 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.engine import lock_row, now
+from leaderboard.db.engine import now
 from leaderboard.db.tables import Phase, Run, Task, Team, Topic, Upload
-from leaderboard.errors import Closed, Invalid, NotFound, OverQuota
+from leaderboard.errors import Closed, Invalid, NotFound
 from leaderboard.services import collections, policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files
+from leaderboard.services.runs import limits
+from leaderboard.services.runs.limits import Quota
 from leaderboard.trec.documents.documents import DocnoFilter
 from leaderboard.trec.facts.fields import FactValue
 from leaderboard.trec.runs.check import Rules
@@ -33,15 +34,6 @@ class RunRequest:
     """What the form said about how the run was made, by key, in the units facts are kept in."""
 
 
-@dataclass(frozen=True, slots=True)
-class Quota:
-    """How many runs a team may still add; None is no limit. next_at: when the day's count starts anew."""
-
-    left_today: int | None
-    left_in_all: int | None
-    next_at: datetime
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class UploadRules:
     """What a file is checked against, read before the check so that none runs inside a transaction."""
@@ -56,7 +48,7 @@ class UploadRules:
 def rules_for(session: Session, viewer: Viewer, slug: str, team_id: int) -> UploadRules:
     """What the team's files are checked against in this task.
 
-    Raises Forbidden unless the viewer is in the team, Closed where the task takes no runs now.
+    Raises NotFound unless the viewer is in the team, Closed where the task takes no runs now.
     """
     task, team, _ = _open(session, viewer, slug, team_id)
     return _rules(session, task, team.id)
@@ -65,7 +57,8 @@ def rules_for(session: Session, viewer: Viewer, slug: str, team_id: int) -> Uplo
 def quota(session: Session, viewer: Viewer, slug: str, team_id: int) -> Quota:
     """How many runs the team may still add; raises as `rules_for` does."""
     task, team, phase = _open(session, viewer, slug, team_id)
-    return _quota(session, task, team, phase)
+    account_id = None if policy.organises(viewer, task.id) else viewer.account_id
+    return limits.quota(session, phase, team, account_id)
 
 
 def check_rules(session: Session, upload_id: int) -> UploadRules:
@@ -77,22 +70,15 @@ def check_rules(session: Session, upload_id: int) -> UploadRules:
 def admit(
     session: Session, viewer: Viewer, slug: str, team_id: int, wishes: RunRequest
 ) -> tuple[Task, Team, Phase]:
-    """Deadline, team, kind and limits, with the team's row held so that a count stays true."""
-    lock_row(session, Team, team_id)
+    """Deadline, team, kind and limits, with the rows of team and account held so that counts stay true."""
+    limits.hold(session, team_id, viewer.account_id)
     task, team, phase = _open(session, viewer, slug, team_id)
     if wishes.kind not in KINDS:
         raise Invalid(f"A run is one of {', '.join(KINDS)}, not {wishes.kind!r}.")
     if wishes.kind in ORGANISERS_KINDS and not policy.organises(viewer, task.id):
         raise Invalid(f"Only organisers add {wishes.kind} runs; choose official or unofficial.")
     if not policy.organises(viewer, task.id):
-        left = _quota(session, task, team, phase)
-        if left.left_in_all == 0:
-            raise OverQuota(f"{team.name} has used all {phase.runs_in_all} runs of this task.")
-        if left.left_today == 0:
-            raise OverQuota(
-                f"{team.name} has used its {phase.runs_per_day} runs of today; "
-                f"the next can be sent from {left.next_at:%Y-%m-%d %H:%M} UTC on."
-            )
+        limits.require_room(session, phase, team, viewer.account_id)
     return task, team, phase
 
 
@@ -100,15 +86,20 @@ def _open(session: Session, viewer: Viewer, slug: str, team_id: int) -> tuple[Ta
     task, _ = policy.visible_task(session, viewer, slug)
     if not viewer.is_operator:
         policy.require_account(viewer)
-    team = session.get(Team, team_id)
-    if team is None:
-        raise NotFound(f"There is no team {team_id}.")
-    policy.require_member(viewer, team)
+    team = _own_team(session, viewer, team_id)
     phase = phase_of(session, task)
     if task.published_at is None:
         raise Closed(f"{task.name} is a draft; it takes runs once it is published.")
     _require_open(session, viewer, task, phase)
     return task, team, phase
+
+
+def _own_team(session: Session, viewer: Viewer, team_id: int) -> Team:
+    """The team; one of others and one that does not exist look the same."""
+    team = session.get(Team, team_id) if viewer.is_operator or policy.owns(viewer, team_id) else None
+    if team is None:
+        raise NotFound(f"There is no team {team_id} of yours.", team=team_id)
+    return team
 
 
 def _require_open(session: Session, viewer: Viewer, task: Task, phase: Phase) -> None:
@@ -147,20 +138,4 @@ def _rules(session: Session, task: Task, team_id: int) -> UploadRules:
     )
     return UploadRules(
         task.id, checks, task.visibility == "blind", tuple((row.id, row.name, row.sketch) for row in runs)
-    )
-
-
-def _quota(session: Session, task: Task, team: Team, phase: Phase) -> Quota:
-    at = now(session)
-    midnight = datetime(at.year, at.month, at.day, tzinfo=UTC)
-    mine = select(func.count()).select_from(Run).where(Run.task_id == task.id, Run.team_id == team.id)
-
-    def left(limit: int | None, since: datetime | None) -> int | None:
-        if limit is None:
-            return None
-        counted = mine if since is None else mine.where(Run.created_at >= since)
-        return max(0, limit - (session.scalar(counted) or 0))
-
-    return Quota(
-        left(phase.runs_per_day, midnight), left(phase.runs_in_all, None), midnight + timedelta(days=1)
     )

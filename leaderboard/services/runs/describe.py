@@ -107,5 +107,5 @@ def _changeable(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Tas
     run, task, _ = policy.visible_run(session, viewer, run_id)
     team = session.get_one(Team, run.team_id)
     if not policy.organises(viewer, task.id):
-        policy.require_member(viewer, team)
+        policy.require_member(viewer, run.team_id)
     return run, task, team

@@ -1,11 +1,13 @@
 """Uploads as they were sent, read from the database without a copy on disk."""
 
+import hashlib
 from dataclasses import dataclass
 from io import BufferedReader, RawIOBase
 from typing import Any, Literal
 
 from sqlalchemy import select
 
+from leaderboard.checksums import belonging_to, damaged
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import UploadChunk
 from leaderboard.services.runs.prepare import CHUNK_BYTES, unpack_chunk
@@ -17,6 +19,13 @@ class StoredFile:
 
     database: Database
     upload_id: int
+
+    def require_whole(self, sha256: str) -> None:
+        """Raise Damaged where the stored bytes are not those that were sent, by their digest."""
+        with self.open() as sent:
+            found = hashlib.file_digest(sent, "sha256").hexdigest()
+        if found != sha256:
+            raise damaged(f"bytes of upload {self.upload_id}", "their digest does not match")
 
     def open(self, mode: Literal["rb"] = "rb") -> BufferedReader:
         """The file from its beginning."""
@@ -50,4 +59,7 @@ class _Pieces(RawIOBase):
             piece = UploadChunk.upload_id == self._upload_id, UploadChunk.number == self._number
             body = session.scalar(select(UploadChunk.body).where(*piece))
         self._number += 1
-        return b"" if body is None else unpack_chunk(body)
+        if body is None:
+            return b""
+        with belonging_to(f"upload {self._upload_id}"):
+            return unpack_chunk(body)

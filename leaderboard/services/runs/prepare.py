@@ -7,19 +7,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import zstandard
-
+from leaderboard.checksums import compressor, framed, plain_bytes
 from leaderboard.errors import Problem
 from leaderboard.services.runs.admission import UploadRules
+from leaderboard.trec.read.archives import TooSlow, is_longer
 from leaderboard.trec.read.blocks import Consumer, Scanned
 from leaderboard.trec.read.lines import Limits, Source
-from leaderboard.trec.runs.check import Checked, Report, read_and_check
+from leaderboard.trec.runs.check import Checked, read_and_check
 from leaderboard.trec.runs.fingerprints import SKETCH_DEPTH, RankingDigest, Sketch, similarity
 from leaderboard.trec.runs.packing import PackedBlocks, RunPacker
+from leaderboard.trec.runs.reports import Report
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".txt", ".run", ".res", ".trec")
 CHUNK_BYTES = 2**20
+_LEVEL = 1
+QUICK_MEMORY = 2**25
+"""Bytes a file may take to be decompressed while its sender waits."""
+QUICK_BUFFER = 2**20
+"""Bytes that lines of one topic may have there: a thousand lines of any length allowed."""
 NEAR_COPY = 0.95
 LEAST_COVERAGE, LEAST_MEDIAN_DEPTH, MOST_UNKNOWN = 0.8, 10, 0.01
 """What a blind task scores: anything smaller or stranger is a probe for single judgments."""
@@ -58,15 +64,25 @@ class PreparedUpload:
     def chunks(self) -> Iterator[bytes]:
         """The file as sent, in compressed pieces of about a megabyte."""
         assert self.path is not None, "a stored file has its pieces"
-        compressor = zstandard.ZstdCompressor(level=1)
+        pieces = compressor(_LEVEL)
         with self.path.open("rb") as file:
             while piece := file.read(CHUNK_BYTES):
-                yield compressor.compress(piece)
+                yield framed(b"", pieces.compress(piece))
 
 
 def unpack_chunk(body: bytes) -> bytes:
-    """A stored piece as it was sent."""
-    return zstandard.ZstdDecompressor().decompress(body)
+    """A stored piece as it was sent; raises Damaged where it is not what was stored."""
+    return plain_bytes(b"", body, "bytes")
+
+
+def quick(path: Path, file_name: str, rules: UploadRules, limits: Limits) -> PreparedUpload | None:
+    """The file as `prepare` gives it, None where that takes more than its sender can be made to wait for."""
+    try:
+        return prepare(
+            path, file_name, rules, replace(limits, memory=QUICK_MEMORY, buffer_bytes=QUICK_BUFFER)
+        )
+    except TooSlow:
+        return None
 
 
 def prepare(path: Path, file_name: str, rules: UploadRules, limits: Limits) -> PreparedUpload:
@@ -92,6 +108,11 @@ def checked(
 def unchecked(path: Path, file_name: str) -> PreparedUpload:
     """The file with its digest only, for those checked later by the evaluator."""
     return PreparedUpload(path, file_name, digest(path), path.stat().st_size, Report((), (), {}), None)
+
+
+def is_large(path: Path, inline_bytes: int) -> bool:
+    """Whether a file, by its plain size or the memory it takes, is too much while its sender waits."""
+    return is_longer(path, inline_bytes, QUICK_MEMORY)
 
 
 def digest(path: Path) -> str:

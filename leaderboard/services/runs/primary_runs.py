@@ -3,7 +3,7 @@
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Entry, Task, Team
+from leaderboard.db.tables import Entry, Task
 from leaderboard.errors import Conflict
 from leaderboard.services import audit, policy
 from leaderboard.services.policy import Viewer
@@ -18,7 +18,7 @@ def declare(session: Session, viewer: Viewer, run_id: int) -> None:
     rank: one withdrawn or not official.
     """
     run, task, _ = policy.visible_run(session, viewer, run_id)
-    policy.require_member(viewer, session.get_one(Team, run.team_id))
+    policy.require_member(viewer, run.team_id)
     if run.withdrawn_at is not None or run.kind != DECLARED_KIND:
         raise Conflict(f"{run.name} has no rank, so it cannot stand for its team; choose an official run.")
     entry = session.scalar(

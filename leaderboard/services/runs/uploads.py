@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.engine import now
+from leaderboard.db.engine import add_unless_taken, lock_key, lock_row, now
 from leaderboard.db.tables import (
     Entry,
     Phase,
@@ -20,16 +20,17 @@ from leaderboard.db.tables import (
     Upload,
     UploadChunk,
 )
-from leaderboard.errors import Conflict, Invalid, NotFound, Problem
+from leaderboard.errors import Conflict, Invalid, NotFound, OverQuota, Problem
 from leaderboard.services import audit, policy
+from leaderboard.services.accounts import names
 from leaderboard.services.evaluations import editions
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs import admission, facts, prepare
+from leaderboard.services.runs import admission, facts, limits, prepare
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.prepare import PreparedUpload
-from leaderboard.services.statistics import requests
-from leaderboard.trec.runs.check import Report
+from leaderboard.services.statistics import prepared
+from leaderboard.trec.runs.reports import Report
 
 BATCH = 32
 """Rows of up to a megabyte each that are added with one statement."""
@@ -64,15 +65,15 @@ def submit(session: Session, delivery: Delivery) -> Submission:
     Deadline, limits and the run's name are checked here, inside the transaction. Raises Closed, OverQuota,
     Conflict for a key used for another file; Forbidden unless the sender is in the team.
     """
-    earlier = _earlier(session, delivery)
-    if earlier is not None:
-        return earlier
-    task, _, phase = _admit(session, delivery)
+    begun = _begin(session, delivery)
+    if isinstance(begun, Submission):
+        return begun
+    task, phase, upload = begun
     checked = _Checked(
         viewer=delivery.sender,
         task=task,
         phase=phase,
-        upload=_new_upload(session, delivery, task),
+        upload=upload,
         prepared=delivery.file,
         wishes=delivery.wishes,
         is_stored=False,
@@ -82,11 +83,11 @@ def submit(session: Session, delivery: Delivery) -> Submission:
 
 def receive(session: Session, delivery: Delivery) -> Submission:
     """Keep a large file as it came and queue its check; raises as `submit` does."""
-    earlier = _earlier(session, delivery)
-    if earlier is not None:
-        return earlier
-    task, _, _ = _admit(session, delivery)
-    upload = _new_upload(session, delivery, task)
+    begun = _begin(session, delivery)
+    if isinstance(begun, Submission):
+        return begun
+    _, _, upload = begun
+    limits.count_check(session, delivery.sender.account_id)
     _add_chunks(session, upload.id, delivery.file)
     queue.enqueue(session, queue.CHECK, upload.id, priority=queue.FRESH)
     return Submission(upload.id, None, upload.state, None)
@@ -107,16 +108,20 @@ def decide(session: Session, upload_id: int, prepared: PreparedUpload) -> Submis
         run_id = session.scalar(select(Run.id).where(Run.upload_id == upload_id))
         return Submission(upload_id, run_id, upload.state, report_of(upload))
     task = session.get_one(Task, upload.task_id)
+    phase = admission.phase_of(session, task)
     checked = _Checked(
         viewer=policy.OPERATOR,
         task=task,
-        phase=admission.phase_of(session, task),
+        phase=phase,
         upload=upload,
-        prepared=prepared,
+        prepared=_within_limits(session, phase, upload, prepared),
         wishes=RunRequest(**upload.wishes),
         is_stored=True,
     )
-    return _decide(session, checked)
+    submission = _decide(session, checked)
+    if submission.run_id is not None:
+        limits.count_accepted(session, upload.account_id)
+    return submission
 
 
 def withdraw(session: Session, viewer: Viewer, run_id: int, why: str) -> None:
@@ -126,7 +131,7 @@ def withdraw(session: Session, viewer: Viewer, run_id: int, why: str) -> None:
     """
     run, task, _ = policy.visible_run(session, viewer, run_id)
     if not policy.organises(viewer, task.id):
-        policy.require_member(viewer, session.get_one(Team, run.team_id))
+        policy.require_member(viewer, run.team_id)
     if run.withdrawn_at is not None:
         raise Conflict(f"Run {run.name} is withdrawn already.")
     if not why.strip():
@@ -134,7 +139,7 @@ def withdraw(session: Session, viewer: Viewer, run_id: int, why: str) -> None:
     run.withdrawn_at, run.withdrawn_by, run.withdrawn_why = now(session), viewer.account_id, why.strip()
     session.flush()
     editions.drop_jobs(session, run.id)
-    requests.prepare(session, task.id)
+    prepared.prepare(session, task.id)
     audit.record(session, viewer, "run.withdraw", f"run:{run.id}", why=run.withdrawn_why)
 
 
@@ -164,12 +169,24 @@ def _earlier(session: Session, delivery: Delivery) -> Submission | None:
     return Submission(upload.id, run_id, upload.state, report_of(upload))
 
 
-def _admit(session: Session, delivery: Delivery) -> tuple[Task, Team, Phase]:
-    return admission.admit(session, delivery.sender, delivery.slug, delivery.team_id, delivery.wishes)
+def _begin(session: Session, delivery: Delivery) -> Submission | tuple[Task, Phase, Upload]:
+    """Admit a form and make its upload; what became of it where it was sent before, even a moment ago."""
+    # Of two forms of a team with one key the second is to find what the first one made.
+    lock_row(session, Team, delivery.team_id)
+    if (earlier := _earlier(session, delivery)) is not None:
+        return earlier
+    task, _, phase = admission.admit(
+        session, delivery.sender, delivery.slug, delivery.team_id, delivery.wishes
+    )
+    upload = _new_upload(session, delivery, task)
+    if not add_unless_taken(session, upload):
+        # The same key was sent in this moment for another team, whose row another transaction holds.
+        return _earlier(session, delivery) or _begin(session, delivery)
+    return task, phase, upload
 
 
 def _new_upload(session: Session, delivery: Delivery, task: Task) -> Upload:
-    upload = Upload(
+    return Upload(
         task_id=task.id,
         team_id=delivery.team_id,
         account_id=delivery.sender.account_id,
@@ -181,16 +198,16 @@ def _new_upload(session: Session, delivery: Delivery, task: Task) -> Upload:
         wishes=asdict(delivery.wishes),
         created_at=now(session),
     )
-    session.add(upload)
-    session.flush()
-    return upload
 
 
 def _decide(session: Session, checked: _Checked) -> Submission:
     upload = checked.upload
-    report = _with_name_problem(session, checked.task, checked.wishes, checked.prepared.report)
+    report = _with_name_problem(
+        session, checked.task, upload.team_id, checked.wishes, checked.prepared.report
+    )
+    run = _new_run(session, checked) if report.accepted else None
     upload.report, upload.checked_at = report.as_json(), now(session)
-    if not report.accepted:
+    if run is None:
         upload.state = "rejected"
         if checked.is_stored:
             _drop_chunks(session, upload.id)
@@ -199,16 +216,35 @@ def _decide(session: Session, checked: _Checked) -> Submission:
     upload.state = "accepted"
     if not checked.is_stored:
         _add_chunks(session, upload.id, checked.prepared)
-    run = _add_run(session, checked)
+    session.add(run)
+    session.flush()
+    _add_rankings(session, run, checked)
     audit.record(session, checked.viewer, "run.submit", f"run:{run.id}", name=run.name, sha256=upload.sha256)
     editions.queue_run(session, run)
     return Submission(upload.id, run.id, upload.state, report)
 
 
-def _with_name_problem(session: Session, task: Task, wishes: RunRequest, report: Report) -> Report:
-    taken = session.scalar(select(Run.id).where(Run.task_id == task.id, Run.name == wishes.name))
-    if taken is not None:
+def _within_limits(
+    session: Session, phase: Phase, upload: Upload, prepared: PreparedUpload
+) -> PreparedUpload:
+    """The file with one more problem where it is over the limits of its team or account by now."""
+    try:
+        limits.require_still_room(session, phase, upload)
+    except OverQuota as error:
+        problem = Problem(error.message, field="run")
+        report = replace(prepared.report, problems=(problem, *prepared.report.problems))
+        return replace(prepared, report=report)
+    return prepared
+
+
+def _with_name_problem(
+    session: Session, task: Task, team_id: int, wishes: RunRequest, report: Report
+) -> Report:
+    alike = _name_alike(session, task, team_id, wishes.name)
+    if alike == wishes.name:
         rule, remedy = "is the name of another run of this task.", "Send the run under another name."
+    elif alike is not None:
+        rule, remedy = f"looks like {alike}, another run of this task.", "Send the run under another name."
     elif not prepare.NAME.fullmatch(wishes.name):
         rule = (
             "must be 1 to 64 letters, digits, dots, hyphens or underscores, starting with a letter or digit."
@@ -220,10 +256,23 @@ def _with_name_problem(session: Session, task: Task, wishes: RunRequest, report:
     return replace(report, problems=(problem, *report.problems))
 
 
-def _add_run(session: Session, checked: _Checked) -> Run:
+def _name_alike(session: Session, task: Task, team_id: int, name: str) -> str | None:
+    """The name of a run of the task that is this one or looks like it; None where there is none.
+
+    While nobody may know of other teams' runs, only the team's own are looked at: a refusal would tell.
+    """
+    lock_key(session, f"run names {task.id}")
+    known = select(Run.name).where(Run.task_id == task.id)
+    if not policy.sight_of(session, policy.ANONYMOUS, task).means:
+        known = known.where(Run.team_id == team_id)
+    alike = [other for other in session.scalars(known) if names.looks_like(name, other)]
+    return name if name in alike else next(iter(alike), None)
+
+
+def _new_run(session: Session, checked: _Checked) -> Run:
     packed, upload, wishes = checked.prepared.run, checked.upload, checked.wishes
     assert packed is not None, "an accepted file has a run"
-    run = Run(
+    return Run(
         upload_id=upload.id,
         task_id=upload.task_id,
         phase_id=checked.phase.id,
@@ -241,13 +290,15 @@ def _add_run(session: Session, checked: _Checked) -> Run:
         order_differs=packed.order_differs,
         created_at=now(session),
     )
-    session.add(run)
-    session.flush()
+
+
+def _add_rankings(session: Session, run: Run, checked: _Checked) -> None:
+    packed = checked.prepared.run
+    assert packed is not None, "an accepted file has a run"
     session.add(RankingIndex(run_id=run.id, body=packed.index))
     _insert(session, RankingBlock, {"run_id": run.id}, packed.blocks)
-    _enter(session, upload.task_id, upload.team_id)
+    _enter(session, run.task_id, run.team_id)
     session.flush()
-    return run
 
 
 def _enter(session: Session, task_id: int, team_id: int) -> None:

@@ -5,7 +5,7 @@ from sqlalchemy.orm import Session
 from leaderboard.errors import Invalid
 from leaderboard.services import audit, policy
 from leaderboard.services.policy import Viewer
-from leaderboard.services.statistics import requests
+from leaderboard.services.statistics import prepared
 from leaderboard.stats.pairs.methods import Method, method
 
 OF_A_BOARD = ("t", "wilcoxon", "sign", "randomisation")
@@ -35,5 +35,5 @@ def choose(session: Session, viewer: Viewer, slug: str, key: str) -> Method:
         raise Invalid(f"Runs cannot be compared by {key!r}; choose one of {', '.join(methods)}.")
     task.comparison = key
     audit.record(session, viewer, "task.comparison", f"task:{task.id}", comparison=key)
-    requests.prepare(session, task.id)
+    prepared.prepare(session, task.id)
     return methods[key]

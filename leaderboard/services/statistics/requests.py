@@ -7,6 +7,7 @@ board shows the same p forever. SciPy is not needed here: evaluators import this
 
 import hashlib
 import json
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -14,16 +15,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
-from leaderboard.db.engine import Database, now
-from leaderboard.db.tables import Edition, Job, QrelsRevision, Run, Statistic, Task
+from leaderboard.db.engine import Database, add_unless_taken, now
+from leaderboard.db.tables import Job, Statistic
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.record import Measure
-from leaderboard.services.evaluations.shown import FloatArray, Source, scored_runs, scores_of, source_of
+from leaderboard.services.evaluations.shown import FloatArray, Source, scores_of
 from leaderboard.services.jobs import queue
-from leaderboard.services.policy import ALL_TOPICS
 from leaderboard.services.statistics.cache import KeptResults
 from leaderboard.services.statistics.procedures import (
     pool_reusability,
@@ -34,10 +35,12 @@ from leaderboard.services.statistics.procedures import (
 from leaderboard.stats import process
 from leaderboard.stats.arrays import Arrays, pack, unpack
 
+log = logging.getLogger(__name__)
+
 VERSIONS = {
     "pairs": 1,
     "reliability": 1,
-    "rank_intervals": 1,
+    "rank_intervals": 2,
     "first_places": 1,
     ranking_overlaps.PROCEDURE: 1,
     revision_scores.PROCEDURE: 1,
@@ -47,8 +50,10 @@ VERSIONS = {
 """Procedure -> version; a new one makes whatever is kept of the old one unused."""
 AT_ONCE_S = 0.3
 """What takes longer than this is not computed while a reader waits for the page."""
-AFTER_RUNS = -10
-"""Priority of these jobs: the evaluation of any run goes first."""
+ASKED, PREPARED = -10, -20
+"""Priorities of these jobs: the evaluation of any run goes first, what nobody asked for last."""
+MOST_KEPT = 1000
+"""Results kept of what accounts asked for; a page asks for an older one again."""
 
 PROGRESS_EVERY_S = 1.0
 RESAMPLES = 100_000
@@ -59,7 +64,7 @@ COMPARED_AGGREGATES = ("mean", "sum")
 
 _SECONDS: dict[str, Callable[[int, int], float]] = {
     "reliability": lambda runs, topics: runs**2 * (2e-5 + topics * 2e-9) + topics * 8e-5,
-    "rank_intervals": lambda runs, topics: runs**2 * 8e-6 + topics * 8e-5,
+    "rank_intervals": lambda runs, topics: runs**2 * (1e-6 + topics * 4e-9),
     "first_places": lambda runs, topics: runs * 1.5e-3 + topics * 2.5e-4,
     ranking_overlaps.PROCEDURE: ranking_overlaps.seconds,
     revision_scores.PROCEDURE: revision_scores.seconds,
@@ -182,63 +187,39 @@ def find(session: Session, request: Request) -> Arrays | WaitingResult:
     return WaitingResult(request, states.get(row.state, "absent"), row.progress, row.error or "")
 
 
-def ask(session: Session, request: Request) -> None:
-    """Have the request computed, unless it was or is about to be."""
-    row = session.execute(
-        select(Statistic.id, Statistic.computed_at).where(Statistic.digest == request.digest)
-    ).one_or_none()
-    if row is not None and row.computed_at is not None:
-        return
+def have_computed(
+    session: Session, request: Request, asked_by: int | None = None, *, priority: int = ASKED
+) -> None:
+    """Have the request computed, unless it was or is about to be; asked_by is None for what boards need."""
+    row = _row(session, request)
     if row is None:
-        facts = asdict(request)
-        statistic = Statistic(
+        made = Statistic(
             edition_id=request.source.edition_id,
             digest=request.digest,
-            request=facts,
+            asked_by=asked_by,
+            request=asdict(request),
             created_at=now(session),
         )
-        session.add(statistic)
-        session.flush()
-        statistic_id = statistic.id
-    else:
-        statistic_id = row.id
-    queue.enqueue(session, queue.COMPARE, statistic_id, priority=AFTER_RUNS)
+        # Where somebody else asked in the same moment, theirs is found.
+        add_unless_taken(session, made)
+        row = _row(session, request)
+    assert row is not None, "it is there now"
+    if asked_by is None:
+        # What a board needs is not dropped with what accounts asked for.
+        row.asked_by = None
+    if row.computed_at is None:
+        queue.enqueue(session, queue.COMPARE, row.id, priority=priority)
+        queue.hurry(session, queue.COMPARE, row.id, priority)
 
 
-def prepare(session: Session, task_id: int) -> None:
-    """Ask for what the task's board needs and a page should not compute, once all its runs are scored."""
-    session.flush()
-    edition = session.scalar(select(Edition).where(Edition.task_id == task_id, Edition.state == "current"))
-    if edition is None or queue.is_unfinished(session, edition.id):
-        return
-    task = session.get_one(Task, task_id)
-    official = (Run.task_id == task.id, Run.kind == "official", Run.withdrawn_at.is_(None))
-    runs = session.execute(select(Run.id, Run.ranking_sha256).where(*official).order_by(Run.id)).all()
-    revision = session.get_one(QrelsRevision, edition.revision_id)
-    source = source_of(edition, revision, ALL_TOPICS)
-    procedures = [
-        (procedure, by)
-        for procedure, by in (("pairs", task.comparison), ("reliability", ""))
-        if seconds(by or procedure, len(runs), len(source.topics)) > AT_ONCE_S
-    ]
-    if not procedures:
-        return
-    for measure in edition.measures:
-        if refusal(parse(measure["key"]).measure):
-            continue
-        scored = scored_runs(session, source, measure["key"], measure["version"])
-        chosen = [run for run in runs if run.id in scored]
-        for procedure, by in procedures:
-            request = Request(
-                procedure=procedure,
-                method=by,
-                source=source,
-                measure=measure["key"],
-                measure_version=measure["version"],
-                run_ids=tuple(run.id for run in chosen),
-                rankings=tuple(run.ranking_sha256 for run in chosen),
-            )
-            ask(session, request)
+def hurry(session: Session, request: Request) -> None:
+    """Have a request that is queued for a board done as one that somebody waits for."""
+    if (row := _row(session, request)) is not None:
+        queue.hurry(session, queue.COMPARE, row.id, ASKED)
+
+
+def _row(session: Session, request: Request) -> Statistic | None:
+    return session.scalar(select(Statistic).where(Statistic.digest == request.digest))
 
 
 def compute(database: Database, statistic_id: int) -> bytes:
@@ -249,8 +230,7 @@ def compute(database: Database, statistic_id: int) -> bytes:
         nonlocal told
         if time.monotonic() - told > PROGRESS_EVERY_S:
             told = time.monotonic()
-            with database.write() as session:
-                session.execute(update(Statistic).where(Statistic.id == statistic_id).values(progress=share))
+            _tell_progress(database, statistic_id, share)
 
     with database.read() as session:
         request = _request(session.get_one(Statistic, statistic_id).request)
@@ -266,6 +246,15 @@ def compute(database: Database, statistic_id: int) -> bytes:
     return process.run(request.procedure, scores, request.options, progress)
 
 
+def _tell_progress(database: Database, statistic_id: int, share: float) -> None:
+    """Write down how far it is, unless that has to wait: the work is not worth losing for it."""
+    try:
+        with database.write(PROGRESS_EVERY_S) as session:
+            session.execute(update(Statistic).where(Statistic.id == statistic_id).values(progress=share))
+    except OperationalError as error:
+        log.info("the progress of statistic %d was not written: %s", statistic_id, error.orig)
+
+
 def computed_from_hits(session: Session, request: Request, progress: Callable[[float], None]) -> Arrays:
     """The result of a procedure on judged hits, computed here and now."""
     of_hits = _OF_HITS[request.procedure]
@@ -273,9 +262,15 @@ def computed_from_hits(session: Session, request: Request, progress: Callable[[f
 
 
 def store(session: Session, statistic_id: int, result: bytes) -> None:
-    """Keep what was computed."""
+    """Keep what was computed, and of what accounts asked for the newest only."""
     row = session.get_one(Statistic, statistic_id)
     row.result, row.progress, row.computed_at = result, 1.0, now(session)
+    session.flush()
+    of_accounts = select(Statistic.id).where(
+        Statistic.asked_by.is_not(None), Statistic.computed_at.is_not(None)
+    )
+    oldest = session.scalars(of_accounts.order_by(Statistic.id.desc()).offset(MOST_KEPT)).all()
+    session.execute(delete(Statistic).where(Statistic.id.in_(oldest)))
 
 
 def _request(facts: dict[str, Any]) -> Request:

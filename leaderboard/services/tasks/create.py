@@ -2,11 +2,12 @@
 
 import hashlib
 from dataclasses import dataclass, replace
+from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, insert
 from sqlalchemy.orm import Session
 
-from leaderboard.db.engine import now
+from leaderboard.db.engine import lock_key, lock_row, now
 from leaderboard.db.tables import Phase, Task, TaskRole, Topic, TopicSet
 from leaderboard.errors import Conflict
 from leaderboard.services import audit, collections, policy
@@ -19,6 +20,7 @@ from leaderboard.services.revisions.publish import NewRevision
 from leaderboard.services.tasks.drafts import PreparedTask
 from leaderboard.trec.topics import topics as trec_topics
 
+ROWS_AT_ONCE = 5_000
 BLIND_RUNS_PER_DAY, BLIND_RUNS_IN_ALL = 5, 30
 
 
@@ -33,11 +35,13 @@ class CreatedTask:
 def create(session: Session, viewer: Viewer, prepared: PreparedTask) -> CreatedTask:
     """Store the task as a draft that only its organisers see; the viewer becomes one.
 
-    Raises Conflict where the slug or the collection's name is taken, NotFound for an unknown collection.
+    A slug that only others' drafts have is free. Raises Conflict where the slug or the collection's name is
+    taken, NotFound for a collection that the viewer may not know of.
     """
     policy.require_creator(viewer)
     draft = prepared.draft
-    if session.scalar(select(Task.id).where(Task.slug == draft.slug)) is not None:
+    _hold_slug(session, draft.slug)
+    if policy.known_tasks(session, viewer, draft.slug):
         raise Conflict(f"There is a task {draft.slug!r} already; choose another slug.")
     task = Task(
         slug=draft.slug,
@@ -70,10 +74,18 @@ def create(session: Session, viewer: Viewer, prepared: PreparedTask) -> CreatedT
 
 
 def publish(session: Session, viewer: Viewer, slug: str) -> None:
-    """Show the task to everybody and take runs from now on; publishing twice changes nothing."""
+    """Show the task to everybody and take runs from now on; publishing twice changes nothing.
+
+    Raises Conflict where another organiser's task has been published under the slug.
+    """
     task = policy.own_task(session, viewer, slug)
+    # A revision that comes in this moment finds the task published, or is found here.
+    lock_row(session, Task, task.id)
     if task.published_at is not None:
         return
+    _hold_slug(session, slug)
+    if policy.known_tasks(session, policy.ANONYMOUS, slug):
+        raise Conflict(f"A task {slug!r} was published meanwhile; make this one anew under another slug.")
     task.published_at = now(session)
     session.flush()
     revision = qrels.newest(session, task.id)
@@ -94,8 +106,13 @@ def discard(session: Session, viewer: Viewer, slug: str) -> None:
 def _collection(session: Session, viewer: Viewer, prepared: PreparedTask) -> int:
     draft = prepared.draft
     if draft.collection:
-        return collections.named(session, draft.collection).id
+        return collections.named(session, viewer, draft.collection).id
     return collections.add(session, viewer, draft.slug, documents=prepared.documents).id
+
+
+def _hold_slug(session: Session, slug: str) -> None:
+    # Two at once would both find it free.
+    lock_key(session, f"slug {slug}")
 
 
 def _add_phase(session: Session, task: Task) -> None:
@@ -111,25 +128,29 @@ def _add_phase(session: Session, task: Task) -> None:
 
 
 def _add_topics(session: Session, task: Task, topics: tuple[trec_topics.Topic, ...]) -> None:
-    for position, topic in enumerate(topics):
-        session.add(
-            Topic(
-                task_id=task.id,
-                topic_id=topic.topic_id,
-                position=position,
-                title=topic.title,
-                description=topic.description,
-                narrative=topic.narrative,
-                subtopics=[
-                    {"number": subtopic.number, "text": subtopic.text, "kind": subtopic.kind}
-                    for subtopic in topic.subtopics
-                ],
-            )
-        )
+    rows = [_topic_row(task.id, position, topic) for position, topic in enumerate(topics)]
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        # Not an object a topic: two hundred thousand of them would hold the database for minutes.
+        session.execute(insert(Topic), rows[start : start + ROWS_AT_ONCE])
     session.add(TopicSet(task_id=task.id, name=ALL_TOPICS, topics=None))
     if task.visibility == "blind":
         names = [topic.topic_id for topic in topics]
         session.add(TopicSet(task_id=task.id, name=PUBLIC_TOPICS, topics=_half(task.slug, names)))
+
+
+def _topic_row(task_id: int, position: int, topic: trec_topics.Topic) -> dict[str, Any]:
+    return {
+        "task_id": task_id,
+        "topic_id": topic.topic_id,
+        "position": position,
+        "title": topic.title,
+        "description": topic.description,
+        "narrative": topic.narrative,
+        "subtopics": [
+            {"number": subtopic.number, "text": subtopic.text, "kind": subtopic.kind}
+            for subtopic in topic.subtopics
+        ],
+    }
 
 
 def _half(slug: str, topic_ids: list[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """Intervals of a run's rank on topics like these, and how often each run comes first.
 
-Both resample topics. Rank r of a run means that r - 1 runs are better; its interval is for the rank that
-infinitely many such topics would give it.
+Rank r of a run means that r - 1 runs are better; its interval is for the rank that infinitely many such
+topics would give it.
 """
 
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from leaderboard.stats.pairs.bootstrap import topic_counts
 from leaderboard.stats.pairs.condensed import square
@@ -26,7 +27,8 @@ class RankIntervals:
     """Lowest and highest rank of every run, arrays (n,) from 1 to n.
 
     `low` and `high` hold the true rank of a run chosen beforehand with at least the confidence;
-    `all_low` and `all_high` hold those of all runs at once.
+    `all_low` and `all_high` hold those of all runs at once. Both where differences are nearly normal:
+    docs/statistics.md says how far skewed scores on few topics fall short.
     """
 
     low: IntArray
@@ -34,7 +36,6 @@ class RankIntervals:
     all_low: IntArray
     all_high: IntArray
     confidence: float
-    resamples: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,40 +55,34 @@ class FirstPlaces:
     resamples: int
 
 
-def rank_intervals(
-    scores: FloatArray, *, seed: int, resamples: int = 2000, confidence: float = 0.95
-) -> RankIntervals:
+def rank_intervals(scores: FloatArray, *, confidence: float = 0.95) -> RankIntervals:
     """Marginal and simultaneous intervals for the ranks of scores (n runs, T topics).
 
-    A run's rank starts above the runs better by more standard errors of the difference than the largest
-    deviation from any run reaches in that share of resamples, and ends likewise. Mogstad, Romano, Shaikh and
-    Wilhelm, Inference for ranks with applications to mobility across neighbourhoods and academic
-    achievement across countries, Review of Economic Studies 91(1), 2024, in one step and two-sided. The same
-    seed gives the same intervals for ever. Of one topic nothing is known: 1 to n.
+    A run's rank starts above the runs that are better in a paired t test and ends below those that are
+    worse, at the level that is left of 1 - confidence for each of the comparisons: those with the n - 1
+    other runs for its own interval, all n (n - 1) / 2 for the intervals of all runs (Bonferroni). Where
+    differences are normal this holds at least the confidence, however the runs hang together. Ranks from
+    intervals of differences: Mogstad, Romano, Shaikh and Wilhelm, Inference for ranks with applications to
+    mobility across neighbourhoods and academic achievement across countries, Review of Economic Studies
+    91(1), 2024; their bootstrap is not used. Of one topic nothing is known: 1 to n.
 
-    >>> intervals = rank_intervals(np.array([[9, 8, 9, 7.5], [1, 2, 3, 4], [1, 3, 2, 4]]), seed=1)
+    >>> intervals = rank_intervals(np.array([[9, 8, 9, 7.5], [1, 2, 3, 4], [1, 3, 2, 4]]))
     >>> intervals.low.tolist(), intervals.high.tolist()
     ([1, 2, 2], [1, 3, 3])
     """
     runs, topics = scores.shape
     if runs < 2 or topics < 2:
         whole = np.ones(runs, dtype=np.int64), np.full(runs, runs)
-        return RankIntervals(*whole, *whole, confidence, resamples)
-    pair = paired_t(scores)
-    # A constant difference has no spread: it is certain, whatever the resamples say.
-    precision = np.zeros_like(pair.sd)
-    np.divide(topics**0.5, pair.sd, out=precision, where=pair.sd > 0)
-    t = square(pair.t, runs, mirrored=-1)
-    deviation = _largest_deviations(scores, square(precision, runs, mirrored=1), seed, resamples)
-    own = np.quantile(deviation, confidence, axis=0, method="inverted_cdf")
-    everyone = np.quantile(deviation.max(axis=1), confidence, method="inverted_cdf")
+        return RankIntervals(*whole, *whole, confidence)
+    t = square(paired_t(scores).t, runs, mirrored=-1)
+    own = _critical_t(runs - 1, topics - 1, confidence)
+    everyone = _critical_t(runs * (runs - 1) // 2, topics - 1, confidence)
     return RankIntervals(
-        low=1 + np.count_nonzero(t < -own[:, None], axis=1),
-        high=runs - np.count_nonzero(t > own[:, None], axis=1),
+        low=1 + np.count_nonzero(t < -own, axis=1),
+        high=runs - np.count_nonzero(t > own, axis=1),
         all_low=1 + np.count_nonzero(t < -everyone, axis=1),
         all_high=runs - np.count_nonzero(t > everyone, axis=1),
         confidence=confidence,
-        resamples=resamples,
     )
 
 
@@ -137,14 +132,6 @@ def resampled_means(scores: FloatArray, seed: int, resamples: int) -> Iterator[F
         yield counts @ scores.T / topics
 
 
-def _largest_deviations(scores: FloatArray, precision: FloatArray, seed: int, resamples: int) -> FloatArray:
-    """By how many standard errors a run's differences from others are off at most, (B, n)."""
-    centred = scores - scores.mean(axis=1, keepdims=True)
-    runs = len(scores)
-    largest = []
-    for off in resampled_means(centred, seed, resamples):
-        block = np.empty_like(off)
-        for run in range(runs):
-            block[:, run] = (np.abs(off - off[:, run, None]) * precision[run]).max(axis=1)
-        largest.append(block)
-    return np.concatenate(largest)
+def _critical_t(comparisons: int, freedom: int, confidence: float) -> float:
+    """What |t| exceeds in any of so many comparisons in at most 1 - confidence of cases."""
+    return float(-stdtrit(freedom, (1 - confidence) / (2 * comparisons)))

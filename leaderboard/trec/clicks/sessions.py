@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import zstandard
 from numpy.typing import NDArray
 
-from leaderboard.errors import LeaderboardError, Problem
+from leaderboard.checksums import compressed, plain_bytes
+from leaderboard.errors import Problem
 from leaderboard.pooling.clicks import Sessions
 from leaderboard.trec.clicks.logs import ClickLog, ClickRow
 from leaderboard.trec.read.lines import Problems, shown
@@ -252,14 +252,12 @@ def pack_sessions(log: LogSessions) -> bytes:
         head.append([topic, of_topic.days.size, of_topic.sessions.documents.size, of_topic.docnos])
     text = json.dumps([len(log.users), head]).encode()
     plain = b"".join([_HEAD.pack(len(text)), text, *log.users, *arrays])
-    return _MAGIC + zstandard.ZstdCompressor(level=_LEVEL).compress(plain)
+    return compressed(_MAGIC, plain, _LEVEL)
 
 
 def unpack_sessions(packed: bytes) -> LogSessions:
-    """The sessions; raises LeaderboardError where the bytes are of another version."""
-    if packed[: len(_MAGIC)] != _MAGIC:
-        raise LeaderboardError("These sessions were stored by another version of this program.")
-    plain = zstandard.ZstdDecompressor().decompress(packed[len(_MAGIC) :])
+    """The sessions; raises Damaged where the bytes are not what was packed."""
+    plain = plain_bytes(_MAGIC, packed, "sessions of a query log")
     at = _HEAD.size + _HEAD.unpack_from(plain)[0]
     count, head = json.loads(plain[_HEAD.size : at])
     users = tuple(plain[at + HASH_BYTES * user : at + HASH_BYTES * (user + 1)] for user in range(count))

@@ -8,9 +8,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import IO
 
-import zstandard
-
-from leaderboard.errors import Invalid, LeaderboardError, Problem
+from leaderboard.checksums import compressed, plain_bytes
+from leaderboard.errors import Invalid, Problem
 
 BLOCK_BYTES = 64 * 1024
 SORTED_AT_ONCE = 64 * 2**20
@@ -71,7 +70,7 @@ def find_documents(body: bytes, docnos: Iterable[str]) -> list[Document]:
     >>> find_documents(block.body, ["c", "x", "b"])[0]
     Document(docno='c', title='', text='about ["c", ')
     """
-    plain = _plain(body).decode()
+    plain = plain_bytes(_MAGIC, body, "documents").decode()
     documents = []
     for docno in docnos:
         # Within a text the quotation mark after the bracket would be escaped: only a document begins so.
@@ -81,16 +80,20 @@ def find_documents(body: bytes, docnos: Iterable[str]) -> list[Document]:
     return documents
 
 
-def _plain(body: bytes) -> bytes:
-    if body[:4] != _MAGIC:
-        raise LeaderboardError("The stored documents were written by another version. Add them again.")
-    return zstandard.ZstdDecompressor().decompress(body[4:])
+def unpack_documents(body: bytes) -> list[Document]:
+    """All documents of a block, in docno order; raises Damaged.
+
+    >>> (block,) = pack_documents([Document("a", "", "text")])
+    >>> unpack_documents(block.body)
+    [Document(docno='a', title='', text='text')]
+    """
+    return [Document(*fields) for fields in json.loads(plain_bytes(_MAGIC, body, "documents"))]
 
 
 def _block(documents: list[Document]) -> DocumentBlock:
     fields = [(document.docno, document.title, document.text) for document in documents]
     plain = json.dumps(fields, ensure_ascii=False).encode()
-    body = _MAGIC + zstandard.ZstdCompressor(level=_LEVEL).compress(plain)
+    body = compressed(_MAGIC, plain, _LEVEL)
     return DocumentBlock(documents[0].docno, documents[-1].docno, len(documents), body)
 
 

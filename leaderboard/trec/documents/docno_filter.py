@@ -6,7 +6,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from leaderboard.errors import LeaderboardError
+from leaderboard.checksums import with_checksum, without_checksum
 from leaderboard.measures.judged import IntArray
 from leaderboard.trec.read.columns import Int32
 from leaderboard.trec.read.kernel import SLACK
@@ -16,7 +16,7 @@ BITS_A_DOCNO = 12
 PROBES = 8
 """Bits looked at for a docno; with 12 bits a docno about 3 in 1,000 unknown ones pass."""
 
-_MAGIC = b"LBF1"
+_MAGIC, _UNCHECKED = b"LBF2", b"LBF1"
 _CHUNK = 65536
 _MULTIPLIERS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
 
@@ -37,7 +37,14 @@ class DocnoFilter:
         bits = np.zeros(max(8, -(-both.shape[1] * BITS_A_DOCNO // 8) * 8), np.bool_)
         for places in _probes(both, len(bits)):
             bits[places] = True
-        return _MAGIC + np.packbits(bits).tobytes()
+        return with_checksum(_MAGIC + np.packbits(bits).tobytes())
+
+    @staticmethod
+    def bits(filter_: bytes) -> NDArray[np.uint8]:
+        """The filter's bits, eight a byte; raises Damaged where they are not those that were built."""
+        if not filter_.startswith(_UNCHECKED):
+            filter_ = without_checksum(filter_, "known docnos")
+        return np.frombuffer(filter_, np.uint8, offset=4)
 
     @staticmethod
     def unknown(filter_: bytes, body: bytes | bytearray, at: Int32, length: Int32) -> IntArray:
@@ -45,11 +52,7 @@ class DocnoFilter:
 
         body holds the docnos, each at and of the length given, and SLACK bytes behind the last one.
         """
-        if filter_[:4] != _MAGIC:
-            raise LeaderboardError(
-                "The stored docnos were written by another version. Add the documents again."
-            )
-        bits = np.frombuffer(filter_, np.uint8, offset=4)
+        bits = DocnoFilter.bits(filter_)
         known = np.ones(len(at), np.bool_)
         for places in _probes(_hashes(body, at, length), 8 * len(bits)):
             known &= (bits[places >> np.uint64(3)] << (places & np.uint64(7)).astype(np.uint8)) & 128 > 0

@@ -12,8 +12,9 @@ from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.read import kernel
 from leaderboard.trec.read.buffers import Buffer, TooLong
 from leaderboard.trec.read.columns import Columns, Int32
-from leaderboard.trec.read.entries import LOOSE_ID_BYTES
+from leaderboard.trec.read.entries import ID_BYTES
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, text_of
+from leaderboard.trec.read.numpy_fields import BYTES
 from leaderboard.trec.read.scattered import Scattered
 
 SHORTEST_JUDGMENT = 8
@@ -28,12 +29,12 @@ def read_judgments(path: Path, limits: Limits = DEFAULT_LIMITS) -> CompiledJudgm
     """The judgments of a qrels file, ready to be aligned with runs.
 
     Plain four-column files are read in bulk; any other goes through `read_qrels`, whose rules and
-    errors these are, and subtopics are kept.
+    errors these are, and subtopics are kept. What bulk reading takes, `read_qrels` takes too.
     """
     try:
         return _in_bulk(path, limits)
     except _Irregular:
-        return compile_qrels(read_qrels(path, limits, strict=False))
+        return compile_qrels(read_qrels(path, limits))
 
 
 def _in_bulk(path: Path, limits: Limits) -> CompiledJudgments:
@@ -43,17 +44,13 @@ def _in_bulk(path: Path, limits: Limits) -> CompiledJudgments:
             if len(room.at) <= buffer.end // SHORTEST_JUDGMENT:
                 room = Columns.with_room(*[buffer.end // SHORTEST_JUDGMENT + 1] * 2)
             parsed = kernel.columns(
-                buffer.body,
-                buffer.end,
-                final=True,
-                fields=4,
-                strict=False,
-                id_bytes=LOOSE_ID_BYTES,
-                room=room,
+                buffer.body, buffer.end, final=True, fields=4, strict=True, id_bytes=ID_BYTES, room=room
             )
             second = bytes(buffer.body[parsed.tag_at : parsed.tag_at + parsed.tag_length])
-            if not parsed.ok or parsed.flags or (iteration is not None and second != iteration):
+            if not parsed.ok or parsed.flags & ~BYTES or (iteration is not None and second != iteration):
                 raise _Irregular
+            if parsed.flags & BYTES:
+                _require_utf_8(buffer.body[: parsed.consumed])
             iteration, buffer.taken = second, parsed.consumed
             columns = room.cut(parsed.entries, parsed.groups)
             places = zip(columns.group_at.tolist(), columns.group_length.tolist(), strict=True)
@@ -62,6 +59,13 @@ def _in_bulk(path: Path, limits: Limits) -> CompiledJudgments:
     except TooLong:
         raise _Irregular from None
     return _in_byte_order(scattered)
+
+
+def _require_utf_8(body: bytearray) -> None:
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        raise _Irregular from None
 
 
 def _in_byte_order(scattered: Scattered) -> CompiledJudgments:

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import zstandard
 
-from leaderboard.errors import LeaderboardError, Problem
+from leaderboard.checksums import compressed, plain_bytes
+from leaderboard.errors import Problem
 from leaderboard.measures.judged import IntArray
 from leaderboard.trec.qrels.align import CompiledJudgments
 from leaderboard.trec.read import kernel
@@ -56,16 +56,14 @@ def pack_distractors(docnos: Collection[bytes]) -> bytes | None:
     """
     if not docnos:
         return None
-    return _MAGIC + zstandard.ZstdCompressor(level=_LEVEL).compress(b"\n".join(sorted(set(docnos))))
+    return compressed(_MAGIC, b"\n".join(sorted(set(docnos))), _LEVEL)
 
 
 def unpack_distractors(packed: bytes | None) -> tuple[bytes, ...]:
-    """The docnos in byte order; raises LeaderboardError where the bytes are of another form."""
+    """The docnos in byte order; raises Damaged where the bytes are not what was packed."""
     if packed is None:
         return ()
-    if packed[:4] != _MAGIC:
-        raise LeaderboardError(f"Stored docnos of the form {packed[:4]!r} were found, not {_MAGIC!r}.")
-    return tuple(zstandard.ZstdDecompressor().decompress(packed[4:]).split(b"\n"))
+    return tuple(plain_bytes(_MAGIC, packed, "distractors").split(b"\n"))
 
 
 def with_distractors(compiled: CompiledJudgments, docnos: Collection[bytes]) -> CompiledJudgments:

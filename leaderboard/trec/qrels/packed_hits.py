@@ -1,9 +1,8 @@
 """A run's judged hits as one small compressed string."""
 
 import numpy as np
-import zstandard
 
-from leaderboard.errors import LeaderboardError
+from leaderboard.checksums import compressed, plain_bytes
 from leaderboard.measures.judged import Judged, Judgments
 
 _MAGIC = b"HIT1"
@@ -22,17 +21,15 @@ def pack_hits(judged: Judged) -> bytes:
     documents = judged.document - judged.judgments.starts[judged.topic]
     parts = (judged.retrieved, counts, steps, documents)
     plain = b"".join(part.astype(_NUMBER).tobytes() for part in parts)
-    return _MAGIC + zstandard.ZstdCompressor(level=_LEVEL).compress(plain)
+    return compressed(_MAGIC, plain, _LEVEL)
 
 
 def unpack_hits(packed: bytes, judgments: Judgments, dialect: int) -> Judged:
     """The run as the same judgments saw it when it was packed.
 
-    Raises LeaderboardError where the bytes are of another form.
+    Raises Damaged where the bytes are not what was packed.
     """
-    if packed[:4] != _MAGIC:
-        raise LeaderboardError(f"Stored hits of the form {packed[:4]!r} were found where {_MAGIC!r} is read.")
-    numbers = np.frombuffer(zstandard.ZstdDecompressor().decompress(packed[4:]), _NUMBER).astype(np.int64)
+    numbers = np.frombuffer(plain_bytes(_MAGIC, packed, "judged hits"), _NUMBER).astype(np.int64)
     topics = len(judgments)
     retrieved, counts, rest = numbers[:topics], numbers[topics : 2 * topics], numbers[2 * topics :]
     steps, documents = rest[: len(rest) // 2], rest[len(rest) // 2 :]

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from leaderboard.checksums import compressed, plain_bytes
 from leaderboard.trec.qrels.align import CompiledJudgments, compiled
-from leaderboard.trec.runs.packing import Lengths, compressed, plain_bytes, split
+from leaderboard.trec.runs.packing import Lengths, split
 
 _JUDGMENTS = b"LBJ1"
+_LEVEL = 1
 _HEAD = struct.Struct("<II")
 _LENGTH, _GRADE = np.dtype("<u2"), np.dtype("<i4")
 
@@ -29,7 +31,7 @@ def pack_judgments(judgments: Mapping[str, Mapping[bytes, int]]) -> bytes:
             *(docno for docno, _ in pairs),
         )
     )
-    return compressed(_JUDGMENTS, plain)
+    return compressed(_JUDGMENTS, plain, _LEVEL)
 
 
 def unpack_judgments(packed: bytes) -> dict[str, dict[bytes, int]]:
@@ -49,7 +51,7 @@ def unpack_compiled(packed: bytes) -> CompiledJudgments:
 
 def _judgments_in(packed: bytes) -> tuple[list[tuple[str, int]], bytes, Lengths, NDArray[np.int32], int]:
     """Topics with their numbers of documents, the plain bytes, lengths, grades, and where docnos begin."""
-    plain = plain_bytes(_JUDGMENTS, packed)
+    plain = plain_bytes(_JUDGMENTS, packed, "judgments")
     head_bytes, count = _HEAD.unpack_from(plain)
     offset = _HEAD.size + head_bytes
     head = json.loads(plain[_HEAD.size : offset])

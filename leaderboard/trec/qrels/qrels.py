@@ -7,12 +7,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from leaderboard.errors import MAX_PROBLEMS, Problem
-from leaderboard.trec.read.entries import id_bytes, unfit_text
-from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, raw_lines, shown, text_of
+from leaderboard.trec.read.entries import GRADE_DIGITS, ID_BYTES, hidden_entries, hides_entries, unfit_text
+from leaderboard.trec.read.lines import (
+    DEFAULT_LIMITS,
+    OLD_MAC,
+    Limits,
+    Problems,
+    has_bare_cr,
+    raw_lines,
+    shown,
+    text_of,
+)
 
 BEIR_HEADER = (b"query-id", b"corpus-id", b"score")
 
-_GRADE = re.compile(rb"[+-]?\d{1,9}|L\d")
+_GRADE = re.compile(rb"[+-]?\d{1,%d}|L\d" % GRADE_DIGITS)
 
 Fields = tuple[bytes, bytes, bytes, bytes]
 """Topic, subtopic, docno and grade as written."""
@@ -47,16 +56,17 @@ class Qrels:
         return dict(sorted(Counter(entry[3] for entry in self.entries()).items()))
 
 
-def read_qrels(path: Path, limits: Limits = DEFAULT_LIMITS, *, strict: bool = True) -> Qrels:
+def read_qrels(path: Path, limits: Limits = DEFAULT_LIMITS) -> Qrels:
     """The judgments in a file: `topic iteration docno grade`, BEIR's three columns, or NTCIR's L0 to L3.
 
     Blank lines and `#` comments are passed over, negative grades kept. The qrels are of kind
-    'subtopic' where some topic has more than one iteration. strict asks for UTF-8 and ids of at
-    most 255 bytes, as the database does. Raises Invalid with up to 25 problems.
+    'subtopic' where some topic has more than one iteration. Raises Invalid with up to 25 problems.
     """
-    reader = _Reader(strict)
+    reader = _Reader()
     for number, line in raw_lines(path, limits):
-        if line.strip() and not line.startswith(b"#"):
+        if line.startswith(b"#"):
+            reader.pass_over(number, line)
+        elif line.strip():
             reader.add(number, line)
     if reader.conflicts:
         reader.add_conflicts(path, limits)
@@ -66,14 +76,18 @@ def read_qrels(path: Path, limits: Limits = DEFAULT_LIMITS, *, strict: bool = Tr
 class _Reader:
     """Collects judgments line by line."""
 
-    def __init__(self, strict: bool) -> None:
-        self.strict = strict
+    def __init__(self) -> None:
         self.problems = Problems("qrels file")
         self.tabs = False
         self.columns = 0
         self.grades: dict[bytes, dict[bytes, dict[bytes, int]]] = {}
         self.conflicts: dict[tuple[bytes, ...], tuple[int, int, int]] = {}
         self.doubled: Problem | None = None
+
+    def pass_over(self, number: int, line: bytes) -> None:
+        """Look at a comment, which must not hide judgments."""
+        if hides_entries(line, 0, 0):
+            self.problems.add(hidden_entries(number, line))
 
     def add(self, number: int, line: bytes) -> None:
         """Take a line that is neither blank nor a comment."""
@@ -141,7 +155,7 @@ class _Reader:
         """The fields of a line that obeys the rules, or None and its problems."""
         if not self.columns:
             self.columns = 3 if len(line.split()) == 3 else 4
-        if self.strict and (problem := unfit_text(number, line)):
+        if problem := unfit_text(number, line):
             self.problems.add(problem)
             return None
         fields = self._parted(line)
@@ -150,11 +164,11 @@ class _Reader:
             return None
         before = len(self.problems.found)
         for name, value in zip(("topic", "iteration", "docno"), fields, strict=False):
-            if not value or (self.tabs and len(value.split()) > 1) or len(value) > id_bytes(self.strict):
-                rule = f"A {name} is one word of at most {id_bytes(self.strict)} bytes."
+            if not value or (self.tabs and len(value.split()) > 1) or len(value) > ID_BYTES:
+                rule = f"A {name} is one word of at most {ID_BYTES} bytes."
                 self.problems.add(Problem(rule, "Check the columns.", number, name, shown(value)))
         if not _GRADE.fullmatch(fields[3]):
-            rule = "A grade is a whole number, or L0 to L9."
+            rule = f"A grade is a whole number of at most {GRADE_DIGITS} digits, or L0 to L9."
             remedy = "The last column is the grade."
             self.problems.add(Problem(rule, remedy, number, "grade", shown(fields[3])))
         return fields if len(self.problems.found) == before else None
@@ -163,7 +177,9 @@ class _Reader:
         names = "topic docno grade" if self.columns == 3 else "topic iteration docno grade"
         count = len(line.split())
         rule = f"A judgment has {self.columns} fields ({names}); this line has {count}."
-        if count == 6:
+        if has_bare_cr(line):
+            remedy = OLD_MAC
+        elif count == 6:
             remedy = "This looks like a run; send the qrels."
         elif count == 5:
             remedy = "Judgments with inclusion probabilities cannot be read; leave that column out."

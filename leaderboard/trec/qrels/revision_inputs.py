@@ -4,9 +4,7 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-import zstandard
-
-from leaderboard.errors import LeaderboardError
+from leaderboard.checksums import belonging_to, compressed, plain_bytes
 from leaderboard.measures.judged import UNJUDGED
 from leaderboard.trec.qrels.align import CompiledJudgments
 from leaderboard.trec.qrels.compiling import compile_qrels
@@ -33,6 +31,8 @@ class RevisionInputs:
     preferences: bytes | None = None
     distractors: bytes | None = None
     collection_size: int | None = None
+    name: str = ""
+    """What to call them in an error, such as `revision 2`."""
 
 
 def compiled_inputs(inputs: RevisionInputs) -> CompiledJudgments:
@@ -40,8 +40,13 @@ def compiled_inputs(inputs: RevisionInputs) -> CompiledJudgments:
 
     Documents and topics that only subtopics or preferences speak of are added as `leaderboard evaluate`
     adds them: pooled but not judged, so that no measure of grades takes them for relevant. A distractor
-    among them is of grade 0.
+    among them is of grade 0. Raises Damaged, by the name of the inputs, where any of them is.
     """
+    with belonging_to(inputs.name):
+        return _compiled(inputs)
+
+
+def _compiled(inputs: RevisionInputs) -> CompiledJudgments:
     distractors = unpack_distractors(inputs.distractors)
     if inputs.subtopics is None and inputs.preferences is None:
         compiled = unpack_compiled(inputs.judgments)
@@ -125,16 +130,12 @@ def pack_preferences(preferences: PreferenceJudgments) -> bytes:
         for topic, judges in sorted(preferences.pairs.items())
     ]
     body = json.dumps(plain, separators=(",", ":")).encode()
-    return _PREFERENCES + zstandard.ZstdCompressor(level=_LEVEL).compress(body)
+    return compressed(_PREFERENCES, body, _LEVEL)
 
 
 def unpack_preferences(packed: bytes) -> PreferenceJudgments:
-    """The preferences; raises LeaderboardError where the bytes are of another form."""
-    if packed[:4] != _PREFERENCES:
-        raise LeaderboardError(
-            f"Stored preferences of the form {packed[:4]!r} were found, not {_PREFERENCES!r}."
-        )
-    plain = json.loads(zstandard.ZstdDecompressor().decompress(packed[4:]))
+    """The preferences; raises Damaged where the bytes are not what was packed."""
+    plain = json.loads(plain_bytes(_PREFERENCES, packed, "preferences"))
     return PreferenceJudgments(
         {
             topic: {

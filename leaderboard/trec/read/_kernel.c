@@ -24,6 +24,9 @@ typedef unsigned char byte;
 /* Bytes that must be readable behind the end of a block: words are loaded whole. */
 enum { SLACK = 16 };
 
+/* Most digits of a grade; numpy_fields.py has the same. */
+enum { GRADE_DIGITS = 9 };
+
 enum { FLAG_SECOND = 1, FLAG_RANK = 2, FLAG_AGAINST = 4, FLAG_TAGS = 8, FLAG_COMMENTS = 16, FLAG_BYTES = 32 };
 
 static inline uint64_t word_at(const byte *p) {
@@ -179,9 +182,18 @@ static inline int repeated(const byte *p, const byte *stop, const byte *prefix, 
         p = token_end(p);
         field_end[which] = p;
         if (p == field[which]) return 0;
-        if (which < 4 && !is_blank(*p++)) return 0;
+        if (which < 4 && *p != ' ' && *p != '\t') return 0;
+        p += which < 4;
     }
     return stop - p >= tail_length && same_bytes(p, tail, tail_length);
+}
+
+/* Whether a line of which something is ignored, a comment or what follows the last field, hides no further
+   entries: behind a NUL byte, or a CR that is not part of the line's end, there may be some. */
+static int harmless(const byte *p, const byte *over) {
+    if (memchr(p, 0, (size_t)(over - p))) return 0;
+    while (over > p && is_blank(over[-1])) over--;
+    return !memchr(p, '\r', (size_t)(over - p));
 }
 
 typedef struct {
@@ -270,7 +282,10 @@ static PyObject *columns(PyObject *self, PyObject *args) {
         } else {
             if (*p == '#') {
                 flags |= FLAG_COMMENTS;
-                p = (const byte *)memchr(p, '\n', (size_t)(stop - p)) + 1;
+                const byte *over = memchr(p, '\n', (size_t)(stop - p));
+                ok = harmless(p, over);
+                if (!ok) break;
+                p = over + 1;
                 line++;
                 continue;
             }
@@ -293,7 +308,12 @@ static PyObject *columns(PyObject *self, PyObject *args) {
             }
             if (count < fields || (strict && *p != '\n')) ok = 0;
             if (!ok) break;
-            if (*p != '\n') p = memchr(p, '\n', (size_t)(stop - p));
+            if (*p != '\n') {
+                const byte *over = memchr(p, '\n', (size_t)(stop - p));
+                ok = harmless(begins, over);
+                if (!ok) break;
+                p = over;
+            }
             p++;
 
             int64_t this_length = field_end[0] - field[0], this_second = field_end[1] - field[1];
@@ -328,9 +348,10 @@ static PyObject *columns(PyObject *self, PyObject *args) {
                     flags |= FLAG_SECOND;
                 tag = field[1];
                 tag_length = this_second;
-                const byte *q = field[3] + (*field[3] == '-' || *field[3] == '+');
+                if (this_second > id_bytes) ok = 0;
+                const byte *digits = field[3] + (*field[3] == '-' || *field[3] == '+'), *q = digits;
                 while ((byte)(*q - '0') < 10) q++;
-                if (q != field_end[3]) flags |= FLAG_RANK;
+                if (q != field_end[3] || q - digits > GRADE_DIGITS) flags |= FLAG_RANK;
             }
         }
         int64_t docno_length = field_end[2] - field[2];

@@ -25,20 +25,32 @@ RATIO_FLOOR = 2**20
 """Plain bytes up to which no ratio is looked at: tiny files of one repeated line compress very well."""
 MEMBERS = 100_000
 """Members one archive may be made of; each costs a copy of what is left of a read."""
-MEMORY = 2**27
-"""Most memory a decoder may ask for; `xz -9` needs half of it."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How large a file may be: plain_bytes in all, ratio of plain to compressed, line_bytes a line."""
+    """How large a file may be: plain_bytes in all, ratio of plain to compressed, line_bytes a line.
+
+    memory: most bytes a decoder may ask for; `xz -9` needs half of the usual ones. buffer_bytes: most that
+    lines of one topic may take at a time, None for any; beyond it TooSlow is raised.
+    """
 
     plain_bytes: int = 2 * 2**30
     ratio: int = 200
     line_bytes: int = 1_000_000
+    memory: int = 2**27
+    buffer_bytes: int | None = None
 
 
 DEFAULT_LIMITS = Limits()
+
+
+class TooSlow(Exception):
+    """Reading the file takes more time or memory than somebody who waits can be asked for."""
+
+
+class TooWide(TooLarge):
+    """Decompressing the file needs more memory than the limits allow."""
 
 
 class _Decoder(Protocol):
@@ -80,15 +92,23 @@ class _InSteps:
         return bytes(self._decoder.decompress(step))
 
 
-def _gzip() -> _Decoder:
+def _gzip(_: Limits) -> _Decoder:
     if not _igzip:
         return _InSteps(zlib.decompressobj(wbits=31), step=2**10)  # a byte stands for 1 KB at most: 1 MB
     decoder: _Decoder = _igzip.IgzipDecompressor(flag=_igzip.DECOMP_GZIP)
     return decoder
 
 
-def _zstd() -> _Decoder:
-    decoder = zstandard.ZstdDecompressor(max_window_size=MEMORY).decompressobj()
+def _bzip2(_: Limits) -> _Decoder:
+    return bz2.BZ2Decompressor()
+
+
+def _xz(limits: Limits) -> _Decoder:
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=limits.memory)
+
+
+def _zstd(limits: Limits) -> _Decoder:
+    decoder = zstandard.ZstdDecompressor(max_window_size=limits.memory).decompressobj()
     return _InSteps(decoder, step=512)  # four bytes stand for 128 KB at most: 16 MB
 
 
@@ -96,13 +116,13 @@ def _zstd() -> _Decoder:
 class _Codec:
     name: str
     magic: bytes
-    decoder: Callable[[], _Decoder]
+    decoder: Callable[[Limits], _Decoder]
 
 
 _CODECS = (
     _Codec("gzip", b"\x1f\x8b", _gzip),
-    _Codec("bzip2", b"BZh", bz2.BZ2Decompressor),
-    _Codec("xz", b"\xfd7zXZ\x00", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MEMORY)),
+    _Codec("bzip2", b"BZh", _bzip2),
+    _Codec("xz", b"\xfd7zXZ\x00", _xz),
     _Codec("zstd", b"\x28\xb5\x2f\xfd", _zstd),
 )
 _REFUSED = {
@@ -136,7 +156,7 @@ def plain_blocks(path: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[byte
     """The file's plain bytes in blocks of at most some MB; .gz, .bz2, .xz and .zst by their first bytes.
 
     Concatenated members are read as one. Raises Invalid for zip, tar and other archives and for damaged or
-    truncated ones, TooLarge beyond limits.plain_bytes or limits.ratio.
+    truncated ones, TooLarge beyond limits.plain_bytes, limits.ratio or limits.memory.
     """
     with path.open("rb") as file:
         head = file.peek(8)[:8]
@@ -144,6 +164,19 @@ def plain_blocks(path: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[byte
         codec = next((known for known in _CODECS if head.startswith(known.magic)), None)
         raw = _unpacked(file, codec, limits) if codec else _blocks(file)
         yield from _guarded(raw, limits, within=codec is not None)
+
+
+def is_longer(path: Source, plain_bytes: int, memory: int) -> bool:
+    """Whether a file has more plain bytes than this, or takes more memory to decompress; False if damaged."""
+    total = 0
+    try:
+        for block in plain_blocks(path, Limits(memory=memory)):
+            total += len(block)
+            if total > plain_bytes:
+                return True
+    except (Invalid, TooLarge) as error:
+        return isinstance(error, TooWide)
+    return False
 
 
 def _blocks(file: BinaryIO) -> Iterator[bytes]:
@@ -186,7 +219,7 @@ class _Packed:
 def _unpacked(file: BinaryIO, codec: _Codec, limits: Limits) -> Iterator[bytes]:
     """The plain bytes of all members; refuses them when they are too many for what they were packed into."""
     packed, total = _Packed(file), 0
-    for block in _members(packed, codec):
+    for block in _members(packed, codec, limits):
         total += len(block)
         if total > max(RATIO_FLOOR, limits.ratio * packed.used):
             raise TooLarge(
@@ -197,22 +230,27 @@ def _unpacked(file: BinaryIO, codec: _Codec, limits: Limits) -> Iterator[bytes]:
             yield block
 
 
-def _members(packed: _Packed, codec: _Codec) -> Iterator[bytes]:
+def _members(packed: _Packed, codec: _Codec, limits: Limits) -> Iterator[bytes]:
     for _ in range(MEMBERS):
-        yield from _member(packed, codec)
+        yield from _member(packed, codec, limits)
         if not _another(packed, codec):
             return
     raise Invalid(f"The {codec.name} file is made of more than {MEMBERS:,} parts. Compress it in one go.")
 
 
-def _member(packed: _Packed, codec: _Codec) -> Iterator[bytes]:
-    decoder, data = codec.decoder(), b""
+def _member(packed: _Packed, codec: _Codec, limits: Limits) -> Iterator[bytes]:
+    decoder, data = codec.decoder(limits), b""
     while not decoder.eof:
         if decoder.needs_input and not (data := packed.read()):
             raise _broken(f"The {codec.name} file ends in the middle: it was cut off.")
         try:
             block = decoder.decompress(data, BLOCK_BYTES)
         except _DECODER_ERRORS as error:
+            if "memory" in str(error).lower():
+                raise TooWide(
+                    f"The {codec.name} file needs more than {_size(limits.memory)} of memory to be read. "
+                    "Compress the plain file at a lower level."
+                ) from error
             raise _broken(f"The {codec.name} file is damaged ({error}).") from error
         yield block
         data = b""

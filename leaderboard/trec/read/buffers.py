@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from leaderboard.trec.read.archives import Source, plain_blocks
+from leaderboard.trec.read.archives import Source, TooSlow, plain_blocks
 from leaderboard.trec.read.kernel import SLACK
 from leaderboard.trec.read.lines import BOM, Limits
 
@@ -30,7 +30,7 @@ class Buffer:
         self._limits = limits
 
     def __iter__(self) -> Iterator["Buffer"]:
-        """Fill, cut, yield; raises TooLong, and whatever plain_blocks raises."""
+        """Fill, cut, yield; raises TooLong, TooSlow, and whatever plain_blocks raises."""
         size = min(BUFFER_BYTES, self._limits.line_bytes)
         self.body, filled, begun = bytearray(size + SLACK), 0, False
         for piece in plain_blocks(self._path, self._limits):
@@ -54,6 +54,8 @@ class Buffer:
                     filled -= self.taken
                 else:
                     size *= 2
+                    if self._limits.buffer_bytes is not None and size > self._limits.buffer_bytes:
+                        raise TooSlow
                     # A new one: arrays over the old one keep it from being resized.
                     self.body = self.body[:filled] + bytearray(size - filled + SLACK)
         if filled:

@@ -6,12 +6,23 @@ from dataclasses import dataclass
 from typing import Never
 
 from leaderboard.errors import Problem
-from leaderboard.trec.read.lines import Limits, Problems, Source, raw_lines, shown, undecodable
+from leaderboard.trec.read.lines import (
+    OLD_MAC,
+    Limits,
+    Problems,
+    Source,
+    has_bare_cr,
+    raw_lines,
+    shown,
+    undecodable,
+)
 
 ID_BYTES = 255
 LOOSE_ID_BYTES = 4096
 """trec_eval has no limit; this one keeps an array of docnos at some hundred MB."""
 RANK_DIGITS = 15
+GRADE_DIGITS = 9
+"""What a grade may have; the database keeps grades as 32-bit numbers."""
 SCORE_BYTES = b"0123456789+-.eE"
 CONTROL_BYTES = bytes({*range(1, 9), *range(14, 32), 127})
 
@@ -52,6 +63,17 @@ def is_rank(text: bytes) -> bool:
     return text.isdigit() and len(text) <= RANK_DIGITS
 
 
+def hides_entries(line: bytes, count: int, columns: int) -> bool:
+    """Whether a line of which something is ignored, a comment or fields beyond the columns, has a bare CR."""
+    return (line.startswith(b"#") or count > columns) and has_bare_cr(line)
+
+
+def hidden_entries(number: int, line: bytes) -> Problem:
+    """The problem of such a line: what follows the CR would be passed over."""
+    rule = "A CR stands inside the line, and what follows it would be passed over."
+    return Problem(rule, OLD_MAC, number, "", shown(line))
+
+
 def unfit_text(number: int, line: bytes) -> Problem | None:
     """What keeps a line from being stored as text: bytes that are not UTF-8, or control characters."""
     try:
@@ -76,6 +98,8 @@ def explain(path: Source, limits: Limits, strict: bool, suspects: Collection[byt
     for number, line in raw_lines(path, limits):
         fields = [] if line.startswith(b"#") else line.split()
         if not fields:
+            if hides_entries(line, 0, 0):
+                problems.add(hidden_entries(number, line))
             continue
         form = form or form_of(fields, strict)
         before = len(problems.found)
@@ -101,6 +125,9 @@ def _check_line(problems: Problems, form: Form, number: int, line: bytes, fields
         return
     if not form.fits(len(fields)):
         problems.add(_wrong_count(form, number, line, fields))
+        return
+    if hides_entries(line, len(fields), form.columns):
+        problems.add(hidden_entries(number, line))
         return
     ids = {0: "topic", 1: "docno"} if form.columns == 3 else _FIELDS
     for place, name in ids.items():
@@ -158,12 +185,12 @@ def _wrong_count(form: Form, number: int, line: bytes, fields: list[bytes]) -> P
 
 
 def _count_remedy(line: bytes, fields: list[bytes]) -> str:
+    if has_bare_cr(line):
+        return OLD_MAC
     if line.lstrip()[:1] in (b"{", b"["):
         return "This is JSON; write plain lines of six columns."
     if len(fields) < 3 and line.count(b",") >= 2:
         return "Separate the fields by blanks or tabs, not by commas."
-    if b"\r" in line:
-        return "End the lines with LF or CR LF, not with CR alone."
     if len(fields) == 4 and fields[3].lstrip(b"-").isdigit():
         return "This looks like a judgment; send the run, not the qrels."
     if len(fields) == 5:

@@ -8,10 +8,12 @@ from leaderboard.trec.read.archives import BLOCK_BYTES, DEFAULT_LIMITS, Limits, 
 __all__ = [
     "BOM",
     "DEFAULT_LIMITS",
+    "OLD_MAC",
     "Limits",
     "Problems",
     "Source",
     "bytes_of",
+    "has_bare_cr",
     "line_blocks",
     "numbered_lines",
     "plain_blocks",
@@ -23,6 +25,7 @@ __all__ = [
 
 BOM = b"\xef\xbb\xbf"
 SHOWN_CHARACTERS = 80
+OLD_MAC = "The lines end in CR alone, as on old Macs; end them in LF or CR LF."
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -67,6 +70,11 @@ def bytes_of(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
+def has_bare_cr(line: bytes) -> bool:
+    """Whether a CR stands elsewhere than at the end of a line."""
+    return b"\r" in line.rstrip()
+
+
 def line_blocks(path: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[int, bytes]]:
     """Blocks of whole lines, each with the number of its first line; the last line may lack its newline.
 
@@ -79,7 +87,7 @@ def line_blocks(path: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple
             _refuse_utf16(piece)
         end = piece.rfind(b"\n") + 1
         if len(carry) + (piece.find(b"\n") if end else len(piece)) > limits.line_bytes:
-            raise _too_long(number, limits)
+            raise _too_long(number, limits, carry + piece)
         if not end:
             carry += piece
             continue
@@ -157,9 +165,10 @@ def _refuse_nul(number: int, block: bytes) -> None:
     )
 
 
-def _too_long(number: int, limits: Limits) -> Invalid:
+def _too_long(number: int, limits: Limits, read: bytes) -> Invalid:
     rule = f"The line is longer than {limits.line_bytes:,} bytes."
-    return _invalid(Problem(rule, "Check that the file has line breaks and is a text file.", number))
+    remedy = OLD_MAC if has_bare_cr(read) else "Check that the file has line breaks and is a text file."
+    return _invalid(Problem(rule, remedy, number))
 
 
 def _invalid(problem: Problem) -> Invalid:

@@ -3,11 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from leaderboard.trec.read.entries import GRADE_DIGITS
 from leaderboard.trec.read.numpy_words import Bytes, Floats, Places, Words, same_as_before
 
 SECOND, RANK, AGAINST, TAGS, COMMENTS, BYTES = 1, 2, 4, 8, 16, 32
 """Oddities of a block: a second column that is not Q0 (in qrels: that changes), a rank (a grade) that is
-not a whole number, a rank that contradicts the score, several tags, comment lines, bytes beyond ASCII."""
+not a whole number or a grade of too many digits, a rank that contradicts the score, several tags,
+comment lines, bytes beyond ASCII."""
 POWERS = np.array([10.0**places for places in range(23)])
 EXACT = 2**53
 NEWLINE = 10
@@ -20,6 +22,8 @@ LONGEST_NUMBER = 20
 def fields_of(text: Bytes, end: int, fields: int) -> tuple[Places, Places, Places, Places] | None:
     """Where the fields of every entry begin and how long they are, (entries, fields); the line of each
     entry and where that begins, (entries,). None unless every line has this number of fields or none."""
+    if not (text[:end] > 32).any():
+        return None
     laid_out = _single_blanks(text, end, fields) or _any_blanks(text, end, fields)
     if laid_out is None:
         return None
@@ -172,9 +176,14 @@ def run_flags(
     return flags | AGAINST if against.any() else flags
 
 
-def qrels_flags(text: Bytes, words: Words, starts: Places, sizes: Places) -> int:
-    """The oddities of qrels: an iteration that changes, a grade that is not a whole number."""
+def qrels_flags(text: Bytes, words: Words, starts: Places, sizes: Places, strict: int) -> int:
+    """The oddities of qrels: an iteration that changes, a grade that is not a whole number or too long."""
     flags = 0 if same_as_before(words, starts[:, 1], sizes[:, 1])[1:].all() else SECOND
+    if strict and (text >= 128).any():
+        flags |= BYTES
+    first = text[starts[:, 3]]
+    if (sizes[:, 3] - ((first == 45) | (first == 43)) > GRADE_DIGITS).any():
+        return flags | RANK
     for place in range(int(sizes[:, 3].max())):
         here = sizes[:, 3] > place
         byte = text[np.minimum(starts[:, 3] + place, len(text) - 1)]

@@ -36,7 +36,8 @@ def columns(
     if laid_out is None:
         return REFUSED
     starts, sizes, lines, begins = laid_out
-    if sizes[:, [0, 2]].max() > id_bytes or (fields == 6 and sizes[:, 5].max() > id_bytes):
+    ids = [0, 2, 5] if fields == 6 else [0, 1, 2]
+    if sizes[:, ids].max() > id_bytes:
         return REFUSED
     if strict and (text[:end] == 127).any():
         return REFUSED
@@ -57,7 +58,7 @@ def columns(
     if fields == 6:
         flags = run_flags(text[:end], words, starts, sizes, numbers, same, strict)
     else:
-        flags = qrels_flags(text, words, starts, sizes)
+        flags = qrels_flags(text[:end], words, starts, sizes, strict)
     room.at[:entries], room.length[:entries] = starts[:entries, 2], sizes[:entries, 2]
     room.hash[:entries] = hashes_of(words, starts[:entries, 2], sizes[:entries, 2])
     room.score[:entries] = numbers[:entries]

@@ -10,7 +10,7 @@ from leaderboard.errors import Problem
 from leaderboard.measures.judged import FloatArray
 from leaderboard.trec.read import kernel, metadata
 from leaderboard.trec.read.columns import Columns
-from leaderboard.trec.read.entries import CONTROL_BYTES, SCORE_BYTES, Form, form_of, is_rank
+from leaderboard.trec.read.entries import CONTROL_BYTES, SCORE_BYTES, Form, form_of, hides_entries, is_rank
 from leaderboard.trec.read.kernel import Parsed
 from leaderboard.trec.read.lines import shown
 from leaderboard.trec.read.numpy_fields import AGAINST, BYTES, COMMENTS, RANK, SECOND, TAGS
@@ -83,7 +83,7 @@ class Oddities:
         if self.strict:
             _require_text(lines)
         numbers, rows = _rows(lines, line)
-        if not all(map(self._fits, rows)):
+        if not all(map(self._fits, rows)) or self._hides_entries(text, lines):
             raise Doubtful
         firsts = [place for place, row in enumerate(rows) if not place or row[0] != rows[place - 1][0]]
         kept, taken = len(rows), len(lines)
@@ -102,6 +102,12 @@ class Oddities:
     def _fits(self, fields: list[bytes]) -> bool:
         self.form = self.form or form_of(fields, self.strict)
         return self.form.fits(len(fields))
+
+    def _hides_entries(self, text: bytes, lines: list[bytes]) -> bool:
+        if text.count(b"\r") == text.count(b"\r\n"):
+            return False
+        columns = self.form.columns if self.form else 0
+        return any(hides_entries(line, len(line.split()), columns) for line in lines)
 
     def _columns(
         self, numbers: list[int], rows: list[list[bytes]], firsts: list[int], line: int
@@ -132,7 +138,8 @@ class Oddities:
 
     def _note_columns(self, numbers: list[int], columns: list[Column], scores: FloatArray) -> None:
         self._note_second(numbers, columns[1])
-        self._note_ranks(numbers, columns[0], columns[3], scores)
+        if self.strict:  # else the kernels do not look at ranks, and which lines come here would decide
+            self._note_ranks(numbers, columns[0], columns[3], scores)
         for tag in dict.fromkeys(columns[5]):
             self._add_tag(tag)
 
@@ -168,8 +175,12 @@ class Oddities:
 
 def _rows(lines: list[bytes], line: int) -> tuple[list[int], list[list[bytes]]]:
     """The numbers of the lines that hold entries, and their fields."""
-    rows = [(number, text.split()) for number, text in enumerate(lines, line) if not text.startswith(b"#")]
-    return [number for number, fields in rows if fields], [fields for _, fields in rows if fields]
+    numbers, rows = [], []
+    for number, text in enumerate(lines, line):
+        if text and not text.startswith(b"#") and (fields := text.split()):
+            numbers.append(number)
+            rows.append(fields)
+    return numbers, rows
 
 
 def _require_text(lines: list[bytes]) -> None:

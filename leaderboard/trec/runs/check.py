@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from leaderboard.trec.read.blocks import Block, Consumer, Scanned, scan_run
 from leaderboard.trec.read.columns import Int32
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Source, shown, text_of
 from leaderboard.trec.read.oddities import TAGS_KEPT
+from leaderboard.trec.runs.reports import Report
 from leaderboard.trec.topics.names import TopicNames
 
 MANY_TIES = 0.2
@@ -42,56 +43,13 @@ class Rules:
     judged: Collection[str] = ()
 
 
-@dataclass(frozen=True)
-class Report:
-    """What was found in a run file: problems reject it, warnings do not; facts describe it.
-
-    facts, {} where the file could not be read: tag, tags, entries, topics (found), missing (number of
-    topics without documents), depth {min, median, max}, ties (share), metadata (whether it has any),
-    preview (first entries as read).
-    """
-
-    problems: tuple[Problem, ...] = ()
-    warnings: tuple[Problem, ...] = ()
-    facts: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def accepted(self) -> bool:
-        """Whether the file makes a run."""
-        return not self.problems
-
-    @property
-    def verdict(self) -> str:
-        """The outcome in words."""
-        if self.problems:
-            return "rejected"
-        return "accepted with warnings" if self.warnings else "accepted"
-
-    def as_json(self) -> dict[str, Any]:
-        """The report as plain values."""
-        return {
-            "accepted": self.accepted,
-            "problems": [asdict(problem) for problem in self.problems],
-            "warnings": [asdict(warning) for warning in self.warnings],
-            "facts": self.facts,
-        }
-
-    @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> "Report":
-        """The report that as_json made."""
-        return cls(
-            tuple(Problem(**problem) for problem in stored["problems"]),
-            tuple(Problem(**warning) for warning in stored["warnings"]),
-            stored["facts"],
-        )
-
-
 def read_and_check(
     path: Source, rules: Rules, limits: Limits = DEFAULT_LIMITS, *others: Callable[[], Consumer]
 ) -> tuple["Scanned[Checked] | None", Report]:
     """What a file holds, None where it cannot be read, and the report; never raises Invalid or TooLarge.
 
-    others make further consumers of the run's blocks: the file is read once for all of them.
+    others make further consumers of the run's blocks: the file is read once for all of them. Reading stops
+    at 25 topics that the task lacks or that are too deep. Raises TooSlow beyond limits.buffer_bytes.
     """
     try:
         scanned = scan_run(
@@ -101,7 +59,17 @@ def read_and_check(
         return None, Report(error.problems or (Problem(error.message),))
     except TooLarge as error:
         return None, Report((Problem(error.message),))
+    except _Enough as enough:
+        return None, Report(enough.problems)
     return scanned, _report(scanned, rules)
+
+
+class _Enough(Exception):
+    """So many topics break a rule that the rest of the file need not be read."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__()
+        self.problems = problems
 
 
 class Checked:
@@ -117,6 +85,8 @@ class Checked:
         self.constant: list[str] = []
         self.preview: list[tuple[str, str, float]] = []
         self._rules = rules
+        self._names = None if rules.topics is None else TopicNames(rules.topics)
+        self._refused = 0
         self._tied = 0.0
 
     @property
@@ -125,9 +95,11 @@ class Checked:
         return self._tied / len(self.depths) if self.depths else 0.0
 
     def add(self, block: Block) -> None:
-        """Take a block."""
+        """Take a block; raises _Enough where with it as many topics break a rule as are ever named."""
         topics = list(map(text_of, block.topics))
-        sizes, ties = block.sizes(), block.ties()
+        sizes = block.sizes()
+        self._require_few(topics, sizes.tolist(), block.lines)
+        ties = block.ties()
         self.depths.update(zip(topics, sizes.tolist(), strict=True))
         self.lines.update(zip(topics, block.lines, strict=True))
         pairs = np.maximum(sizes - 1, 1)
@@ -145,6 +117,21 @@ class Checked:
             self.unknown_named += [shown(block.docno(entry)) for entry in sample.tolist()]
         for other in self.others:
             other.add(block)
+
+    def _require_few(self, topics: list[str], sizes: list[int], lines: list[int]) -> None:
+        """Raise _Enough once 25 topics are unknown or too deep: a file may have millions of such."""
+        refused = [place for place, topic in enumerate(topics) if self._is_refused(topic, sizes[place])]
+        self._refused += len(refused)
+        if self._refused < MAX_PROBLEMS:
+            return
+        for place in refused[:MAX_PROBLEMS]:
+            self.depths[topics[place]], self.lines[topics[place]] = sizes[place], lines[place]
+        problems = (*_unknown_topics(self, self._rules), *_too_deep(self, self._rules))
+        raise _Enough(problems[:MAX_PROBLEMS])
+
+    def _is_refused(self, topic: str, size: int) -> bool:
+        is_deep = self._rules.depth is not None and size > self._rules.depth
+        return is_deep or (self._names is not None and topic not in self._names)
 
 
 def _report(scanned: Scanned[Checked], rules: Rules) -> Report:

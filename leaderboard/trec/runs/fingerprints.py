@@ -5,6 +5,7 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
+from leaderboard.checksums import numbers, with_checksum
 from leaderboard.trec.read import kernel
 from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.numpy_words import mixed
@@ -60,7 +61,7 @@ class Sketch:
 
     def packed(self) -> bytes:
         """The sketch as it is stored."""
-        return self._smallest.astype("<u8").tobytes()
+        return with_checksum(self._smallest.astype("<u8").tobytes())
 
 
 def similarity(one: bytes, other: bytes) -> float:
@@ -68,8 +69,12 @@ def similarity(one: bytes, other: bytes) -> float:
 
     Source: Broder 1997, On the Resemblance and Containment of Documents.
     """
-    first, second = np.frombuffer(one, "<u8"), np.frombuffer(other, "<u8")
+    first, second = _hashes_in(one), _hashes_in(other)
     union = np.union1d(first, second)[:SKETCH_SIZE]
     if not len(union):
         return 1.0
     return float(np.isin(union, first).astype(int) @ np.isin(union, second).astype(int) / len(union))
+
+
+def _hashes_in(sketch: bytes) -> NDArray[np.uint64]:
+    return np.frombuffer(numbers(sketch, "fingerprint of a run"), "<u8")

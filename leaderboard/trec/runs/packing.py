@@ -16,10 +16,9 @@ from tempfile import SpooledTemporaryFile
 from weakref import finalize
 
 import numpy as np
-import zstandard
 from numpy.typing import NDArray
 
-from leaderboard.errors import LeaderboardError
+from leaderboard.checksums import compressed, compressor, framed, plain_bytes
 from leaderboard.trec.read import kernel
 from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.columns import Columns, Int32
@@ -79,7 +78,7 @@ class RunPacker:
         self._blocks = PackedBlocks()
         self._index: dict[str, tuple[int, int, int]] = {}
         self._waiting = bytearray()
-        self._compressor = zstandard.ZstdCompressor(level=_LEVEL)
+        self._compressor = compressor(_LEVEL)
         # Compressing needs no interpreter: it goes on beside the reading.
         self._beside = ThreadPoolExecutor(max_workers=1)
         self._pending: deque[Future[bytes]] = deque()
@@ -116,7 +115,7 @@ class RunPacker:
             self._close()
         self._take(0)
         self._beside.shutdown()
-        return PackedRun(self._blocks, compressed(_INDEX, json.dumps(self._index).encode()))
+        return PackedRun(self._blocks, compressed(_INDEX, json.dumps(self._index).encode(), _LEVEL))
 
     def _close(self) -> None:
         self._pending.append(self._beside.submit(self._compressor.compress, bytes(self._waiting)))
@@ -126,20 +125,20 @@ class RunPacker:
     def _take(self, left: int) -> None:
         """Take compressed blocks in their order until this number is left."""
         while len(self._pending) > left:
-            self._blocks.append(_RANKINGS + self._pending.popleft().result())
+            self._blocks.append(framed(_RANKINGS, self._pending.popleft().result()))
 
 
 def read_index(index: bytes) -> dict[str, tuple[int, int, int]]:
     """Topic -> number of its block, offset and length in the plain block, in order of arrival."""
     return {
         topic: (place[0], place[1], place[2])
-        for topic, place in json.loads(plain_bytes(_INDEX, index)).items()
+        for topic, place in json.loads(plain_bytes(_INDEX, index, "index of rankings")).items()
     }
 
 
 def unpack_block(block: bytes) -> Block:
     """The rankings of one block, in order."""
-    body = plain_bytes(_RANKINGS, block) + bytes(kernel.SLACK)
+    body = plain_bytes(_RANKINGS, block, "rankings") + bytes(kernel.SLACK)
     topics, starts, lengths, ats, scores = [], [0], [], [], []
     offset = 0
     while offset < len(body) - kernel.SLACK:
@@ -167,7 +166,7 @@ def unpack_block(block: bytes) -> Block:
 
 def unpack_topic(block: bytes, offset: int, length: int) -> Ranking:
     """The one ranking that the index says lies there."""
-    body = plain_bytes(_RANKINGS, block)[offset : offset + length]
+    body = plain_bytes(_RANKINGS, block, "rankings")[offset : offset + length]
     topic, lengths, scores, letters = _record_at(body, 0)
     return Ranking(topic.decode(), split(body, lengths, letters), scores.astype(np.float64))
 
@@ -190,18 +189,3 @@ def split(plain: bytes, lengths: Lengths, offset: int) -> Docnos:
     used = np.arange(width) < lengths[:, None]
     table[used] = np.frombuffer(plain, np.uint8, int(lengths.sum()), offset)
     return table.view(f"S{width}").reshape(-1)
-
-
-def compressed(magic: bytes, plain: bytes) -> bytes:
-    """The bytes in one zstd frame behind a magic word that names their layout."""
-    return magic + zstandard.ZstdCompressor(level=_LEVEL).compress(plain)
-
-
-def plain_bytes(magic: bytes, packed: bytes) -> bytes:
-    """What `compressed` was given; raises LeaderboardError for bytes of another layout."""
-    if packed[:4] != magic:
-        raise LeaderboardError(
-            f"Stored data of the form {packed[:4]!r} was found where {magic!r} is read. "
-            "It was written by another version; run that one, or upload again."
-        )
-    return zstandard.ZstdDecompressor().decompress(packed[4:])

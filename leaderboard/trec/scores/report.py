@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import NamedTuple
 
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.judged import FloatArray
 from leaderboard.measures.trec_families import FAMILIES
 from leaderboard.measures.trec_names import printed
+from leaderboard.trec.scores.missed import Missed
 
 _TOPICS_AT_A_TIME = 256
 """Topics whose lines make one piece of text: few enough for flat memory, enough for few writes."""
@@ -21,13 +23,15 @@ _TOPIC = "\0"
 class RunScores:
     """One run's scores: per measure float64 (topics,), in the order of topics, strings for text.
 
-    parts: what the aggregate is made of, float64 (k, topics), for the measures that have any.
+    parts: what the aggregate is made of, float64 (k, topics), for the measures that have any. missed:
+    what trec_eval makes of the topics that the run misses, None where they are left out.
     """
 
     run: str
     topics: tuple[str, ...]
     scores: dict[BoundMeasure, FloatArray]
     parts: dict[BoundMeasure, FloatArray] = field(default_factory=dict)
+    missed: Missed | None = None
 
     def aggregate(self, measure: BoundMeasure) -> float:
         """The measure's one number for all topics."""
@@ -60,7 +64,8 @@ def trec(reports: Iterable[RunScores], *, level: int = 1, per_topic: bool = Fals
     level is the one the measures were bound with: trec_eval's names do not show it. The lines with
     the run's tag and the number of topics are there whichever measures are.
     """
-    for report in reports:
+    for given in reports:
+        report = _of_trec_eval(given)
         lines = _in_trec_order(report.scores, level)
         if per_topic:
             yield from _topic_lines(report, [line for line in lines if line.per_topic])
@@ -111,12 +116,18 @@ def _in_trec_order(measures: Iterable[BoundMeasure], level: int) -> list[_Line]:
     return [line for _, line in sorted(known, key=lambda placed: placed[0])] + others
 
 
+def _of_trec_eval(report: RunScores) -> RunScores:
+    """The scores with those that trec_eval gives to missed topics."""
+    return report if report.missed is None else replace(report, scores=report.scores | report.missed.scores)
+
+
 def _topic_lines(report: RunScores, lines: Sequence[_Line]) -> Iterator[str]:
     template = "".join(f"{line.name.replace('%', '%%'):<22}\t{_TOPIC}\t{line.form}\n" for line in lines)
+    shown = [True] * len(report.topics) if report.missed is None else (~report.missed.unprinted).tolist()
     for start in range(0, len(report.topics), _TOPICS_AT_A_TIME):
         part = slice(start, start + _TOPICS_AT_A_TIME)
         rows = zip(*(report.scores[line.measure][part].tolist() for line in lines), strict=True)
-        filled = zip(report.topics[part], rows, strict=False)
+        filled = compress(zip(report.topics[part], rows, strict=False), shown[part])
         yield "".join([(template % row).replace(_TOPIC, topic) for topic, row in filled])
 
 
@@ -124,5 +135,7 @@ def _summary_lines(report: RunScores, lines: Iterable[_Line]) -> Iterator[str]:
     yield f"{'runid':<22}\tall\t{report.run}\n"
     yield f"{'num_q':<22}\tall\t{len(report.topics)}\n"
     for line in lines:
-        if line.name != "num_q":
+        if line.name == "num_rel" and report.missed is not None:
+            yield f"{line.name:<22}\tall\t{report.missed.num_rel}\n"
+        elif line.name != "num_q":
             yield f"{line.name:<22}\tall\t{line.form % report.aggregate(line.measure)}\n"

@@ -23,6 +23,7 @@ from leaderboard.trec.qrels.preferences import read_preferences
 from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.read.blocks import scan_run
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
+from leaderboard.trec.scores.missed import missed
 from leaderboard.trec.scores.report import RunScores
 
 Read = TypeVar("Read")
@@ -78,7 +79,7 @@ def _judgments(inputs: Inputs) -> CompiledJudgments:
     if inputs.preferences is None:
         return _read(read_judgments, inputs.qrels)
     preferences = _read(read_preferences, inputs.preferences)
-    return compile_qrels(_read(partial(read_qrels, strict=False), inputs.qrels), preferences)
+    return compile_qrels(_read(read_qrels, inputs.qrels), preferences)
 
 
 def _measures(options: Options, inputs: Inputs, compiled: CompiledJudgments) -> list[BoundMeasure]:
@@ -154,7 +155,10 @@ def _scores(name: str, judged: Judged, measures: list[BoundMeasure], options: Op
     scores = {measure: measure.compute(seen) for measure in measures}
     parts = {measure: part for measure in measures if (part := measure.parts(seen)) is not None}
     report = RunScores(name, judged.judgments.topics, scores, parts)
-    return report if options.complete else _kept(report, judged.retrieved > 0)
+    if not options.complete:
+        return _kept(report, judged.retrieved > 0)
+    of_missed = missed(judged, scores, level=options.level, judged_only=options.judged_only)
+    return replace(report, missed=of_missed)
 
 
 def _kept(report: RunScores, chosen: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> RunScores:

@@ -6,19 +6,26 @@ from werkzeug.wrappers import Response
 
 from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages import accounts as pages
-from leaderboard.services.accounts import accounts, passwords, sessions
+from leaderboard.services.accounts import accounts, devices, passwords, sessions
+from leaderboard.services.accounts import sign_in as signing
+from leaderboard.services.accounts.accounts import AccountCredentials
 from leaderboard.services.accounts.passwords import AccountPassword
-from leaderboard.web.errors import status_of, wants_json
+from leaderboard.services.accounts.sign_in import NewSession, PendingSession
+from leaderboard.services.policy import require_account
+from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.security import local_path
 from leaderboard.web.session import (
+    PENDING,
+    browser,
     client_ip,
-    drop_cookie,
+    goodbye,
     reading,
     require_safe_sign_in,
     session_token,
     set_cookie,
     viewer,
+    welcome,
     writing,
 )
 
@@ -40,25 +47,35 @@ def sign_in_now() -> ResponseReturnValue:
     require_safe_sign_in()
     name, password = request.form.get("name", ""), request.form.get("password", "")
     try:
-        token = _token_for(name, password)
+        made = _checked(name, password)
     except LeaderboardError as error:
         if wants_json():
             raise
-        return _sign_in_page(error, name), status_of(error)
-    return _welcome(token)
+        return form_again(_sign_in_page(error, name), error)
+    return _signed_in(made, _next())
 
 
-def _token_for(name: str, password: str) -> str:
+def _checked(name: str, password: str) -> NewSession | PendingSession:
+    asking = browser()
     with writing() as session:
-        credentials = accounts.attempt(session, name, client_ip())
+        credentials = signing.attempt(session, name, asking)
     right = passwords.matches(credentials.password_hash, password)
     if not right or credentials.account_id is None or credentials.password_hash is None:
+        with writing() as session:
+            signing.failed(session, credentials, client_ip())
         raise Invalid(accounts.WRONG)
     rehashed = _rehashed(credentials.password_hash, password)
     with writing() as session:
-        return accounts.signed_in(
-            session, credentials.account_id, name, client_ip(), _browser(), session_token(), rehashed
-        )
+        return signing.passed(session, credentials.account_id, name, asking, rehashed)
+
+
+def _signed_in(made: NewSession | PendingSession, target: str) -> Response:
+    """The way on after a right password or link: to the target, or first to the page for the code."""
+    if isinstance(made, NewSession):
+        return welcome(redirect(target, 303), made)
+    response = redirect(url_for("second_factor.ask", next=target), 303)
+    set_cookie(response, made.token, PENDING)
+    return response
 
 
 def _rehashed(stored: str, password: str) -> AccountPassword | None:
@@ -71,16 +88,6 @@ def _sign_in_page(error: LeaderboardError | None = None, name: str = "") -> str:
 
 def _next() -> str:
     return local_path(request.values.get("next", ""))
-
-
-def _browser() -> str:
-    return request.headers.get("User-Agent", "")
-
-
-def _welcome(token: str, target: str | None = None) -> Response:
-    response = redirect(target or _next(), 303)
-    set_cookie(response, token)
-    return response
 
 
 @blueprint.get("/sign-in/<token>")
@@ -96,10 +103,10 @@ def link(token: str) -> ResponseReturnValue:
 def use_link(token: str) -> ResponseReturnValue:
     """Use a one-time link up and sign in."""
     require_safe_sign_in()
-    asker = viewer()
+    asking = browser()
     with writing() as session:
-        made = accounts.use_link(session, asker, token, _browser(), session_token())
-    return _welcome(made, url_for("tasks.index"))
+        made = signing.use_link(session, token, asking)
+    return _signed_in(made, url_for("tasks.index"))
 
 
 @blueprint.post("/sign-out")
@@ -108,9 +115,7 @@ def sign_out() -> ResponseReturnValue:
     """End this browser's session."""
     with writing() as session:
         sessions.end(session, session_token())
-    response = redirect(url_for("tasks.index"), 303)
-    drop_cookie(response)
-    return response
+    return goodbye(redirect(url_for("tasks.index"), 303))
 
 
 @blueprint.get("/sign-up")
@@ -127,16 +132,20 @@ def sign_up_now() -> ResponseReturnValue:
     """Make an account and sign in."""
     require_safe_sign_in()
     name, password, asker = request.form.get("name", ""), request.form.get("password", ""), viewer()
+    asking = browser()
     try:
+        passwords.require_strong(password, name)
+        with writing() as session:
+            accounts.count_sign_up(session, asker, name)
         secret = passwords.hashed(password, name)
         with writing() as session:
-            account_id = accounts.sign_up(session, asker, name, secret)
-            token = sessions.start(session, account_id, client_ip(), _browser(), session_token())
+            account_id = accounts.create(session, name, secret, viewer=asker)
+            made = signing.begin(session, account_id, "sign-up", asking)
     except LeaderboardError as error:
         if wants_json():
             raise
-        return _sign_up_page(error, name), status_of(error)
-    return _welcome(token)
+        return form_again(_sign_up_page(error, name), error)
+    return _signed_in(made, _next())
 
 
 def _sign_up_page(error: LeaderboardError | None = None, name: str = "") -> str:
@@ -169,22 +178,27 @@ def _account_page(error: LeaderboardError | None = None) -> str:
 def change_password() -> ResponseReturnValue:
     """Change the password, end every session and begin a new one here."""
     require_safe_sign_in()
-    asker, current = viewer(), request.form.get("current", "")
+    asker, asking, current = viewer(), browser(), request.form.get("current", "")
     try:
         with writing() as session:
             credentials = accounts.own_credentials(session, asker)
-        if credentials.password_hash is not None and not passwords.matches(
-            credentials.password_hash, current
-        ):
-            raise Invalid("The current password is wrong.")
+        require_password(credentials, current)
         secret = passwords.hashed(request.form.get("password", ""), asker.name)
         with writing() as session:
-            token = accounts.change_password(session, asker, credentials, secret, _browser())
+            token = accounts.change_password(session, asker, credentials, secret, asking.agent)
+            device = devices.remember(session, require_account(asker), "")
     except LeaderboardError as error:
         if wants_json():
             raise
-        return _account_page(error), status_of(error)
-    return _welcome(token, url_for("accounts.account", changed="password"))
+        return form_again(_account_page(error), error)
+    return welcome(redirect(url_for("accounts.account", changed="password"), 303), NewSession(token, device))
+
+
+def require_password(credentials: AccountCredentials, password: str) -> None:
+    """Raise Invalid unless the password is the account's, or it has none; takes tens of milliseconds."""
+    stored = credentials.password_hash
+    if stored is not None and not passwords.matches(stored, password):
+        raise Invalid("The current password is wrong.")
 
 
 @blueprint.post("/account/sessions/<id:session_id>")
@@ -195,3 +209,13 @@ def revoke(session_id: int) -> ResponseReturnValue:
     with writing() as session:
         sessions.revoke(session, asker, session_id)
     return redirect(url_for("accounts.account"), 303)
+
+
+@blueprint.post("/account/sessions/end")
+@rule(SIGNED_IN)
+def end_everywhere() -> ResponseReturnValue:
+    """End every session of the viewer, this one too, and forget its devices."""
+    asker = viewer()
+    with writing() as session:
+        accounts.leave_everywhere(session, asker)
+    return goodbye(redirect(url_for("accounts.sign_in"), 303))

@@ -6,7 +6,7 @@ from flask.typing import ResponseReturnValue
 from leaderboard.errors import LeaderboardError
 from leaderboard.pages import accounts as pages
 from leaderboard.services.accounts import teams
-from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.security import local_path
 from leaderboard.web.session import reading, viewer, writing
@@ -34,11 +34,13 @@ def create() -> ResponseReturnValue:
     asker, name = viewer(), request.form.get("name", "")
     try:
         with writing() as session:
+            teams.count_creation(session, asker, name)
+        with writing() as session:
             team_id = teams.create(session, asker, name)
     except LeaderboardError as error:
         if wants_json():
             raise
-        return _index_page(error, name), status_of(error)
+        return form_again(_index_page(error, name), error)
     return redirect(local_path(request.form.get("next", ""), url_for("teams.show", team_id=team_id)), 303)
 
 

@@ -11,6 +11,7 @@ from leaderboard.services.assessors.judged_pools import WHOSE
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept, whole
 from leaderboard.web.charts import heat_step
+from leaderboard.web.requests import hands_out_judgments
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer
 
@@ -53,6 +54,7 @@ def export(slug: str, number: int, form: str) -> ResponseReturnValue:
 
 
 @blueprint.get("/tasks/<slug>/pools/<id:number>/assessments.<form>")
+@hands_out_judgments
 @rule(SIGNED_IN)
 def events(slug: str, number: int, form: str) -> ResponseReturnValue:
     """Every event of the pool's assessors, as CSV or JSON lines."""

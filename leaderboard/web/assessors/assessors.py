@@ -24,7 +24,7 @@ from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import number as form_number
 from leaderboard.web.files import received
 from leaderboard.web.rules import SIGNED_IN, Body, rule
-from leaderboard.web.session import finish_reading, reading, viewer, writing
+from leaderboard.web.session import finish_reading, reading, settings, viewer, writing
 
 blueprint = Blueprint("assessors", __name__)
 
@@ -56,7 +56,8 @@ def add(slug: str, number: int) -> ResponseReturnValue:
         names = form.get("names", "").splitlines()
         with writing() as session:
             assessors.own_pool(session, asker, slug, number)
-            links = assessors.add(session, asker, slug, names, form.get("role", assessors.ASSESSOR))
+            role = form.get("role", assessors.ASSESSOR)
+            links = assessors.add(session, asker, slug, names, role, settings().assessor_link_days)
         return _page(slug, number, links=links), 201
 
     return _or_page(slug, number, act)
@@ -71,10 +72,21 @@ def renew(slug: str, number: int, assessor_id: int) -> ResponseReturnValue:
     def act() -> ResponseReturnValue:
         with writing() as session:
             assessors.own_pool(session, asker, slug, number)
-            link = assessors.renew(session, asker, slug, assessor_id)
+            link = assessors.renew(session, asker, slug, assessor_id, settings().assessor_link_days)
         return _page(slug, number, links=(link,)), 201
 
     return _or_page(slug, number, act)
+
+
+@blueprint.post("/tasks/<slug>/pools/<id:number>/assessors/<id:assessor_id>/prolong")
+@rule(SIGNED_IN)
+def prolong(slug: str, number: int, assessor_id: int) -> ResponseReturnValue:
+    """Let an assessor's link work for longer."""
+    asker = viewer()
+    with writing() as session:
+        assessors.own_pool(session, asker, slug, number)
+        assessors.prolong(session, asker, slug, assessor_id, settings().assessor_link_days)
+    return redirect(url_for("assessors.show", slug=slug, number=number), 303)
 
 
 @blueprint.post("/tasks/<slug>/pools/<id:number>/assessors/<id:assessor_id>/revoke")
@@ -230,6 +242,7 @@ def _page(
         ways=assignments.WAYS,
         orders=ORDERS,
         overlap=round(100 * assignments.DEFAULT_OVERLAP),
+        days=settings().assessor_link_days,
     )
 
 

@@ -7,12 +7,13 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import BadRequest
 
 from leaderboard.errors import Invalid, Problem
 from leaderboard.pages.assessors import guidelines as guidelines_pages
 from leaderboard.pages.assessors import judging
 from leaderboard.pages.side_by_side import question
-from leaderboard.services.assessors import log
+from leaderboard.services.assessors import links, log
 from leaderboard.services.assessors.log import SentLabel
 from leaderboard.web.addresses import whole
 from leaderboard.web.rankings import highlighted
@@ -92,7 +93,8 @@ def documents(token: str, number: int, topic_id: str) -> ResponseReturnValue:
 @rule(PUBLIC)
 def save(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     """Store a judgment sent as JSON; sent again under its key it is stored once."""
-    is_new = _save(token, number, topic_id, _sent(request.get_json(silent=True)))
+    links.by_token(reading(), token)
+    is_new = _save(token, number, topic_id, _sent(_json()))
     return jsonify({"stored": True, "new": is_new}), 201 if is_new else 200
 
 
@@ -130,6 +132,14 @@ def _save(token: str, number: int, topic_id: str, sent: SentLabel) -> bool:
     finish_reading()
     with writing() as session:
         return log.save(session, checked)
+
+
+def _json() -> Any:
+    """The body as JSON, None where it is not; raises BadRequest where it is nested too deeply to be read."""
+    try:
+        return request.get_json(silent=True)
+    except RecursionError:
+        raise BadRequest from None
 
 
 def _sent(facts: Any) -> SentLabel:

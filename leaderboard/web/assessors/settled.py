@@ -11,6 +11,7 @@ from leaderboard.stats.assessors.settling import RULES
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
 from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web.requests import hands_out_judgments
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer, writing
 
@@ -51,6 +52,7 @@ def export(slug: str, number: int, form: str) -> ResponseReturnValue:
 
 
 @blueprint.get("/tasks/<slug>/pools/<id:number>/settled.qrels")
+@hands_out_judgments
 @rule(SIGNED_IN)
 def qrels(slug: str, number: int) -> ResponseReturnValue:
     """The settled judgments as a TREC qrels file; ?columns=both adds stratum and probability."""

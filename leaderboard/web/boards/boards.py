@@ -12,7 +12,7 @@ from leaderboard.pages.boards.view import BoardChoice, View
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
-from leaderboard.services.statistics import requests
+from leaderboard.services.statistics import asked
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.statistics.standings import PairOfRuns
 from leaderboard.web import moments, responses
@@ -80,10 +80,10 @@ def export(slug: str, form: str) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def standing(slug: str) -> ResponseReturnValue:
     """Have the comparison computed that the board at this address waits for."""
-    waiting = _board(slug).standing
+    asker, waiting = viewer(), _board(slug).standing
     if isinstance(waiting, WaitingResult):
         with writing() as session:
-            requests.ask(session, waiting.request)
+            asked.ask(session, asker, [waiting])
         wake()
     return redirect(url_for("boards.board", slug=slug, **_state()), 303)
 

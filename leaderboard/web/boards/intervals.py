@@ -5,6 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from leaderboard.pages.boards import intervals
 from leaderboard.pages.boards.intervals import IntervalsPage
+from leaderboard.services.statistics import asked
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts import Interval, IntervalChart, interval_chart
@@ -18,7 +19,7 @@ ROWS_AT_FIRST = 200
 
 
 @blueprint.get("/tasks/<slug>/intervals")
-@rule(PUBLIC)
+@rule(PUBLIC, is_computed=True)
 def show(slug: str) -> ResponseReturnValue:
     """What is known of each run's mean and rank."""
     page = _page(slug)
@@ -34,7 +35,7 @@ def show(slug: str) -> ResponseReturnValue:
 
 
 @blueprint.get("/tasks/<slug>/intervals.<form:form>")
-@rule(PUBLIC)
+@rule(PUBLIC, is_computed=True)
 def export(slug: str, form: str) -> ResponseReturnValue:
     """The intervals as a file."""
     return responses.export(form, intervals.FILES, _page(slug))
@@ -44,10 +45,10 @@ def export(slug: str, form: str) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def ask(slug: str) -> ResponseReturnValue:
     """Have everything computed that the page at this address waits for."""
-    page = _page(slug)
+    asker, page = viewer(), _page(slug)
     if page.waiting:
         with writing() as session:
-            intervals.ask(session, page)
+            asked.ask(session, asker, page.waiting)
         wake()
     return redirect(url_for("intervals.show", slug=slug, **kept(STATE, flags=["one", "all"])), 303)
 

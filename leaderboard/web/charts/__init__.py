@@ -6,7 +6,12 @@ two scales of numbers are placed in units of a view box.
 """
 
 from leaderboard.web.charts.bars import BarChart, Difference, bar_chart, signed_bars
-from leaderboard.web.charts.heat import heat_bounds, heat_difference, heat_difference_bounds, heat_step
+from leaderboard.web.charts.heat_colours import (
+    heat_bounds,
+    heat_difference,
+    heat_difference_bounds,
+    heat_step,
+)
 from leaderboard.web.charts.intervals import Interval, IntervalChart, interval_chart
 from leaderboard.web.charts.lines import MOST_CURVES, Curve, LineChart, line_chart
 from leaderboard.web.charts.matrix import Matrix, matrix

@@ -45,7 +45,7 @@ STATE = ("a", "b", "measure", "p", "topic")
 
 
 @blueprint.get("/tasks/<slug>/compare")
-@rule(PUBLIC)
+@rule(PUBLIC, is_computed=True)
 def compare(slug: str) -> ResponseReturnValue:
     """Two runs side by side, several under one correction, or the form to choose them by."""
     if _several():
@@ -82,7 +82,7 @@ def _pair_html(page: PairPage) -> str:
 
 
 @blueprint.get("/tasks/<slug>/compare.<form:form>")
-@rule(PUBLIC)
+@rule(PUBLIC, is_computed=True)
 def export(slug: str, form: str) -> ResponseReturnValue:
     """Two runs by topic, or all pairs of several, as a file."""
     if _several() or (form == "tex" and not _chosen()):
@@ -171,7 +171,8 @@ def _side_by_side(page: PairPage) -> RankingsChart | None:
 
 
 def _ranked(page: PairPage, document: PairedDocument) -> Ranked:
-    link = url_for("rankings.document", slug=page.slug, docno=document.docno)
+    # Without a topic only documents whose text is stored have a page.
+    link = url_for("rankings.document", slug=page.slug, docno=document.docno, topic=page.topic)
     return Ranked(document.docno, document.grade, link, document.elsewhere)
 
 

@@ -28,7 +28,7 @@ MOST_LISTED = 600
 
 
 @blueprint.get("/tasks/<slug>/curves")
-@rule(PUBLIC)
+@rule(PUBLIC, is_computed=True)
 def show(slug: str) -> ResponseReturnValue:
     """The curves, what they are of, and the form to choose others."""
     page = _page(slug)
@@ -52,7 +52,7 @@ def show(slug: str) -> ResponseReturnValue:
 
 
 @blueprint.get("/tasks/<slug>/curves.<form:form>")
-@rule(PUBLIC)
+@rule(PUBLIC, is_computed=True)
 def export(slug: str, form: str) -> ResponseReturnValue:
     """The curves as a file, a row for each point; LaTeX has the points of the page's own table."""
     page = _page(slug)

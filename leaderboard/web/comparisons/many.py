@@ -10,11 +10,11 @@ from typing import Any
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.errors import NotFound
+from leaderboard.errors import Invalid, NotFound, Problem
 from leaderboard.pages.comparisons import many, many_tables
 from leaderboard.pages.comparisons.many import Choice, ComparisonRow, ManyComparison, Pair
 from leaderboard.pages.comparisons.words import short_p
-from leaderboard.services.statistics import requests
+from leaderboard.services.statistics import asked
 from leaderboard.services.statistics.procedures import ranking_overlaps
 from leaderboard.services.statistics.standings import ALPHA
 from leaderboard.stats.orders.rbo import weight_of_top
@@ -38,6 +38,7 @@ OVERLAPS_UP_TO = 20
 MOST_ALIKE = 20
 EFFECTS_FROM = 1000
 """Topics from which on the cells carry effect sizes instead of p."""
+VISITORS_MEASURES = 2
 STATE = ("measure", "method", "baseline", "edition")
 
 
@@ -53,6 +54,7 @@ def show(slug: str) -> ResponseReturnValue:
         matrix=_matrix(page) if page.pairs else None,
         chart=_chart(page),
         most_alike=MOST_ALIKE,
+        most_measures=VISITORS_MEASURES,
         overlaps=_overlaps(page) if len(page.runs) <= OVERLAPS_UP_TO else [],
         alpha=f"{ALPHA:.0%}",
         rbo=(ranking_overlaps.P, ranking_overlaps.DEPTH, weight_of_top(10, ranking_overlaps.P)),
@@ -65,19 +67,28 @@ def export(slug: str, form: str) -> ResponseReturnValue:
     if form != "tex" or "table" in request.args:
         return responses.export(form, many_tables.FILES, _page(slug))
     measures = request.args.getlist("measure")
+    _require_few(measures)
     table = many_tables.means(reading(), viewer(), slug, _choice(), measures or (None,))
     return responses.as_latex(latex_text(table), table.name)
+
+
+def _require_few(measures: list[str]) -> None:
+    """Raise Invalid where a visitor asks for many measures at once: each is a comparison of its own."""
+    if len(measures) > VISITORS_MEASURES and viewer().account_id is None:
+        rule = f"takes at most {VISITORS_MEASURES} measures at once without an account."
+        remedy = "Sign in, or ask for fewer measures at a time."
+        problem = Problem(rule, remedy, field="measure", value=str(len(measures)))
+        raise Invalid("Too many measures for one table.", [problem])
 
 
 @blueprint.post("/tasks/<slug>/comparisons")
 @rule(SIGNED_IN)
 def ask(slug: str) -> ResponseReturnValue:
     """Have computed what the page of the comparison at this address waits for."""
-    waiting = _page(slug).waiting
+    asker, waiting = viewer(), _page(slug).waiting
     if waiting:
         with writing() as session:
-            for job in waiting:
-                requests.ask(session, job.request)
+            asked.ask(session, asker, waiting)
         wake()
     return redirect(url_for("comparisons.compare", slug=slug, **_state()), 303)
 

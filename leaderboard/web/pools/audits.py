@@ -9,6 +9,7 @@ from flask.typing import ResponseReturnValue
 from leaderboard.errors import Invalid
 from leaderboard.pages.pools import audit_tables, audits, simulation
 from leaderboard.pages.pools.audits import AuditPage, Choice
+from leaderboard.services.statistics import asked
 from leaderboard.services.statistics.procedures.pool_simulations import SHARES
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept, whole
@@ -23,7 +24,7 @@ ROWS_AT_FIRST = 30
 
 
 @blueprint.get("/tasks/<slug>/pools/audit")
-@rule(PUBLIC)
+@rule(PUBLIC, is_computed=True)
 def show(slug: str) -> ResponseReturnValue:
     """Unique documents, leaving one team out, depth, runs that lose by the pool, and other methods."""
     page = _page(slug)
@@ -44,7 +45,7 @@ def show(slug: str) -> ResponseReturnValue:
 
 
 @blueprint.get("/tasks/<slug>/pools/audit.<form:form>")
-@rule(PUBLIC)
+@rule(PUBLIC, is_computed=True)
 def export(slug: str, form: str) -> ResponseReturnValue:
     """The audit as JSON, or one of its tables as CSV or LaTeX."""
     return responses.export(form, audit_tables.FILES, _page(slug))
@@ -54,10 +55,10 @@ def export(slug: str, form: str) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def ask(slug: str) -> ResponseReturnValue:
     """Have everything computed that the page at this address waits for."""
-    page = _page(slug)
+    asker, page = viewer(), _page(slug)
     if page.waiting:
         with writing() as session:
-            audits.ask(session, page)
+            asked.ask(session, asker, page.waiting)
         wake()
     return redirect(url_for("pool_audits.show", slug=slug, **_state()), 303)
 

@@ -1,10 +1,14 @@
 """A run's files: as it was sent, and its scores as trec_eval prints them."""
 
+import threading
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 from flask import Blueprint, Response, request
 from flask.typing import ResponseReturnValue
 
+from leaderboard.checksums import belonging_to
+from leaderboard.errors import Busy
 from leaderboard.pages.runs import files
 from leaderboard.services.runs.files import StoredFile
 from leaderboard.services.runs.prepare import CHUNK_BYTES
@@ -14,13 +18,25 @@ from leaderboard.web.session import database, reading, viewer
 
 blueprint = Blueprint("run_files", __name__)
 
+LARGE = 2**24
+"""Bytes that the server keeps of an answer; of a longer file a thread waits for who takes it."""
+LARGE_AT_ONCE = 4
+_turns = threading.BoundedSemaphore(LARGE_AT_ONCE)
+
 
 @blueprint.get("/runs/<id:run_id>/file")
 @rule(PUBLIC)
 def file(run_id: int) -> ResponseReturnValue:
-    """The file as it was sent, for whom it is open."""
+    """The file as it was sent, for whom it is open; its digest is compared before the first byte goes out."""
     sent = files.sent_file(reading(), viewer(), run_id)
-    response = Response(_pieces(StoredFile(database(), sent.upload_id)), content_type=sent.media_type)
+    stored = StoredFile(database(), sent.upload_id)
+    with ExitStack() as held:
+        if sent.size > LARGE:
+            held.enter_context(_turn())
+        with belonging_to(f"run {run_id}"):
+            stored.require_whole(sent.sha256)
+        response = Response(_pieces(stored), content_type=sent.media_type)
+        response.call_on_close(held.pop_all().close)
     response.headers.set("Content-Disposition", "attachment", filename=sent.name)
     response.content_length = sent.size
     response.set_etag(sent.sha256)
@@ -35,6 +51,17 @@ def trec_eval(run_id: int) -> ResponseReturnValue:
     text = files.trec_eval_text(reading(), viewer(), run_id, all_trec="all_trec" in request.args)
     # Topic ids and tags go out as the bytes they came in as, UTF-8 or not.
     return responses.as_stored(text.encode("utf-8", "surrogateescape"), "text/plain")
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    """One of the few large files that go out at a time; raises Busy where there are as many already."""
+    if not _turns.acquire(blocking=False):
+        raise Busy("Other large files are being fetched just now; try again in a minute.", retry_after_s=60)
+    try:
+        yield
+    finally:
+        _turns.release()
 
 
 def _pieces(stored: StoredFile) -> Iterator[bytes]:

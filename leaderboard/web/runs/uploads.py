@@ -1,6 +1,7 @@
 """Sending a run: the form, the upload, and the report on it."""
 
 import secrets
+import threading
 from typing import Any
 
 from flask import Blueprint, jsonify, redirect, render_template, request, url_for
@@ -9,21 +10,24 @@ from flask.typing import ResponseReturnValue
 from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages.runs.upload import UploadPage, upload_page
 from leaderboard.pages.runs.upload_form import upload_form
-from leaderboard.services.runs import admission, describe, prepare, primary_runs, uploads
+from leaderboard.services.runs import admission, describe, limits, prepare, primary_runs, uploads
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.prepare import PreparedUpload
 from leaderboard.services.runs.uploads import Delivery, Submission
 from leaderboard.trec.facts import fields
 from leaderboard.trec.read.lines import Limits
-from leaderboard.web.errors import problem_rows, status_of, wants_json
+from leaderboard.web.errors import form_again, problem_rows, wants_json
 from leaderboard.web.files import Received, number, received
 from leaderboard.web.rules import SIGNED_IN, Body, rule
 from leaderboard.web.runs.facts import facts_given
-from leaderboard.web.session import finish_reading, reading, settings, viewer, wake, writing
+from leaderboard.web.session import reading, settings, viewer, wake, writing
 
 blueprint = Blueprint("uploads", __name__)
 
 KEY_CHARACTERS = 100
+CHECKS_AT_ONCE = 3
+"""Files checked while their senders wait: the other threads are for pages."""
+_turns = threading.BoundedSemaphore(CHECKS_AT_ONCE)
 
 
 @blueprint.get("/tasks/<slug>/submit")
@@ -58,7 +62,7 @@ def send(slug: str) -> ResponseReturnValue:
     except LeaderboardError as error:
         if wants_json():
             raise
-        return _form_page(slug, error), status_of(error)
+        return form_again(_form_page(slug, error), error)
     wake()
     if wants_json():
         return jsonify(_facts(submission)), 422 if submission.state == "rejected" else 201
@@ -81,24 +85,41 @@ def _submit(slug: str) -> Submission:
         describe.require_short(request.form.get("description", "")),
         fields.read(facts_given()),
     )
-    is_large = file.path.stat().st_size > settings().inline_bytes
-    delivery = Delivery(
-        sender=viewer(),
-        slug=slug,
-        team_id=team_id,
-        file=prepare.unchecked(file.path, file.name) if is_large else _checked(slug, team_id, file),
-        wishes=wishes,
-        key=_key(),
-    )
+    prepared, is_checked = _prepared(slug, team_id, file)
+    delivery = Delivery(sender=viewer(), slug=slug, team_id=team_id, file=prepared, wishes=wishes, key=_key())
     with writing() as session:
-        return uploads.receive(session, delivery) if is_large else uploads.submit(session, delivery)
+        if not is_checked:
+            return uploads.receive(session, delivery)
+        submission = uploads.submit(session, delivery)
+        if submission.run_id is not None:
+            limits.count_accepted(session, delivery.sender.account_id, delivery.sender.ip)
+        return submission
 
 
-def _checked(slug: str, team_id: int, file: Received) -> PreparedUpload:
-    """The file checked while its sender waits, outside any transaction."""
+def _prepared(slug: str, team_id: int, file: Received) -> tuple[PreparedUpload, bool]:
+    """The file, and whether it was checked: not where that takes long, or others are being checked."""
+    is_large = prepare.is_large(file.path, settings().inline_bytes)
+    if not is_large and _turns.acquire(blocking=False):
+        try:
+            checked = _checked(slug, team_id, file)
+        finally:
+            _turns.release()
+        if checked is not None:
+            return checked, True
+    return prepare.unchecked(file.path, file.name), False
+
+
+def _checked(slug: str, team_id: int, file: Received) -> PreparedUpload | None:
+    """The file checked while its sender waits, outside any transaction; None where that takes long."""
     rules = admission.rules_for(reading(), viewer(), slug, team_id)
-    finish_reading()
-    return prepare.prepare(file.path, file.name, rules, Limits(plain_bytes=settings().plain_bytes))
+    asker = viewer()
+    with writing() as session:
+        limits.count_check(session, asker.account_id, asker.ip)
+    checked = prepare.quick(file.path, file.name, rules, Limits(plain_bytes=settings().plain_bytes))
+    if checked is None:
+        with writing() as session:
+            limits.count_accepted(session, asker.account_id, asker.ip)
+    return checked
 
 
 def _key() -> str | None:

@@ -21,7 +21,7 @@ RUNS_AT_FIRST = 50
 
 
 @blueprint.get("/tasks/<slug>/measures")
-@rule(PUBLIC)
+@rule(PUBLIC, is_computed=True)
 def show(slug: str) -> ResponseReturnValue:
     """Agreement of any two measures, and the two chosen closely."""
     page = _page(slug)
@@ -42,7 +42,7 @@ def show(slug: str) -> ResponseReturnValue:
 
 
 @blueprint.get("/tasks/<slug>/measures.<form:form>")
-@rule(PUBLIC)
+@rule(PUBLIC, is_computed=True)
 def export(slug: str, form: str) -> ResponseReturnValue:
     """All coefficients, and every run's value and rank by every measure, as a file."""
     return responses.export(form, order_tables.FILES, _page(slug))

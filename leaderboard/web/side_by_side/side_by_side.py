@@ -15,7 +15,7 @@ from leaderboard.web.addresses import whole
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import number
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
-from leaderboard.web.session import reading, viewer, writing
+from leaderboard.web.session import reading, settings, viewer, writing
 
 blueprint = Blueprint("side_by_side", __name__)
 
@@ -81,7 +81,7 @@ def add_assessors(slug: str) -> ResponseReturnValue:
     names = request.form.get("names", "").splitlines()
     try:
         with writing() as session:
-            links = assessors.add(session, asker, slug, names)
+            links = assessors.add(session, asker, slug, names, days=settings().assessor_link_days)
     except LeaderboardError as error:
         if wants_json():
             raise

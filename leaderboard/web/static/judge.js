@@ -43,12 +43,15 @@
     byId("unsent").hidden = !words.length;
   }
 
-  function post({ address, ...judgment }) {
+  async function post({ address, ...judgment }) {
     const body = JSON.stringify({ ...judgment, sent_at: new Date().toISOString() });
     const type = "application/json";
-    return fetch(`${desk.dataset.base}/${address}/assessments`, {
+    const answer = await fetch(`${desk.dataset.base}/${address}/assessments`, {
       method: "POST", headers: { Accept: type, "Content-Type": type }, body, keepalive: true,
     });
+    // No cache takes it, so it holds its connection until it is read.
+    if (answer.ok) await answer.text();
+    return answer;
   }
 
   async function send() {

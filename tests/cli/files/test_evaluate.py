@@ -77,13 +77,39 @@ def test_several_runs_are_told_apart(files: Path) -> None:
     assert [Path(line.split("\t")[0]).name for line in done.stdout.splitlines()[1:]] == ["one", "copy"]
 
 
-def test_ids_that_are_not_utf_8_come_out_as_they_went_in(tmp_path: Path) -> None:
-    """A topic id in Latin-1 is printed with the same bytes."""
-    (tmp_path / "qrels").write_bytes(b"caf\xe9 0 a 1\n")
-    (tmp_path / "run").write_bytes(b"caf\xe9 Q0 a 1 1.0 x\n")
+def test_a_tag_that_is_not_utf_8_comes_out_as_it_went_in(tmp_path: Path) -> None:
+    """A tag in Latin-1 is printed with the same bytes: of a run nothing is stored here."""
+    (tmp_path / "qrels").write_bytes(b"1 0 a 1\n")
+    (tmp_path / "run").write_bytes(b"1 Q0 a 1 1.0 caf\xe9\n")
     done = call(tmp_path / "qrels", tmp_path / "run", "-m", "AP", "--per-topic", "--format", "tsv")
     assert done.exit_code == 0
-    assert done.stdout_bytes.splitlines()[1] == b"x\tAP\tcaf\xe9\t1.0"
+    assert done.stdout_bytes.splitlines()[1] == b"caf\xe9\tAP\t1\t1.0"
+
+
+BAD_QRELS = {
+    b"1 0 a 0\r1 0 b 1\r2 0 a 1\r": "line 1: '1 0 a 0",
+    b"1 0 a 1\n1 0 b 0 0.5\n": "line 2: '1 0 b 0 0.5': A judgment has 4 fields",
+    b"1 0 a 1\n1 0 b 18446744073709551617\n": "line 2: grade '18446744073709551617': A grade is",
+    b"1 0 a 1\n1 0 b\xfc 0\n": "line 2: bytes",
+}
+
+
+@pytest.mark.parametrize("command", ["evaluate", "compare", "pool", "check"])
+@pytest.mark.parametrize("qrels", BAD_QRELS)
+@pytest.mark.usefixtures("each_kernel")
+def test_every_command_refuses_the_same_qrels(files: Path, command: str, qrels: bytes) -> None:
+    """With the line, the value, the rule and what to do, whatever kernel reads them."""
+    (files / "bad").write_bytes(qrels)
+    arguments = {
+        "evaluate": ["evaluate", files / "bad", files / "run"],
+        "compare": ["compare", files / "bad", files / "run", files / "run"],
+        "pool": ["pool", "--qrels", files / "bad", files / "run"],
+        "check": ["check", files / "run", "--qrels", files / "bad"],
+    }[command]
+    done = CliRunner().invoke(main, list(map(str, arguments)))
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert BAD_QRELS[qrels] in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(

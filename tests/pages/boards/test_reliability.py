@@ -200,6 +200,6 @@ def test_a_job_finds_the_same_as_a_page(
     assert isinstance(waiting, WaitingResult)
     assert reliability.facts(waiting) is None
     with database.write() as session:
-        requests.ask(session, waiting.request)
+        requests.have_computed(session, waiting.request)
     build.drain(database)
     assert known(database) == at_once

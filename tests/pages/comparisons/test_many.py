@@ -310,8 +310,8 @@ def test_what_takes_long_is_a_job(
         many_tables.pairs(found)
     with database.write() as session:
         for each in found.waiting:
-            requests.ask(session, each.request)
-            requests.ask(session, each.request)
+            requests.have_computed(session, each.request)
+            requests.have_computed(session, each.request)
     with database.read() as session:
         assert len(session.scalars(select(Job.id).where(Job.kind == "compare")).all()) == 2
         assert compared(database, list(filled.values()), method="randomised_tukey").state == "queued"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaderboard.errors import Invalid
-from leaderboard.services.accounts.names import canonical, displayed
+from leaderboard.services.accounts.names import canonical, displayed, skeleton
 
 
 @given(st.text())
@@ -46,3 +46,45 @@ def test_unfit_names_are_refused_with_a_sentence(bad: str) -> None:
 def test_shown_names_keep_case_and_lose_doubled_spaces() -> None:
     """A name is shown as typed but for its spacing."""
     assert displayed("  Team   Ärger ", "a team") == "Team Ärger"
+
+
+@pytest.mark.parametrize(
+    "invisible", [*"\u3164\u115f\u034f\ufe0f\u17b4\U000e0100\u2800\U0001d159\u200b\u202e\u180e\u00ad"]
+)
+def test_what_cannot_be_seen_makes_no_other_name(invisible: str) -> None:
+    """Fillers, selectors, joiners and blanks are refused, in front and inside."""
+    for name in (f"{invisible}Owls", f"Ow{invisible}ls"):
+        with pytest.raises(Invalid, match="invisible"):
+            displayed(name, "a team")
+
+
+def test_all_that_unicode_calls_ignorable_is_refused() -> None:
+    """No code point that is drawn as nothing gets through, format and unassigned ones included."""
+    ignorable = (*range(0xE0000, 0xE1000), *range(0x2060, 0x2070), *range(0xFE00, 0xFE10), 0x180F, 0xFFA0)
+    for code in ignorable:
+        with pytest.raises(Invalid):
+            displayed(f"a{chr(code)}b", "a team")
+
+
+@pytest.mark.parametrize("name", ["Việt Nậm", "ᾧδή", "שָׁלוֹם", "เที่ยว", "Åse", "हिन्दी"])
+def test_names_of_the_world_s_languages_pass(name: str) -> None:
+    """Accents, points and vowel signs as languages write them are no pile of marks."""
+    assert displayed(name, "a team")
+
+
+def test_a_pile_of_marks_is_refused() -> None:
+    """A letter carries two marks at most."""
+    with pytest.raises(Invalid, match="at most 2 marks"):
+        displayed("O" + "\u0335" * 3 + "wls", "a team")
+
+
+@pytest.mark.parametrize("other", ["Оwls", "0wls", "owls", "Owⅼs", "Оᴡls", "ＯＷＬＳ", "Ow\u0399s"])
+def test_look_alikes_have_one_skeleton(other: str) -> None:
+    """Letters of other scripts, digits for letters, other cases."""
+    assert skeleton(other) == skeleton("Owls")
+
+
+def test_a_skeleton_tells_other_names_apart() -> None:
+    """Names that only share letters are not alike."""
+    names = ("Owls", "Owl", "Bowls", "Owls 2", "Owls 3", "Совы", "Сова", "梟")
+    assert len({skeleton(name) for name in names}) == len(names)

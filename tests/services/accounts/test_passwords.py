@@ -25,6 +25,13 @@ from tests.make.people import HASH, PASSWORD
         "987654321098",
         "iloveyou2026",
         "correcthorsebatterystaple",
+        "trustno1trustno1",
+        "zaq12wsxcde3",
+        "asdfghjkl;'12",
+        "monkeymonkey1",
+        "sunshine!2023",
+        "leaderboard-2026",
+        "Passwort-2026!",
     ],
 )
 def test_short_long_and_common_passwords_are_refused(bad: str) -> None:

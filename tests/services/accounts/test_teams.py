@@ -7,10 +7,10 @@ from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Audit, Member, Token
-from leaderboard.errors import Conflict, Forbidden, NotFound, OverQuota, SignInNeeded
+from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound, OverQuota, SignInNeeded
 from leaderboard.pages import accounts as pages
 from leaderboard.services.accounts import teams
-from leaderboard.services.policy import ANONYMOUS, OPERATOR
+from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from tests.make.people import account, join, team, viewer
 
 pytestmark = pytest.mark.dialect
@@ -63,17 +63,35 @@ def test_visitors_make_no_team(database: Database) -> None:
 
 
 def test_look_alike_team_names_are_taken(database: Database, owls: int, bert: int) -> None:
-    """A team name that differs in case or spacing only is taken."""
-    with pytest.raises(Conflict, match="already"):
-        team(database, " OWLS", bert)
+    """A team name that differs in case, spacing or letters of other scripts only is taken."""
+    for name in (" OWLS", "\u041ewls", "0wls"):
+        with pytest.raises(Conflict, match="already"):
+            team(database, name, bert)
+    with pytest.raises(Conflict, match="looks the same"), database.write() as session:
+        teams.ensure(session, OPERATOR, "\u041ewls")
 
 
 def test_teams_a_day_are_limited(database: Database, anna: int) -> None:
-    """The 21st team an account makes within a day is refused."""
+    """The 21st team an account makes within a day is refused; a name nobody may have costs nothing."""
+    asker = viewer(database, anna)
+    with pytest.raises(Invalid), database.write() as session:
+        teams.count_creation(session, asker, "...")
     for number in range(20):
-        team(database, f"Team {number}", anna)
-    with pytest.raises(OverQuota):
-        team(database, "One more", anna)
+        with database.write() as session:
+            teams.count_creation(session, asker, f"Team {number}")
+    with pytest.raises(OverQuota), database.write() as session:
+        teams.count_creation(session, asker, "One more")
+    with pytest.raises(SignInNeeded), database.write() as session:
+        teams.count_creation(session, ANONYMOUS, "Owls")
+
+
+def test_teams_a_day_of_one_network_are_limited(database: Database) -> None:
+    """Many accounts of one network make a hundred teams a day between them."""
+    with pytest.raises(OverQuota), database.write() as session:
+        for number in range(101):
+            asker = Viewer(account_id=number // 20, ip="192.0.2.1")
+            teams.count_creation(session, asker, "Owls")
+    assert number == 100
 
 
 def test_an_invitation_lets_one_in(database: Database, anna: int, bert: int, owls: int) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Job
 from leaderboard.errors import NotFound
-from leaderboard.services.jobs import queue
+from leaderboard.services.jobs import leases, queue
 from leaderboard.services.jobs.queue import Claim, ClaimLost
 from leaderboard.settings import Settings
 
@@ -38,7 +38,7 @@ def _expire_leases(database: Database) -> int:
         for job in session.scalars(select(Job).where(Job.state == "leased")):
             job.lease_until = now(session) - timedelta(seconds=1)
         session.flush()
-        return queue.sweep(session)
+        return leases.sweep(session, SETTINGS.lease_s)
 
 
 def _states(database: Database) -> list[str]:
@@ -105,7 +105,7 @@ def test_a_heartbeat_keeps_the_lease(database: Database) -> None:
     held = _claim(database)
     with database.write() as session:
         assert queue.heartbeat(session, held, SETTINGS.lease_s)
-        assert queue.sweep(session) == 0
+        assert leases.sweep(session, SETTINGS.lease_s) == 0
 
 
 def test_a_job_that_loses_three_workers_fails_with_a_message(database: Database) -> None:
@@ -153,9 +153,9 @@ def test_jobs_of_a_dead_owner_are_given_back_at_once(database: Database) -> None
     _claim(database, "here:1")
     _claim(database, "here:2")
     with database.write() as session:
-        assert sorted(queue.owners_on(session, "here")) == ["here:1", "here:2"]
-        assert queue.owners_on(session, "her") == []
-        assert queue.free(session, "here:1") == 1
+        assert sorted(leases.owners_on(session, "here")) == ["here:1", "here:2"]
+        assert leases.owners_on(session, "her") == []
+        assert leases.free(session, "here:1") == 1
     assert _states(database) == ["queued", "leased"]
 
 
@@ -212,3 +212,46 @@ def test_any_history_keeps_every_job_in_one_place(database: Database, steps: lis
         assert session.scalar(select(func.count()).select_from(Job)) == queued
         done = session.scalars(select(Job.id).where(Job.state == "done")).all()
     assert sorted(finished) == sorted(done)
+
+
+def _compare(database: Database, *subjects: int) -> None:
+    with database.write() as session:
+        for subject in subjects:
+            queue.enqueue(session, queue.COMPARE, subject, priority=queue.AGAIN)
+
+
+def test_an_evaluator_stays_free_for_runs(database: Database) -> None:
+    """Of three evaluators two compare at most: the third waits for a run, and takes it though others wait."""
+    three = Settings(evaluators=3)
+    _compare(database, 1, 2, 3)
+    with database.write() as session:
+        held = [queue.claim(session, f"here:{number}", three) for number in range(3)]
+    assert [claimed and claimed.subject_id for claimed in held] == [1, 2, None]
+    _queue(database, 7, priority=queue.AGAIN - 1)
+    with database.write() as session:
+        fresh = queue.claim(session, "here:3", three)
+        assert fresh is not None
+        assert fresh.kind == queue.EVALUATE
+        assert held[0] is not None
+        queue.finish(session, held[0])
+        after = queue.claim(session, "here:1", three)
+        assert after is not None
+        assert after.subject_id == 3
+
+
+def test_comparisons_claimed_at_once_keep_an_evaluator_free(database: Database) -> None:
+    """Claims of eight evaluators at the same time are one too few for all of them to compare."""
+    _compare(database, *range(20))
+
+    def claim(number: int) -> bool:
+        with database.write() as session:
+            return queue.claim(session, f"here:{number}", Settings(evaluators=8)) is not None
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(claim, range(8))) == 7
+
+
+@pytest.mark.parametrize(("given", "at_once"), [({"evaluators": 1}, 1), ({"comparisons": 4}, 4)])
+def test_a_single_evaluator_compares_too(given: dict[str, int], at_once: int) -> None:
+    """One comparison may always run, and the setting wins."""
+    assert Settings(**given).comparisons_at_once == at_once

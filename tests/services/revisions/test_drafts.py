@@ -76,7 +76,7 @@ def test_what_takes_long_is_computed_by_a_job(
     assert waiting is not None
     assert waiting.state == "absent"
     with database.write() as session:
-        requests.ask(session, waiting.request)
+        requests.have_computed(session, waiting.request)
     with database.read() as session:
         queued = previews.preview(session, OPERATOR, "t", token).waiting
     assert queued is not None

@@ -1,6 +1,7 @@
 """Rank intervals and first places: all 3,125 resamples of a small board, and the definition run by run."""
 
 from itertools import product
+from operator import and_
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
-from scipy.stats import rankdata
+from scipy.stats import rankdata, ttest_rel
 
 from leaderboard.stats.standing.rank_intervals import first_places, places, rank_intervals, resampled_means
 
@@ -76,33 +77,27 @@ def test_means_equal_but_for_rounding_share_a_rank() -> None:
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95])
 def test_intervals_are_those_of_the_definition(confidence: float) -> None:
-    """Run by run and pair by pair, from the same resamples."""
+    """Run by run and pair by pair: SciPy's paired t test at Bonferroni's level."""
     rng = np.random.default_rng(8)
     scores = rng.random((6, 15)) + np.linspace(0, 0.8, 6)[:, None]
-    intervals = rank_intervals(scores, seed=4, resamples=300, confidence=confidence)
-    resampled = np.concatenate(list(resampled_means(scores, 4, 300)))
-    mean = scores.mean(axis=1)
-    t = np.zeros((6, 6))
-    deviation = np.zeros((300, 6, 6))
-    for j, k in product(range(6), repeat=2):
-        if j != k:
-            error = np.std(scores[k] - scores[j], ddof=1) / 15**0.5
-            t[j, k] = (mean[k] - mean[j]) / error
-            shift = (resampled[:, k] - resampled[:, j]) - (mean[k] - mean[j])
-            deviation[:, j, k] = np.abs(shift) / error
-    for j in range(6):
-        own = np.quantile(deviation[:, j].max(axis=1), confidence, method="inverted_cdf")
-        every = np.quantile(deviation.max(axis=(1, 2)), confidence, method="inverted_cdf")
-        assert intervals.low[j] == 1 + np.count_nonzero(t[j] > own)
-        assert intervals.high[j] == 6 - np.count_nonzero(t[j] < -own)
-        assert intervals.all_low[j] == 1 + np.count_nonzero(t[j] > every)
-        assert intervals.all_high[j] == 6 - np.count_nonzero(t[j] < -every)
+    intervals = rank_intervals(scores, confidence=confidence)
+    for run in range(6):
+        others = [other for other in range(6) if other != run]
+        tests = [ttest_rel(scores[other], scores[run]) for other in others]
+        for low, high, comparisons in (
+            (intervals.low, intervals.high, 5),
+            (intervals.all_low, intervals.all_high, 15),
+        ):
+            apart = [test.pvalue < (1 - confidence) / comparisons for test in tests]
+            better = [test.statistic > 0 for test in tests]
+            assert low[run] == 1 + sum(map(and_, apart, better))
+            assert high[run] == 6 - sum(apart) + sum(map(and_, apart, better))
 
 
 @given(SCORES)
 def test_intervals_hold_the_rank_on_the_board_and_widen_for_all_at_once(scores: NDArray[np.float64]) -> None:
     """1 <= all_low <= low <= rank <= high <= all_high <= n, whatever the scores."""
-    intervals = rank_intervals(scores, seed=1, resamples=50)
+    intervals = rank_intervals(scores)
     means = scores.sum(axis=1).round(9)
     best, worst = rankdata(-means, method="min"), rankdata(-means, method="max")
     assert (intervals.all_low >= 1).all()
@@ -116,13 +111,13 @@ def test_intervals_hold_the_rank_on_the_board_and_widen_for_all_at_once(scores: 
 def test_a_constant_difference_is_certain_and_identical_runs_are_not_apart() -> None:
     """The first run is better by 0.25 on every topic than two that are the same."""
     below = np.array([0.25, 0.5, 0.125, 0.75])
-    intervals = rank_intervals(np.array([below + 0.25, below, below]), seed=1, resamples=100)
+    intervals = rank_intervals(np.array([below + 0.25, below, below]))
     assert (intervals.all_low.tolist(), intervals.all_high.tolist()) == ([1, 2, 2], [1, 3, 3])
 
 
 @pytest.mark.parametrize("scores", [np.array([[0.9], [0.1], [0.5]]), np.array([[0.3, 0.4]])])
 def test_nothing_is_known_of_one_topic_and_everything_of_one_run(scores: NDArray[np.float64]) -> None:
     """From 1 to n."""
-    intervals = rank_intervals(scores, seed=1)
+    intervals = rank_intervals(scores)
     assert intervals.low.tolist() == intervals.all_low.tolist() == [1] * len(scores)
     assert intervals.high.tolist() == intervals.all_high.tolist() == [len(scores)] * len(scores)

@@ -70,11 +70,11 @@ def test_contradicting_double_is_refused_naming_both_lines(written: Written) -> 
     )
 
 
-@pytest.mark.parametrize("grade", ["1.5", "x", "1_0", "٣", "9999999999", "L", ""])
+@pytest.mark.parametrize("grade", ["1.5", "x", "1_0", "٣", "1234567890", "-1234567890", "9" * 19, "L", ""])
 def test_grade_is_a_whole_number(grade: str, written: Written) -> None:
     """Anything but a whole number of at most nine digits is refused."""
     message = refusal(written, f"query-id\tcorpus-id\tscore\n1\ta\t{grade}\n")
-    assert "A grade is a whole number, or L0 to L9." in message
+    assert "A grade is a whole number of at most 9 digits, or L0 to L9." in message
 
 
 @pytest.mark.parametrize(
@@ -104,9 +104,23 @@ def test_undecodable_bytes_are_refused(written: Written) -> None:
     assert "line 1: bytes" in refusal(written, b"1 0 M\xfcller 1\n")
 
 
-def test_lenient_reading_takes_any_bytes(written: Written) -> None:
-    """trec_eval takes docnos in any encoding; so does the reading that stores nothing."""
-    assert read_qrels(written(b"1 0 M\xfcller 1\n"), strict=False).judgments == {"1": {b"M\xfcller": 1}}
+@pytest.mark.parametrize(
+    "content",
+    [
+        "1 0 a 0\r1 0 b 1\r2 0 a 1\r",
+        "1 a 0\r1 b 1\r",
+        "query-id\tcorpus-id\tscore\r1\ta\t1\r",
+        "# comment\r1 0 a 1\r",
+        "1 0 a 1\n# comment\r1 0 b 1\n",
+        "1 0 a 1\n" + "1 0 b 1\r" * 200_000,
+    ],
+    ids=["TREC", "three columns", "BEIR", "comment first", "comment", "longer than a line may be"],
+)
+def test_the_line_ends_of_old_macs_are_named(content: str, written: Written) -> None:
+    """Where CR stands alone no judgment is lost in silence: the file is refused, with what to do."""
+    message = refusal(written, content)
+    assert "line " in message
+    assert "The lines end in CR alone, as on old Macs; end them in LF or CR LF." in message
 
 
 @pytest.mark.parametrize("content", ["", "# nothing\n", "query-id\tcorpus-id\tscore\n"])

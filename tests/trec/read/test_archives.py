@@ -13,7 +13,7 @@ import zstandard
 
 from leaderboard.errors import Invalid, TooLarge
 from leaderboard.trec.read import archives
-from leaderboard.trec.read.archives import Limits, plain_blocks
+from leaderboard.trec.read.archives import Limits, is_longer, plain_blocks
 from tests.trec.conftest import Written
 
 PLAIN = b"".join(b"1 Q0 d%d %d %d.5 tag\n" % (n, n, 50000 - n) for n in range(50000))
@@ -45,6 +45,35 @@ def test_concatenated_members_are_one_file(codec: str, written: Written) -> None
     """Members one after the other are read as if the plain files were concatenated."""
     pack = CODECS[codec]
     assert b"".join(plain_blocks(written(pack(PLAIN) + pack(b"end\n")))) == PLAIN + b"end\n"
+
+
+def test_how_long_a_file_is_plain(codec: str, written: Written) -> None:
+    """Told without reading more than asked for; a damaged file is not long, its check says what it is."""
+    path = written(CODECS[codec](PLAIN))
+    assert is_longer(path, len(PLAIN) - 1, 2**27)
+    assert not is_longer(path, len(PLAIN), 2**27)
+    assert not is_longer(written(CODECS[codec](PLAIN)[:-9]), len(PLAIN), 2**27)
+    assert is_longer(written(PLAIN), len(PLAIN) - 1, 2**27)
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [
+        lzma.compress(PLAIN, preset=9),
+        zstandard.ZstdCompressor(
+            compression_params=zstandard.ZstdCompressionParameters(window_log=27, enable_ldm=True)
+        )
+        .compressobj()
+        .compress(b"x" * 2**20),
+    ],
+    ids=["xz", "zstd"],
+)
+def test_what_takes_much_memory_is_long(packed: bytes, written: Written) -> None:
+    """A decoder that would take more than allowed is refused, so the file counts as long."""
+    path = written(packed)
+    assert is_longer(path, 2**30, 2**25)
+    with pytest.raises(TooLarge, match="32 MiB of memory"):
+        list(plain_blocks(path, Limits(memory=2**25)))
 
 
 def test_gzip_is_read_and_bounded_without_isal(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.trec.documents.documents import read_documents
+from leaderboard.trec.qrels.arrays import read_judgments
 from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.read.lines import Limits
 from leaderboard.trec.runs.check import Rules, read_and_check
@@ -42,7 +43,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "run, lenient": lambda path: read_run(path, strict=False),
     "run, small blocks": lambda path: read_run(path, limits=Limits(line_bytes=40)),
     "qrels": read_qrels,
-    "qrels, lenient": lambda path: read_qrels(path, strict=False),
+    "qrels, in bulk": read_judgments,
     "topics": read_topics,
     "documents": lambda path: list(read_documents(path)),
 }

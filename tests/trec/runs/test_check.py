@@ -3,15 +3,18 @@
 import gzip
 import json
 from functools import partial
+from io import BufferedReader, FileIO
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 
 from leaderboard.errors import MAX_PROBLEMS
 from leaderboard.trec.documents.documents import DocnoFilter
 from leaderboard.trec.read.archives import Limits
-from leaderboard.trec.runs.check import Report, Rules, read_and_check
+from leaderboard.trec.runs.check import Rules, read_and_check
 from leaderboard.trec.runs.fingerprints import RankingDigest
+from leaderboard.trec.runs.reports import Report
 from tests.trec.conftest import Written
 
 pytestmark = pytest.mark.usefixtures("each_kernel")
@@ -111,6 +114,48 @@ def test_tag_rule_that_is_no_pattern_is_said_to_be_the_organisers(written: Writt
     report = report_of(written, GOOD, Rules(TOPICS, tag_pattern="["))
     assert "is not a regular expression" in report.problems[0].rule
     assert report.problems[0].remedy == "Tell the organisers."
+
+
+class _Counted:
+    """A file that counts how often it is read from."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.position = 0
+
+    def open(self, mode: Literal["rb"]) -> BufferedReader:
+        """The file; where its reader has come to is seen in `position`."""
+        counted = self
+
+        class Watched(FileIO):
+            def readinto(self, buffer: Any) -> int | None:  # type: ignore[override]
+                count = super().readinto(buffer)
+                counted.position = self.tell()
+                return count
+
+        return BufferedReader(Watched(self.path, mode))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("entries", [1, 3])
+def test_reading_stops_at_25_topics_that_break_a_rule(entries: int, written: Written) -> None:
+    """A file of nothing but unknown topics, or too deep ones, is not read to its end."""
+    topics = range(400_000 // entries)
+    lines = (f"{topic} Q0 d{place} 1 1 t\n" for topic in topics for place in range(entries))
+    path = written("".join(lines))
+    rules = Rules(TOPICS) if entries == 1 else Rules(tuple(map(str, topics)), depth=2)
+    counted = _Counted(path)
+    scanned, report = read_and_check(counted, rules)
+    assert scanned is None
+    assert counted.position < path.stat().st_size / 2
+    assert len(report.problems) == MAX_PROBLEMS
+    assert report.problems[0].line == 1
+    assert report.facts == {}
+
+
+def test_few_unknown_topics_do_not_end_the_reading(written: Written) -> None:
+    """Up to 24 topics that break a rule are listed with the facts of the whole file."""
+    report = report_of(written, GOOD + "".join(f"x{number} Q0 d 1 1 t\n" for number in range(24)))
+    assert (len(report.problems), report.facts["entries"]) == (24, 27)
 
 
 def test_at_most_25_problems_are_reported(written: Written) -> None:

@@ -127,7 +127,7 @@ def test_score_too_large_is_refused(written: Written) -> None:
         ("1 0 a 1", "This looks like a judgment; send the run, not the qrels."),
         ("1,Q0,a,1,1,t", "Separate the fields by blanks or tabs, not by commas."),
         ('{"1": {"a": 1.0}}', "This is JSON; write plain lines of six columns."),
-        ("1 Q0 a 1 1 t\r2 Q0 a 1 1 t", "End the lines with LF or CR LF, not with CR alone."),
+        ("1 Q0 a 1 1 t\r2 Q0 a 1 1 t", "The lines end in CR alone, as on old Macs; end them in LF or CR LF."),
     ],
 )
 def test_wrong_number_of_fields_is_refused(line: str, remedy: str, written: Written) -> None:
@@ -193,6 +193,34 @@ def test_lenient_reading_takes_what_trec_eval_takes(written: Written) -> None:
     run = read_run(written(b"1 Q0 M\xfcller 1 1 t more\n1 Q0 " + b"x" * 300 + b" 2 0.5 t\n"), strict=False)
     assert run.rankings["1"].docnos.tolist() == [b"M\xfcller", b"x" * 300]
     assert "at least 6 fields" in refusal(written, "1 Q0 a 1 1\n", strict=False)
+
+
+@pytest.mark.parametrize("content", ["{}", "# comment\n{}", "1\tQ0 c 1 9 t\n{}"])
+def test_a_nul_behind_the_last_field_is_refused(content: str, written: Written) -> None:
+    """What is ignored of a line is text too, in comments as well."""
+    for line in ("1 Q0 a 1 1 t more\0\n", "1 Q0 a 1 1 t \0\n", "# \0\n1 Q0 a 1 1 t\n"):
+        assert "The line holds a NUL byte." in refusal(written, content.format(line), strict=False)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "1 Q0 a 1 2 t\r1 Q0 b 2 1 t\r",
+        "1 Q0 c 1 3 t\n1 Q0 a 2 2 t\r1 Q0 b 3 1 t\n",
+        "# comment\r1 Q0 a 1 1 t\n1 Q0 b 2 1 t\n",
+        "# comment\r1 Q0 a 1 1 t\r",
+    ],
+)
+def test_no_line_is_lost_behind_a_bare_cr(content: str, strict: bool, written: Written) -> None:
+    """The line ends of old Macs are refused with a remedy, also where a reader ignores the rest of a line."""
+    assert "as on old Macs; end them in LF or CR LF." in refusal(written, content, strict=strict)
+
+
+def test_cr_lf_and_blanks_at_the_end_of_a_line_are_no_bare_cr(written: Written) -> None:
+    """Lines may end in CR LF, in several CRs, and in blanks around them."""
+    content = "# comment \r\r\n1 Q0 a 1 1 t more \r \r\n"
+    assert entries(read_run(written(content), strict=False)) == [("1", b"a", 1.0)]
 
 
 def test_three_columns_are_ranks(written: Written) -> None:

@@ -11,7 +11,7 @@ from leaderboard.services.accounts import accounts, passwords, sessions
 from leaderboard.settings import Settings
 from leaderboard.web import create_app
 from tests.make import pages
-from tests.make.people import PASSWORD, account
+from tests.make.people import HASH, PASSWORD, account
 from tests.web.conftest import SignIn, browser
 
 OTHER = "glacier-tango-92-plum"
@@ -62,7 +62,8 @@ def test_nobody_and_a_wrong_password_look_the_same(client: FlaskClient, database
     assert wrong.status_code == nobody.status_code == 422
     assert wrong.text.replace("Anna", "Bert") == nobody.text
     assert accounts.WRONG in wrong.text
-    assert dict(wrong.headers) == dict(nobody.headers)
+    headers = [{**response.headers, "X-Request-ID": ""} for response in (wrong, nobody)]
+    assert headers[0] == headers[1]
 
 
 def test_nobody_costs_as_much_as_a_wrong_password(
@@ -93,6 +94,7 @@ def test_the_eleventh_try_is_refused_after_a_restart_too(
     assert [_sign_in(client, password="wrong") for _ in range(10)] == [422] * 10
     refused = client.post("/sign-in", data={"name": "Anna", "password": PASSWORD})
     assert refused.status_code == 429
+    assert 0 < int(refused.headers["Retry-After"]) <= 300
     assert "try again in" in pages.main(refused)
     restarted = browser(create_app(settings, database))
     assert _sign_in(restarted) == 429
@@ -182,7 +184,7 @@ def test_a_one_time_link_needs_its_button(app: Flask, client: FlaskClient, datab
 def test_an_account_without_password_sets_one(client: FlaskClient, database: Database) -> None:
     """Whoever came by a link sets a password without a current one, and it works."""
     with database.write() as session:
-        _, token = accounts.first_organiser(session)
+        token = accounts.first_organiser(session).token
     client.post(f"/sign-in/{token}")
     fields = pages.form(client.get("/account"), "/account/password")
     assert "current" not in fields
@@ -240,3 +242,54 @@ def test_only_digests_are_stored(client: FlaskClient, sign_in: SignIn, database:
     assert stored == sessions.digest(cookie.value) != cookie.value
     client.set_cookie("session", stored)
     assert not _is_in(client)
+
+
+def test_taken_names_cost_what_free_ones_do(
+    client: FlaskClient, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twenty sign-ups under a name that is taken, then 429, before any password is hashed again."""
+    account(database, "Anna")
+    hashed = []
+    monkeypatch.setattr(passwords, "hashed", lambda *given: hashed.append(given) or HASH)
+    tries = [
+        client.post("/sign-up", data={"name": "Anna", "password": PASSWORD}).status_code for _ in range(22)
+    ]
+    assert tries == [409] * 20 + [429] * 2
+    assert len(hashed) == 20
+
+
+def test_strangers_do_not_lock_a_known_browser_out(
+    app: Flask, client: FlaskClient, database: Database
+) -> None:
+    """After too many wrong passwords, also from the same address, a known browser may come in."""
+    account(database, "Anna")
+    assert _sign_in(client) == 303
+    device = client.get_cookie("device")
+    assert device is not None
+    client.post("/sign-out")
+    stranger = browser(app)
+    assert [_sign_in(stranger, password="wrong") for _ in range(11)][-1] == 429
+    assert _sign_in(stranger) == 429
+    assert _sign_in(client) == 303
+    stranger.set_cookie("device", device.value)
+    assert not _is_in(stranger)
+
+
+@pytest.mark.parametrize("path", ["/sign-in", "/account/password"])
+def test_a_throttled_form_says_when_to_come_back(client: FlaskClient, sign_in: SignIn, path: str) -> None:
+    """The page of a form that was sent too often has the header Retry-After."""
+    sign_in(client, "Anna")
+    data = {"name": "Anna", "password": "wrong", "current": "wrong"}
+    answers = [client.post(path, data=data) for _ in range(11)]
+    assert (answers[-1].status_code, "Retry-After" in answers[-2].headers) == (429, False)
+    assert 0 < int(answers[-1].headers["Retry-After"]) <= 300
+
+
+def test_signing_out_everywhere_ends_every_session(app: Flask, client: FlaskClient, sign_in: SignIn) -> None:
+    """The button on the account's page signs out this browser and all others."""
+    elsewhere = browser(app)
+    sign_in(elsewhere, "Anna")
+    sign_in(client, "Anna")
+    assert pages.form(client.get("/account"), "/account/sessions/end") == {}
+    assert client.post("/account/sessions/end").status_code == 303
+    assert (_is_in(client), _is_in(elsewhere)) == (False, False)

@@ -5,7 +5,9 @@ from urllib.parse import urlsplit
 from flask import Flask
 from flask.testing import FlaskClient
 
+from leaderboard.db.engine import Database
 from tests.make import pages
+from tests.make.people import account, team
 from tests.web.conftest import SignIn, browser
 
 
@@ -100,3 +102,13 @@ def test_open_invitations_can_be_withdrawn(client: FlaskClient, sign_in: SignIn)
     assert "2 unused invitations" in pages.main(client.get(address))
     client.post(f"{address}/invitations/revoke")
     assert "unused" not in pages.main(client.get(address))
+
+
+def test_taken_team_names_cost_what_free_ones_do(
+    client: FlaskClient, database: Database, sign_in: SignIn
+) -> None:
+    """Whether a name is taken can be asked as often as teams may be made, and no more."""
+    team(database, "Owls", account(database, "Bert"))
+    sign_in(client, "Anna")
+    tries = [client.post("/teams", data={"name": "owls"}).status_code for _ in range(22)]
+    assert tries == [409] * 20 + [429] * 2

@@ -1,14 +1,17 @@
 """An organiser's pages of a pool's assessors."""
 
 import io
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from leaderboard.db.tables import Assessor, Pool, Task
 from tests.make import pages
+from tests.make.apps import application
 from tests.web.conftest import Site
 
 HERE = "/tasks/robots/pools/1"
@@ -51,6 +54,38 @@ def test_a_new_link_revokes_the_old_one_and_a_link_can_be_revoked(site: Site, ol
     assert visitor.get(new).status_code == 200
     assert olga.post(f"{HERE}/assessors/{site.world.assessor}/revoke").status_code == 303
     assert visitor.get(new).status_code == 404
+
+
+def test_a_link_ends_by_itself_and_can_be_prolonged(site: Site, olga: FlaskClient) -> None:
+    """The page says until when a link works; ended, it opens and stores nothing until it is prolonged."""
+    address = f"/judge/{site.world.judge}"
+    sent = {"key": "k", "docno": "d1", "grade": 1}
+    ends = datetime.now(UTC) + timedelta(days=site.settings.assessor_link_days)
+    rows = olga.get(f"{HERE}/assessors.json").get_json()["assessors"]
+    assert rows[0]["link_ends"] in {f"{ends:%Y-%m-%d}", f"{ends - timedelta(days=1):%Y-%m-%d}"}
+    with site.database.write() as session:
+        session.execute(update(Assessor).values(expires_at=datetime.now(UTC) - timedelta(seconds=1)))
+    visitor = site.browser()
+    assert "ended" in pages.main(olga.get(f"{HERE}/assessors"))
+    for path in ("", "/1", "/1/1", "/side-by-side"):
+        assert visitor.get(address + path).status_code == 404
+    assert visitor.post(f"{address}/1/1/assessments", json=sent).status_code == 404
+    form = f"{HERE}/assessors/{site.world.assessor}/prolong"
+    assert pages.form(olga.get(f"{HERE}/assessors"), form) == {}
+    assert olga.post(form).status_code == 303
+    assert visitor.get(address).status_code == 200
+    assert visitor.post(f"{address}/1/1/assessments", json=sent).status_code == 201
+    olga.post(f"{HERE}/assessors/{site.world.assessor}/revoke")
+    assert olga.post(form).status_code == 409
+
+
+def test_links_without_an_end_can_be_chosen(site: Site) -> None:
+    """With the setting at 0 a link works until it is revoked."""
+    app = application(replace(site.settings, assessor_link_days=0), site.database)
+    client = replace(site, app=app).browser("Olga")
+    client.post(f"{HERE}/assessors", data={"names": "Grace"})
+    rows = client.get(f"{HERE}/assessors.json").get_json()["assessors"]
+    assert [row["link_ends"] for row in rows if row["assessor"] == "Grace"] == [None]
 
 
 def test_documents_are_assigned(site: Site, olga: FlaskClient) -> None:

@@ -55,6 +55,9 @@ def test_one_topic_is_drawn_side_by_side(client: FlaskClient, ids: tuple[int, in
         assert page.find(id="rankings") is not None
         captions = {each.get_text() for each in page.find_all("caption")}
         assert f"The two rankings of topic {topic}" in captions
+        documents = {str(link["href"]) for link in page.select("svg a") if "docno=" in str(link["href"])}
+        assert documents
+        assert {client.get(link).status_code for link in documents} == {200}
     assert client.get(address(ids, topic="77")).status_code == 404
 
 

@@ -115,6 +115,17 @@ def test_the_latex_is_a_file_of_all_measures_asked_for(client: FlaskClient) -> N
     assert "Run & RR & P@5 \\\\" in client.get(every).text
 
 
+@pytest.mark.usefixtures("filled")
+def test_visitors_compare_by_two_measures_at_once(client: FlaskClient, sign_in: SignIn) -> None:
+    """Each measure is a comparison of its own: a table of more needs an account, and says so first."""
+    address = f"/tasks/t/compare.tex?{ALL}&measure=RR&measure=P@5&measure=nothing"
+    refused = client.get(address, headers={"Accept": "application/json"})
+    assert refused.status_code == 422
+    assert "at most 2 measures" in refused.text
+    sign_in(client, "Anna")
+    assert "at most 2 measures" not in client.get(address, headers={"Accept": "application/json"}).text
+
+
 @pytest.mark.parametrize("suffix", ["", ".json", ".csv", ".tex"])
 @pytest.mark.parametrize(
     ("query", "status"),

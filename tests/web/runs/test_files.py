@@ -2,6 +2,7 @@
 
 import gzip
 import shlex
+import threading
 from datetime import timedelta
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from leaderboard.pages.runs import files
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import uploads
 from leaderboard.services.runs.admission import RunRequest
+from leaderboard.web.runs import files as run_files
 from tests.make import build, people
 from tests.make.pages import parsed
 from tests.web.conftest import SignIn, browser
@@ -67,6 +69,21 @@ def test_a_large_file_comes_in_pieces(
     run_id = sent(database, tmp_path, "plain.txt")
     answer = client.get(f"/runs/{run_id}/file")
     assert (answer.get_data(), answer.headers["Content-Type"]) == (LINES, "text/plain; charset=utf-8")
+
+
+def test_few_large_files_go_out_at_a_time(
+    database: Database, client: FlaskClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Readers that are slow hold no more threads than that; the next one is told when to come again."""
+    monkeypatch.setattr(run_files, "LARGE", 0)
+    monkeypatch.setattr(run_files, "_turns", threading.BoundedSemaphore(1))
+    build.task(database, tmp_path, measures=("AP",))
+    run_id = sent(database, tmp_path, "plain.txt")
+    first = client.get(f"/runs/{run_id}/file", buffered=False)
+    refused = client.get(f"/runs/{run_id}/file")
+    assert (refused.status_code, refused.headers["Retry-After"]) == (503, "60")
+    first.close()
+    assert client.get(f"/runs/{run_id}/file").get_data() == LINES
 
 
 @pytest.mark.parametrize("visibility", ["blind", "sealed"])
@@ -162,14 +179,14 @@ def test_the_trec_eval_file_is_what_the_command_prints(
     assert client.get(f"/runs/{run_id}.json").get_json()["command"] == command.get_text()
 
 
-@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize(("level", "dialect"), [(1, 10), (2, 10), (2, 9)])
 def test_all_of_trec_evals_measures(
-    database: Database, client: FlaskClient, tmp_path: Path, level: int
+    database: Database, client: FlaskClient, tmp_path: Path, level: int, dialect: int
 ) -> None:
-    """`?all_trec` is what -m all_trec prints."""
-    build.task(database, tmp_path, measures=("AP",), level=level)
+    """`?all_trec` is what -m all_trec prints, missed topics included."""
+    build.task(database, tmp_path, measures=("AP",), level=level, dialect=dialect)
     run_id = sent(database, tmp_path, "run.txt")
-    options = ["--per-topic", "-m", "all_trec", "--level", str(level)]
+    options = ["--per-topic", "-m", "all_trec", "--level", str(level), "--dialect", str(dialect)]
     qrels = build.qrels_file(tmp_path)
     done = CliRunner().invoke(command_line, ["evaluate", str(qrels), str(tmp_path / "run.txt"), *options])
     assert client.get(f"/runs/{run_id}.trec_eval?all_trec").text == done.stdout

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import threading
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from werkzeug.test import TestResponse
 from leaderboard.db.tables import Job, RankingBlock, Run, Upload, UploadChunk
 from leaderboard.settings import Settings
 from leaderboard.web import create_app
+from leaderboard.web.runs import uploads as sending
 from tests.make import pages
 from tests.make.worlds import BAD_RUN, RUN
 from tests.web.conftest import Site, browser, enter
@@ -147,6 +149,28 @@ def test_a_large_file_is_received_first(site: Site) -> None:
     assert (facts["state"], facts["check"], facts["run"]) == ("received", "queued", None)
 
 
+def test_a_topic_of_very_many_lines_is_received_first(site: Site) -> None:
+    """Nobody waits while a megabyte of one topic is put together: the evaluator does it."""
+    client = site.browser("Berta")
+    lines = "".join(f"1 Q0 {number:040} 1 1 t\n" for number in range(30_000))
+    answer = client.post(SUBMIT, data=_fields(client, gzip.compress(lines.encode()), "a.gz"), headers=JSON)
+    assert answer.json is not None
+    assert answer.json["state"] == "received"
+
+
+def test_few_files_are_checked_at_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where others are being checked a file is the evaluator's, so that threads are left for pages."""
+    monkeypatch.setattr(sending, "_turns", threading.BoundedSemaphore(1))
+    client = site.browser("Berta")
+    with sending._turns:
+        answer = client.post(SUBMIT, data=_fields(client), headers=JSON)
+    assert answer.json is not None
+    assert answer.json["state"] == "received"
+    answer = client.post(SUBMIT, data=_fields(client, name="next"), headers=JSON)
+    assert answer.json is not None
+    assert answer.json["state"] == "accepted"
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
@@ -174,7 +198,7 @@ def test_nobody_sends_for_another_team(site: Site) -> None:
         client.post(SUBMIT, data=_fields(client, team=str(team)), headers=JSON).status_code
         for team in (site.world.bears, 999_999)
     ]
-    assert statuses == [403, 404]
+    assert statuses == [404, 404]
 
 
 def test_without_a_team_the_form_leads_to_one(site: Site) -> None:
@@ -214,3 +238,52 @@ def test_a_team_withdraws_its_run(site: Site) -> None:
         run = session.get_one(Run, site.world.run)
     assert (run.withdrawn_why, run.withdrawn_by) == ("Wrong index.", site.world.berta)
     assert client.post(address, data={"why": "Again."}).status_code == 409
+
+
+def test_rejected_files_are_limited_and_accepted_ones_are_not(site: Site) -> None:
+    """After twenty rejected files within an hour none is checked, whatever was accepted between them."""
+    client = site.browser("Berta")
+    fields = pages.form(client.get(SUBMIT), SUBMIT)
+
+    def send(text: str, number: int) -> int:
+        data = {
+            **fields,
+            "key": f"k{number}",
+            "name": f"n{number}",
+            "file": (io.BytesIO(text.encode()), "r.run"),
+        }
+        return client.post(SUBMIT, data=data, headers=JSON).status_code
+
+    assert [send(OTHER_RUN, number) for number in (1, 2)] == [201, 201]
+    assert {send(BAD_RUN, number) for number in range(3, 23)} == {422}
+    assert [send(OTHER_RUN, 23), send(BAD_RUN, 24)] == [429, 429]
+    refused = client.post(SUBMIT, data={**fields, "key": "x", "file": (io.BytesIO(RUN.encode()), "r.run")})
+    assert refused.status_code == 429
+    assert "rejected, or still wait for their check" in pages.main(refused)
+
+
+def test_a_form_sent_twice_is_not_a_rejected_file(site: Site) -> None:
+    """The same form again is answered with what it made and costs nothing."""
+    client = site.browser("Berta")
+    fields = pages.form(client.get(SUBMIT), SUBMIT)
+    sent = [
+        client.post(
+            SUBMIT, data={**fields, "file": (io.BytesIO(OTHER_RUN.encode()), "mine.run")}, headers=JSON
+        )
+        for _ in range(22)
+    ]
+    assert {response.status_code for response in sent} == {201}
+
+
+def test_what_is_large_once_unpacked_is_left_to_the_evaluator(site: Site) -> None:
+    """A small archive of many lines is not checked while its sender waits."""
+    small = {name: getattr(site.settings, name) for name in site.settings.__dataclass_fields__}
+    app = create_app(Settings(**{**small, "inline_bytes": 100_000}), site.database)
+    client = browser(app)
+    enter(site.database, client, "Berta")
+    padded = gzip.compress(b"# nothing\n" * 20_000 + OTHER_RUN.encode())
+    assert len(padded) < 100_000
+    response = client.post(SUBMIT, data=_fields(client, padded, "mine.run.gz"), headers=JSON)
+    assert response.get_json()["state"] == "received"
+    damaged = client.post(SUBMIT, data=_fields(client, padded[:200], "mine.run.gz"), headers=JSON)
+    assert damaged.get_json()["state"] == "rejected"

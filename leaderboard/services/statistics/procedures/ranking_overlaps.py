@@ -11,11 +11,11 @@ from cachetools import LRUCache
 from sqlalchemy import select, tuple_
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import RankingBlock, RankingIndex
+from leaderboard.db.tables import RankingBlock
+from leaderboard.services.rankings.blocks import indices_of, opened
 from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.orders.rbo_all_pairs import rbo_of_all_pairs
 from leaderboard.trec.read.blocks import Block
-from leaderboard.trec.runs.packing import read_index, unpack_block
 
 PROCEDURE = "overlaps"
 P = 0.9
@@ -26,7 +26,6 @@ BLOCKS_KEPT = 128
 """Blocks of rankings in memory at once, at least one a run: most have 128 to 256 KB."""
 
 Documents = npt.NDArray[np.int64]
-Places = dict[str, tuple[int, int, int]]
 Progress = Callable[[float], None]
 
 
@@ -57,7 +56,7 @@ class StoredRankings(Collection[Documents]):
         self._run_ids = tuple(run_ids)
         self._dialect = dialect
         self._depth = depth
-        self._places = _places(session, self._run_ids)
+        self._places = indices_of(session, self._run_ids)
         first = self._places[self._run_ids[0]]
         self._topics = sorted(topics, key=lambda topic: first.get(topic, (0, 0, 0)))
         # All blocks of a topic are needed at once. One job reads them, so there is no lock.
@@ -101,14 +100,7 @@ class StoredRankings(Collection[Documents]):
         for row in self._session.execute(
             blocks.where(tuple_(RankingBlock.run_id, RankingBlock.number).in_(missing))
         ):
-            self._blocks[row.run_id, row.number] = unpack_block(row.body)
-
-
-def _places(session: Session, run_ids: Sequence[int]) -> dict[int, Places]:
-    rows = session.execute(
-        select(RankingIndex.run_id, RankingIndex.body).where(RankingIndex.run_id.in_(run_ids))
-    )
-    return {row.run_id: read_index(row.body) for row in rows}
+            self._blocks[row.run_id, row.number] = opened(row.run_id, row.body)
 
 
 def _best(block: Block, topic: bytes, dialect: int, depth: int) -> list[bytes]:

@@ -11,17 +11,17 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
-from leaderboard.db.tables import Qrels, QrelsRevision, RankingBlock, Task
+from leaderboard.db.tables import Qrels, QrelsRevision, Task
 from leaderboard.measures.grammar import parse
 from leaderboard.services.evaluations import editions
 from leaderboard.services.policy import ALL_TOPICS
 from leaderboard.services.qrels import judged_inputs, lines
 from leaderboard.services.qrels.files import newest
 from leaderboard.services.qrels.judged_inputs import COMPANIONS, MAIN
+from leaderboard.services.rankings.blocks import blocks_of
 from leaderboard.stats.arrays import Arrays
 from leaderboard.trec.qrels.align import Aligner
 from leaderboard.trec.qrels.revision_inputs import RevisionInputs, compiled_inputs, pack_subtopics
-from leaderboard.trec.runs.packing import unpack_block
 
 PROCEDURE = "revision"
 ENTRY_S = 3e-7
@@ -95,9 +95,8 @@ def compute(
     values = np.zeros(len(run_ids), dtype=np.float64)
     for done, run_id in enumerate(run_ids):
         aligner = Aligner(compiled, dialect=dialect)
-        bodies = select(RankingBlock.body).where(RankingBlock.run_id == run_id).order_by(RankingBlock.number)
-        for body in session.scalars(bodies):
-            aligner.add(unpack_block(body))
+        for block in blocks_of(session, run_id):
+            aligner.add(block)
         seen = aligner.judged()
         scores, parts = bound.compute(seen), bound.parts(seen)
         if len(chosen):

@@ -1,7 +1,6 @@
 """The processes behind `leaderboard serve` and `leaderboard worker`: started, watched, restarted, stopped."""
 
 import logging
-import multiprocessing
 import os
 import signal
 import socket
@@ -9,28 +8,27 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from types import FrameType
 from typing import Any
 
-from leaderboard.db.engine import Database
+from leaderboard import logs, temporary
+from leaderboard.cli.serving.kept_backups import keep_backups
+from leaderboard.cli.serving.processes import follow_parent, spawning
 from leaderboard.errors import Conflict
-from leaderboard.services.jobs import queue
 from leaderboard.settings import Settings
-from leaderboard.worker import Evaluator
 
 log = logging.getLogger(__name__)
-spawning = multiprocessing.get_context("spawn")
 
 LOOK_S = 0.2
 GRACE_S = 10.0
-WEB_THREADS = 8
-CONNECTIONS = 2000
-"""Open at once: browsers keep theirs for a while, and hundreds of assessors may judge at a time."""
+READ_BYTES = 65_536
 QUICK_DEATH_S = 5.0
 """A child that dies sooner than this is not restarted at once, lest it spin."""
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
+"""Before a child that died quickly is started again; each quick death in a row doubles the pause."""
 
 
 @dataclass
@@ -43,13 +41,37 @@ class Child:
     deadline: Any = None
     process: SpawnProcess | None = None
     started: float = 0.0
-    not_before: float = field(default=0.0)
+    not_before: float | None = None
+    """When it is to be started again; None while it runs."""
+    quick_deaths: int = 0
+    """How many in a row."""
 
     def start(self) -> None:
-        """Spawn the process."""
-        self.process = spawning.Process(target=self.target, args=self.arguments, name=self.name, daemon=False)
-        self.process.start()
+        """Spawn the process; where the system has no room for one, it is tried again later."""
+        self.not_before = None
         self.started = time.monotonic()
+        if self.deadline is not None:
+            self.deadline.value = 0.0
+        self.process = spawning.Process(target=self.target, args=self.arguments, name=self.name, daemon=False)
+        try:
+            self.process.start()
+        except OSError as error:
+            log.error("%s cannot be started: %s", self.name, error)
+            self.process = None
+            self.rest()
+
+    def rest(self) -> float:
+        """Plan the next start; in how many seconds it is."""
+        is_quick = time.monotonic() - self.started < QUICK_DEATH_S
+        self.quick_deaths = self.quick_deaths + 1 if is_quick else 0
+        pause_s = min(FIRST_PAUSE_S * 2 ** (self.quick_deaths - 1), LONGEST_PAUSE_S) if is_quick else 0.0
+        self.not_before = time.monotonic() + pause_s
+        return pause_s
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether its process runs."""
+        return self.process is not None and self.process.is_alive()
 
     @property
     def is_overdue(self) -> bool:
@@ -58,11 +80,14 @@ class Child:
 
 
 class Supervisor:
-    """Keeps children running until it is asked to stop, then stops them cleanly."""
+    """Keeps children running until it is asked to stop, then stops them cleanly.
 
-    def __init__(self, settings: Settings, database: Database) -> None:
+    It never asks the database, so that no trouble with one can reach it; an evaluator that starts gives back
+    what its predecessor held.
+    """
+
+    def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.database = database
         self.children: list[Child] = []
         self.wakers: list[Connection] = []
         self._stop = threading.Event()
@@ -71,7 +96,8 @@ class Supervisor:
         """Prepare that many evaluation slots."""
         for number in range(count):
             reader, writer = spawning.Pipe(duplex=False)
-            os.set_blocking(writer.fileno(), False)
+            for end in (reader, writer):
+                os.set_blocking(end.fileno(), False)
             deadline = spawning.RawValue("d", 0.0)
             self.wakers.append(writer)
             arguments = (self.settings, reader, deadline)
@@ -81,58 +107,60 @@ class Supervisor:
         """Prepare the web server on a socket that is bound already."""
         self.children.append(Child("web", serve_forever, (self.settings, listening, tuple(self.wakers))))
 
+    def add_backups(self) -> None:
+        """Prepare the process that backs the site up."""
+        self.children.append(Child("backups", keep_backups, (self.settings,)))
+
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Start all children and keep them alive until SIGINT or SIGTERM."""
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._asked_to_stop)
-        for child in self.children:
-            child.start()
-        ready()
-        while not self._stop.wait(LOOK_S):
+        try:
             for child in self.children:
-                self._look_after(child)
-        self._stop_all()
+                child.start()
+            ready()
+            while not self._stop.wait(LOOK_S):
+                for child in self.children:
+                    self._look_after(child)
+        finally:
+            # Whatever went wrong: without this, Python would wait for the children for ever.
+            self._stop_all()
 
     def _asked_to_stop(self, number: int, frame: FrameType | None) -> None:
         self._stop.set()
 
     def _look_after(self, child: Child) -> None:
-        assert child.process is not None
-        if child.is_overdue and child.process.is_alive():
-            log.error("%s: its job ran over the time limit; the process is killed", child.name)
-            child.process.kill()
-            child.process.join()
-        if child.process.is_alive():
-            return
-        self._free(child)
-        if child.not_before == 0.0:
-            log.error("%s ended with code %s; it is started again", child.name, child.process.exitcode)
-            quick = time.monotonic() - child.started < QUICK_DEATH_S
-            child.not_before = time.monotonic() + (1.0 if quick else 0.0)
-        if time.monotonic() >= child.not_before:
-            child.not_before = 0.0
-            if child.deadline is not None:
-                child.deadline.value = 0.0
+        if child.is_alive:
+            if child.is_overdue:
+                log.error("%s: its job ran over the time limit; the process is killed", child.name)
+                _kill(child)
+        elif child.not_before is None:
+            code = child.process.exitcode if child.process is not None else None
+            log.error("%s ended with code %s; it is started again in %.0f s", child.name, code, child.rest())
+        elif time.monotonic() >= child.not_before:
             child.start()
 
-    def _free(self, child: Child) -> None:
-        assert child.process is not None
-        if child.deadline is not None and child.not_before == 0.0:
-            with self.database.write() as session:
-                queue.free(session, f"{socket.gethostname()}:{child.process.pid}")
-
     def _stop_all(self) -> None:
-        processes = [child.process for child in self.children if child.process is not None]
-        for process in processes:
-            process.terminate()
+        running = [child for child in self.children if child.is_alive]
+        for child in running:
+            _process(child).terminate()
         until = time.monotonic() + GRACE_S
-        for process in processes:
-            process.join(max(0.0, until - time.monotonic()))
-        for child in self.children:
-            if child.process is not None and child.process.is_alive():
-                child.process.kill()
-                child.process.join()
-                self._free(child)
+        for child in running:
+            _process(child).join(max(0.0, until - time.monotonic()))
+        for child in running:
+            if child.is_alive:
+                log.warning("%s was not done in %.0f s; it is killed", child.name, GRACE_S)
+                _kill(child)
+
+
+def _process(child: Child) -> SpawnProcess:
+    assert child.process is not None, "it runs"
+    return child.process
+
+
+def _kill(child: Child) -> None:
+    _process(child).kill()
+    _process(child).join()
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -156,41 +184,23 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def serve_forever(settings: Settings, listening: socket.socket, wakers: tuple[Connection, ...]) -> None:
-    """The web process: waitress on the given socket until SIGTERM."""
-    from waitress.server import create_server
+    """The web process: answers on the given socket until SIGTERM."""
+    from leaderboard.web.server.serving import serve
 
-    from leaderboard.web import create_app
-
-    _follow_parent()
-    database = Database(settings.url)
-    app = create_app(settings, database, lambda: _wake(wakers))
-    server = create_server(
-        app,
-        sockets=[listening],
-        threads=WEB_THREADS,
-        connection_limit=CONNECTIONS,
-        # Where select() is the only way, more than 1,024 connections would end the server.
-        asyncore_use_poll=True,
-        max_request_body_size=max(settings.upload_bytes, settings.plain_bytes) + 2**20,
-        clear_untrusted_proxy_headers=not settings.public_url,
-        ident=None,
-    )
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(0)
-
-    signal.signal(signal.SIGTERM, stop)
-    try:
-        server.run()
-    finally:
-        database.dispose()
+    follow_parent()
+    logs.configure(settings.log_format)
+    serve(settings, listening, lambda: _wake(wakers))
 
 
 def evaluate_forever(settings: Settings, wakened: Connection, deadline: Any) -> None:
     """An evaluator process: jobs one after the other until SIGTERM."""
-    _follow_parent()
+    from leaderboard.db.engine import Database
+    from leaderboard.worker import Evaluator
+
+    follow_parent()
+    temporary.use(settings.data)
     _limit_memory(settings.evaluator_memory)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(processName)s %(levelname)s %(message)s")
+    logs.configure(settings.log_format)
     stopping = threading.Event()
     signal.signal(signal.SIGTERM, lambda number, frame: stopping.set())
 
@@ -200,11 +210,10 @@ def evaluate_forever(settings: Settings, wakened: Connection, deadline: Any) -> 
     def pause(seconds: float) -> None:
         until = time.monotonic() + seconds
         while not stopping.is_set() and time.monotonic() < until:
-            if wakened.poll(LOOK_S):
-                wakened.recv_bytes()
+            if _was_wakened(wakened):
                 return
 
-    database = Database(settings.url)
+    database = Database(settings.url, settings.lock_wait_s)
     try:
         Evaluator(database, settings, tell).run(stopping.is_set, pause)
     finally:
@@ -212,26 +221,23 @@ def evaluate_forever(settings: Settings, wakened: Connection, deadline: Any) -> 
 
 
 def _wake(wakers: tuple[Connection, ...]) -> None:
+    # Bytes without messages around them: a reader killed in between leaves no half of one behind.
     for waker in wakers:
         try:
-            waker.send_bytes(b"!")
+            os.write(waker.fileno(), b"!")
         except BlockingIOError:
             # Its pipe is full of wake-ups it has not read yet: it will look anyway.
             continue
 
 
-def _follow_parent() -> None:
-    """Ignore Ctrl-C, which the parent turns into an orderly stop, and exit when the parent dies."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    assert parent is not None, "started by a supervisor"
-    sentinel = parent.sentinel
-
-    def watch() -> None:
-        wait([sentinel])
-        os._exit(1)
-
-    threading.Thread(target=watch, name="parent-watch", daemon=True).start()
+def _was_wakened(wakened: Connection) -> bool:
+    """Whether a wake-up came within a moment; all that came are taken at once."""
+    if not wait([wakened], LOOK_S):
+        return False
+    try:
+        return bool(os.read(wakened.fileno(), READ_BYTES))
+    except BlockingIOError:
+        return False
 
 
 def _limit_memory(limit: int) -> None:

@@ -1,0 +1,144 @@
+"""How much damage `leaderboard db check` finds: single bits turned over in a copy of a site.
+
+    python -m benchmarks.damage DATA [--flips 1000] [--seed 1]
+
+DATA is the folder of a site on SQLite; nothing in it changes. Each flip takes a kind of stored bytes, one of
+its rows and one of its bits at random, asks the check of that kind about that place, and puts the bit back.
+Exit code 1 where one is not found.
+"""
+
+import random
+import sqlite3
+import sys
+import tempfile
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlalchemy import LargeBinary, RowMapping, Table, select, type_coerce, update
+
+from leaderboard.db.engine import Database
+from leaderboard.db.tables import metadata
+from leaderboard.services.checks.check import checks
+from leaderboard.settings import DATABASE_FILE
+
+OF_EVALUATIONS = ("revision_id", "run_id", "dialect")
+
+
+class Kind(NamedTuple):
+    """A column of bytes, the check that looks at it, and the columns that name the place it looks at."""
+
+    table: str
+    column: str
+    check: str
+    place: tuple[str, ...]
+
+
+KINDS = (
+    Kind("upload_chunk", "body", "files as sent", ("upload_id",)),
+    Kind("run", "sketch", "rankings", ("id",)),
+    Kind("ranking_index", "body", "rankings", ("run_id",)),
+    Kind("ranking_block", "body", "rankings", ("run_id",)),
+    Kind("qrels_revision", "packed", "judgments", ("id",)),
+    Kind("qrels_revision", "distractors", "judgments", ("id",)),
+    Kind("alignment", "body", "scores and hits", OF_EVALUATIONS),
+    Kind("evaluation", "scores", "scores and hits", OF_EVALUATIONS),
+    Kind("evaluation", "parts", "scores and hits", OF_EVALUATIONS),
+    Kind("snapshot", "body", "snapshots", ("id",)),
+    Kind("statistic", "result", "comparisons", ("id",)),
+    Kind("document_block", "body", "documents", ("id",)),
+    Kind("collection", "known_docnos", "known docnos", ("id",)),
+    Kind("pool_topic", "body", "pools", ("pool_id", "topic_id")),
+    Kind("click_log", "body", "query logs", ("id",)),
+)
+SECRETS = {("task", "click_key")}
+"""Columns of bytes that are keys: random bits, of which any are as good as others."""
+
+
+def turned(body: bytes, bit: int) -> bytes:
+    """The bytes with one bit turned over."""
+    changed = bytearray(body)
+    changed[bit // 8] ^= 1 << bit % 8
+    return bytes(changed)
+
+
+@contextmanager
+def damaged(database: Database, table: Table, column: str, row: RowMapping, body: bytes) -> Iterator[None]:
+    """Another body in a row, past the type of its column, until it is put back."""
+    here = [key == row[key.name] for key in table.primary_key]
+
+    def put(stored: bytes) -> None:
+        value = type_coerce(stored, LargeBinary)
+        with database.write() as session:
+            session.execute(update(table).where(*here).values({column: value}))
+
+    put(body)
+    try:
+        yield
+    finally:
+        put(row["stored_bytes"])
+
+
+def rows_of(database: Database, kind: Kind) -> list[RowMapping]:
+    """The rows of a kind that have bytes, with their keys, places and bytes."""
+    table = metadata.tables[kind.table]
+    body = type_coerce(table.c[kind.column], LargeBinary).label("stored_bytes")
+    names = dict.fromkeys([key.name for key in table.primary_key] + list(kind.place))
+    with database.read() as session:
+        query = select(*(table.c[name] for name in names), body).where(body.is_not(None))
+        return list(session.execute(query).mappings())
+
+
+def is_found(database: Database, kind: Kind, row: RowMapping, bit: int) -> bool:
+    """Whether the check of the kind says something about its place while a bit is turned over."""
+    check = next(check for check in checks() if check.name == kind.check)
+    parts: tuple[Any, ...] = tuple(row[name] for name in kind.place)
+    table, changed = metadata.tables[kind.table], turned(row["stored_bytes"], bit)
+    with damaged(database, table, kind.column, row, changed):
+        places = check.places(database)
+        place = parts if len(parts) > 1 else parts[0]
+        assert place in places, f"{check.name} does not look at {place}"
+        return bool(check.damage(database, place))
+
+
+def main() -> int:
+    """Turn bits over and count what was found, kind by kind."""
+    parser = ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--flips", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    chance = random.Random(given.seed)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / DATABASE_FILE
+        with (
+            closing(sqlite3.connect(given.data / DATABASE_FILE)) as site,
+            closing(sqlite3.connect(path)) as copy,
+        ):
+            site.backup(copy)
+        tried, found = _turn(Database(f"sqlite:///{path}"), given.flips, chance)
+    for name in tried:
+        print(f"{name:24} {found[name]:5} of {tried[name]:5}")
+    print(f"{'all':24} {found.total():5} of {tried.total():5}")
+    return int(found != tried)
+
+
+def _turn(database: Database, flips: int, chance: random.Random) -> tuple[Counter[str], Counter[str]]:
+    rows = {kind: rows_of(database, kind) for kind in KINDS}
+    kinds = [kind for kind in KINDS if rows[kind]]
+    tried, found = Counter[str](), Counter[str]()
+    for _ in range(flips):
+        kind = chance.choice(kinds)
+        row = chance.choice(rows[kind])
+        name = f"{kind.table}.{kind.column}"
+        tried[name] += 1
+        found[name] += is_found(database, kind, row, chance.randrange(8 * len(row["stored_bytes"])))
+    database.dispose()
+    return tried, found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,48 @@
+"""`leaderboard backup` and `leaderboard restore`; backups that `leaderboard serve` makes by itself."""
+
+from pathlib import Path
+
+import click
+
+from leaderboard.cli.site import FILE, data_option, keep_private, open_database, opened
+from leaderboard.services.backups import backups
+from leaderboard.services.backups.archives import TableCount
+from leaderboard.services.backups.backups import Backup
+from leaderboard.settings import Settings
+
+TARGET = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("file", type=TARGET)
+@click.option("--no-verify", is_flag=True, help="Do not restore it to a temporary place to see that it works")
+@data_option
+def backup(file: Path, no_verify: bool, data: Path | None) -> None:
+    """Write the whole site to FILE, while it runs or not; it replaces an older one of that name."""
+    with opened(data) as (database, settings):
+        keep_private(settings)
+        made = backups.back_up(database, file, verify=not no_verify, progress=shown)
+    checked = "" if no_verify else ", restored once to see that it works"
+    click.echo(f"{_described(made)} in {file}{checked}.")
+    click.echo(f"SHA-256 {made.sha256}")
+
+
+@click.command()
+@click.argument("file", type=FILE)
+@data_option
+def restore(file: Path, data: Path | None) -> None:
+    """Make a site of the backup FILE, in a place that holds nothing yet."""
+    settings = Settings.from_env(data=data)
+    keep_private(settings)
+    open_database(settings).dispose()
+    made = backups.restore(file, settings.url, progress=shown)
+    click.echo(f"{_described(made)} restored.")
+
+
+def shown(count: TableCount) -> None:
+    """Tell on stderr that a table is done."""
+    click.echo(f"  {count.table}: {count.rows:,}", err=True)
+
+
+def _described(made: Backup) -> str:
+    return f"{made.rows:,} rows of {len(made.counts)} tables at schema {made.schema}"

@@ -1,0 +1,62 @@
+"""Processes that end with the one that started them."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable
+from multiprocessing.connection import Connection, wait
+from typing import Any, TypeVar
+
+import click
+
+Result = TypeVar("Result")
+spawning = multiprocessing.get_context("spawn")
+
+
+def in_a_process(function: Callable[..., Result], *arguments: Any) -> Result:
+    """What the function returns or raises in a process of its own, which takes what it imported with it.
+
+    Raises ClickException where the process ended without a word.
+    """
+    receiver, sender = spawning.Pipe(duplex=False)
+    process = spawning.Process(target=_send_outcome, args=(sender, function, arguments), daemon=False)
+    process.start()
+    sender.close()
+    try:
+        error, result = receiver.recv()
+    except EOFError:
+        process.join()
+        raise click.ClickException("The start was cut off before it was done; start again.") from None
+    except BaseException:
+        process.kill()
+        raise
+    process.join()
+    if error is not None:
+        raise error
+    returned: Result = result
+    return returned
+
+
+def _send_outcome(sender: Connection, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    follow_parent()
+    outcome: tuple[Exception | None, Any]
+    try:
+        outcome = None, function(*arguments)
+    except Exception as error:
+        outcome = error, None
+    sender.send(outcome)
+
+
+def follow_parent() -> None:
+    """Ignore Ctrl-C, which the parent turns into an orderly stop, and exit when the parent dies."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "started by a supervisor"
+    sentinel = parent.sentinel
+
+    def watch() -> None:
+        wait([sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, name="parent-watch", daemon=True).start()

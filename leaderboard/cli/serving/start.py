@@ -1,0 +1,73 @@
+"""What a site needs before its processes start, for a process that ends before them.
+
+The one that starts them waits beside them for months; it should not hold what only this needs, so nothing
+large is imported above the functions.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from leaderboard.cli.site import open_database
+from leaderboard.settings import Settings
+
+if TYPE_CHECKING:
+    from leaderboard.db.engine import Database
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """The token that signs the first organiser in once; empty where an organiser has a password."""
+
+    name: str
+    token: str
+    hours: int
+    """How long it works."""
+
+
+def prepare_site(settings: Settings, with_demo: bool) -> SignIn:
+    """Make the tables of an empty database, load the demo task if asked to, let the organiser sign in.
+
+    Raises SchemaOutdated for a database of another version.
+    """
+    from leaderboard.services.accounts import accounts
+
+    database = open_database(settings)
+    try:
+        prepare(database)
+        if with_demo:
+            _load_demo(database)
+        with database.write() as session:
+            organiser = accounts.first_organiser(session)
+    finally:
+        database.dispose()
+    return SignIn(organiser.name, organiser.token, accounts.LINK_HOURS)
+
+
+def require_schema(settings: Settings) -> None:
+    """Raise SchemaOutdated, naming the command to run, unless the database is at this program's schema."""
+    from leaderboard.db import schema
+
+    database = open_database(settings)
+    try:
+        schema.require_head(database)
+    finally:
+        database.dispose()
+
+
+def prepare(database: "Database") -> None:
+    """Make the tables of an empty database; raises SchemaOutdated for one of another version."""
+    from leaderboard.db import schema
+
+    if schema.current(database) is None:
+        schema.upgrade(database)
+    schema.require_head(database)
+
+
+def _load_demo(database: "Database") -> None:
+    from leaderboard.services import demo
+
+    with click.progressbar(length=demo.STEPS, label="Loading the demo task") as shown:
+        loaded = demo.load(database, lambda: shown.update(1))
+    click.echo(f"The demo task {'was loaded' if loaded else 'is there already'}.")

@@ -1,0 +1,112 @@
+"""Checks of scores: as they were stored, and, on demand, computed again from the rankings."""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+import numpy as np
+from sqlalchemy import ColumnElement, select, tuple_, union
+from sqlalchemy.orm import Session, undefer
+
+from leaderboard.db.engine import Database
+from leaderboard.db.tables import Alignment, Edition, Evaluation, EvaluationMean, QrelsRevision, Run
+from leaderboard.measures.grammar import parse
+from leaderboard.measures.judged import Judged
+from leaderboard.services.checks.damage import DamageCheck
+from leaderboard.services.evaluations.damaged import damaged_scores
+from leaderboard.services.qrels import judged_inputs
+from leaderboard.services.rankings.blocks import whole_blocks
+from leaderboard.trec.qrels.align import Aligner, CompiledJudgments
+from leaderboard.trec.qrels.packed_hits import pack_hits, unpack_hits
+from leaderboard.trec.qrels.revision_inputs import compiled_inputs
+
+Key = tuple[int, int, int]
+"""Revision, run, dialect: what one alignment and the scores by all measures rest on."""
+
+
+def _keys(database: Database) -> Sequence[Key]:
+    """Those of all stored scores and hits, revision by revision: its judgments are compiled once."""
+    _compiled.cache_clear()
+    kinds = (select(kind.revision_id, kind.run_id, kind.dialect) for kind in (Evaluation, Alignment))
+    with database.read() as session:
+        return sorted(tuple(row) for row in session.execute(union(*kinds)))  # type: ignore[misc]
+
+
+def _stored(database: Database, key: Key) -> Iterator[str]:
+    with database.read() as session:
+        for error in damaged_scores(session, _of(Evaluation, key)):
+            yield f"{error.facts['what']}: {error.facts['why']}"
+        body = session.scalar(select(Alignment.body).where(_of(Alignment, key)))
+    if body is not None:
+        _hits(database, key, body)
+
+
+def _computed_again(database: Database, key: Key) -> Iterator[str]:
+    revision_id, run_id, dialect = key
+    with database.read() as session:
+        run = session.get_one(Run, run_id)
+    aligner = Aligner(_compiled(database, revision_id), dialect=dialect)
+    for block in whole_blocks(database, run_id, run.ranking_sha256):
+        aligner.add(block)
+    judged = aligner.judged()
+    with database.read() as session:
+        body = session.scalar(select(Alignment.body).where(_of(Alignment, key)))
+        if body is not None and pack_hits(judged) != pack_hits(_hits(database, key, body)):
+            yield "its judged hits come out differently"
+        wanted = select(Evaluation).where(_of(Evaluation, key))
+        for evaluation in session.scalars(
+            wanted.options(undefer(Evaluation.scores), undefer(Evaluation.parts))
+        ):
+            yield from _differences(session, evaluation, judged)
+
+
+def _differences(session: Session, evaluation: Evaluation, judged: Judged) -> Iterator[str]:
+    bound = parse(evaluation.measure)
+    if bound.measure.version != evaluation.measure_version:
+        # Scores of an earlier version stay as they are; this program cannot compute them.
+        return
+    scores, parts = bound.compute(judged), bound.parts(judged)
+    if scores.tobytes() != evaluation.scores.tobytes():
+        yield f"its scores by {bound.key} come out differently"
+    kept = evaluation.parts
+    if (parts is None) != (kept is None) or (
+        parts is not None and kept is not None and parts.tobytes() != kept.tobytes()
+    ):
+        yield f"the parts of its {bound.key} come out differently"
+    means = select(EvaluationMean).where(EvaluationMean.evaluation_id == evaluation.id)
+    for mean in session.scalars(means):
+        places = _places(session, evaluation.revision_id, mean.topic_set_id, mean.topics)
+        if not any(
+            mean.mean == bound.aggregate(scores[chosen], None if parts is None else parts[:, chosen])
+            for chosen in places
+        ):
+            yield f"its mean {bound.key} over topic set {mean.topic_set_id} comes out differently"
+
+
+def _places(session: Session, revision_id: int, set_id: int, size: int) -> Iterator[np.ndarray]:
+    """Where the topics of a set are in a revision's scores, as each edition under it had the set."""
+    topics = session.get_one(QrelsRevision, revision_id).topics
+    place = {topic: index for index, topic in enumerate(topics)}
+    editions = select(Edition.topic_sets).where(Edition.revision_id == revision_id)
+    for sets in session.scalars(editions):
+        for chosen in sets.values():
+            if chosen["id"] == set_id and len(chosen["topics"]) == size:
+                yield np.array([place[topic] for topic in chosen["topics"]], dtype=np.int64)
+
+
+def _hits(database: Database, key: Key, body: bytes) -> Judged:
+    return unpack_hits(body, _compiled(database, key[0]).judgments, key[2])
+
+
+@lru_cache(maxsize=1)
+def _compiled(database: Database, revision_id: int) -> CompiledJudgments:
+    """A revision's judgments; all keys of one come one after the other."""
+    with database.read() as session:
+        return compiled_inputs(judged_inputs.inputs(session, revision_id))
+
+
+def _of(kind: type[Evaluation] | type[Alignment], key: Key) -> ColumnElement[bool]:
+    return tuple_(kind.revision_id, kind.run_id, kind.dialect) == key
+
+
+CHECKS = (DamageCheck("scores and hits", "revision, run, dialect", _keys, _stored),)
+AGAIN = (DamageCheck("scores computed again", "revision, run, dialect", _keys, _computed_again),)

@@ -1,0 +1,61 @@
+"""Leases of jobs that end before the job does: they ran out, or their holder died or lost the database."""
+
+from datetime import timedelta
+
+from sqlalchemy import ColumnElement, or_, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import now
+from leaderboard.db.tables import Job
+from leaderboard.services.jobs import queue
+
+
+def sweep(session: Session, lease_s: int) -> int:
+    """Give back every job whose lease ran out; how many there were.
+
+    A lease that ends later than twice lease_s from now was taken before the clock was set back.
+    """
+    at = now(session)
+    ran_out = or_(Job.lease_until < at, Job.lease_until > at + timedelta(seconds=2 * lease_s))
+    return _release(session, _leased(session, ran_out))
+
+
+def free(session: Session, owner: str) -> int:
+    """Give back what a worker that is known to be dead still holds; how many there were."""
+    return _release(session, _leased(session, Job.owner == owner))
+
+
+def return_unspent(session: Session, owner: str) -> int:
+    """Give back what a worker that lost the database holds; its attempts count as not made."""
+    jobs = _leased(session, Job.owner == owner)
+    for job in jobs:
+        queue.give_back(job, "The database was away; it is done again.", again=True)
+        job.attempts -= 1
+        job.run_after = now(session)
+    session.flush()
+    return len(jobs)
+
+
+def owners_on(session: Session, host: str) -> list[str]:
+    """The owners on this host that hold a job."""
+    owners = select(Job.owner).where(Job.state == "leased", Job.owner.startswith(f"{host}:", autoescape=True))
+    return list(session.scalars(owners.distinct()))
+
+
+def _leased(session: Session, which: ColumnElement[bool]) -> list[Job]:
+    jobs = select(Job).where(Job.state == "leased", which).order_by(Job.id)
+    return list(session.scalars(jobs.with_for_update(skip_locked=True)))
+
+
+def _release(session: Session, jobs: list[Job]) -> int:
+    at = now(session)
+    for job in jobs:
+        queue.give_back(
+            job,
+            f"The evaluator stopped before it was done (attempt {job.attempts} of {job.max_attempts}).",
+            job.attempts < job.max_attempts,
+        )
+        job.run_after = at
+        job.finished_at = at if job.state == "failed" else None
+    session.flush()
+    return len(jobs)

@@ -1,0 +1,163 @@
+"""How many runs a team and an account may send, and how many of their files may be rejected."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import ColumnElement, func, or_, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import lock_row, now
+from leaderboard.db.tables import Account, Member, Phase, TaskRole, Team, Upload
+from leaderboard.errors import OverQuota
+from leaderboard.services import throttles
+
+REJECTED_AN_HOUR = 20
+REJECTED_AN_HOUR_OF_A_NETWORK = 100
+AN_HOUR = timedelta(hours=1)
+REJECTED = "Too many of your files were rejected, or still wait for their check"
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """How many runs a team may still add; None is no limit. next_at: when the day's count starts anew."""
+
+    left_today: int | None
+    left_in_all: int | None
+    next_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Sender:
+    """Whose runs are counted, in the words of a refusal."""
+
+    words: str
+    whose: ColumnElement[bool]
+
+
+def quota(session: Session, phase: Phase, team: Team, account_id: int | None) -> Quota:
+    """How many runs the account may still add for the team; none is left where either has used all."""
+    midnight = _midnight(now(session))
+    senders = _senders(team, account_id)
+
+    def left(limit: int | None, *since: ColumnElement[bool]) -> int | None:
+        if limit is None:
+            return None
+        return max(0, limit - max(_count(session, phase, sender, *since) for sender in senders))
+
+    return Quota(
+        left(phase.runs_per_day, Upload.created_at >= midnight),
+        left(phase.runs_in_all),
+        midnight + timedelta(days=1),
+    )
+
+
+def hold(session: Session, team_id: int, account_id: int | None) -> None:
+    """Hold the rows of team and account, in this order, so that what is counted for them stays true."""
+    lock_row(session, Team, team_id)
+    if account_id is not None:
+        lock_row(session, Account, account_id)
+
+
+def require_room(session: Session, phase: Phase, team: Team, account_id: int | None) -> None:
+    """Raise OverQuota where team or account has used its runs; files that wait for their check count."""
+    _require_room(session, phase, team, account_id, now(session))
+
+
+def require_still_room(session: Session, phase: Phase, upload: Upload) -> None:
+    """Raise OverQuota where a file that was received is over the limits of the day it came in.
+
+    Files received after it do not count. Organisers and the operator have no limits.
+    """
+    if _is_free(session, upload):
+        return
+    hold(session, upload.team_id, upload.account_id)
+    team = session.get_one(Team, upload.team_id)
+    # Only what came before it: nothing that others send later takes the place of a file that had one.
+    before = Upload.id < upload.id
+    _require_room(session, phase, team, upload.account_id, upload.created_at, before)
+
+
+def count_check(session: Session, account_id: int | None, ip: str = "") -> None:
+    """Count a file as rejected before it is checked: commit this first, so that none is checked for free.
+
+    `count_accepted` takes it back. Raises OverQuota after 20 files of an account or 100 of a network in an
+    hour; without an account nothing is counted.
+    """
+    if account_id is None:
+        return
+    throttles.spend(session, _account_key(account_id), REJECTED_AN_HOUR, AN_HOUR, REJECTED)
+    if ip:
+        throttles.spend(session, _network_key(ip), REJECTED_AN_HOUR_OF_A_NETWORK, AN_HOUR, REJECTED)
+
+
+def count_accepted(session: Session, account_id: int | None, ip: str = "") -> None:
+    """Take back what `count_check` counted: the file was accepted."""
+    if account_id is None:
+        return
+    throttles.give_back(session, _account_key(account_id))
+    if ip:
+        throttles.give_back(session, _network_key(ip))
+
+
+def _require_room(
+    session: Session,
+    phase: Phase,
+    team: Team,
+    account_id: int | None,
+    at: datetime,
+    *others: ColumnElement[bool],
+) -> None:
+    midnight = _midnight(at)
+    tomorrow = midnight + timedelta(days=1)
+    today = Upload.created_at >= midnight, Upload.created_at < tomorrow
+    for sender in _senders(team, account_id):
+        if _is_full(phase.runs_in_all, session, phase, sender, *others):
+            raise OverQuota(f"{sender.words} used all {phase.runs_in_all} runs of this task.")
+        if _is_full(phase.runs_per_day, session, phase, sender, *others, *today):
+            raise OverQuota(
+                f"{sender.words} used the {phase.runs_per_day} runs of today; "
+                f"the next can be sent from {tomorrow:%Y-%m-%d %H:%M} UTC on."
+            )
+
+
+def _is_full(
+    limit: int | None, session: Session, phase: Phase, sender: _Sender, *which: ColumnElement[bool]
+) -> bool:
+    return limit is not None and _count(session, phase, sender, *which) >= limit
+
+
+def _count(session: Session, phase: Phase, sender: _Sender, *which: ColumnElement[bool]) -> int:
+    """Files of the sender that are runs of the phase's task, or may become some."""
+    sent = select(func.count(Upload.id)).where(
+        Upload.task_id == phase.task_id, Upload.state.in_(("received", "accepted")), sender.whose, *which
+    )
+    return session.scalar(sent) or 0
+
+
+def _senders(team: Team, account_id: int | None) -> list[_Sender]:
+    """The team, and the account with all its teams: making another team gives nobody more runs."""
+    senders = [_Sender(f"{team.name} has", Upload.team_id == team.id)]
+    if account_id is not None:
+        teams = select(Member.team_id).where(Member.account_id == account_id)
+        whose = or_(Upload.account_id == account_id, Upload.team_id.in_(teams))
+        senders.append(_Sender("You and your teams have together", whose))
+    return senders
+
+
+def _is_free(session: Session, upload: Upload) -> bool:
+    if upload.account_id is None:
+        return True
+    role = session.get(TaskRole, (upload.task_id, upload.account_id, "organiser"))
+    return role is not None
+
+
+def _midnight(at: datetime) -> datetime:
+    return datetime(at.year, at.month, at.day, tzinfo=UTC)
+
+
+def _account_key(account_id: int) -> str:
+    return f"rejected account:{account_id}"
+
+
+def _network_key(ip: str) -> str:
+    return f"rejected ip {throttles.network(ip)}"

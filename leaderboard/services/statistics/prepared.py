@@ -1,0 +1,107 @@
+"""Comparisons that a board needs and a page should not compute, queued before anybody asks for them."""
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import lock_key
+from leaderboard.db.tables import Edition, Job, QrelsRevision, Run, Statistic, Task
+from leaderboard.measures.grammar import parse
+from leaderboard.services.evaluations.shown import scored_runs, source_of
+from leaderboard.services.jobs import queue
+from leaderboard.services.policy import ALL_TOPICS
+from leaderboard.services.statistics import requests
+from leaderboard.services.statistics.requests import Request
+
+LEAST_COMPARED = 2
+"""Runs and topics from which on a comparison says anything."""
+
+
+def prepare(session: Session, task_id: int) -> None:
+    """Queue the next of what the task's board needs and a page should not compute, once all runs are scored.
+
+    At most one such job of a task waits at a time: the one before gives way, and when one is done it is time
+    to call this again.
+    """
+    session.flush()
+    # Of two evaluators that finish the last two runs in one moment, the second sees both done.
+    lock_key(session, f"comparisons of task {task_id}")
+    edition = session.scalar(select(Edition).where(Edition.task_id == task_id, Edition.state == "current"))
+    if edition is None or queue.is_unfinished(session, edition.id):
+        return
+    wanted = _wanted(session, session.get_one(Task, task_id), edition)
+    tried = _tried(session, wanted)
+    request = next((each for each in wanted if each.digest not in tried), None)
+    _supersede(session, task_id, but=request)
+    if request is not None:
+        requests.have_computed(session, request, priority=requests.PREPARED)
+
+
+def prepare_next(session: Session, statistic_id: int) -> None:
+    """Queue what the board of the statistic's task needs next."""
+    edition_id = session.get_one(Statistic, statistic_id).edition_id
+    prepare(session, session.get_one(Edition, edition_id).task_id)
+
+
+def _wanted(session: Session, task: Task, edition: Edition) -> list[Request]:
+    """What the board's pages would wait for: the measure that ranks it comes first."""
+    official = (Run.task_id == task.id, Run.kind == "official", Run.withdrawn_at.is_(None))
+    runs = session.execute(select(Run.id, Run.ranking_sha256).where(*official).order_by(Run.id)).all()
+    revision = session.get_one(QrelsRevision, edition.revision_id)
+    source = source_of(edition, revision, ALL_TOPICS)
+    procedures = [
+        (procedure, by)
+        for procedure, by in (("pairs", task.comparison), ("reliability", ""))
+        if requests.seconds(by or procedure, len(runs), len(source.topics)) > requests.AT_ONCE_S
+    ]
+    wanted = []
+    first = edition.primary_measure
+    for measure in sorted(edition.measures, key=lambda each: each["key"] != first) if procedures else ():
+        if requests.refusal(parse(measure["key"]).measure):
+            continue
+        scored = scored_runs(session, source, measure["key"], measure["version"])
+        chosen = [run for run in runs if run.id in scored]
+        if min(len(chosen), len(source.topics)) < LEAST_COMPARED:
+            continue
+        wanted += [
+            Request(
+                procedure=procedure,
+                method=by,
+                source=source,
+                measure=measure["key"],
+                measure_version=measure["version"],
+                run_ids=tuple(run.id for run in chosen),
+                rankings=tuple(run.ranking_sha256 for run in chosen),
+            )
+            for procedure, by in procedures
+        ]
+    return wanted
+
+
+def _tried(session: Session, wanted: list[Request]) -> set[str]:
+    """The digests of those that were computed, are being computed or failed."""
+    rows = session.execute(
+        select(Statistic.digest)
+        .outerjoin(Job, (Job.subject_id == Statistic.id) & (Job.kind == queue.COMPARE))
+        .where(
+            Statistic.digest.in_([request.digest for request in wanted]),
+            Statistic.computed_at.is_not(None) | Job.state.in_(("leased", "failed")),
+        )
+    )
+    return set(rows.scalars())
+
+
+def _supersede(session: Session, task_id: int, but: Request | None) -> None:
+    """Drop what was queued for the task's board as it was before, unless somebody asked for it."""
+    of_task = select(Statistic.id).join(Edition, Edition.id == Statistic.edition_id)
+    of_task = of_task.where(Edition.task_id == task_id)
+    if but is not None:
+        of_task = of_task.where(Statistic.digest != but.digest)
+    obsolete = (
+        update(Job)
+        .where(Job.kind == queue.COMPARE, Job.state == "queued", Job.priority == requests.PREPARED)
+        .where(Job.subject_id.in_(of_task))
+        .values(state="superseded")
+        .returning(Job.subject_id)
+    )
+    dropped = session.execute(obsolete.execution_options(synchronize_session=False)).scalars().all()
+    session.execute(delete(Statistic).where(Statistic.id.in_(dropped), Statistic.computed_at.is_(None)))

@@ -1,0 +1,56 @@
+"""Temporary files of a site: one folder, in the data folder, emptied when its web process starts alone."""
+
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import IO
+
+if sys.platform != "win32":
+    import fcntl
+
+UPLOAD = "upload-"
+"""How folders of what one request sent begin."""
+STALE_AFTER_S = 24 * 3600
+
+_held: list[IO[bytes]] = []
+"""Locks that this process holds until it ends."""
+
+
+def folder(data: Path) -> Path:
+    """The folder of temporary files, made where it is gone."""
+    found = data / "tmp"
+    found.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return found
+
+
+def use(data: Path) -> None:
+    """Put all temporary files of this process there."""
+    tempfile.tempdir = str(folder(data).resolve())
+
+
+def clean(data: Path) -> None:
+    """Remove what processes that crashed left."""
+    here = folder(data)
+    sweep(here, 0 if _is_alone(here) else STALE_AFTER_S)
+
+
+def sweep(here: Path, older_than_s: float) -> None:
+    """Remove the uploads in a folder of temporary files that are older than this, in seconds."""
+    for left in here.glob(f"{UPLOAD}*"):
+        if left.is_dir() and left.stat().st_mtime <= time.time() - older_than_s:
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _is_alone(here: Path) -> bool:
+    """Whether no other process uses the folder; from now on this one does."""
+    if sys.platform == "win32":
+        return False
+    lock = (here / "lock").open("wb")
+    _held.append(lock)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,101 @@
+"""Whether the body of a request is taken, and how much of it: decided by its header alone."""
+
+import shutil
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+from flask import Flask, current_app, request
+from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
+from werkzeug.routing import RequestRedirect
+
+from leaderboard.errors import NoRoom
+from leaderboard.settings import Settings
+from leaderboard.web.rules import PUBLIC, VISITORS_BODY, Rule, enforce, rule_of
+from leaderboard.web.session import SESSION, settings, viewer
+
+REFUSAL = "leaderboard.refusal"
+"""Key of the environment under which the server says why it read no body."""
+ADMITTED = "leaderboard.admitted"
+"""Key of the environment that says that the server asked the gate."""
+
+
+class Look(Enum):
+    """What a first look at a header says of the body."""
+
+    TAKE = auto()
+    REFUSE = auto()
+    ASK = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """A body that may come in: of at most so many bytes, from this account."""
+
+    limit: int
+    owner: str
+
+
+class Gate:
+    """Tells by a request's header whether its body is taken; small: bytes that are kept in memory at once."""
+
+    small = VISITORS_BODY
+
+    def __init__(self, app: Flask) -> None:
+        self._app = app
+        self._routes = app.url_map.bind("localhost")
+
+    def look(self, method: str, path: str, cookies: str, length: int | None) -> Look:
+        """What the address and a cookie's presence say; it asks no database. length: None where unknown."""
+        declared = self._rule(method, path)
+        if declared is None:
+            return Look.REFUSE
+        is_small = length is not None and length <= self.small
+        if declared.access is PUBLIC:
+            return Look.TAKE if is_small or length is None else Look.REFUSE
+        if f"{SESSION}=" not in cookies:
+            return Look.REFUSE
+        return Look.TAKE if is_small else Look.ASK
+
+    def ask(self, environ: dict[str, Any], length: int | None) -> Admission:
+        """How large a body may be; raises what the application would, and NoRoom where the disk is full."""
+        with self._app.request_context(environ):
+            enforce()
+            declared = rule_of(current_app, request.endpoint or "")
+            assert declared is not None, "an address without a rule has been refused"
+            limit = declared.limit(settings())
+            if length is not None and length > limit:
+                raise RequestEntityTooLarge
+            # The form's parser writes the files of the body once more.
+            require_room(settings(), 2 * (limit if length is None else length))
+            return Admission(limit, f"account {viewer().account_id}")
+
+    def _rule(self, method: str, path: str) -> Rule | None:
+        try:
+            endpoint, _ = self._routes.match(path.encode("latin-1").decode("utf-8", "replace"), method)
+        except (HTTPException, RequestRedirect):
+            return None
+        return rule_of(self._app, endpoint)
+
+
+def limit_body() -> None:
+    """Let the request's body be as large as its route's rule says; raises NoRoom where the disk is full."""
+    declared = rule_of(current_app, request.endpoint) if request.endpoint else None
+    if declared is None:
+        return
+    request.max_content_length = declared.limit(settings())
+    if declared.takes_files and request.method == "POST" and ADMITTED not in request.environ:
+        require_room(settings(), request.content_length or 0)
+
+
+def refuse_unread() -> None:
+    """Raise why the server read no body, where it read none; call it after the rule was enforced."""
+    refusal = request.environ.get(REFUSAL)
+    if refusal is not None and request.endpoint is not None:
+        raise refusal
+
+
+def require_room(here: Settings, needed: int) -> None:
+    """Raise NoRoom unless the data folder's disk has room for so many bytes, and at least `free_bytes`."""
+    if shutil.disk_usage(here.data).free < max(here.free_bytes, needed):
+        raise NoRoom("The server has no room for files just now; nothing was stored. Tell its operator.")

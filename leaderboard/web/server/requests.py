@@ -1,0 +1,109 @@
+"""One request as it comes in: its header is read first, its body only where the application takes one."""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from waitress.parser import HTTPRequestParser
+from werkzeug.exceptions import RequestEntityTooLarge
+
+from leaderboard.web.bodies import Gate, Look
+from leaderboard.web.server.open_bodies import OpenBodies, OpenBody
+
+BODY_GRACE_S = 10.0
+BODY_RATE = 8 * 2**10
+"""Bytes a second that a body must have come with on average, once the grace is over."""
+
+
+@dataclass(frozen=True)
+class Door:
+    """What every request is let in by: the application's gate, and the count of open bodies."""
+
+    gate: Gate
+    bodies: OpenBodies
+
+
+class IncomingRequest(HTTPRequestParser):  # type: ignore[misc]
+    """A request that is being received.
+
+    is_asking: its header is there and a thread finds out whether its body is taken. refusal: why it is not.
+    """
+
+    expect_continue: bool
+
+    def __init__(self, adj: Any, door: Door) -> None:
+        super().__init__(adj)
+        self.began = time.monotonic()
+        self.is_asking = False
+        self.is_unread = False
+        self.refusal: Exception | None = None
+        self._door = door
+        self._open: OpenBody | None = None
+        self._wants_continue = False
+
+    def parse_header(self, header_plus: bytes) -> None:
+        """Read the header; where a body follows, look whether it is taken."""
+        super().parse_header(header_plus)
+        if self.body_rcv is None:
+            return
+        self.began = time.monotonic()
+        look = self._door.gate.look(self.command, self.path, self.headers.get("COOKIE", ""), self.length)
+        if look is Look.ASK:
+            self.is_asking = True
+            # Who asks before sending is told once that is known.
+            self._wants_continue = self.expect_continue
+            self.expect_continue = False
+        elif look is Look.REFUSE:
+            self.refuse(RequestEntityTooLarge())
+        else:
+            self.take(OpenBody(self._door.gate.small if self.length is None else self.length))
+
+    @property
+    def length(self) -> int | None:
+        """Bytes of the body, None where its header does not say."""
+        return None if self.chunked else self.content_length
+
+    def take(self, body: OpenBody) -> None:
+        """Receive the body, or refuse it where too many are open."""
+        self.is_asking = False
+        try:
+            self._door.bodies.add(body)
+        except Exception as busy:
+            self.refuse(busy)
+            return
+        self._open = body
+        if self._wants_continue:
+            self.expect_continue = True
+
+    def refuse(self, reason: Exception) -> None:
+        """Read nothing of the body: the application answers by the header alone, and the connection ends."""
+        self.refusal, self.is_unread, self.is_asking = reason, True, False
+        self.close()
+        self.body_rcv, self.chunked, self.content_length = None, False, 0
+        self.headers.pop("CONTENT_LENGTH", None)
+        self.headers["CONNECTION"] = "close"
+        self.expect_continue = False
+        self.completed = self.headers_finished = True
+
+    def received(self, data: bytes) -> int:
+        """Take in bytes; how many were consumed."""
+        try:
+            consumed: int = super().received(data)
+        except OSError as error:
+            self.refuse(error)
+            return len(data)
+        if self._open is not None and self.body_bytes_received > self._open.limit:
+            self.refuse(RequestEntityTooLarge())
+        # What follows a refused header is its body, not another request.
+        return len(data) if self.is_unread else consumed
+
+    def is_late(self, moment: float) -> bool:
+        """Whether its body comes too slowly."""
+        due = BODY_RATE * (moment - self.began - BODY_GRACE_S)
+        return self._open is not None and not self.completed and self.body_bytes_received < due
+
+    def close(self) -> None:
+        """Give its body up."""
+        super().close()
+        if self._open is not None:
+            self._door.bodies.remove(self._open)

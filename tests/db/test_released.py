@@ -1,0 +1,119 @@
+"""Sites of every released schema, as the program of those days left them, come to the newest one whole."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from leaderboard.db import schema
+from leaderboard.db.engine import Database
+from leaderboard.db.tables import Edition, Evaluation, Run
+from leaderboard.services.backups import backups
+from leaderboard.services.backups.archives import CountedRows, TableCount
+from leaderboard.services.backups.rows import RowTable, rows_of, tables_of
+from leaderboard.services.checks.check import checks
+from tests.make import build, postgres, released
+
+pytestmark = pytest.mark.dialect
+
+
+@contextmanager
+def _kept(number: str, database_url: str, folder: Path) -> Iterator[Database]:
+    """The kept site of a schema, on the database of the test."""
+    with ExitStack() as stack:
+        url = f"sqlite:///{folder / 'kept.sqlite3'}"
+        if not database_url.startswith("sqlite"):
+            url = stack.enter_context(postgres.fresh(database_url.split("?")[0]))
+        database = Database(url)
+        stack.callback(database.dispose)
+        released.put(number, database)
+        yield database
+
+
+def _tables(database: Database) -> list[RowTable]:
+    with database.engine.connect() as connection:
+        return tables_of(connection)
+
+
+def _counts(database: Database, tables: list[RowTable]) -> list[TableCount]:
+    """Numbers and digests of rows, of the columns that the tables had."""
+    counts = []
+    with database.engine.connect() as connection:
+        for table in tables:
+            rows = CountedRows(table, rows_of(connection, table))
+            assert all(len(row) == len(table.columns) for row in rows)
+            counts.append(rows.count())
+    return counts
+
+
+def test_a_site_of_each_schema_is_kept() -> None:
+    """From the first schema to the newest that was released."""
+    numbers = [f"{number:04d}" for number in range(1, int(schema.head()) + 1)]
+    assert released.released() == numbers[: len(released.released())]
+    assert len(released.released()) >= 5
+
+
+@pytest.mark.parametrize("number", released.released())
+def test_a_released_schema_comes_to_the_newest_with_all_its_rows(
+    number: str, database_url: str, tmp_path: Path
+) -> None:
+    """Every row of every table is as it was; nothing is damaged; the next run is scored beside the others."""
+    with _kept(number, database_url, tmp_path) as database:
+        assert schema.current(database) == number
+        tables = _tables(database)
+        before = _counts(database, tables)
+        schema.upgrade(database)
+        schema.require_head(database)
+        assert _counts(database, tables) == before
+        assert sum(count.rows for count in before) > 50
+        build.drain(database)
+        build.run(database, tmp_path, released.RUNS["plain"], "afterwards")
+        build.drain(database)
+        assert _damage(database) == []
+        scores = _scores(database)
+        assert len(scores) == 4
+        assert scores["afterwards"] == scores["plain"]
+
+
+@pytest.mark.parametrize("number", released.released())
+def test_a_backup_of_a_released_schema_is_restored(number: str, database_url: str, tmp_path: Path) -> None:
+    """A backup names its schema, and what it is restored to is brought to the newest one."""
+    target = tmp_path / "restored.sqlite3"
+    with _kept(number, database_url, tmp_path) as database:
+        counts = backups.write(database, tmp_path / "old.backup")
+    restored = backups.restore(tmp_path / "old.backup", f"sqlite:///{target}")
+    assert (restored.schema, restored.counts) == (number, counts)
+    with_rows = Database(f"sqlite:///{target}")
+    schema.require_head(with_rows)
+    build.drain(with_rows)
+    assert _damage(with_rows) == []
+    assert len(_scores(with_rows)) == 3
+    with_rows.dispose()
+
+
+def _damage(database: Database) -> list[str]:
+    return [
+        str(damage)
+        for check in checks(with_scores=True)
+        for place in check.places(database)
+        for damage in check.damage(database, place)
+    ]
+
+
+def _scores(database: Database) -> dict[str, list[tuple[str, list[float]]]]:
+    """Run by name -> measures and scores that the board shows."""
+    with database.read() as session:
+        columns = Run.name, Evaluation.measure, Evaluation.scores
+        rows = session.execute(
+            select(*columns)
+            .join(Run, Run.id == Evaluation.run_id)
+            .join(Edition, Edition.revision_id == Evaluation.revision_id)
+            .where(Edition.state == "current")
+            .order_by(Evaluation.measure)
+        ).all()
+    found: dict[str, list[tuple[str, list[float]]]] = {}
+    for name, measure, scores in rows:
+        found.setdefault(name, []).append((measure, scores.tolist()))
+    return found

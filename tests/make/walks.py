@@ -1,0 +1,80 @@
+"""What the two worlds are asked: the addresses of a route with every object, and answers to compare."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from sqlalchemy.orm import Session
+from werkzeug.routing import AnyConverter, Rule
+from werkzeug.test import TestResponse
+
+from tests.make import twins
+
+VALUES: dict[str, Sequence[object]] = {
+    "slug": ("blind", "sealed", "open", "draft", "nothing"),
+    "run_id": range(1, 9),
+    "topic_id": ("1", "2", "3", "4", "77"),
+    "upload_id": range(1, 11),
+    "team_id": range(1, 5),
+    "name": ("AP", "nothing"),
+    "token": ("nonsense",),
+    "number": (1, 2, 9),
+    "part": ("qrels", "distractors"),
+    "suffix": ("txt", "csv", "jsonl"),
+    "line_id": range(1, 6),
+    "form": ("json", "csv", "tex"),
+    "address": (*twins.SNAPSHOTS.values(), "0" * 16),
+    "filename": ("app.css",),
+    "item": ("nothing",),
+    "side": ("left",),
+    "place": (1,),
+    "job_id": (1, 9, 999),
+    "session_id": (1, 999),
+    "account_id": (1, 2, 999),
+    "assessor_id": (1, 2, 999),
+}
+"""What every placeholder of an address is filled with: all there is in either world, and what is not."""
+
+EXPIRES = re.compile("Expires=[^;]*; ")
+"""Of a cookie: its Max-Age says the same without the time of day."""
+
+
+def paths(rule: Rule, objects: Mapping[str, Sequence[object]] = VALUES) -> list[str]:
+    """The addresses of a rule with every combination of objects."""
+    names = sorted(rule.arguments)
+    filled = product(*(_values(rule, name, objects) for name in names))
+    built = (rule.build(dict(zip(names, values, strict=True))) for values in filled)
+    return [found[1] for found in built if found is not None]
+
+
+def _values(rule: Rule, name: str, objects: Mapping[str, Sequence[object]]) -> Sequence[object]:
+    """What a placeholder is filled with: all that it takes, where that is a list."""
+    converter = rule._converters[name]
+    return sorted(converter.items) if isinstance(converter, AnyConverter) else objects[name]
+
+
+def facts(response: TestResponse) -> tuple[int, list[tuple[str, str]], bytes]:
+    """Status, all headers but the date and when a cookie ends, and the body."""
+    with response:
+        told = ((key, EXPIRES.sub("", value)) for key, value in response.headers if key != "Date")
+        headers = sorted(told)
+        assert response.status_code < 500, response.text
+        return response.status_code, headers, response.get_data()
+
+
+def remembered(resume: Callable[..., Any]) -> Callable[..., Any]:
+    """Who signed in, looked up once for each site and cookie.
+
+    Nothing changes during a walk, and to look it up for each of its thousands of addresses takes as long
+    as all the answers do.
+    """
+    known: dict[tuple[str, str, str], Any] = {}
+
+    def remembered(session: Session, token: str, ip: str = "") -> Any:
+        key = str(session.get_bind().engine.url), token, ip
+        if key not in known:
+            known[key] = resume(session, token, ip)
+        return known[key]
+
+    return remembered

@@ -1,0 +1,174 @@
+"""Checks: nothing is said of a whole site, and every kind of damage is found and named."""
+
+import json
+import random
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from sqlalchemy import LargeBinary, select, text, type_coerce, update
+
+from benchmarks.damage import KINDS, SECRETS, Kind, is_found, rows_of
+from leaderboard.cli import main
+from leaderboard.db.engine import Database
+from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, Job, Statistic, metadata
+from leaderboard.services import snapshots
+from leaderboard.services.backups import backups
+from leaderboard.services.checks.check import checks
+from leaderboard.services.clicks import imports
+from leaderboard.services.policy import OPERATOR
+from leaderboard.services.qrels import files
+from leaderboard.services.revisions import publish
+from leaderboard.services.revisions.publish import NewRevision
+from leaderboard.settings import Settings
+from leaderboard.stats import arrays
+from tests.make import build, pools
+from tests.make.copies import built_once
+
+RANKINGS = {"1": ["a", "b", "c"], "2": ["d", "a"], "3": ["f", "e"]}
+
+
+@built_once
+def _site(database: Database, folder: Path) -> int:
+    """A task with all that is stored as bytes; the id of its run."""
+    documents = folder / "documents.jsonl"
+    documents.write_text("".join(f"{json.dumps({'docno': docno, 'text': 'text'})}\n" for docno in "abcdef"))
+    build.task(database, folder, measures=("AP", "MicroP"), documents=documents)
+    run_id = build.run(database, folder, RANKINGS)
+    prepared = files.prepare(build.qrels_file(folder, {**build.JUDGMENTS, "1": {"a": 1}}, "more"))
+    with database.write() as session:
+        publish.revise(
+            session, OPERATOR, "t", NewRevision(prepared=prepared, note="less", distractors=[b"zz"])
+        )
+    build.drain(database)
+    pools.pool(database, {"1": ["a", "b"]})
+    with database.write() as session:
+        snapshots.keep(session, OPERATOR, snapshots.freeze(session, OPERATOR, "t"))
+        rules = imports.rules_for(session, OPERATOR, "t")
+    log = imports.prepare(build.click_log(folder), "clicks.csv", rules)
+    with database.write() as session:
+        imports.add(session, OPERATOR, "t", log)
+        session.add(
+            Statistic(
+                edition_id=session.scalars(select(Edition.id)).first(),
+                digest="d",
+                request={},
+                result=arrays.pack({"p": np.array([0.5])}),
+                created_at=datetime.now(UTC),
+            )
+        )
+    return run_id
+
+
+def _found(database: Database, *, with_scores: bool = False) -> list[str]:
+    return [
+        str(damage)
+        for check in checks(with_scores=with_scores)
+        for place in check.places(database)
+        for damage in check.damage(database, place)
+    ]
+
+
+@pytest.mark.dialect
+def test_a_whole_site_has_no_damage(database: Database, tmp_path: Path) -> None:
+    """Nothing is found on either database, nor where its scores are computed again."""
+    _site(database, tmp_path)
+    assert _found(database, with_scores=True) == []
+
+
+def test_every_column_of_bytes_has_a_check() -> None:
+    """A new column of bytes needs a checksum and a check."""
+    columns = {
+        (table.name, column.name)
+        for table in metadata.tables.values()
+        for column in table.columns
+        if isinstance(column.type, LargeBinary) or getattr(column.type, "impl", None).__class__ is LargeBinary
+    }
+    assert columns == {(kind.table, kind.column) for kind in KINDS} | SECRETS
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.table}.{kind.column}")
+def test_any_wrong_bit_is_found(kind: Kind, database: Database, tmp_path: Path) -> None:
+    """Bits at random places, in each kind of stored bytes."""
+    _site(database, tmp_path)
+    chance = random.Random(7)
+    rows = rows_of(database, kind)
+    assert rows, "the site has none of this kind"
+    for _ in range(6):
+        row = chance.choice(rows)
+        assert is_found(database, kind, row, chance.randrange(8 * len(row["stored_bytes"])))
+
+
+def test_scores_that_are_not_those_of_the_rankings_are_found(database: Database, tmp_path: Path) -> None:
+    """Other scores with the right checksum, and another mean, are found where all are computed again."""
+    run_id = _site(database, tmp_path)
+    with database.write() as session:
+        evaluation = session.scalars(select(Evaluation).where(Evaluation.measure == "AP")).first()
+        assert evaluation is not None
+        evaluation.scores = evaluation.scores + np.spacing(1.0)
+        other = select(Evaluation.id).where(Evaluation.measure == "MicroP").limit(1).scalar_subquery()
+        session.execute(update(EvaluationMean).where(EvaluationMean.evaluation_id == other).values(mean=0.25))
+    assert _found(database) == []
+    found = _found(database, with_scores=True)
+    assert any(f"{run_id}, 10): its scores by AP come out differently" in line for line in found)
+    assert any("its mean MicroP over topic set" in line for line in found)
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("UPDATE audit SET subject = 'run:99' WHERE id = 2", "act 2 does not follow"),
+        ("UPDATE judgment SET grade = 3 WHERE docno = 'c'", "revision 1: its packed judgments are not those"),
+        ("UPDATE qrels_revision SET judgments = 9 WHERE id = 1", "revision 1: it has 7 judgments of 9"),
+        ("UPDATE run SET ranking_sha256 = 'x'", "their digest does not match"),
+        ("UPDATE run SET entries = 99", "the numbers of topics and documents"),
+        ("UPDATE upload SET sha256 = 'x'", "upload 1: bytes of upload 1: their digest does not match"),
+        ("UPDATE document_block SET count = 5", "document block 1: its documents are not those"),
+        ("DELETE FROM ranking_block", "run 1: "),
+    ],
+)
+def test_what_contradicts_itself_is_found(
+    statement: str, said: str, database: Database, tmp_path: Path
+) -> None:
+    """Rows that were changed behind the program's back are named."""
+    _site(database, tmp_path)
+    with database.write() as session:
+        session.execute(text(statement))
+    assert any(said in line for line in _found(database)), _found(database)
+
+
+@pytest.mark.sqlite
+def test_rows_that_point_nowhere_are_found(database: Database, tmp_path: Path) -> None:
+    """SQLite is asked for references to rows that are gone."""
+    _site(database, tmp_path)
+    with database.engine.connect() as connection:
+        raw = connection.connection.driver_connection
+        assert raw is not None
+        raw.execute("PRAGMA foreign_keys=OFF")
+        raw.execute("DELETE FROM upload")
+        raw.execute("PRAGMA foreign_keys=ON")
+    assert any("of run points at no row of upload" in line for line in _found(database))
+
+
+def test_the_command_lists_damage_and_ends_with_1(
+    database: Database, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit code 0 for a whole site, with a sample too; 1 with a line for each thing that is damaged."""
+    _site(database, tmp_path)
+    monkeypatch.setenv("LEADERBOARD_DATABASE_URL", settings.database_url)
+    whole = CliRunner().invoke(main, ["db", "check", "--scores"])
+    assert whole.exit_code == 0, whole.output
+    assert "There is no backup yet." in whole.output
+    assert "Nothing is damaged." in whole.output
+    backups.back_up(database, tmp_path / "site.backup")
+    assert "The last backup is of" in CliRunner().invoke(main, ["db", "check", "--sample", "1"]).output
+    with database.write() as session:
+        scores = type_coerce(bytes(28), LargeBinary)
+        session.execute(update(Evaluation).values(scores=scores))
+        session.execute(update(Job).values(error=""))
+    damaged = CliRunner().invoke(main, ["db", "check"])
+    assert damaged.exit_code == 1
+    assert "scores of run 1 by AP: their checksum does not match" in damaged.output
+    assert "4 damaged" in damaged.output

@@ -1,0 +1,144 @@
+"""What the program never does, found by reading its source: run text as code, or reach out to others."""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.make.loops import for_every
+
+SOURCES = sorted((ROOT / "leaderboard").rglob("*.py"))
+SCRIPTS = sorted((ROOT / "leaderboard" / "web" / "static").glob("*.js"))
+UNSAFE_READERS = {"pickle", "marshal", "shelve", "dill", "yaml", "jsonpickle"}
+CLIENTS = {"requests", "httpx", "aiohttp", "urllib3", "smtplib", "ftplib", "ldap", "ldap3", "memcache"}
+OUTGOING = {"urllib.request", "http.client", "xmlrpc.client"}
+RUNS_TEXT = {"eval", "exec", "compile", "__import__", "render_template_string", "from_string"}
+NAMES_OF_OURS = {
+    *("table.name", "columns", "marks", "chosen", "order"),
+    *("limit", "_milliseconds(wait_s)", "_milliseconds(options['lock_wait_s'])"),
+}
+"""Parts of statements: names of tables and columns as the database itself has them, and numbers."""
+PATTERN_TAKERS = {"compile", "search", "match", "fullmatch", "sub", "split", "findall", "finditer"}
+THE_TASKS_OWN = {"rules.tag_pattern", "value or ''"}
+"""Patterns of whoever makes a task or runs the command: what a tag has to look like."""
+WORKED_EXAMPLES = ROOT / "leaderboard" / "measures" / "catalogue" / "examples.py"
+"""Runs the examples in the docstrings of the program itself, as its tests do."""
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _imported(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+
+
+def _calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            function = node.func
+            yield (
+                (function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")),
+                node,
+            )
+
+
+def _is_constant(node: ast.expr) -> bool:
+    if isinstance(node, ast.BinOp):
+        return _is_constant(node.left) and _is_constant(node.right)
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id.isupper())
+
+
+@for_every("path", SOURCES, lambda path: str(path.relative_to(ROOT)))
+def test_nothing_that_was_sent_is_run(path: Path) -> None:
+    """No text becomes code or a template, no reader of objects is used, and no shell is asked."""
+    tree = _tree(path)
+    modules = {name.split(".")[0] for name in _imported(tree)}
+    assert not modules & UNSAFE_READERS
+    for name, call in _calls(tree):
+        keywords = {keyword.arg for keyword in call.keywords}
+        assert "shell" not in keywords
+        assert name not in {"system", "popen", "getoutput"}
+        if path != WORKED_EXAMPLES and not (name == "compile" and isinstance(call.func, ast.Attribute)):
+            assert name not in RUNS_TEXT, f"line {call.lineno}: {name}"
+
+
+@for_every("path", SOURCES, lambda path: str(path.relative_to(ROOT)))
+def test_statements_are_written_by_us(path: Path) -> None:
+    """SQL in words is a constant, or has names of our tables in it; what is looked for is a parameter."""
+    tree = _tree(path)
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    words = {alias.name for node in imports if node.module == "sqlalchemy" for alias in node.names}
+    taking = {"exec_driver_sql", *words & {"text", "literal_column"}}
+    for name, call in _calls(tree):
+        if name in taking and call.args:
+            assert _is_ours(call.args[0]), f"line {call.lineno}"
+
+
+def _is_ours(statement: ast.expr) -> bool:
+    if not isinstance(statement, ast.JoinedStr):
+        return _is_constant(statement)
+    parts = [part.value for part in statement.values if isinstance(part, ast.FormattedValue)]
+    return {ast.unparse(part) for part in parts} <= NAMES_OF_OURS
+
+
+@for_every("path", SOURCES, lambda path: str(path.relative_to(ROOT)))
+def test_patterns_are_written_by_us(path: Path) -> None:
+    """What somebody types is looked for letter by letter and never as a regular expression."""
+    for name, call in _calls(_tree(path)):
+        function = call.func
+        if name not in PATTERN_TAKERS or not isinstance(function, ast.Attribute):
+            continue
+        if isinstance(function.value, ast.Name) and function.value.id == "re":
+            pattern = ast.unparse(call.args[0])
+            known = pattern.startswith("re.escape(") or pattern in THE_TASKS_OWN
+            assert known or _is_constant(call.args[0]), f"line {call.lineno}: {pattern}"
+
+
+@for_every("path", SOURCES, lambda path: str(path.relative_to(ROOT)))
+def test_formats_are_written_by_us(path: Path) -> None:
+    """No text that was sent is a template of `str.format` or a percent format of the log."""
+    for name, call in _calls(_tree(path)):
+        assert name != "format_map"
+        if name == "format" and isinstance(call.func, ast.Attribute):
+            template = call.func.value
+            marked = isinstance(template, ast.Call) and ast.unparse(template.func) == "Markup"
+            words = template.args[0] if marked and isinstance(template, ast.Call) else template
+            # `self.format(record)` is a formatter of the log.
+            ours = _is_constant(words) or ast.unparse(words).isupper() or ast.unparse(words) == "self"
+            assert ours, f"line {call.lineno}: {ast.unparse(words)}"
+        if ast.unparse(call.func) in {f"log.{level}" for level in ("info", "warning", "error", "exception")}:
+            assert _is_constant(call.args[0]), f"line {call.lineno}"
+
+
+@for_every("path", SOURCES, lambda path: str(path.relative_to(ROOT)))
+def test_nobody_is_called(path: Path) -> None:
+    """The program asks no other machine for anything: there is no address it could be made to fetch."""
+    names = set(_imported(_tree(path)))
+    assert not names & OUTGOING
+    assert not {name.split(".")[0] for name in names} & CLIENTS
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_scripts_take_no_orders(path: Path) -> None:
+    """Our scripts run no text, listen to no other window and write no markup but the site's own answers."""
+    text = path.read_text(encoding="utf-8")
+    for word in (
+        "eval(",
+        "Function(",
+        "postMessage",
+        "onmessage",
+        "document.write",
+        "outerHTML",
+        "insertAdjacentHTML",
+    ):
+        assert word not in text, word
+    assert text.count("innerHTML") <= text.count("found.innerHTML = await answer.text()")

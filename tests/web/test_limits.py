@@ -1,0 +1,57 @@
+"""How large forms, files and what they unpack to may be."""
+
+import gzip
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from leaderboard.db.engine import Database
+from leaderboard.settings import Settings
+from leaderboard.web import create_app
+from leaderboard.worker import Evaluator
+from tests.web.conftest import SignIn, Site, browser
+
+
+def _multipart(*parts: tuple[str, str]) -> dict[str, Any]:
+    """A request's body and type; the test client's own encoder leaves a file open for large ones."""
+    body = "".join(
+        f"--xx\r\nContent-Disposition: form-data; {head}\r\n\r\n{text}\r\n" for head, text in parts
+    )
+    return {"data": f"{body}--xx--\r\n".encode(), "content_type": "multipart/form-data; boundary=xx"}
+
+
+def test_too_many_parts_and_too_large_forms_are_refused(site: Site) -> None:
+    """10,000 parts, a field over half a megabyte and a body over the route's limit are 413."""
+    client = site.browser("Berta")
+    assert client.post("/tasks/robots/submit", **_multipart(*[('name="f"', "v")] * 10_000)).status_code == 413
+    large = _multipart(('name="description"', "x" * 600_000))
+    assert client.post("/tasks/robots/submit", **large).status_code == 413
+    assert client.post("/teams", data={"name": "x" * 2**21}).status_code == 413
+
+
+def test_an_upload_over_the_limit_is_refused(settings: Settings, database: Database, sign_in: SignIn) -> None:
+    """A file larger than upload_bytes is refused with 413 before anything is stored."""
+    client = browser(create_app(replace(settings, upload_bytes=1000), database))
+    sign_in(client, "Anna")
+    large = _multipart(('name="file"; filename="a.run"', "x" * 2**21))
+    assert client.post("/tasks/robots/submit", **large).status_code == 413
+    assert _left_behind(settings) == []
+
+
+def _left_behind(settings: Settings) -> list[Path]:
+    return list((settings.data / "tmp").iterdir())
+
+
+def test_an_exploding_archive_is_refused(site: Site) -> None:
+    """A gzip bomb is the evaluator's to reject, makes no run and leaves no file behind."""
+    bomb = gzip.compress(b"1 Q0 d1 1 1.0 t\n" * 4_000_000)
+    data = {"file": (io.BytesIO(bomb), "a.gz"), "team": str(site.world.owls)}
+    client = site.browser("Berta")
+    sent = client.post("/tasks/robots/submit", data=data, headers={"Accept": "application/json"})
+    assert sent.json is not None
+    Evaluator(site.database, site.settings).drain()
+    report = client.get(f"/uploads/{sent.json['upload']}.json").json
+    assert report is not None
+    assert (report["state"], report["run"]) == ("rejected", None)
+    assert _left_behind(site.settings) == []

@@ -1,0 +1,298 @@
+"""Two sites that differ only in what is held back answer every form the same to whom it is held back from.
+
+Each form is sent to both worlds as they were built: what one changes is undone before the next. Names of
+teams and accounts are a list of the site's own, in which a name that is taken is refused: forms that make one
+name none that only one of the worlds has.
+"""
+
+import io
+import re
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Collection, Run, Task, Team
+from leaderboard.errors import Forbidden, NotFound
+from leaderboard.services import collections, policy
+from leaderboard.services.accounts import sessions
+from leaderboard.services.runs import admission
+from leaderboard.services.runs import uploads as runs
+from leaderboard.web import requests
+from leaderboard.web.runs import uploads
+from leaderboard.web.session import reading
+from tests.make import twins, walks
+from tests.make.people import PASSWORD
+from tests.make.twins import World
+from tests.web.conftest import browser
+
+pytestmark = pytest.mark.slow
+VIEWERS = (None, "Ann", "Stranger", "Olga")
+"""A visitor, a team's member with runs of her own, an account without a team, another task's organiser."""
+
+Form = Mapping[str, Any]
+Answer = tuple[int, list[tuple[str, str]], bytes]
+"""Status, headers and body."""
+JSON = "application/json"
+RUN = b"".join(
+    b"%d Q0 d%02d 1 %d tag\n" % (topic, 13 - rank, 99 - rank) for topic in range(1, 11) for rank in range(12)
+)
+TOPICS = b"1\tfirst topic\n2\tsecond topic\n"
+OBJECTS = {**walks.VALUES, "slug": (*walks.VALUES["slug"], "olgas")}
+"""What addresses are filled with: also the task that one of the viewers organises."""
+RUN_NAMES = ("other-a", "other-b", "extra", "other", "own", "masked", "new")
+"""Names of hidden runs, of runs that are shown, and one that is free."""
+WHY = {"why": "A mistake."}
+COMPARED = (
+    "?run=1&run=2",
+    "?run=3&run=4",
+    "?run=4&run=7",
+    "?run=5&run=6&method=randomisation%2Bholm&measure=RR",
+)
+
+
+def _run(name: str, team: int = 1) -> Form:
+    return {"team": team, "name": name, "kind": "official", "file": (RUN, "run.txt")}
+
+
+def _task(slug: str, **more: str) -> Form:
+    return {"slug": slug, "name": "A task", "topics": (TOPICS, "topics.tsv"), **more}
+
+
+FORMS: dict[str, Sequence[tuple[str, Form]]] = {
+    "uploads.send": [
+        ("", {}),
+        *(("", _run(name)) for name in RUN_NAMES),
+        *(("", _run("new", team)) for team in (2, 3, 4)),
+    ],
+    "uploads.withdraw": [("", WHY)],
+    "run_facts.describe": [("", {"type": "manual"})],
+    "organise.create": [
+        *(("", _task(slug)) for slug in ("draft", "sealed", "nothing")),
+        *(("", _task("mine", collection=name)) for name in ("draft", "blind", "nothing")),
+    ],
+    "many_comparisons.ask": [(query, {}) for query in COMPARED],
+    "boards.standing": [("", {}), ("?measure=AP", {}), ("?edition=2", {})],
+    "intervals.ask": [("", {}), ("?measure=AP", {})],
+    "accounts.sign_in_now": [("", {"name": name, "password": "wrong"}) for name in ("Ann", "Zed", "Nobody")],
+    "accounts.sign_up_now": [("", {"name": name, "password": PASSWORD}) for name in ("Ann", "Somebody")],
+    "teams.create": [("", {"name": name}) for name in ("owls", "Some team", "Team 2")],
+    "side_by_side.ask": [("", {"run": "1", "other": str(other), "assessor": "1"}) for other in (2, 4, 7)],
+    "pools.create": [("", {"method": "depth", "depth": "5", "run": str(run)}) for run in (1, 4, 7)],
+}
+"""Endpoint -> the queries and forms it is sent, others an empty one; a file is its content and name."""
+
+
+@dataclass
+class Undoing:
+    """A world whose every change can be taken back."""
+
+    world: World
+    tokens: dict[str | None, str]
+
+    def __post_init__(self) -> None:
+        path = str(self.world.database.engine.url.database)
+        self._kept = sqlite3.connect(":memory:")
+        self._own = sqlite3.connect(path)
+        self._own.backup(self._kept)
+        self._seen = self._version()
+
+    def _version(self) -> int:
+        """Another number whenever somebody else has written."""
+        return int(self._own.execute("PRAGMA data_version").fetchone()[0])
+
+    def post(self, name: str | None, address: str, form: Form, accept: str = "text/html") -> Answer:
+        """What a form is answered with."""
+        client = browser(self.world.app)
+        if self.tokens[name]:
+            client.set_cookie("session", self.tokens[name])
+        data = {
+            key: (io.BytesIO(value[0]), value[1]) if isinstance(value, tuple) else value
+            for key, value in form.items()
+        }
+        return walks.facts(client.post(address, data=data, headers={"Accept": accept}))
+
+    def undo(self) -> bool:
+        """Make the world what it was; whether anything was to be undone."""
+        if self._version() == self._seen:
+            return False
+        self._kept.backup(self._own)
+        self._seen = self._version()
+        return True
+
+
+@pytest.fixture(scope="module")
+def filled(
+    sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Undoing, Undoing]]:
+    """Two worlds with the same clock and ids, in which everybody has signed in."""
+    moment = datetime.now(UTC).replace(microsecond=0)
+    worlds = [
+        twins.build(sqlite_template, tmp_path_factory.mktemp(f"world-{secret}"), secret, moment)
+        for secret in ("a", "b")
+    ]
+    one, other = (Undoing(world, {name: _token(world, name) for name in VIEWERS}) for world in worlds)
+    yield one, other
+    for world in worlds:
+        world.database.dispose()
+
+
+def _token(world: World, name: str | None) -> str:
+    cookie = world.browser(name).get_cookie("session")
+    return cookie.value if cookie else ""
+
+
+@pytest.fixture
+def worlds(filled: tuple[Undoing, Undoing], monkeypatch: pytest.MonkeyPatch) -> tuple[Undoing, Undoing]:
+    """The two worlds, where chance (keys and tokens) is the same too."""
+    monkeypatch.setattr(uploads, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
+    monkeypatch.setattr(sessions, "new_token", lambda: "chance")
+    monkeypatch.setattr(requests, "new_id", lambda: "chance")
+    twins.open_under_one_address(monkeypatch)
+    monkeypatch.setattr(sessions, "resume", walks.remembered(sessions.resume))
+    return filled
+
+
+def _posts(app: Flask, only: str = "") -> Iterator[tuple[str, Form]]:
+    """Every address that takes a form, with what it is sent."""
+    for rule in app.url_map.iter_rules():
+        if "POST" not in (rule.methods or ()) or not rule.endpoint.startswith(only):
+            continue
+        for path in walks.paths(rule, OBJECTS):
+            for query, form in FORMS.get(rule.endpoint, [("", {})]):
+                yield path + query, form
+
+
+def _differences(
+    worlds: tuple[Undoing, Undoing], name: str | None, only: str = "", accept: str = "text/html"
+) -> Iterator[str]:
+    """The forms that are answered differently in the two worlds."""
+    one, other = worlds
+    for address, form in _posts(one.world.app, only):
+        answers = [_comparable(world.post(name, address, form, accept)) for world in worlds]
+        changed = one.undo(), other.undo()
+        if answers[0] != answers[1] or changed[0] != changed[1]:
+            yield f"{address} {dict(form)}"
+
+
+def _comparable(answer: Answer) -> Answer:
+    """The answer without the ids of what was made: they count everything the site ever held."""
+    status, headers, body = answer
+    if status >= 400 and b'"upload":' not in body:
+        return answer
+    shown = [(key, _unnumbered(value)) for key, value in headers if key != "Content-Length"]
+    return status, shown, _unnumbered(body.decode()).encode()
+
+
+def _unnumbered(text: str) -> str:
+    return re.sub(r'(/(?:runs|uploads|teams)/|"(?:run|upload)":)\d+', r"\1N", text)
+
+
+@pytest.mark.parametrize("name", VIEWERS)
+def test_no_form_tells_what_is_held_back(worlds: tuple[Undoing, Undoing], name: str | None) -> None:
+    """Visitor, member, stranger and another task's organiser get the same bytes and headers."""
+    assert list(_differences(worlds, name)) == []
+
+
+def test_the_forms_reach_what_they_change(worlds: tuple[Undoing, Undoing]) -> None:
+    """The walk is worth something: every endpoint named here exists, and good forms do what they ask for."""
+    one, _ = worlds
+    endpoints = {
+        rule.endpoint for rule in one.world.app.url_map.iter_rules() if "POST" in (rule.methods or ())
+    }
+    assert set(FORMS) <= endpoints
+    good: list[tuple[str | None, str, Form]] = [
+        ("Ann", "/tasks/sealed/submit", _run("other-a")),
+        ("Ann", "/runs/1/withdraw", WHY),
+        ("Ann", "/runs/1/facts", {"type": "manual"}),
+        ("Ann", "/runs/1/primary", {}),
+        ("Olga", "/tasks/new", _task("draft")),
+        ("Olga", "/tasks/new", _task("mine", collection="blind")),
+        ("Stranger", "/teams", {"name": "Some team"}),
+        (None, "/sign-up", {"name": "Somebody", "password": PASSWORD}),
+    ]
+    for name, address, form in good:
+        assert one.post(name, address, form)[0] in (200, 303), address
+        assert one.undo(), address
+    assert not one.undo()
+
+
+@pytest.mark.parametrize("name", ["Ann", "Olga"])
+def test_answers_in_json_tell_no_more(worlds: tuple[Undoing, Undoing], name: str) -> None:
+    """What a script is answered is equal too."""
+    assert list(_differences(worlds, name, accept=JSON)) == []
+
+
+Patch = Callable[[pytest.MonkeyPatch], None]
+
+
+def _team_named_in_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def require_member(viewer: policy.Viewer, team_id: int) -> None:
+        if not policy.owns(viewer, team_id):
+            raise Forbidden(f"You are not in team {reading().get_one(Team, team_id).name}.")
+
+    monkeypatch.setattr(policy, "require_member", require_member)
+
+
+def _teams_listed_by_the_upload(monkeypatch: pytest.MonkeyPatch) -> None:
+    def team(session: Session, viewer: policy.Viewer, team_id: int) -> Team:
+        found = session.get(Team, team_id)
+        if found is None:
+            raise NotFound(f"There is no team {team_id} of yours.")
+        if not policy.owns(viewer, team_id):
+            raise Forbidden("You are not in this team.")
+        return found
+
+    monkeypatch.setattr(admission, "_own_team", team)
+
+
+def _hidden_run_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def alike(session: Session, task: Task, _: int, name: str) -> str | None:
+        return session.scalar(select(Run.name).where(Run.task_id == task.id, Run.name == name))
+
+    monkeypatch.setattr(runs, "_name_alike", alike)
+
+
+def _any_collection(monkeypatch: pytest.MonkeyPatch) -> None:
+    def named(session: Session, _: policy.Viewer, name: str) -> collections.CollectionRow:
+        found = session.scalar(select(Collection).where(Collection.name == name))
+        if found is None:
+            raise NotFound(f"There is no collection {name!r}.")
+        return collections.by_id(session, found.id)
+
+    monkeypatch.setattr(collections, "named", named)
+
+
+def _slugs_of_all_drafts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def known(session: Session, _: policy.Viewer, slug: str) -> list[Task]:
+        return list(session.scalars(select(Task).where(Task.slug == slug)))
+
+    monkeypatch.setattr(policy, "known_tasks", known)
+
+
+LEAKS: dict[str, tuple[str, str, Patch]] = {
+    "a team named in a refusal": ("Stranger", "uploads.withdraw", _team_named_in_a_refusal),
+    "teams listed by the upload": ("Ann", "uploads.send", _teams_listed_by_the_upload),
+    "the name of a hidden run": ("Ann", "uploads.send", _hidden_run_named),
+    "the collection of a draft": ("Olga", "organise.create", _any_collection),
+    "the slug of a draft": ("Olga", "organise.create", _slugs_of_all_drafts),
+}
+"""Leak -> who meets it, at which endpoint, and how it is planted."""
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_planted_leaks_are_found(
+    worlds: tuple[Undoing, Undoing], monkeypatch: pytest.MonkeyPatch, leak: str
+) -> None:
+    """Each of these leaks makes the two worlds differ, so the forms would have caught it."""
+    name, only, plant = LEAKS[leak]
+    plant(monkeypatch)
+    assert next(_differences(worlds, name, only), None) is not None
