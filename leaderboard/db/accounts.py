@@ -1,9 +1,9 @@
-"""People: accounts, their sessions and tokens, teams, roles, the audit log and throttles."""
+"""People: accounts, their sessions and tokens, teams, invitations, roles, the audit log and throttles."""
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from leaderboard.db.base import Base
@@ -20,12 +20,17 @@ class Account(Base):
     skeleton: Mapped[str | None] = mapped_column(unique=True)
     """None where a name that was there before skeletons looks like an older one."""
     email: Mapped[str] = mapped_column(default="")
-    """Reserved for mail; nothing reads or writes it yet."""
+    """Where copies of what the site says go; empty: nowhere."""
+    email_confirmed_at: Mapped[datetime | None]
+    email_bounced_at: Mapped[datetime | None]
+    """When a server said that there is no such address."""
     password_hash: Mapped[str | None]
     is_organiser: Mapped[bool] = mapped_column(default=False)
     """May create collections and tasks."""
     created_at: Mapped[datetime]
     disabled_at: Mapped[datetime | None]
+    deleted_at: Mapped[datetime | None]
+    """When its name and address were taken away; the row stays, for what it did."""
 
 
 class WebSession(Base):
@@ -64,7 +69,7 @@ class Token(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     kind: Mapped[str]
-    """sign_in, invite, device, pending (a session that waits for a code) or recovery (api later)."""
+    """sign_in, email (confirms an address), device, pending (a session that waits for a code) or recovery."""
     token_sha256: Mapped[str] = mapped_column(unique=True)
     account_id: Mapped[int | None] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
     team_id: Mapped[int | None] = mapped_column(ForeignKey("team.id", ondelete="CASCADE"))
@@ -85,6 +90,60 @@ class Team(Base):
     canonical: Mapped[str] = mapped_column(unique=True)
     skeleton: Mapped[str | None] = mapped_column(unique=True)
     """As an account's."""
+    affiliation: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    country: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    home_page: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    merged_into_id: Mapped[int | None] = mapped_column(ForeignKey("team.id"))
+    """The team that has its members and runs now."""
+    created_at: Mapped[datetime]
+
+
+class Invitation(Base):
+    """A link that makes whoever opens it a member, an organiser or an account; only its digest is kept."""
+
+    __tablename__ = "invitation"
+    __table_args__ = (CheckConstraint("kind IN ('site', 'team', 'task', 'review')", name="kind"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    token_sha256: Mapped[str] = mapped_column(unique=True)
+    kind: Mapped[str]
+    """site: an account; team: a member; task: a role or an entry; review: a team's runs, pseudonym kept."""
+    team_id: Mapped[int | None] = mapped_column(ForeignKey("team.id", ondelete="CASCADE"), index=True)
+    task_id: Mapped[int | None] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"), index=True)
+    role: Mapped[str] = mapped_column(default="")
+    """In a task: organiser, coordinator or reader; empty: a participant."""
+    note: Mapped[str] = mapped_column(default="")
+    """Why, in the words of who invites."""
+    uses_allowed: Mapped[int | None]
+    """How many accounts may use it; None is any number."""
+    created_by: Mapped[int | None] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime | None]
+    revoked_at: Mapped[datetime | None]
+
+
+class InvitationUse(Base):
+    """An account that used an invitation."""
+
+    __tablename__ = "invitation_use"
+
+    invitation_id: Mapped[int] = mapped_column(
+        ForeignKey("invitation.id", ondelete="CASCADE"), primary_key=True
+    )
+    account_id: Mapped[int] = mapped_column(
+        ForeignKey("account.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+    used_at: Mapped[datetime]
+
+
+class Identity(Base):
+    """An account as a provider of OpenID Connect knows it; never matched by mail address."""
+
+    __tablename__ = "identity"
+
+    issuer: Mapped[str] = mapped_column(primary_key=True)
+    subject: Mapped[str] = mapped_column(primary_key=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
     created_at: Mapped[datetime]
 
 
@@ -102,7 +161,7 @@ class Member(Base):
 
 
 class TaskRole(Base):
-    """What an account may do in a task; role is organiser or assessor."""
+    """What an account may do in a task: organiser, coordinator (of assessors) or reader (of everything)."""
 
     __tablename__ = "task_role"
 
@@ -111,22 +170,6 @@ class TaskRole(Base):
         ForeignKey("account.id", ondelete="CASCADE"), primary_key=True, index=True
     )
     role: Mapped[str] = mapped_column(primary_key=True)
-
-
-class Entry(Base):
-    """A team in a task, under a pseudonym until reveal_at where one is set."""
-
-    __tablename__ = "entry"
-    __table_args__ = (UniqueConstraint("task_id", "team_id"),)
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    task_id: Mapped[int] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"))
-    team_id: Mapped[int] = mapped_column(ForeignKey("team.id", ondelete="CASCADE"), index=True)
-    pseudonym: Mapped[str | None]
-    reveal_at: Mapped[datetime | None]
-    primary_run_id: Mapped[int | None] = mapped_column(ForeignKey("run.id"))
-    """The run the team wants to be known by in this task; None: its best."""
-    created_at: Mapped[datetime]
 
 
 class Audit(Base):

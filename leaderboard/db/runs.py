@@ -9,12 +9,28 @@ from sqlalchemy.orm import Mapped, mapped_column
 from leaderboard.db.base import Base
 
 
+class UploadBatch(Base):
+    """Files that someone sent together."""
+
+    __tablename__ = "upload_batch"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    task_id: Mapped[int] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"), index=True)
+    account_id: Mapped[int | None] = mapped_column(ForeignKey("account.id"), index=True)
+    wishes: Mapped[dict[str, Any]]
+    """How names, teams and kinds come about, and whether good files wait for a look."""
+    created_at: Mapped[datetime]
+
+
 class Upload(Base):
-    """One file someone sent; a rejected one keeps its report and makes no run."""
+    """One file someone sent; a rejected one keeps its report and makes no run.
+
+    A held one was checked and found good, and waits until its sender says so.
+    """
 
     __tablename__ = "upload"
     __table_args__ = (
-        CheckConstraint("state IN ('received', 'accepted', 'rejected')", name="state"),
+        CheckConstraint("state IN ('received', 'held', 'accepted', 'rejected')", name="state"),
         Index("ix_upload_task_id_team_id", "task_id", "team_id"),
         Index("ix_upload_account_id", "account_id"),
     )
@@ -31,6 +47,12 @@ class Upload(Base):
     state: Mapped[str]
     wishes: Mapped[dict[str, Any]]
     """What the sender asked for: name of the run, kind, description, facts."""
+    batch_id: Mapped[int | None] = mapped_column(ForeignKey("upload_batch.id"), index=True)
+    """The drop of many files that it came with."""
+    fixed_from_id: Mapped[int | None] = mapped_column(ForeignKey("upload.id"))
+    """The file as it was sent before fixes were applied to it."""
+    fixes: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
+    """What was fixed, in order: [{"fix": ..., "lines": ...}]."""
     report: Mapped[dict[str, Any] | None]
     """trec.check's report as JSON, once the file was checked."""
     created_at: Mapped[datetime]
@@ -81,6 +103,9 @@ class Run(Base):
     withdrawn_at: Mapped[datetime | None]
     withdrawn_by: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
     withdrawn_why: Mapped[str] = mapped_column(default="")
+    final_at: Mapped[datetime | None]
+    """When its team marked it as one that counts at the end."""
+    final_by: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
     created_at: Mapped[datetime]
 
 

@@ -3,7 +3,9 @@
 from leaderboard.db.accounts import (
     Account,
     Audit,
-    Entry,
+    Identity,
+    Invitation,
+    InvitationUse,
     Member,
     SecondFactor,
     TaskRole,
@@ -13,8 +15,10 @@ from leaderboard.db.accounts import (
     WebSession,
 )
 from leaderboard.db.base import Base
+from leaderboard.db.entries import Entry, GroupedRun, GroupedTeam, RunGroup
 from leaderboard.db.evaluations import Alignment, Edition, Evaluation, EvaluationMean
 from leaderboard.db.jobs import Job, Worker
+from leaderboard.db.news import Announcement, Mail, TaskChange
 from leaderboard.db.pools import (
     Assessment,
     Assessor,
@@ -26,16 +30,17 @@ from leaderboard.db.pools import (
     SideBySidePair,
 )
 from leaderboard.db.qrels import Judgment, Qrels, QrelsRevision
-from leaderboard.db.runs import RankingBlock, RankingIndex, Run, Upload, UploadChunk
+from leaderboard.db.runs import RankingBlock, RankingIndex, Run, Upload, UploadBatch, UploadChunk
 from leaderboard.db.snapshots import Snapshot
 from leaderboard.db.statistics import Statistic
-from leaderboard.db.tasks import Collection, DocumentBlock, Phase, Task, Topic, TopicSet
+from leaderboard.db.tasks import Collection, DocumentBlock, FormerSlug, Phase, Task, Topic, TopicSet
 
 metadata = Base.metadata
 
 __all__ = [
     "Account",
     "Alignment",
+    "Announcement",
     "Assessment",
     "Assessor",
     "Assignment",
@@ -47,8 +52,15 @@ __all__ = [
     "Entry",
     "Evaluation",
     "EvaluationMean",
+    "FormerSlug",
+    "GroupedRun",
+    "GroupedTeam",
+    "Identity",
+    "Invitation",
+    "InvitationUse",
     "Job",
     "Judgment",
+    "Mail",
     "Member",
     "Phase",
     "Pool",
@@ -58,12 +70,14 @@ __all__ = [
     "RankingBlock",
     "RankingIndex",
     "Run",
+    "RunGroup",
     "SecondFactor",
     "SideBySide",
     "SideBySidePair",
     "Snapshot",
     "Statistic",
     "Task",
+    "TaskChange",
     "TaskRole",
     "Team",
     "Throttle",
@@ -71,6 +85,7 @@ __all__ = [
     "Topic",
     "TopicSet",
     "Upload",
+    "UploadBatch",
     "UploadChunk",
     "WebSession",
     "Worker",

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, text
+from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, text, true
 from sqlalchemy.orm import Mapped, mapped_column
 
 from leaderboard.db.base import Base, Bytewise
@@ -48,6 +48,9 @@ class Task(Base):
     __table_args__ = (
         CheckConstraint("visibility IN ('open', 'blind', 'sealed')", name="visibility"),
         CheckConstraint("dialect IN (9, 10)", name="dialect"),
+        CheckConstraint("entry_rule IN ('free', 'approval', 'code')", name="entry_rule"),
+        CheckConstraint("unmarked IN ('best', 'newest')", name="unmarked"),
+        CheckConstraint("naming IN ('names', 'date', 'close', 'team')", name="naming"),
         Index("ix_task_slug", "slug"),
         Index(
             "uq_task_slug_published",
@@ -80,26 +83,81 @@ class Task(Base):
     grade_names: Mapped[dict[str, Any]] = mapped_column(default=dict)
     """Grade as text -> name."""
     tag_pattern: Mapped[str] = mapped_column(default="")
+    contact: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    licence: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    links: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
+    """[{"title": ..., "address": ...}]"""
+    agreement: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    """Markdown that a team agrees to when it enters; empty: nothing."""
+    agreement_version: Mapped[int] = mapped_column(default=0, server_default="0")
+    """Counted up with each change of the agreement; 0: there was none yet."""
+    entry_rule: Mapped[str] = mapped_column(default="free", server_default="free")
+    entry_code: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    """What a team has to know to enter, where the rule is `code`; organisers hand it out."""
+    final_runs: Mapped[int | None]
+    """How many runs of a team count at the end; None is all."""
+    unmarked: Mapped[str] = mapped_column(default="best", server_default="best")
+    """Which runs count of a team that marked none: its best (by the public score), or its newest."""
+    may_withdraw: Mapped[bool] = mapped_column(default=True, server_default=true())
+    """Whether teams may withdraw runs of theirs."""
+    ladder_step: Mapped[float | None]
+    """Blind: the public score of a team moves only when it improves by more than this; None: always."""
+    naming: Mapped[str] = mapped_column(default="names", server_default="names")
+    """Of teams: names; or pseudonyms until names_at (`date`), the close, or a team's own choice (`team`)."""
+    names_at: Mapped[datetime | None]
+    archived_at: Mapped[datetime | None]
     click_key: Mapped[bytes | None] = mapped_column(deferred=True)
     """Secret that the users of click logs are hashed with; made at the first import."""
     created_at: Mapped[datetime]
 
 
+class FormerSlug(Base):
+    """A slug that a published task had: its addresses lead to the task still."""
+
+    __tablename__ = "former_slug"
+
+    slug: Mapped[str] = mapped_column(primary_key=True)
+    task_id: Mapped[int] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"), index=True)
+    created_at: Mapped[datetime]
+
+
 class Phase(Base):
-    """A span of time in which a task takes runs."""
+    """A span of time in which a task takes runs, and what becomes of their scores."""
 
     __tablename__ = "phase"
-    __table_args__ = (UniqueConstraint("task_id", "name"),)
+    __table_args__ = (
+        UniqueConstraint("task_id", "name"),
+        CheckConstraint("visibility IN ('open', 'blind', 'sealed')", name="visibility"),
+        CheckConstraint("at_close IN ('open', 'sealed')", name="at_close"),
+    )
 
     id: Mapped[int] = mapped_column(primary_key=True)
     task_id: Mapped[int] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"))
     name: Mapped[str]
+    position: Mapped[int] = mapped_column(default=0, server_default="0")
     opens_at: Mapped[datetime | None]
     closes_at: Mapped[datetime | None]
+    zone: Mapped[str] = mapped_column(default="UTC", server_default="UTC")
+    """Time zone its dates were entered in: a name of the IANA database, or AoE."""
+    topic_set_id: Mapped[int | None] = mapped_column(ForeignKey("topic_set.id"))
+    """Topics its runs are scored on; None is every topic of the task."""
+    visibility: Mapped[str] = mapped_column(default="open", server_default="open")
+    at_close: Mapped[str] = mapped_column(default="open", server_default="open")
+    """At its close a blind or sealed phase becomes open, or stays sealed until reveal_at."""
+    reveal_at: Mapped[datetime | None]
+    """With at_close sealed: when it becomes open; None until an organiser presses the button."""
+    kinds: Mapped[list[str]] = mapped_column(default=list)
+    """Kinds of runs it takes; empty is every kind."""
     runs_per_day: Mapped[int | None]
-    """Runs that a team, and an account with all its teams, may send in a UTC day; None is no limit."""
+    """Runs that a team may send in a UTC day; None is no limit."""
     runs_in_all: Mapped[int | None]
+    account_runs_per_day: Mapped[int | None]
+    """The same for an account with all its teams; None: as many as a team."""
+    account_runs_in_all: Mapped[int | None]
+    largest_bytes: Mapped[int | None]
+    """Largest file as sent; None is the site's limit."""
     ranked: Mapped[bool] = mapped_column(default=True)
+    """Whether its runs have ranks; those of a late phase that is ranked have a board of their own."""
 
 
 class Topic(Base):
@@ -131,3 +189,5 @@ class TopicSet(Base):
     name: Mapped[str]
     topics: Mapped[list[str] | None]
     """Topic ids; None means every topic."""
+    seed: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    """Seed that it was drawn by; empty where it was chosen."""

@@ -121,6 +121,7 @@ def _add_phase(session: Session, task: Task) -> None:
         Phase(
             task_id=task.id,
             name="main",
+            visibility=task.visibility,
             runs_per_day=BLIND_RUNS_PER_DAY if blind else None,
             runs_in_all=BLIND_RUNS_IN_ALL if blind else None,
         )
