@@ -15,8 +15,10 @@ from sqlalchemy import text
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import metadata
+from tests.make import postgres
 
 Builder = TypeVar("Builder", bound=Callable[..., Any])
+WORLD = "world"
 PLAIN = (str, int, float, bool, type(None))
 
 
@@ -31,7 +33,7 @@ class Kept:
     result: bytes
 
 
-_kept: dict[tuple[str, str], Kept] = {}
+_kept: dict[tuple[str, ...], Kept] = {}
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -45,8 +47,9 @@ def folder_of_worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
 def built_once(build: Builder) -> Builder:
     """Make a builder or fixture `build(database, folder, *plain values)` copy what it made before.
 
-    It walks the whole road where the database is not SQLite in that folder or holds anything already, where
-    a value is not plain (str, numbers, tuples, lists and dictionaries of them), and the first time.
+    It walks the whole road where the database is neither the one that tests share on PostgreSQL nor SQLite in
+    that folder, or holds anything already, where a value is not plain (str, numbers, tuples, lists and
+    dictionaries of them), and the first time.
     """
     signature = inspect.signature(build)
 
@@ -55,7 +58,7 @@ def built_once(build: Builder) -> Builder:
         (_, database), (_, folder), *rest = signature.bind(*arguments, **named).arguments.items()
         if not (_is_plain(rest) and _is_new(database, folder)):
             return build(*arguments, **named)
-        key = f"{build.__module__}.{build.__qualname__}", repr(rest)
+        key = database.engine.dialect.name, f"{build.__module__}.{build.__qualname__}", repr(rest)
         if key in _kept:
             return _copied(_kept[key], database, folder)
         result = build(*arguments, **named)
@@ -74,31 +77,38 @@ def _is_plain(value: Any) -> bool:
 
 
 def _is_new(database: Database, folder: Path) -> bool:
-    """Whether this is a SQLite file in the folder in which no table has a row yet."""
-    path = database.engine.url.database or ""
-    if not (database.is_sqlite and Path(path).parent == folder):
+    """Whether this is the test's own database and no table has a row yet."""
+    name = database.engine.url.database or ""
+    if not (Path(name).parent == folder if database.is_sqlite else name == postgres.TESTED):
         return False
     written = " UNION ALL ".join(f"SELECT 1 FROM {table}" for table in metadata.tables)
     with database.engine.connect() as connection:
-        return connection.scalar(text(f"{written} LIMIT 1")) is None
+        return connection.scalar(text(f"SELECT 1 WHERE EXISTS ({written})")) is None
 
 
-def _keep(key: tuple[str, str], result: Any, database: Database, folder: Path) -> None:
-    # The last connection that is closed writes the log back into the file.
+def _keep(key: tuple[str, ...], result: Any, database: Database, folder: Path) -> None:
+    # The last connection that is closed writes SQLite's log back into the file.
     database.dispose()
-    path = Path(str(database.engine.url.database))
-    if path.with_name(f"{path.name}-wal").exists():
-        return
     kept = Kept.home / str(len(_kept))
-    shutil.copytree(folder, kept, ignore=shutil.ignore_patterns(path.name))
-    shutil.copyfile(path, kept / "world")
+    if database.is_sqlite:
+        path = Path(str(database.engine.url.database))
+        if path.with_name(f"{path.name}-wal").exists():
+            return
+        shutil.copytree(folder, kept, ignore=shutil.ignore_patterns(path.name))
+        shutil.copyfile(path, kept / WORLD)
+    else:
+        shutil.copytree(folder, kept)
+        postgres.copy(str(database.engine.url), postgres.TESTED, f"{WORLD}{len(_kept)}")
     _kept[key] = Kept(kept, _pickled(result, database, folder))
 
 
 def _copied(kept: Kept, database: Database, folder: Path) -> Any:
     database.dispose()
-    shutil.copytree(kept.folder, folder, ignore=shutil.ignore_patterns("world"), dirs_exist_ok=True)
-    shutil.copyfile(kept.folder / "world", str(database.engine.url.database))
+    shutil.copytree(kept.folder, folder, ignore=shutil.ignore_patterns(WORLD), dirs_exist_ok=True)
+    if database.is_sqlite:
+        shutil.copyfile(kept.folder / WORLD, str(database.engine.url.database))
+    else:
+        postgres.copy(str(database.engine.url), f"{WORLD}{kept.folder.name}", postgres.TESTED)
     return _unpickled(kept.result, database, folder)
 
 

@@ -151,6 +151,16 @@ def _migration_of_template(url: str) -> str:
     return _migration(url, TEMPLATE)
 
 
+def copy(url: str, name: str, other: str) -> None:
+    """Make a database the copy of another one on the server of a URL; nobody may be connected to either."""
+    with _connected(url.rsplit("/", 1)[0], "postgres") as connection:
+        connection.execute(
+            text(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+        )
+        connection.execute(text(f"DROP DATABASE IF EXISTS {other} WITH (FORCE)"))
+        connection.execute(text(f"CREATE DATABASE {other} TEMPLATE {name}"))
+
+
 def _truncate(connection: Connection) -> None:
     """Empty the tables that were written, with their sequences: all of them would take longer."""
     rows = (f"SELECT '{table}' WHERE EXISTS (SELECT FROM {table})" for table in metadata.tables)
