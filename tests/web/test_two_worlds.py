@@ -136,8 +136,13 @@ def _walk(app: Flask) -> list[tuple[str, tuple[str, ...]]]:
             states = ("", *(f"?docno={docno}{topic}" for docno, topic in asked))
         if rule.endpoint in FIGURES:
             states = (*states, f"?figure={FIGURES[rule.endpoint]}")
-        walk += [(path, states) for path in walks.paths(rule)]
+        walk += [(path, _of_form(path, states)) for path in walks.paths(rule)]
     return walk
+
+
+def _of_form(path: str, states: tuple[str, ...]) -> tuple[str, ...]:
+    """All states of a page and of its JSON; its CSV and LaTeX are the same table: one is asked for in each."""
+    return {".csv": states[:1], ".tex": states[1:2]}.get(path[-4:], states)
 
 
 def _differences(
