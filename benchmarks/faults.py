@@ -190,9 +190,13 @@ def is_found(fault: Fault, folder: Path) -> bool:
     if text.count(fault.right) != 1:
         raise ValueError(f"{fault.name}: {fault.path} has the line {text.count(fault.right)} times.")
     path.write_text(text.replace(fault.right, fault.wrong), encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-k", "not postgresql"]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-m", "", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [*command, *fault.tests.split()], cwd=copy, capture_output=True, text=True, check=False
+        [*command, "-k", "not postgresql", *fault.tests.split()],
+        cwd=copy,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     shutil.rmtree(copy)
     if done.returncode not in (0, 1):

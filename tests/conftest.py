@@ -44,7 +44,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Modules with long tests come first, so that none of them is the last to be waited for."""
-    first = {item.path for item in items if item.get_closest_marker("slow")}
+    first = {item.path for item in items if {mark.name for mark in item.iter_markers()} & {"slow", "trial"}}
     browsed = {item.path for item in items if item.get_closest_marker("browser")}
     items.sort(key=lambda item: (item.path not in first, item.path not in browsed))
 

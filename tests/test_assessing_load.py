@@ -25,7 +25,7 @@ DROPPED = 0.1
 """Share of the judgments whose answer is not waited for: they are sent again by another connection."""
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 def test_two_hundred_assessors_at_once(tmp_path: Path) -> None:
     """Each judges four documents by a connection of their own, some of which drop; all is stored once."""
     data = tmp_path / "site"

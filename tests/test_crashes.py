@@ -38,7 +38,7 @@ def _settled(database: Database) -> bool:
         return session.scalar(waiting) is None
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 def test_accepted_runs_survive_killed_processes_and_are_scored_once(tmp_path: Path) -> None:
     """Web and evaluators are killed at random while clients send; every acknowledged run is scored once."""
     data = tmp_path / "site"

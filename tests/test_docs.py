@@ -39,7 +39,7 @@ def test_the_readme_names_the_two_commands_a_fresh_machine_needs() -> None:
     assert test in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 def test_the_commands_of_the_readme_work_as_written(tmp_path: Path) -> None:
     """Every `leaderboard` command of the README runs, one after the other, on files of these names."""
     build.topics_file(tmp_path).rename(tmp_path / "topics.txt")

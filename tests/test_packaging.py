@@ -121,7 +121,7 @@ def test_stated_licences_are_those_of_the_distributions(name: str) -> None:
         assert stated.split("-")[0] in " ".join([*words, facts["License"] or ""])
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 def test_the_wheel_serves_from_an_empty_environment_and_another_folder(built: Path, tmp_path: Path) -> None:
     """Installed into a fresh environment and started elsewhere, the site answers with page and style."""
     (wheel,) = built.glob("*.whl")

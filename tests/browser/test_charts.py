@@ -11,7 +11,7 @@ from tests.conftest import ROOT
 from tests.make import figures
 from tests.make.apps import application
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.trial]
 
 STATIC = ROOT / "leaderboard" / "web" / "static"
 LEAST_LETTER = 9.5

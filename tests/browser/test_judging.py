@@ -12,7 +12,7 @@ from leaderboard.db.tables import Assessment
 from tests.browser.conftest import PATIENCE_MS
 from tests.make import build, pools
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.trial]
 
 DOCNOS = tuple(f"d{number:02}" for number in range(20))
 TITLE = "#documents article:not([hidden]) h2"

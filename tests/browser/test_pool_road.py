@@ -12,7 +12,7 @@ from leaderboard.db.tables import Account
 from tests.make import build, people
 from tests.make.sites import Site
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.trial]
 
 ALPHA = {"1": ["a", "b", "c"], "2": ["d", "e"]}
 BETA = {"1": ["c", "b", "a"], "2": ["e", "d"]}

@@ -10,7 +10,7 @@ from leaderboard.db.engine import Database
 from tests.make import build
 from tests.make.sites import Site
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.trial]
 
 GOOD = {"1": ["a", "c", "x"], "2": ["d", "a"], "3": ["x", "e", "f"]}
 PASSWORD = "rivers and seven hills"

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.conftest import ROOT
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.trial]
 
 SCRIPT = ROOT / "leaderboard" / "web" / "static" / "app.js"
 PAGE = """<!doctype html><html lang="en"><body><main>

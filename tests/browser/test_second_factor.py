@@ -9,7 +9,7 @@ from leaderboard.db.engine import Database
 from tests.browser.test_accessibility import page_faults
 from tests.make.people import PASSWORD, account, code_of
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.trial]
 
 
 def _sign_in(window: Page, address: str) -> None:

@@ -14,7 +14,7 @@ from leaderboard.services.side_by_side.pairs import ComparisonRequest
 from tests.browser.test_accessibility import page_faults
 from tests.make import build
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.trial]
 
 DOCUMENTS = "".join(
     f'{{"_id": "{name}", "title": "Title of {name}", "text": "{"word " * 1500}"}}\n' for name in "abcdef"

@@ -117,6 +117,7 @@ def test_serve_refuses_a_span_it_cannot_read(tmp_path: Path) -> None:
     assert "such as 6h" in refused.output
 
 
+@pytest.mark.trial
 def test_a_running_site_backs_itself_up(site: Settings) -> None:
     """`serve --every` makes a backup beside web and evaluators, which can be restored."""
     folder, until = kept_backups.folder_of(site), time.monotonic() + START_S

@@ -14,7 +14,7 @@ def _holds(report: Report) -> None:
     assert report.exit_code == 0
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 @pytest.mark.dialect
 @pytest.mark.skipif(postgres.binaries() is None, reason="no PostgreSQL binaries on this machine")
 def test_postgresql_stopped_and_started() -> None:
@@ -26,7 +26,7 @@ def test_postgresql_stopped_and_started() -> None:
     assert report.slots == outages.EVALUATORS
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 def test_sqlite_locked_by_another_process() -> None:
     """Readers are served meanwhile; senders and evaluators try again."""
     with outages.on_sqlite() as (url, outage):
@@ -36,7 +36,7 @@ def test_sqlite_locked_by_another_process() -> None:
     assert report.slots == outages.EVALUATORS
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 def test_processes_killed_at_random() -> None:
     """After kills of web server and evaluators every slot does jobs again."""
     with outages.on_sqlite() as (url, _):

@@ -67,6 +67,7 @@ def test_it_starts_from_nothing_serves_and_stops_cleanly(tmp_path: Path) -> None
     assert (tmp_path / "data").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.trial
 def test_starting_again_on_the_same_folder_is_harmless(tmp_path: Path) -> None:
     """A second start finds what the first one left, and offers a fresh sign-in link."""
     with running_site(tmp_path / "data") as first:
@@ -76,6 +77,7 @@ def test_starting_again_on_the_same_folder_is_harmless(tmp_path: Path) -> None:
     assert first.sign_in != second.sign_in
 
 
+@pytest.mark.trial
 def test_no_link_is_printed_once_the_organiser_has_a_password(tmp_path: Path) -> None:
     """Who reads the journal of a site in use does not become its organiser; the way in is named."""
     data = tmp_path / "data"
@@ -90,6 +92,7 @@ def test_no_link_is_printed_once_the_organiser_has_a_password(tmp_path: Path) ->
     assert any("leaderboard account link organiser" in line for line in site.output)
 
 
+@pytest.mark.trial
 def test_its_files_are_for_their_owner_and_its_log_holds_no_token(tmp_path: Path) -> None:
     """Database and folders are closed to others, loose ones of before too; addresses are logged masked."""
     data = tmp_path / "data"
@@ -154,6 +157,7 @@ def test_an_unsafe_start_is_refused_with_the_way_out(
     assert message in result.stderr
 
 
+@pytest.mark.trial
 @pytest.mark.dialect
 def test_it_serves_and_scores_on_postgresql(postgres_server: str, tmp_path: Path) -> None:
     """With a PostgreSQL URL the same command makes the tables there, serves, and its evaluators score."""
@@ -171,6 +175,7 @@ def test_it_serves_and_scores_on_postgresql(postgres_server: str, tmp_path: Path
         database.dispose()
 
 
+@pytest.mark.trial
 def test_a_killed_child_is_started_again(tmp_path: Path) -> None:
     """After SIGKILL of every child the site answers again, and a run is still scored."""
     with running_site(tmp_path / "data") as site:
@@ -190,6 +195,7 @@ def test_a_killed_child_is_started_again(tmp_path: Path) -> None:
         assert site.stop() == 0
 
 
+@pytest.mark.trial
 def test_no_child_outlives_a_killed_supervisor(tmp_path: Path) -> None:
     """When the supervisor is killed its children end by themselves."""
     with running_site(tmp_path / "data") as site:
@@ -200,6 +206,7 @@ def test_no_child_outlives_a_killed_supervisor(tmp_path: Path) -> None:
         assert _eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in children))
 
 
+@pytest.mark.trial
 def test_an_evaluation_over_its_limit_is_stopped_and_said(tmp_path: Path) -> None:
     """A job that runs longer than allowed is killed with its process, three times, then failed."""
     data = tmp_path / "data"

@@ -79,6 +79,7 @@ def sanitized(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return built, library
 
 
+@pytest.mark.trial
 def test_no_file_makes_the_kernel_touch_what_it_may_not(sanitized: tuple[Path, str], tmp_path: Path) -> None:
     """Runs and qrels of the fuzzer's corpus: no byte beyond a buffer, no undefined operation."""
     built, library = sanitized
