@@ -141,7 +141,7 @@ def _walk(app: Flask) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _of_form(path: str, states: tuple[str, ...]) -> tuple[str, ...]:
-    """All states of a page and of its JSON; its CSV and LaTeX are the same table: one is asked for in each."""
+    """All states of a page and of its JSON; CSV and LaTeX are the same table: one is asked for in each."""
     return {".csv": states[:1], ".tex": states[1:2]}.get(path[-4:], states)
 
 
