@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from leaderboard.checksums import belonging_to, compressed, damaged, plain_bytes
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Edition, Evaluation, Snapshot, Task
-from leaderboard.errors import Conflict, NotFound
+from leaderboard.errors import Conflict, Damaged, NotFound
 from leaderboard.services import audit, policy, throttles
 from leaderboard.services.boards import board
 from leaderboard.services.boards.board import Board
@@ -135,7 +135,7 @@ def listed(session: Session, task: Task, seen: Sight) -> tuple[ListedSnapshot, .
     return tuple(
         ListedSnapshot(row.sha256[:ADDRESS], row.sha256, row.number, row.created_at)
         for row in rows
-        if row.body is None or _within(json.loads(whole_body(row.sha256, row.body)), seen)
+        if row.body is None or _is_known_within(row.sha256, row.body, seen)
     )
 
 
@@ -191,6 +191,14 @@ def _is_shown(session: Session, viewer: Viewer, slug: str, facts: dict[str, Any]
     try:
         return _within(facts, policy.visible_task(session, viewer, slug)[1])
     except NotFound:
+        return False
+
+
+def _is_known_within(sha256: str, body: bytes, seen: Sight) -> bool:
+    """Whether a stored body says no more than may be seen; of a damaged one nobody can tell, so it does not."""
+    try:
+        return _within(json.loads(whole_body(sha256, body)), seen)
+    except Damaged:
         return False
 
 

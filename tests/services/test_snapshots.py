@@ -18,6 +18,7 @@ from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.runs import uploads
 from leaderboard.services.snapshots import FrozenBoard
 from tests.make import build, people
+from tests.make.damage import damage
 
 BEST = {"1": ["a", "c"], "2": ["d"], "3": ["e", "f"]}
 HALF = {"1": ["x", "a"], "2": ["x", "d"], "3": ["x", "e"]}
@@ -201,6 +202,22 @@ def test_the_policy_of_now_wins_over_what_was_frozen(database: Database, tmp_pat
         task = session.scalars(select(Task)).one()
         seen = board.board(session, ANONYMOUS, "t").sight
         assert [each.address for each in snapshots.listed(session, task, seen)] == [early]
+
+
+def test_a_damaged_snapshot_hides_no_other(database: Database, tmp_path: Path) -> None:
+    """The list leaves it out for whoever may not see everything: what it says can no longer be read."""
+    _blind(database, tmp_path)
+    _keep(database)
+    with database.write() as session:
+        session.execute(update(Task).values(primary_measure="RR", name="Another"))
+    second = _keep(database)
+    damage(database, Snapshot.body)
+    with database.read() as session:
+        task = session.scalars(select(Task)).one()
+        shown = board.board(session, ANONYMOUS, "t").sight
+        whole = board.board(session, OPERATOR, "t").sight
+        assert [kept.address for kept in snapshots.listed(session, task, shown)] == [second]
+        assert len(snapshots.listed(session, task, whole)) == 2
 
 
 @pytest.mark.parametrize("address", ["", "0123456789abcde", "0" * 16, "0" * 64, "../etc", "%", "0" * 65])
