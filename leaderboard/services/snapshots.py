@@ -195,7 +195,7 @@ def _is_shown(session: Session, viewer: Viewer, slug: str, facts: dict[str, Any]
 
 
 def _is_known_within(sha256: str, body: bytes, seen: Sight) -> bool:
-    """Whether a stored body says no more than may be seen; of a damaged one nobody can tell, so it does not."""
+    """Whether a stored body says no more than may be seen; of a damaged one nobody can tell: no."""
     try:
         return _within(json.loads(whole_body(sha256, body)), seen)
     except Damaged:
