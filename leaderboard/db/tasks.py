@@ -141,7 +141,8 @@ class Phase(Base):
     """Time zone its dates were entered in: a name of the IANA database, or AoE."""
     topic_set_id: Mapped[int | None] = mapped_column(ForeignKey("topic_set.id"))
     """Topics its runs are scored on; None is every topic of the task."""
-    visibility: Mapped[str] = mapped_column(default="open", server_default="open")
+    visibility: Mapped[str | None]
+    """None: the task's."""
     at_close: Mapped[str] = mapped_column(default="open", server_default="open")
     """At its close a blind or sealed phase becomes open, or stays sealed until reveal_at."""
     reveal_at: Mapped[datetime | None]

@@ -5,8 +5,10 @@ score, no judgment and no Judged@k, until the task closes: per-topic reciprocal 
 judgments in about twenty uploads. sealed: nothing but that a run is valid, until the task closes.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -14,10 +16,10 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Entry, Member, Phase, Run, Task, TaskRole, Team
 from leaderboard.errors import Forbidden, NotFound, SecondFactorNeeded, SignInNeeded
+from leaderboard.services import phase_rules
+from leaderboard.services.phase_rules import ALL_TOPICS, PhaseRule, public_part
 
 BLIND_DECIMALS = 3
-ALL_TOPICS = "all"
-PUBLIC_TOPICS = "public"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ class Viewer:
     ip: str = ""
     needs_second_factor: bool = False
     """Whether the account would be an organiser's, had it a second factor."""
+    phase: str = ""
+    """Name of the phase that was asked for, such as by `?phase=late`; empty: the one whose board is shown."""
 
 
 ANONYMOUS = Viewer()
@@ -61,6 +65,12 @@ class Sight:
     """Whether per-topic scores, judgments and others' rankings are shown."""
     why: str
     """A sentence saying what is held back and until when; empty where nothing is."""
+    phase_id: int | None = None
+    """The phase whose runs are shown; None: the task has one phase only."""
+    phase: str = ""
+    """Its name."""
+    is_ranked: bool = True
+    """Whether its runs have ranks."""
 
     def hides(self, measure: str) -> bool:
         """Whether this measure is held back: how much of a run is judged is itself a hint."""
@@ -70,29 +80,33 @@ class Sight:
 OPEN_SIGHT = Sight(False, True, ALL_TOPICS, None, True, "")
 
 
-def sight(viewer: Viewer, task: Task, closed: bool) -> Sight:
-    """What the viewer sees of the task; closed tells whether its last phase is over."""
+def sight(viewer: Viewer, task: Task, phase: PhaseRule, hidden: Sequence[PhaseRule] = ()) -> Sight:
+    """What the viewer sees of a phase of the task; hidden: the phases that are not shown to everybody yet.
+
+    While any phase is hidden no score by topic and no judgment of the task is shown: phases may share topics,
+    and judgments of one are pages away from those of another.
+    """
     if viewer.is_operator or task.id in viewer.organises:
-        return Sight(True, True, ALL_TOPICS, None, True, "")
-    if task.visibility == "open" or closed:
-        return OPEN_SIGHT
-    if task.visibility == "blind":
-        return Sight(
-            False,
-            True,
-            PUBLIC_TOPICS,
-            BLIND_DECIMALS,
-            False,
-            "This task is blind until it closes: means over its public topics only, at three decimals.",
-        )
-    return Sight(
-        False,
-        False,
-        PUBLIC_TOPICS,
-        BLIND_DECIMALS,
-        False,
-        "This task is sealed: no score is shown until it closes.",
-    )
+        return Sight(True, True, phase.topic_set, None, True, "")
+    if not hidden:
+        return Sight(False, True, phase.topic_set, None, True, "")
+    if phase not in hidden:
+        return Sight(False, True, phase.topic_set, BLIND_DECIMALS, False, _until(hidden))
+    if phase.visibility == "blind":
+        return Sight(False, True, public_part(phase.topic_set), BLIND_DECIMALS, False, _why(phase))
+    return Sight(False, False, public_part(phase.topic_set), BLIND_DECIMALS, False, _why(phase))
+
+
+def _why(phase: PhaseRule) -> str:
+    if phase.visibility == "blind":
+        means = "means over its public topics only, at three decimals"
+        return f"This task is blind until {phase.until}: {means}."
+    return f"This task is sealed: no score is shown until {phase.until}."
+
+
+def _until(hidden: Sequence[PhaseRule]) -> str:
+    names = ", ".join(phase.name for phase in hidden)
+    return f"Means only, at three decimals: scores by topic wait for the scores of {names} to be shown."
 
 
 def viewer_of(session: Session, account_id: int, name: str, is_organiser: bool, ip: str = "") -> Viewer:
@@ -113,20 +127,52 @@ def is_closed(session: Session, task_id: int, moment: datetime | None = None) ->
     return all(closes is not None and closes <= at for closes in closing)
 
 
-def sight_of(session: Session, viewer: Viewer, task: Task) -> Sight:
-    """What the viewer sees of the task now; an open task needs no look at its phases."""
-    return sight(viewer, task, task.visibility != "open" and is_closed(session, task.id))
+def is_shown(session: Session, task: Task) -> bool:
+    """Whether everybody may see all scores of the task."""
+    return not phase_rules.hidden(session, phase_rules.rules_of(session, task))
+
+
+def sight_of(session: Session, viewer: Viewer, task: Task, phase_id: int | None = None) -> Sight:
+    """What the viewer sees of the task now: of the phase of that id, else of the one whose board it shows."""
+    return _sight(session, viewer, task, phase_rules.rules_of(session, task), phase_id)
+
+
+def _sight(
+    session: Session, viewer: Viewer, task: Task, phases: Sequence[PhaseRule], phase_id: int | None = None
+) -> Sight:
+    hidden = phase_rules.hidden(session, phases)
+    if len(phases) == 1:
+        return sight(viewer, task, phases[0], hidden)
+    chosen = next((phase for phase in phases if phase.id == phase_id), None)
+    chosen = chosen or _asked(session, viewer, task, phases)
+    seen = sight(viewer, task, chosen, hidden)
+    return replace(seen, phase_id=chosen.id, phase=chosen.name, is_ranked=chosen.is_ranked)
+
+
+def _asked(session: Session, viewer: Viewer, task: Task, phases: Sequence[PhaseRule]) -> PhaseRule:
+    if not viewer.phase:
+        return phase_rules.newest(session, phases)
+    asked = next((phase for phase in phases if phase.name == viewer.phase), None)
+    if asked is None:
+        names = ", ".join(phase.name for phase in phases)
+        raise NotFound(f"{task.name} has no phase {viewer.phase[:64]!r}; its phases are {names}.")
+    return asked
 
 
 def visible_task(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sight]:
-    """The task and what the viewer sees of it.
+    """The task and what the viewer sees of it; one statement where all of it is open.
 
-    Raises NotFound where there is none, or where it is a draft of others: both look the same.
+    Raises NotFound where there is none, where it is a draft of others (both look the same), and where it has
+    no phase of the name that the viewer asked for.
     """
-    tasks = known_tasks(session, viewer, slug)
+    rows = session.execute(phase_rules.with_phases(_of_slug(select(Task), slug))).all()
+    tasks = _known(viewer, {row.Task: None for row in rows})
     if not tasks:
         raise NotFound(f"There is no task {slug!r}.", task=slug)
-    return tasks[0], sight_of(session, viewer, tasks[0])
+    task = tasks[0]
+    return task, _sight(
+        session, viewer, task, phase_rules.rules(task, (row for row in rows if row.Task is task))
+    )
 
 
 def known_tasks(session: Session, viewer: Viewer, slug: str) -> list[Task]:
@@ -134,25 +180,29 @@ def known_tasks(session: Session, viewer: Viewer, slug: str) -> list[Task]:
 
     Drafts of several organisers may have one slug; the operator knows of all of them, the oldest first.
     """
-    tasks = session.scalars(
-        select(Task).where(Task.slug == slug).order_by(Task.published_at.is_(None), Task.id)
-    )
+    return _known(viewer, session.scalars(_of_slug(select(Task), slug)))
+
+
+def _of_slug(selected: Any, slug: str) -> Any:
+    return selected.where(Task.slug == slug).order_by(Task.published_at.is_(None), Task.id)
+
+
+def _known(viewer: Viewer, tasks: Iterable[Task]) -> list[Task]:
     known = [task for task in tasks if task.published_at is not None or organises(viewer, task.id)]
     return sorted(known, key=lambda task: task.published_at is not None or task.id not in viewer.organises)
 
 
 def visible_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task, Sight]:
-    """The run, its task and what the viewer sees of it.
+    """The run, its task and what the viewer sees of its phase.
 
     Raises NotFound where there is none or the viewer may not know of it: in a sealed task only the
     team and the organisers know of a run.
     """
-    row = session.execute(
-        select(Run, Task).join(Task, Task.id == Run.task_id).where(Run.id == run_id)
-    ).one_or_none()
-    if row is not None:
-        run, task = row
-        seen = sight_of(session, viewer, task)
+    found = select(Run, Task).join(Task, Task.id == Run.task_id).where(Run.id == run_id)
+    rows = session.execute(phase_rules.with_phases(found)).all()
+    if rows:
+        run, task = rows[0].Run, rows[0].Task
+        seen = _sight(session, viewer, task, phase_rules.rules(task, rows), run.phase_id)
         published = task.published_at is not None or seen.organises
         if published and (seen.means or owns(viewer, run.team_id)):
             return run, task, seen

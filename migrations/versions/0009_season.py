@@ -26,11 +26,10 @@ UPLOAD = {"ck_upload_state": "state IN ('received', 'held', 'accepted', 'rejecte
 
 
 def upgrade() -> None:
-    """Make the tables of a season; phases get the visibility of their tasks, invitations their own table."""
+    """Make the tables of a season; invitations get a table of their own."""
     _make_tables()
     _widen_tables()
     _check_uploads(UPLOAD)
-    op.execute("UPDATE phase SET visibility = (SELECT visibility FROM task WHERE task.id = phase.task_id)")
     _move_invitations()
 
 
@@ -324,7 +323,7 @@ def _widen_tables() -> None:
         batch_op.add_column(sa.Column("position", Id, server_default="0", nullable=False))
         batch_op.add_column(sa.Column("zone", sa.String(), server_default="UTC", nullable=False))
         batch_op.add_column(sa.Column("topic_set_id", Id, nullable=True))
-        batch_op.add_column(sa.Column("visibility", sa.String(), server_default="open", nullable=False))
+        batch_op.add_column(sa.Column("visibility", sa.String(), nullable=True))
         batch_op.add_column(sa.Column("at_close", sa.String(), server_default="open", nullable=False))
         batch_op.add_column(sa.Column("reveal_at", Moment, nullable=True))
         batch_op.add_column(sa.Column("kinds", sa.JSON(), server_default="[]", nullable=False))

@@ -72,6 +72,21 @@ def _set_close(database: Database, *offsets: float | None) -> None:
                 session.execute(update(Phase).values(closes_at=closes))
 
 
+def _phase_rule(**others: Any) -> PhaseRule:
+    rule = PhaseRule(
+        id=1,
+        name="main",
+        visibility="open",
+        topic_set="all",
+        is_ranked=True,
+        opens_at=None,
+        closes_at=None,
+        stays_sealed=False,
+        reveal_at=None,
+    )
+    return replace(rule, **others)
+
+
 @pytest.mark.parametrize(
     ("visibility", "closed", "means", "topic_set", "decimals", "details"),
     [
@@ -88,13 +103,18 @@ def test_sight_follows_visibility_and_close(
 ) -> None:
     """Nothing is held back of open or closed tasks; organisers and the operator always see all."""
     task = Task(id=7, visibility=visibility)
-    seen = policy.sight(Viewer(account_id=1, is_organiser=True, organises=frozenset({8})), task, closed)
+    now = datetime.now(UTC)
+    phase = _phase_rule(visibility=visibility, closes_at=now - timedelta(days=1) if closed else None)
+    hidden = () if phase.is_shown(now) else (phase,)
+    seen = policy.sight(
+        Viewer(account_id=1, is_organiser=True, organises=frozenset({8})), task, phase, hidden
+    )
     assert (seen.means, seen.topic_set, seen.decimals, seen.details) == (means, topic_set, decimals, details)
     assert (seen.organises, bool(seen.why)) == (False, not details)
     assert seen.hides("Judged@10") is not details
     assert not seen.hides("RR@10")
     for organiser in (OPERATOR, Viewer(account_id=1, organises=frozenset({7}))):
-        assert policy.sight(organiser, task, closed).details
+        assert policy.sight(organiser, task, phase, hidden).details
 
 
 @pytest.mark.parametrize(

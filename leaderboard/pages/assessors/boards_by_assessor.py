@@ -19,6 +19,7 @@ from leaderboard.errors import Invalid, MissingInput
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import FloatArray, IntArray, Judged, Judgments
+from leaderboard.services import phase_rules
 from leaderboard.services.assessors import judged_pools
 from leaderboard.services.assessors.judged_pools import WHOSE, GivenLabel, JudgedPool, PoolAssessor
 from leaderboard.services.boards.rows import RANKED_KIND
@@ -160,9 +161,10 @@ def _rank(row: BoardOfAssessor, place: int) -> int | None:
 
 def _runs(session: Session, task: Task) -> dict[int, str]:
     """Id -> name of the ranked runs, by name."""
+    phase = phase_rules.newest(session, phase_rules.rules_of(session, task))
     rows = session.execute(
         select(Run.id, Run.name)
-        .where(Run.task_id == task.id, Run.withdrawn_at.is_(None), Run.kind == RANKED_KIND)
+        .where(Run.phase_id == phase.id, Run.withdrawn_at.is_(None), Run.kind == RANKED_KIND)
         .order_by(Run.name)
     )
     return {run_id: name for run_id, name in rows}

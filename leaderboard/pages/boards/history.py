@@ -12,7 +12,7 @@ from leaderboard.db.tables import Edition, Qrels, QrelsRevision, Run, Task
 from leaderboard.measures.grammar import parse
 from leaderboard.pages.tasks.landing import LeadingRun
 from leaderboard.services import policy, snapshots
-from leaderboard.services.boards.rows import RANKED_KIND
+from leaderboard.services.boards.rows import RANKED_KIND, of_phase
 from leaderboard.services.evaluations.shown import Basis, basis_of, means
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.snapshots import ListedSnapshot
@@ -86,7 +86,7 @@ def history(session: Session, viewer: Viewer, slug: str) -> History:
     if not sight.means:
         return page
     columns = select(Run.id, Run.name, Run.kind, Run.created_at, Run.withdrawn_at)
-    rows = session.execute(columns.where(Run.task_id == task.id).order_by(Run.id))
+    rows = session.execute(columns.where(Run.task_id == task.id, *of_phase(sight)).order_by(Run.id))
     runs = [_Run(*row) for row in rows]
     return replace(
         page,

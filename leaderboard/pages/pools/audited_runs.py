@@ -100,7 +100,7 @@ def audited(session: Session, viewer: Viewer, slug: str, measure: str | None) ->
     column = _chosen(columns, shown.edition.primary_measure, measure)
     if column is None:
         return _nothing(task, sight, "None of this board’s measures can be computed from fewer judgments.")
-    runs = sorted(fields.runs_of(session, viewer, task), key=lambda run: run.run_id)
+    runs = sorted(fields.runs_of(session, viewer, task, sight), key=lambda run: run.run_id)
     scored = scores_of(session, shown.source, column.key, column.version, [run.run_id for run in runs])
     kept = tuple(run for run in runs if run.run_id in scored)
     pools, members = _pooled(session, task)

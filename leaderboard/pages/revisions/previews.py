@@ -132,7 +132,7 @@ def _ranks(
     old = {run_id: scores[by.key] for run_id, scores in scored.items()}
     if not old:
         return None, "No run is scored yet, so there are no ranks to change."
-    runs = rank_changes.scored_runs(session, viewer, task, list(old))
+    runs = rank_changes.scored_runs(session, viewer, task, sight, list(old))
     request = _request(session, shown.source, by, draft, runs)
     try:
         arrays = _values(session, request, draft)

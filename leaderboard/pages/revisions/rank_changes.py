@@ -10,9 +10,9 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Run, Task
 from leaderboard.services import policy
-from leaderboard.services.boards.rows import RANKED_KIND
+from leaderboard.services.boards.rows import RANKED_KIND, of_phase
 from leaderboard.services.evaluations.columns import MeasureColumn
-from leaderboard.services.policy import Viewer
+from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.stats.orders.rank_correlation import tau_ap, tau_b
 from leaderboard.tables.record import Column, Place, Table
@@ -101,12 +101,14 @@ def rank_changes(
     )
 
 
-def scored_runs(session: Session, viewer: Viewer, task: Task, run_ids: Collection[int]) -> list[RunName]:
-    """The runs by id, with the names this viewer may read, without those that were withdrawn."""
+def scored_runs(
+    session: Session, viewer: Viewer, task: Task, sight: Sight, run_ids: Collection[int]
+) -> list[RunName]:
+    """The runs of the phase that is seen, by id, with names as this viewer may read them; none withdrawn."""
     names = policy.team_names(session, viewer, task)
     rows = session.execute(
         select(Run.id, Run.name, Run.team_id, Run.kind)
-        .where(Run.task_id == task.id, Run.withdrawn_at.is_(None), Run.id.in_(run_ids))
+        .where(Run.task_id == task.id, Run.withdrawn_at.is_(None), *of_phase(sight), Run.id.in_(run_ids))
         .order_by(Run.id)
     )
     return [

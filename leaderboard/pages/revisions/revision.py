@@ -26,7 +26,8 @@ from leaderboard.pages.scores import fields
 from leaderboard.services import policy
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import means, scores_of, source_of
-from leaderboard.services.policy import ALL_TOPICS, Sight, Viewer
+from leaderboard.services.phase_rules import ALL_TOPICS
+from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.qrels import judged_inputs, lines
 from leaderboard.services.qrels.files import PreparedQrels
 from leaderboard.services.qrels.judged_inputs import MAIN
@@ -68,7 +69,7 @@ def revision_page(
     old, new = _editions(session, task, revision)
     measures = fields.columns_of(new) if new is not None else ()
     by = fields.chosen(measures, new.primary_measure, measure) if new is not None else None
-    ranks, why = _ranks(session, viewer, task, old, new, by)
+    ranks, why = _ranks(session, viewer, (task, sight), old, new, by)
     on_its_way = building(session, task)
     return RevisionPage(
         task=task.name,
@@ -188,7 +189,7 @@ def _editions(session: Session, task: Task, revision: QrelsRevision) -> tuple[Ed
 def _ranks(
     session: Session,
     viewer: Viewer,
-    task: Task,
+    seen: tuple[Task, Sight],
     old: Edition | None,
     new: Edition | None,
     by: MeasureColumn | None,
@@ -200,14 +201,14 @@ def _ranks(
     before, after = (
         {
             run_id: scores[by.key]
-            for run_id, scores in means(session, edition, ALL_TOPICS, keys=(by.key,)).items()
+            for run_id, scores in means(session, edition, seen[1].topic_set, keys=(by.key,)).items()
             if by.key in scores
         }
         for edition in (old, new)
     )
     if not before:
         return None, f"No run had a score by {by.key} before this revision."
-    runs = rank_changes.scored_runs(session, viewer, task, before.keys() & after.keys())
+    runs = rank_changes.scored_runs(session, viewer, *seen, before.keys() & after.keys())
     if not runs:
         return None, "No run is scored under this revision yet."
     return rank_changes.rank_changes(runs, before, after, by), ""

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import and_, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Entry, Evaluation, EvaluationMean, Run
 from leaderboard.measures.judged import FloatArray
 from leaderboard.pages.runs.head import SeenRun
-from leaderboard.services.boards.rows import RANKED_KIND
+from leaderboard.services.boards.rows import RANKED_KIND, of_phase
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.statistics import requests, standings
 from leaderboard.services.statistics.standings import Place, RankedRun, Standing
@@ -119,7 +119,7 @@ def _rivals(session: Session, seen: SeenRun, edition: Edition | None) -> tuple[l
         rows = session.execute(select(*facts).outerjoin(Entry, is_entry).where(Run.id == seen.run.id)).all()
         return [], any(row.is_primary for row in rows)
     statement = _with_means(select(*facts, *SCORED).outerjoin(Entry, is_entry), edition, seen.sight.topic_set)
-    ranked = (Run.kind == RANKED_KIND) & Run.withdrawn_at.is_(None)
+    ranked = and_(Run.kind == RANKED_KIND, Run.withdrawn_at.is_(None), *of_phase(seen.sight))
     rows = session.execute(
         statement.where(Run.task_id == seen.task.id, (Run.id == seen.run.id) | ranked)
     ).all()

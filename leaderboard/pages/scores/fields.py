@@ -77,7 +77,7 @@ def field(
         return None
     measures = columns_of(shown.edition)
     column = chosen(measures, shown.edition.primary_measure, measure)
-    runs = runs_of(session, viewer, task)
+    runs = runs_of(session, viewer, task, sight)
     scores = scores_of(session, shown.source, column.key, column.version, [run.run_id for run in runs])
     scored = tuple(run for run in runs if run.run_id in scores)
     table = np.array([scores[run.run_id] for run in scored], dtype=np.float64)
@@ -112,6 +112,6 @@ def promised(task: Task) -> MeasureColumn:
     return column(parse(task.primary_measure))
 
 
-def runs_of(session: Session, viewer: Viewer, task: Task) -> tuple[ComparedRun, ...]:
+def runs_of(session: Session, viewer: Viewer, task: Task, sight: Sight) -> tuple[ComparedRun, ...]:
     """The task's runs by name, without withdrawn ones."""
-    return tuple(sorted(named_runs(session, viewer, task), key=lambda run: run.name.encode()))
+    return tuple(sorted(named_runs(session, viewer, task, sight), key=lambda run: run.name.encode()))

@@ -12,6 +12,7 @@ from leaderboard.db.tables import Edition, Run, Task
 from leaderboard.errors import Invalid, NotFound, UnknownMeasure
 from leaderboard.measures.grammar import parse
 from leaderboard.services import policy
+from leaderboard.services.boards.rows import of_phase
 from leaderboard.services.evaluations.columns import MeasureColumn, column
 from leaderboard.services.evaluations.shown import Basis, FloatArray, Source, scores_of, shown_edition
 from leaderboard.services.policy import Sight, Viewer
@@ -93,7 +94,7 @@ def score_table(
     if shown.edition is None or shown.basis is None or shown.source is None:
         raise NotFound(f"{task.name} has no judgments yet, so there is nothing to compare.")
     column = _column(shown.edition, measure)
-    runs = _runs(session, viewer, task, run_ids)
+    runs = _runs(session, viewer, task, sight, run_ids)
     ids = [run.run_id for run in runs]
     scores = scores_of(session, shown.source, column.key, column.version, ids)
     missing = [run.name for run in runs if run.run_id not in scores]
@@ -135,12 +136,12 @@ def _column(edition: Edition, measure: str | None) -> MeasureColumn:
 
 
 def named_runs(
-    session: Session, viewer: Viewer, task: Task, *conditions: ColumnElement[bool]
+    session: Session, viewer: Viewer, task: Task, sight: Sight, *conditions: ColumnElement[bool]
 ) -> tuple[ComparedRun, ...]:
-    """The task's runs that are not withdrawn and meet the conditions, by id."""
+    """The runs of the phase that is seen that are not withdrawn and meet the conditions, by id."""
     rows = session.execute(
         select(Run.id, Run.name, Run.team_id, Run.kind, Run.ranking_sha256)
-        .where(Run.task_id == task.id, Run.withdrawn_at.is_(None), *conditions)
+        .where(Run.task_id == task.id, Run.withdrawn_at.is_(None), *of_phase(sight), *conditions)
         .order_by(Run.id)
     ).all()
     teams = policy.team_names(session, viewer, task) if rows else {}
@@ -158,14 +159,15 @@ def named_runs(
 
 
 def _runs(
-    session: Session, viewer: Viewer, task: Task, run_ids: Collection[int] | None
+    session: Session, viewer: Viewer, task: Task, sight: Sight, run_ids: Collection[int] | None
 ) -> tuple[ComparedRun, ...]:
     if run_ids is None:
-        return named_runs(session, viewer, task)
-    runs = named_runs(session, viewer, task, Run.id.in_(set(run_ids)))
+        return named_runs(session, viewer, task, sight)
+    runs = named_runs(session, viewer, task, sight, Run.id.in_(set(run_ids)))
     missing = set(run_ids) - {run.run_id for run in runs}
     if missing:
-        raise NotFound(f"{task.name} has no run {', '.join(map(str, sorted(missing)))}.")
+        place = f"the phase {sight.phase} of {task.name}" if sight.phase else task.name
+        raise NotFound(f"{place[:1].upper()}{place[1:]} has no run {', '.join(map(str, sorted(missing)))}.")
     return runs
 
 

@@ -4,17 +4,27 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, QrelsRevision, Run, Task, TopicSet
+from leaderboard.db.tables import (
+    Edition,
+    Evaluation,
+    EvaluationMean,
+    Phase,
+    QrelsRevision,
+    Run,
+    Task,
+    TopicSet,
+)
 from leaderboard.measures.grammar import parse
 from leaderboard.pages.tasks import overviews
 from leaderboard.pages.tasks.overviews import TaskRow
-from leaderboard.services import collections, policy
+from leaderboard.services import collections, phase_rules, policy
 from leaderboard.services.boards.rows import RANKED_KIND
 from leaderboard.services.evaluations.columns import column
-from leaderboard.services.policy import ALL_TOPICS, Viewer
+from leaderboard.services.phase_rules import ALL_TOPICS
+from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import admission
 from leaderboard.tables.latex import DIGITS
 from leaderboard.tables.record import Column, Files, Place, Table
@@ -84,11 +94,12 @@ class AboutPage:
 
 
 def landing(session: Session, viewer: Viewer) -> tuple[LandingRow, ...]:
-    """All tasks the viewer may know of; three statements, and one more for each that is blind or sealed."""
+    """All tasks the viewer may know of; four statements, and one more for each that is blind or sealed."""
     rows = overviews.listing(session, viewer)
-    shown = {row.id for row in rows if row.visibility == "open" or policy.is_closed(session, row.id)}
+    phases = phase_rules.rules_of_all(session)
+    shown = {row.id for row in rows if not phase_rules.hidden(session, phases[row.id])}
     revisions = _revisions(session, shown)
-    leaders = _leaders(session, shown)
+    leaders = _leaders(session, {phase_rules.newest(session, phases[task_id]).id for task_id in shown})
     return tuple(LandingRow(row, row.id in shown, revisions.get(row.id), leaders.get(row.id)) for row in rows)
 
 
@@ -192,7 +203,7 @@ def _revisions(session: Session, task_ids: set[int]) -> dict[int, int]:
     return {task_id: number for task_id, number in rows}
 
 
-def _leaders(session: Session, task_ids: set[int]) -> dict[int, LeadingRun]:
+def _leaders(session: Session, phase_ids: set[int]) -> dict[int, LeadingRun]:
     rows = session.execute(
         select(
             Task.id,
@@ -211,13 +222,21 @@ def _leaders(session: Session, task_ids: set[int]) -> dict[int, LeadingRun]:
             & (Evaluation.dialect == Edition.dialect),
         )
         .join(Run, Run.id == Evaluation.run_id)
-        .join(TopicSet, (TopicSet.task_id == Task.id) & (TopicSet.name == ALL_TOPICS))
+        .join(Phase, Phase.id == Run.phase_id)
+        .join(TopicSet, TopicSet.task_id == Task.id)
         .join(
             EvaluationMean,
             (EvaluationMean.evaluation_id == Evaluation.id) & (EvaluationMean.topic_set_id == TopicSet.id),
         )
         .where(
-            Task.id.in_(task_ids), Run.task_id == Task.id, Run.kind == RANKED_KIND, Run.withdrawn_at.is_(None)
+            Phase.id.in_(phase_ids),
+            Run.task_id == Task.id,
+            Run.kind == RANKED_KIND,
+            Run.withdrawn_at.is_(None),
+            or_(
+                TopicSet.id == Phase.topic_set_id,
+                Phase.topic_set_id.is_(None) & (TopicSet.name == ALL_TOPICS),
+            ),
         )
         .order_by(Run.name)
     ).all()

@@ -9,7 +9,8 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Collection, Qrels, Run, Task, Topic, TopicSet
 from leaderboard.services import policy
-from leaderboard.services.policy import PUBLIC_TOPICS, Viewer
+from leaderboard.services.phase_rules import PUBLIC_TOPICS
+from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.runs import admission

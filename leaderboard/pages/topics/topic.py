@@ -20,7 +20,7 @@ from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.damaged import scores_of_runs
 from leaderboard.services.evaluations.shown import FloatArray, Source, shown_edition
-from leaderboard.services.policy import Viewer
+from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.tasks import topics
 from leaderboard.services.tasks.head import TaskHead
@@ -117,7 +117,7 @@ def topic_page(
         compiled = alignments.compiled_judgments(session, shown.source)
         place = compiled.index.get(bytes_of(topic_id))
         if place is not None:
-            scored = _scored(session, viewer, task, shown.edition)
+            scored = _scored(session, viewer, task, sight, shown.edition)
             seen = found_documents.found(session, shown.source, scored.runs, task.level)
             judged = documents(session, task, compiled, place, scored.runs, seen, choice.kind, choice.limit)
             scores = _rows(viewer, scored, measures, column, place, seen)
@@ -145,7 +145,7 @@ def topic_page(
     )
 
 
-def _scored(session: Session, viewer: Viewer, task: Task, edition: Edition) -> _Scored:
+def _scored(session: Session, viewer: Viewer, task: Task, sight: Sight, edition: Edition) -> _Scored:
     """All runs with all their scores, in one statement for the scores."""
     versions = {measure["key"]: measure["version"] for measure in edition.measures}
     wanted = (
@@ -160,7 +160,7 @@ def _scored(session: Session, viewer: Viewer, task: Task, edition: Edition) -> _
     for row in rows:
         if versions[row.measure] == row.measure_version:
             arrays.setdefault(row.run_id, {})[row.measure] = row.scores
-    runs = fields.runs_of(session, viewer, task)
+    runs = fields.runs_of(session, viewer, task, sight)
     return _Scored(tuple(run for run in runs if len(arrays.get(run.run_id, ())) == len(versions)), arrays)
 
 

@@ -93,7 +93,7 @@ def read_rows(
     if then is not None:
         # What was shown stays as it was: with runs withdrawn since, without runs sent since.
         on_board = or_(on_board, Run.withdrawn_at > then) & (Run.created_at <= then)
-    runs = session.execute(_columns(sight).where(Run.task_id == task.id, on_board)).all()
+    runs = session.execute(_columns(sight).where(Run.task_id == task.id, *of_phase(sight), on_board)).all()
     if not sight.means:
         runs = [run for run in runs if policy.owns(viewer, run.team_id)]
     scores = means(session, edition, sight.topic_set) if edition is not None and sight.means else {}
@@ -120,6 +120,11 @@ def read_rows(
         )
         for run in runs
     ]
+
+
+def of_phase(sight: Sight) -> tuple[ColumnElement[bool], ...]:
+    """Which runs are of the phase that is seen: no condition where a task has only one."""
+    return () if sight.phase_id is None else (Run.phase_id == sight.phase_id,)
 
 
 def _states(

@@ -33,6 +33,8 @@ class Basis:
     topics: int
     is_current: bool
     shown_from: datetime | None = None
+    phase: str = ""
+    """Name of the phase whose runs are shown; empty where the task has one phase only."""
 
 
 def basis_of(edition: Edition, revision: QrelsRevision, qrels: Qrels, sight: Sight) -> Basis:
@@ -50,6 +52,7 @@ def basis_of(edition: Edition, revision: QrelsRevision, qrels: Qrels, sight: Sig
         topics=len(edition.topic_sets.get(sight.topic_set, {"topics": ()})["topics"]),
         is_current=edition.state == "current",
         shown_from=edition.shown_from,
+        phase=sight.phase,
     )
 
 

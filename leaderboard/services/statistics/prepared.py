@@ -6,9 +6,9 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_key
 from leaderboard.db.tables import Edition, Job, QrelsRevision, Run, Statistic, Task
 from leaderboard.measures.grammar import parse
+from leaderboard.services import phase_rules
 from leaderboard.services.evaluations.shown import scored_runs, source_of
 from leaderboard.services.jobs import queue
-from leaderboard.services.policy import ALL_TOPICS
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.requests import Request
 
@@ -44,10 +44,12 @@ def prepare_next(session: Session, statistic_id: int) -> None:
 
 def _wanted(session: Session, task: Task, edition: Edition) -> list[Request]:
     """What the board's pages would wait for: the measure that ranks it comes first."""
-    official = (Run.task_id == task.id, Run.kind == "official", Run.withdrawn_at.is_(None))
+    phases = phase_rules.rules_of(session, task)
+    phase = phase_rules.newest(session, phases)
+    official = (Run.phase_id == phase.id, Run.kind == "official", Run.withdrawn_at.is_(None))
     runs = session.execute(select(Run.id, Run.ranking_sha256).where(*official).order_by(Run.id)).all()
     revision = session.get_one(QrelsRevision, edition.revision_id)
-    source = source_of(edition, revision, ALL_TOPICS)
+    source = source_of(edition, revision, phase.topic_set)
     procedures = [
         (procedure, by)
         for procedure, by in (("pairs", task.comparison), ("reliability", ""))

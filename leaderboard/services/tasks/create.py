@@ -12,7 +12,8 @@ from leaderboard.db.tables import Phase, Task, TaskRole, Topic, TopicSet
 from leaderboard.errors import Conflict
 from leaderboard.services import audit, collections, policy
 from leaderboard.services.evaluations import editions
-from leaderboard.services.policy import ALL_TOPICS, PUBLIC_TOPICS, Viewer
+from leaderboard.services.phase_rules import ALL_TOPICS, PUBLIC_TOPICS
+from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.lines import Origin
 from leaderboard.services.revisions import publish as revisions
@@ -121,7 +122,6 @@ def _add_phase(session: Session, task: Task) -> None:
         Phase(
             task_id=task.id,
             name="main",
-            visibility=task.visibility,
             runs_per_day=BLIND_RUNS_PER_DAY if blind else None,
             runs_in_all=BLIND_RUNS_IN_ALL if blind else None,
         )

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session, undefer
 from leaderboard.db.tables import Qrels, QrelsRevision, Task
 from leaderboard.measures.grammar import parse
 from leaderboard.services.evaluations import editions
-from leaderboard.services.policy import ALL_TOPICS
+from leaderboard.services.phase_rules import ALL_TOPICS
 from leaderboard.services.qrels import judged_inputs, lines
 from leaderboard.services.qrels.files import newest
 from leaderboard.services.qrels.judged_inputs import COMPANIONS, MAIN

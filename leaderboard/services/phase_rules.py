@@ -1,0 +1,118 @@
+"""What the phases of a task say of who may see its scores, read with the task in one statement."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import now
+from leaderboard.db.tables import Phase, Task, TopicSet
+
+ALL_TOPICS = "all"
+PUBLIC_TOPICS = "public"
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseRule:
+    """What one phase says of who may see the scores of its runs."""
+
+    id: int
+    name: str
+    visibility: str
+    topic_set: str
+    """Name of the set of topics that its runs are scored on."""
+    is_ranked: bool
+    opens_at: datetime | None
+    closes_at: datetime | None
+    stays_sealed: bool
+    """Whether it is held back after its close too, until reveal_at."""
+    reveal_at: datetime | None
+
+    def is_shown(self, at: datetime) -> bool:
+        """Whether everybody may see its scores: from the start, its close or a later date on."""
+        if self.visibility == "open":
+            return True
+        if self.closes_at is None or self.closes_at > at:
+            return False
+        return not self.stays_sealed or (self.reveal_at is not None and self.reveal_at <= at)
+
+    @property
+    def until(self) -> str:
+        """When its scores are shown, in words."""
+        if not self.stays_sealed:
+            return "it closes"
+        if self.reveal_at is not None:
+            return f"{self.reveal_at:%Y-%m-%d %H:%M} UTC"
+        return "its organisers show its scores"
+
+
+def with_phases(selected: Any) -> Any:
+    """A statement over tasks with their phases in order: rows end in a phase and its topic set's name."""
+    return (
+        selected.add_columns(Phase, TopicSet.name)
+        .join(Phase, Phase.task_id == Task.id)
+        .outerjoin(TopicSet, TopicSet.id == Phase.topic_set_id)
+        .order_by(Phase.position, Phase.id)
+    )
+
+
+def rules(task: Task, rows: Iterable[Any]) -> tuple[PhaseRule, ...]:
+    """The rules in rows of `with_phases`."""
+    return tuple(_rule(task, row[-2], row[-1]) for row in rows)
+
+
+def rules_of(session: Session, task: Task) -> tuple[PhaseRule, ...]:
+    """The rules of a task's phases in their order; one statement."""
+    return rules(task, session.execute(with_phases(select(Task.id).where(Task.id == task.id))))
+
+
+def rules_of_all(session: Session) -> dict[int, tuple[PhaseRule, ...]]:
+    """Task id -> the rules of its phases; one statement for all tasks."""
+    by_task: dict[int, tuple[PhaseRule, ...]] = {}
+    for task, phase, topic_set in session.execute(with_phases(select(Task))):
+        by_task[task.id] = (*by_task.get(task.id, ()), _rule(task, phase, topic_set))
+    return by_task
+
+
+def hidden(session: Session, phases: Sequence[PhaseRule]) -> tuple[PhaseRule, ...]:
+    """The phases that are not shown to everybody; where all are open nobody asks for the time."""
+    if all(phase.visibility == "open" for phase in phases):
+        return ()
+    at = now(session)
+    return tuple(phase for phase in phases if not phase.is_shown(at))
+
+
+def newest(session: Session, phases: Sequence[PhaseRule]) -> PhaseRule:
+    """The last ranked phase that has opened: the one whose board a task shows unless another is asked for."""
+    if len(phases) == 1:
+        return phases[0]
+    at = now(session)
+    opened = [phase for phase in phases if phase.opens_at is None or phase.opens_at <= at]
+    ranked = [phase for phase in opened if phase.is_ranked]
+    return ranked[-1] if ranked else phases[0]
+
+
+def public_part(topic_set: str) -> str:
+    """Name of the topics of a set that a blind phase shows means over.
+
+    >>> public_part("all"), public_part("tests")
+    ('public', 'tests (public)')
+    """
+    return PUBLIC_TOPICS if topic_set == ALL_TOPICS else f"{topic_set} ({PUBLIC_TOPICS})"
+
+
+def _rule(task: Task, phase: Phase, topic_set: str | None) -> PhaseRule:
+    return PhaseRule(
+        id=phase.id,
+        name=phase.name,
+        visibility=phase.visibility or task.visibility,
+        topic_set=topic_set or ALL_TOPICS,
+        is_ranked=phase.ranked,
+        opens_at=phase.opens_at,
+        closes_at=phase.closes_at,
+        stays_sealed=phase.at_close == "sealed",
+        reveal_at=phase.reveal_at,
+    )
