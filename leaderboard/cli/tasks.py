@@ -95,13 +95,14 @@ def organiser(slug: str, account: str, data: Path | None) -> None:
 @click.argument("slug")
 @click.option("--opens", type=click.DateTime(), help="Takes runs from then on, UTC [no limit].")
 @click.option("--closes", type=click.DateTime(), help="Takes runs until then, UTC [no limit].")
+@click.option("--reason", default="", help="Why the deadline moves; participants read it.")
 @data_option
-def dates(slug: str, opens: datetime | None, closes: datetime | None, data: Path | None) -> None:
+def dates(slug: str, opens: datetime | None, closes: datetime | None, reason: str, data: Path | None) -> None:
     """Set when a task takes runs; a blind or sealed one shows everything once it is closed."""
     moments = [moment.replace(tzinfo=UTC) if moment else None for moment in (opens, closes)]
     with opened(data) as (database, _):
         with database.write() as session:
-            organise.set_dates(session, OPERATOR, slug, *moments)
+            organise.set_dates(session, OPERATOR, slug, (moments[0], moments[1]), reason=reason)
         shown = [f"{moment:%Y-%m-%d %H:%M} UTC" if moment else "no limit" for moment in moments]
         click.echo(f"{slug} takes runs from: {shown[0]}; until: {shown[1]}.")
 

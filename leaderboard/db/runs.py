@@ -47,6 +47,8 @@ class Upload(Base):
     state: Mapped[str]
     wishes: Mapped[dict[str, Any]]
     """What the sender asked for: name of the run, kind, description, facts."""
+    phase_id: Mapped[int | None] = mapped_column(ForeignKey("phase.id"))
+    """The phase it was sent to."""
     batch_id: Mapped[int | None] = mapped_column(ForeignKey("upload_batch.id"), index=True)
     """The drop of many files that it came with."""
     fixed_from_id: Mapped[int | None] = mapped_column(ForeignKey("upload.id"))

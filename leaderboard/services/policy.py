@@ -170,9 +170,22 @@ def visible_task(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sig
     if not tasks:
         raise NotFound(f"There is no task {slug!r}.", task=slug)
     task = tasks[0]
-    return task, _sight(
-        session, viewer, task, phase_rules.rules(task, (row for row in rows if row.Task is task))
-    )
+    phases = phase_rules.rules(task, (row for row in rows if row.Task is task))
+    # A page says the dates of its task once more under its title: not worth another statement.
+    session.info[_phases_of(slug)] = phases
+    return task, _sight(session, viewer, task, phases)
+
+
+def seen_phases(session: Session, viewer: Viewer, slug: str) -> tuple[PhaseRule, ...]:
+    """The phases of a task, read before in this session or now; raises NotFound as `visible_task` does."""
+    if _phases_of(slug) not in session.info:
+        visible_task(session, viewer, slug)
+    phases: tuple[PhaseRule, ...] = session.info[_phases_of(slug)]
+    return phases
+
+
+def _phases_of(slug: str) -> str:
+    return f"phases of {slug}"
 
 
 def known_tasks(session: Session, viewer: Viewer, slug: str) -> list[Task]:

@@ -35,10 +35,11 @@ from leaderboard.web.runs import facts, files, runs, sections, uploads
 from leaderboard.web.scores import heat_maps, measure_orders
 from leaderboard.web.side_by_side import judging as side_by_side_judging
 from leaderboard.web.side_by_side import side_by_side
-from leaderboard.web.tasks import organise, tasks
+from leaderboard.web.tasks import organise, phases, tasks
 
 PAGES = (
     tasks,
+    phases,
     boards,
     snapshots,
     intervals,
@@ -104,6 +105,7 @@ def create_app(settings: Settings, database: Database, wake: Callable[[], None] 
 def _add_pages(app: Flask) -> None:
     filters.register(app)
     figures.register(app)
+    phases.register(app)
     app.jinja_env.filters["markdown"] = markdown.render
     app.context_processor(lambda: {"viewer": session.viewer()})
     for module in PAGES:

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from urllib.parse import urlsplit
 
@@ -105,6 +105,8 @@ def viewer() -> Viewer:
     """Who asks: the account whose session cookie came along, else a visitor."""
     if "viewer" not in g:
         g.viewer = _resume()
+        if asked := request.args.get("phase"):
+            g.viewer = replace(g.viewer, phase=asked)
     found: Viewer = g.viewer
     return found
 

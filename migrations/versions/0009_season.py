@@ -30,6 +30,9 @@ def upgrade() -> None:
     _make_tables()
     _widen_tables()
     _check_uploads(UPLOAD)
+    op.execute(
+        "UPDATE upload SET phase_id = (SELECT min(id) FROM phase WHERE phase.task_id = upload.task_id)"
+    )
     _move_invitations()
 
 
@@ -44,6 +47,8 @@ def downgrade() -> None:
     op.execute("UPDATE upload SET state = 'rejected' WHERE state = 'held'")
     _check_uploads(UPLOAD_BEFORE)
     with op.batch_alter_table("upload", schema=None, table_args=_checks(UPLOAD_BEFORE)) as batch_op:
+        batch_op.drop_constraint(op.f("fk_upload_phase_id"), type_="foreignkey")
+        batch_op.drop_column("phase_id")
         batch_op.drop_constraint(op.f("fk_upload_fixed_from_id"), type_="foreignkey")
         batch_op.drop_constraint(op.f("fk_upload_batch_id"), type_="foreignkey")
         batch_op.drop_index(op.f("ix_upload_batch_id"))
@@ -385,6 +390,8 @@ def _widen_tables() -> None:
         batch_op.add_column(sa.Column("seed", sa.String(), server_default=sa.text("''"), nullable=False))
 
     with op.batch_alter_table("upload", schema=None, table_args=_checks(UPLOAD)) as batch_op:
+        batch_op.add_column(sa.Column("phase_id", Id, nullable=True))
+        batch_op.create_foreign_key(batch_op.f("fk_upload_phase_id"), "phase", ["phase_id"], ["id"])
         batch_op.add_column(sa.Column("batch_id", Id, nullable=True))
         batch_op.add_column(sa.Column("fixed_from_id", Id, nullable=True))
         batch_op.add_column(sa.Column("fixes", sa.JSON(), server_default="[]", nullable=False))

@@ -1,8 +1,9 @@
 """What each kind of viewer sees of open, blind and sealed tasks, before and after the close."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import select, update
@@ -19,6 +20,7 @@ from leaderboard.pages.topics import topic as topic_pages
 from leaderboard.services import policy
 from leaderboard.services.boards import board
 from leaderboard.services.boards.board import Board
+from leaderboard.services.phase_rules import PhaseRule
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.runs import uploads
 from tests.make import build, people

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from leaderboard.db.engine import now
 from leaderboard.db.tables import Run, Task, Team, Topic
 from leaderboard.errors import Closed
 from leaderboard.services import policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import admission, facts
 from leaderboard.services.runs.admission import KINDS, ORGANISERS_KINDS
-from leaderboard.services.runs.limits import Quota
+from leaderboard.services.runs.limits import RULE, Quota
+from leaderboard.services.tasks import phases
 from leaderboard.trec.facts.fields import FIELD_OF, FIELDS, FactField, FactValue, as_written
 
 RECENT = 50
@@ -51,6 +53,12 @@ class UploadForm:
     kinds: tuple[str, ...]
     teams: tuple[TeamChoice, ...]
     closed: str
+    phases: tuple[str, ...]
+    """The phases that the viewer may send a run to now, where the task has several."""
+    phase: str
+    """The one that is chosen unless another is."""
+    counts: str
+    """What counts against the limits."""
     organises: bool
     details: bool
     """Whether scores by topic are shown to the viewer."""
@@ -63,7 +71,8 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
     """The form of one task for a signed-in viewer; NotFound where the viewer may not know of the task."""
     policy.require_account(viewer)
     task, sight = policy.visible_task(session, viewer, slug)
-    teams, closed = _choices(session, viewer, slug)
+    open_phases, phase = _phases(session, viewer, task)
+    teams, closed = _choices(session, viewer, slug, phase)
     organises = policy.organises(viewer, task.id)
     return UploadForm(
         slug=task.slug,
@@ -75,6 +84,9 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
         kinds=tuple(kind for kind in KINDS if organises or kind not in ORGANISERS_KINDS),
         teams=teams,
         closed=closed,
+        phases=open_phases,
+        phase=phase,
+        counts=RULE,
         organises=organises,
         details=sight.details,
         fields=FIELDS,
@@ -82,7 +94,18 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
     )
 
 
-def _choices(session: Session, viewer: Viewer, slug: str) -> tuple[tuple[TeamChoice, ...], str]:
+def _phases(session: Session, viewer: Viewer, task: Task) -> tuple[tuple[str, ...], str]:
+    known = phases.of_task(session, task.id)
+    if len(known) == 1:
+        return (), ""
+    at = now(session)
+    organises = policy.organises(viewer, task.id)
+    names = tuple(phase.name for phase in known if organises or phases.is_open(phase, at))
+    asked = viewer.phase if viewer.phase in names else next(iter(names[::-1]), "")
+    return names, asked
+
+
+def _choices(session: Session, viewer: Viewer, slug: str, phase: str) -> tuple[tuple[TeamChoice, ...], str]:
     rows = session.execute(
         select(Team.id, Team.name).where(Team.id.in_(viewer.team_ids)).order_by(Team.canonical)
     )
@@ -90,7 +113,7 @@ def _choices(session: Session, viewer: Viewer, slug: str) -> tuple[tuple[TeamCho
     for team_id, name in rows:
         quota = None
         try:
-            quota = admission.quota(session, viewer, slug, team_id)
+            quota = admission.quota(session, viewer, slug, team_id, phase)
         except Closed as error:
             closed = error.message
         choices.append(TeamChoice(team_id, name, quota))

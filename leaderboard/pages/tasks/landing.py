@@ -25,7 +25,7 @@ from leaderboard.services.boards.rows import RANKED_KIND
 from leaderboard.services.evaluations.columns import column
 from leaderboard.services.phase_rules import ALL_TOPICS
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs import admission
+from leaderboard.services.tasks import phases
 from leaderboard.tables.latex import DIGITS
 from leaderboard.tables.record import Column, Files, Place, Table
 
@@ -146,7 +146,7 @@ def about(session: Session, viewer: Viewer, slug: str) -> AboutPage:
     task, sight = policy.visible_task(session, viewer, slug)
     row = next(row for row in overviews.listing(session, viewer) if row.id == task.id)
     collection = collections.by_id(session, task.collection_id)
-    phase = admission.phase_of(session, task)
+    phase = phases.of_task(session, task.id)[0]
     return AboutPage(
         name=task.name,
         slug=task.slug,

@@ -13,7 +13,7 @@ from leaderboard.services.phase_rules import PUBLIC_TOPICS
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files
 from leaderboard.services.qrels.judged_inputs import MAIN
-from leaderboard.services.runs import admission
+from leaderboard.services.tasks import phases
 from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 
 
@@ -70,7 +70,7 @@ def overview(session: Session, viewer: Viewer, slug: str) -> TaskOverview:
     rows = session.execute(select(Topic.topic_id, Topic.excluded).where(Topic.task_id == task.id)).all()
     topic_ids = {row.topic_id for row in rows}
     revision = files.newest(session, task.id)
-    phase = admission.phase_of(session, task)
+    phase = phases.of_task(session, task.id)[0]
     judgments = unpack_judgments(revision.packed) if revision else {}
     public = session.scalar(
         select(TopicSet).where(TopicSet.task_id == task.id, TopicSet.name == PUBLIC_TOPICS)

@@ -45,6 +45,13 @@ def build(session: Session, task: Task, revision: QrelsRevision) -> Edition:
     return edition
 
 
+def knows(session: Session, task: Task, revision: QrelsRevision) -> bool:
+    """Whether the newest edition has means over the task's sets of topics as they are now."""
+    newest = select(Edition.topic_sets).where(Edition.task_id == task.id).order_by(Edition.number.desc())
+    known = session.scalar(newest.limit(1))
+    return known is None or known == topic_sets(session, task.id, revision.topics)
+
+
 def queue_run(session: Session, run: Run) -> int:
     """Queue a new run's evaluation for the shown edition and for one being built; how many jobs."""
     open_editions = session.scalars(

@@ -7,14 +7,14 @@ from functools import partial
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.engine import now
-from leaderboard.db.tables import Phase, Run, Task, Team, Topic, Upload
+from leaderboard.db.tables import Phase, Run, Task, Team, TopicSet, Upload
 from leaderboard.errors import Closed, Invalid, NotFound
 from leaderboard.services import collections, policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files
 from leaderboard.services.runs import limits
 from leaderboard.services.runs.limits import Quota
+from leaderboard.services.tasks import phases, topic_sets
 from leaderboard.trec.documents.documents import DocnoFilter
 from leaderboard.trec.facts.fields import FactValue
 from leaderboard.trec.runs.check import Rules
@@ -32,6 +32,8 @@ class RunRequest:
     description: str = ""
     facts: Mapping[str, FactValue] = field(default_factory=dict, hash=False)
     """What the form said about how the run was made, by key, in the units facts are kept in."""
+    phase: str = ""
+    """The phase it is sent to; empty: the one that takes runs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,18 +47,18 @@ class UploadRules:
     """(run id, name, sketch) of the team's runs in this task."""
 
 
-def rules_for(session: Session, viewer: Viewer, slug: str, team_id: int) -> UploadRules:
-    """What the team's files are checked against in this task.
+def rules_for(session: Session, viewer: Viewer, slug: str, team_id: int, phase_name: str = "") -> UploadRules:
+    """What the team's files are checked against in this task, in the phase that takes runs or the named one.
 
     Raises NotFound unless the viewer is in the team, Closed where the task takes no runs now.
     """
-    task, team, _ = _open(session, viewer, slug, team_id)
-    return _rules(session, task, team.id)
+    task, team, phase = _open(session, viewer, slug, team_id, phase_name)
+    return _rules(session, task, phase, team.id)
 
 
-def quota(session: Session, viewer: Viewer, slug: str, team_id: int) -> Quota:
+def quota(session: Session, viewer: Viewer, slug: str, team_id: int, phase_name: str = "") -> Quota:
     """How many runs the team may still add; raises as `rules_for` does."""
-    task, team, phase = _open(session, viewer, slug, team_id)
+    task, team, phase = _open(session, viewer, slug, team_id, phase_name)
     account_id = None if policy.organises(viewer, task.id) else viewer.account_id
     return limits.quota(session, phase, team, account_id)
 
@@ -64,7 +66,8 @@ def quota(session: Session, viewer: Viewer, slug: str, team_id: int) -> Quota:
 def check_rules(session: Session, upload_id: int) -> UploadRules:
     """The rules a received upload is checked against by the evaluator."""
     upload = session.get_one(Upload, upload_id)
-    return _rules(session, session.get_one(Task, upload.task_id), upload.team_id)
+    task = session.get_one(Task, upload.task_id)
+    return _rules(session, task, phase_of(session, upload), upload.team_id)
 
 
 def admit(
@@ -72,26 +75,30 @@ def admit(
 ) -> tuple[Task, Team, Phase]:
     """Deadline, team, kind and limits, with the rows of team and account held so that counts stay true."""
     limits.hold(session, team_id, viewer.account_id)
-    task, team, phase = _open(session, viewer, slug, team_id)
+    task, team, phase = _open(session, viewer, slug, team_id, wishes.phase)
     if wishes.kind not in KINDS:
         raise Invalid(f"A run is one of {', '.join(KINDS)}, not {wishes.kind!r}.")
     if wishes.kind in ORGANISERS_KINDS and not policy.organises(viewer, task.id):
         raise Invalid(f"Only organisers add {wishes.kind} runs; choose official or unofficial.")
+    if phase.kinds and wishes.kind not in phase.kinds:
+        raise Invalid(
+            f"The phase {phase.name} takes {' and '.join(phase.kinds)} runs, not {wishes.kind} ones."
+        )
     if not policy.organises(viewer, task.id):
         limits.require_room(session, phase, team, viewer.account_id)
     return task, team, phase
 
 
-def _open(session: Session, viewer: Viewer, slug: str, team_id: int) -> tuple[Task, Team, Phase]:
+def _open(
+    session: Session, viewer: Viewer, slug: str, team_id: int, phase_name: str
+) -> tuple[Task, Team, Phase]:
     task, _ = policy.visible_task(session, viewer, slug)
     if not viewer.is_operator:
         policy.require_account(viewer)
     team = _own_team(session, viewer, team_id)
-    phase = phase_of(session, task)
     if task.published_at is None:
         raise Closed(f"{task.name} is a draft; it takes runs once it is published.")
-    _require_open(session, viewer, task, phase)
-    return task, team, phase
+    return task, team, phases.for_runs(session, viewer, task, phase_name)
 
 
 def _own_team(session: Session, viewer: Viewer, team_id: int) -> Team:
@@ -102,32 +109,19 @@ def _own_team(session: Session, viewer: Viewer, team_id: int) -> Team:
     return team
 
 
-def _require_open(session: Session, viewer: Viewer, task: Task, phase: Phase) -> None:
-    if policy.organises(viewer, task.id):
-        return
-    at = now(session)
-    if phase.opens_at is not None and at < phase.opens_at:
-        raise Closed(f"{task.name} takes runs from {phase.opens_at:%Y-%m-%d %H:%M} UTC on.")
-    if phase.closes_at is not None and at >= phase.closes_at:
-        raise Closed(f"{task.name} closed at {phase.closes_at:%Y-%m-%d %H:%M} UTC.")
+def phase_of(session: Session, upload: Upload) -> Phase:
+    """The phase that an upload was sent to."""
+    return session.get_one(Phase, upload.phase_id)
 
 
-def phase_of(session: Session, task: Task) -> Phase:
-    """The phase of the task that takes runs."""
-    phases = select(Phase).where(Phase.task_id == task.id).order_by(Phase.id)
-    phase = session.scalars(phases).first()
-    assert phase is not None, "a task has at least one phase"
-    return phase
-
-
-def _rules(session: Session, task: Task, team_id: int) -> UploadRules:
-    topic_ids = session.scalars(
-        select(Topic.topic_id).where(Topic.task_id == task.id).order_by(Topic.position)
-    )
+def _rules(session: Session, task: Task, phase: Phase, team_id: int) -> UploadRules:
+    visibility = phase.visibility or task.visibility
     known = collections.known_docnos(session, task.collection_id)
-    revision = files.newest(session, task.id) if task.visibility == "open" else None
+    revision = (
+        files.newest(session, task.id) if visibility == "open" and policy.is_shown(session, task) else None
+    )
     checks = Rules(
-        topics=tuple(topic_ids),
+        topics=tuple(_topics(session, task, phase)),
         depth=task.depth,
         tag_pattern=task.tag_pattern or None,
         unknown_docnos=None if known is None else partial(DocnoFilter.unknown, known),
@@ -137,5 +131,11 @@ def _rules(session: Session, task: Task, team_id: int) -> UploadRules:
         select(Run.id, Run.name, Run.sketch).where(Run.task_id == task.id, Run.team_id == team_id)
     )
     return UploadRules(
-        task.id, checks, task.visibility == "blind", tuple((row.id, row.name, row.sketch) for row in runs)
+        task.id, checks, visibility == "blind", tuple((row.id, row.name, row.sketch) for row in runs)
     )
+
+
+def _topics(session: Session, task: Task, phase: Phase) -> list[str]:
+    """The ids of the topics that the phase scores, in the task's order."""
+    chosen = session.get_one(TopicSet, phase.topic_set_id).topics if phase.topic_set_id else None
+    return topic_sets.ids(session, task) if chosen is None else chosen

@@ -14,6 +14,7 @@ from leaderboard.services import throttles
 REJECTED_AN_HOUR = 20
 REJECTED_AN_HOUR_OF_A_NETWORK = 100
 AN_HOUR = timedelta(hours=1)
+RULE = "Accepted runs count, withdrawn ones too, and files that wait for their check; rejected files do not."
 REJECTED = "Too many of your files were rejected, or still wait for their check"
 
 
@@ -32,21 +33,26 @@ class _Sender:
 
     words: str
     whose: ColumnElement[bool]
+    per_day: int | None
+    in_all: int | None
 
 
 def quota(session: Session, phase: Phase, team: Team, account_id: int | None) -> Quota:
     """How many runs the account may still add for the team; none is left where either has used all."""
     midnight = _midnight(now(session))
-    senders = _senders(team, account_id)
-
-    def left(limit: int | None, *since: ColumnElement[bool]) -> int | None:
-        if limit is None:
-            return None
-        return max(0, limit - max(_count(session, phase, sender, *since) for sender in senders))
-
+    senders = _senders(phase, team, account_id)
+    today = Upload.created_at >= midnight
+    left_today = [
+        sender.per_day - _count(session, phase, sender, today)
+        for sender in senders
+        if sender.per_day is not None
+    ]
+    left_in_all = [
+        sender.in_all - _count(session, phase, sender) for sender in senders if sender.in_all is not None
+    ]
     return Quota(
-        left(phase.runs_per_day, Upload.created_at >= midnight),
-        left(phase.runs_in_all),
+        max(0, min(left_today)) if left_today else None,
+        max(0, min(left_in_all)) if left_in_all else None,
         midnight + timedelta(days=1),
     )
 
@@ -110,12 +116,12 @@ def _require_room(
     midnight = _midnight(at)
     tomorrow = midnight + timedelta(days=1)
     today = Upload.created_at >= midnight, Upload.created_at < tomorrow
-    for sender in _senders(team, account_id):
-        if _is_full(phase.runs_in_all, session, phase, sender, *others):
-            raise OverQuota(f"{sender.words} used all {phase.runs_in_all} runs of this task.")
-        if _is_full(phase.runs_per_day, session, phase, sender, *others, *today):
+    for sender in _senders(phase, team, account_id):
+        if _is_full(sender.in_all, session, phase, sender, *others):
+            raise OverQuota(f"{sender.words} used all {sender.in_all} runs of this phase, {phase.name}.")
+        if _is_full(sender.per_day, session, phase, sender, *others, *today):
             raise OverQuota(
-                f"{sender.words} used the {phase.runs_per_day} runs of today; "
+                f"{sender.words} used the {sender.per_day} runs of today; "
                 f"the next can be sent from {tomorrow:%Y-%m-%d %H:%M} UTC on."
             )
 
@@ -127,20 +133,22 @@ def _is_full(
 
 
 def _count(session: Session, phase: Phase, sender: _Sender, *which: ColumnElement[bool]) -> int:
-    """Files of the sender that are runs of the phase's task, or may become some."""
+    """Files of the sender that are runs of the phase, or may become some."""
     sent = select(func.count(Upload.id)).where(
-        Upload.task_id == phase.task_id, Upload.state.in_(("received", "accepted")), sender.whose, *which
+        Upload.phase_id == phase.id, Upload.state.in_(("received", "held", "accepted")), sender.whose, *which
     )
     return session.scalar(sent) or 0
 
 
-def _senders(team: Team, account_id: int | None) -> list[_Sender]:
+def _senders(phase: Phase, team: Team, account_id: int | None) -> list[_Sender]:
     """The team, and the account with all its teams: making another team gives nobody more runs."""
-    senders = [_Sender(f"{team.name} has", Upload.team_id == team.id)]
+    senders = [_Sender(f"{team.name} has", Upload.team_id == team.id, phase.runs_per_day, phase.runs_in_all)]
     if account_id is not None:
         teams = select(Member.team_id).where(Member.account_id == account_id)
         whose = or_(Upload.account_id == account_id, Upload.team_id.in_(teams))
-        senders.append(_Sender("You and your teams have together", whose))
+        per_day = phase.runs_per_day if phase.account_runs_per_day is None else phase.account_runs_per_day
+        in_all = phase.runs_in_all if phase.account_runs_in_all is None else phase.account_runs_in_all
+        senders.append(_Sender("You and your teams have together", whose, per_day, in_all))
     return senders
 
 

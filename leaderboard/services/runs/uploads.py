@@ -108,7 +108,7 @@ def decide(session: Session, upload_id: int, prepared: PreparedUpload) -> Submis
         run_id = session.scalar(select(Run.id).where(Run.upload_id == upload_id))
         return Submission(upload_id, run_id, upload.state, report_of(upload))
     task = session.get_one(Task, upload.task_id)
-    phase = admission.phase_of(session, task)
+    phase = admission.phase_of(session, upload)
     checked = _Checked(
         viewer=policy.OPERATOR,
         task=task,
@@ -178,16 +178,17 @@ def _begin(session: Session, delivery: Delivery) -> Submission | tuple[Task, Pha
     task, _, phase = admission.admit(
         session, delivery.sender, delivery.slug, delivery.team_id, delivery.wishes
     )
-    upload = _new_upload(session, delivery, task)
+    upload = _new_upload(session, delivery, phase)
     if not add_unless_taken(session, upload):
         # The same key was sent in this moment for another team, whose row another transaction holds.
         return _earlier(session, delivery) or _begin(session, delivery)
     return task, phase, upload
 
 
-def _new_upload(session: Session, delivery: Delivery, task: Task) -> Upload:
+def _new_upload(session: Session, delivery: Delivery, phase: Phase) -> Upload:
     return Upload(
-        task_id=task.id,
+        task_id=phase.task_id,
+        phase_id=phase.id,
         team_id=delivery.team_id,
         account_id=delivery.sender.account_id,
         file_name=delivery.file.file_name,

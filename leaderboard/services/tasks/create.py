@@ -1,6 +1,5 @@
 """Making a task: a draft is stored, its organiser looks at it and publishes or discards it."""
 
-import hashlib
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +17,7 @@ from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.lines import Origin
 from leaderboard.services.revisions import publish as revisions
 from leaderboard.services.revisions.publish import NewRevision
+from leaderboard.services.tasks import topic_sets
 from leaderboard.services.tasks.drafts import PreparedTask
 from leaderboard.trec.topics import topics as trec_topics
 
@@ -136,7 +136,8 @@ def _add_topics(session: Session, task: Task, topics: tuple[trec_topics.Topic, .
     session.add(TopicSet(task_id=task.id, name=ALL_TOPICS, topics=None))
     if task.visibility == "blind":
         names = [topic.topic_id for topic in topics]
-        session.add(TopicSet(task_id=task.id, name=PUBLIC_TOPICS, topics=_half(task.slug, names)))
+        public = topic_sets.half(task.slug, names)
+        session.add(TopicSet(task_id=task.id, name=PUBLIC_TOPICS, topics=public, seed=task.slug))
 
 
 def _topic_row(task_id: int, position: int, topic: trec_topics.Topic) -> dict[str, Any]:
@@ -152,10 +153,3 @@ def _topic_row(task_id: int, position: int, topic: trec_topics.Topic) -> dict[st
             for subtopic in topic.subtopics
         ],
     }
-
-
-def _half(slug: str, topic_ids: list[str]) -> list[str]:
-    """Half of the topics, chosen by digest: the same for the same task, but nobody's choice."""
-    ordered = sorted(topic_ids, key=lambda topic: hashlib.sha256(f"{slug}\0{topic}".encode()).digest())
-    chosen = set(ordered[: (len(ordered) + 1) // 2])
-    return [topic for topic in topic_ids if topic in chosen]

@@ -5,11 +5,12 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Phase, TaskRole, Topic
+from leaderboard.db.tables import TaskRole, Topic
 from leaderboard.errors import Conflict, Invalid
 from leaderboard.services import audit, policy
 from leaderboard.services.accounts import accounts
 from leaderboard.services.policy import Viewer
+from leaderboard.services.tasks import changes, dates, phases
 
 
 def add_organiser(session: Session, viewer: Viewer, slug: str, account_name: str) -> None:
@@ -22,19 +23,30 @@ def add_organiser(session: Session, viewer: Viewer, slug: str, account_name: str
 
 
 def set_dates(
-    session: Session, viewer: Viewer, slug: str, opens_at: datetime | None, closes_at: datetime | None
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    span: tuple[datetime | None, datetime | None],
+    *,
+    zone: str = "UTC",
+    reason: str = "",
 ) -> None:
-    """Set when the task takes runs; None is no limit. A blind or sealed task shows everything once closed.
+    """Set from when to when the task's first phase takes runs; None is no limit.
 
-    Raises Invalid where it would close before it opens.
+    Raises Invalid where it would close before it opens, and for a deadline that is moved without a reason.
     """
     task = policy.own_task(session, viewer, slug)
-    if opens_at is not None and closes_at is not None and closes_at <= opens_at:
-        raise Invalid("The task would close before it opens; give a later closing time.")
-    for phase in session.scalars(select(Phase).where(Phase.task_id == task.id)):
-        phase.opens_at, phase.closes_at = opens_at, closes_at
-    opens, closes = (moment.isoformat() if moment else "" for moment in (opens_at, closes_at))
+    dates.require_order(*span)
+    dates.require_zone(zone)
+    phase = phases.of_task(session, task.id)[0]
+    dates.require_reason(task, phase, span[1], reason)
+    before = dates.described(phase)
+    (phase.opens_at, phase.closes_at), phase.zone = span, zone
+    opens, closes = (moment.isoformat() if moment else "" for moment in span)
     audit.record(session, viewer, "task.dates", f"task:{task.id}", opens=opens, closes=closes)
+    changes.note(
+        session, viewer, task, f"dates of {phase.name}", before, dates.described(phase), reason.strip()
+    )
 
 
 def exclude_topic(session: Session, viewer: Viewer, slug: str, topic_id: str, reason: str) -> None:

@@ -84,6 +84,7 @@ def _submit(slug: str) -> Submission:
         request.form.get("kind", "official"),
         describe.require_short(request.form.get("description", "")),
         fields.read(facts_given()),
+        request.form.get("phase", ""),
     )
     prepared, is_checked = _prepared(slug, team_id, file)
     delivery = Delivery(sender=viewer(), slug=slug, team_id=team_id, file=prepared, wishes=wishes, key=_key())
@@ -111,7 +112,7 @@ def _prepared(slug: str, team_id: int, file: Received) -> tuple[PreparedUpload, 
 
 def _checked(slug: str, team_id: int, file: Received) -> PreparedUpload | None:
     """The file checked while its sender waits, outside any transaction; None where that takes long."""
-    rules = admission.rules_for(reading(), viewer(), slug, team_id)
+    rules = admission.rules_for(reading(), viewer(), slug, team_id, request.form.get("phase", ""))
     asker = viewer()
     with writing() as session:
         limits.count_check(session, asker.account_id, asker.ip)

@@ -2,19 +2,19 @@
 
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.errors import Conflict, Invalid, LeaderboardError, Problem
+from leaderboard.errors import Conflict, Invalid, LeaderboardError
 from leaderboard.pages.tasks import organise
 from leaderboard.services import collections
 from leaderboard.services.jobs import failed
 from leaderboard.services.statistics import methods
 from leaderboard.services.tasks import board_measures, drafts
 from leaderboard.services.tasks import create as tasks
+from leaderboard.services.tasks import dates as written_dates
 from leaderboard.services.tasks import organise as operations
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.web.errors import status_of, wants_json
@@ -149,27 +149,17 @@ def dates(slug: str) -> ResponseReturnValue:
     """Set when the task takes runs, in UTC; an empty field is no limit."""
     asker = viewer()
     try:
-        opens, closes = _moment("opens"), _moment("closes")
+        zone, reason = request.form.get("zone", "UTC"), request.form.get("reason", "")
+        opens, closes = (
+            written_dates.read(request.form.get(name, ""), zone, name) for name in ("opens", "closes")
+        )
         with writing() as session:
-            operations.set_dates(session, asker, slug, opens, closes)
+            operations.set_dates(session, asker, slug, (opens, closes), zone=zone, reason=reason)
     except Invalid as error:
         if wants_json():
             raise
         return _desk_page(slug, error), status_of(error)
     return redirect(url_for("organise.show", slug=slug), 303)
-
-
-def _moment(field: str) -> datetime | None:
-    text = request.form.get(field, "").strip()
-    if not text:
-        return None
-    try:
-        return datetime.fromisoformat(text).replace(tzinfo=UTC)
-    except ValueError:
-        problem = Problem(
-            "must be a date and time.", "Write it like 2026-05-31T23:59.", field=field, value=text[:40]
-        )
-        raise Invalid("The dates cannot be read.", [problem]) from None
 
 
 @blueprint.post("/tasks/<slug>/organise/comparison")

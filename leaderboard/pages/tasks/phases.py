@@ -1,0 +1,247 @@
+"""The phases of a task as its readers see them, and its dates as a strip and as a calendar."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import now
+from leaderboard.db.tables import Phase, Run, Task, Topic, TopicSet
+from leaderboard.services import policy
+from leaderboard.services.phase_rules import PhaseRule
+from leaderboard.services.policy import Viewer
+from leaderboard.services.tasks import dates, phases
+from leaderboard.tables.record import Column, Files, Table
+
+LINE = 75
+"""Octets of a line in a calendar file (RFC 5545, 3.1)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseRow:
+    """One phase with what everybody may know of it."""
+
+    name: str
+    state: str
+    opens_at: datetime | None
+    closes_at: datetime | None
+    zone: str
+    topics: int
+    topic_choice: str
+    topic_list: str
+    """Ids of its topics where these were listed, for its organisers only."""
+    seed: str
+    visibility: str
+    own_visibility: str
+    at_close: str
+    reveal_at: datetime | None
+    kinds: tuple[str, ...]
+    ranked: bool
+    runs_per_day: int | None
+    runs_in_all: int | None
+    account_runs_per_day: int | None
+    account_runs_in_all: int | None
+    largest_bytes: int | None
+    runs: int | None
+    """For its organisers only."""
+
+
+@dataclass(frozen=True, slots=True)
+class PhasesPage:
+    """What the page of a task's phases shows."""
+
+    task: str
+    slug: str
+    organises: bool
+    details: bool
+    rows: tuple[PhaseRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DateRow:
+    """One phase in the strip under a task's title: its name where there are several, and the next date."""
+
+    name: str
+    words: str
+    at: datetime | None
+    days: int
+
+
+def phases_page(session: Session, viewer: Viewer, slug: str) -> PhasesPage:
+    """The phases of a task; raises NotFound where the viewer may not know of it."""
+    task, sight = policy.visible_task(session, viewer, slug)
+    at = now(session)
+    in_all = session.scalar(select(func.count(Topic.id)).where(Topic.task_id == task.id)) or 0
+    counts = _runs(session, task) if sight.organises else {}
+    sets = {row.id: row for row in session.scalars(select(TopicSet).where(TopicSet.task_id == task.id))}
+    rows = tuple(
+        _row(task, phase, sets.get(phase.topic_set_id or 0), at, in_all, sight.organises, counts)
+        for phase in phases.of_task(session, task.id)
+    )
+    return PhasesPage(task.name, task.slug, sight.organises, sight.details, rows)
+
+
+def strip(known: Iterable[PhaseRule], at: datetime) -> tuple[DateRow, ...]:
+    """What to say of dates under the title of every page of a task: nothing where it has none."""
+    known = list(known)
+    rows = [_date_row(phase, at, len(known) > 1) for phase in known]
+    return tuple(row for row in rows if row is not None)
+
+
+def calendar(session: Session, viewer: Viewer, slug: str, address: str) -> str:
+    """The dates of a task as an iCalendar file (RFC 5545); its events keep their names when dates move."""
+    task, _ = policy.visible_task(session, viewer, slug)
+    at = now(session)
+    lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//leaderboard//dates//EN"]
+    for phase in phases.of_task(session, task.id):
+        moments = (
+            ("opens", phase.opens_at, "takes runs"),
+            ("closes", phase.closes_at, "closes"),
+            ("shows", phase.reveal_at, "shows its scores"),
+        )
+        for kind, moment, words in moments:
+            if moment is None:
+                continue
+            lines += [
+                "BEGIN:VEVENT",
+                f"UID:task{task.id}-phase{phase.id}-{kind}@leaderboard",
+                f"DTSTAMP:{at:%Y%m%dT%H%M%SZ}",
+                f"DTSTART:{moment.astimezone(UTC):%Y%m%dT%H%M%SZ}",
+                f"SUMMARY:{_escaped(f'{task.name}: {phase.name} {words}')}",
+                f"URL:{address}",
+                "END:VEVENT",
+            ]
+    return "".join(f"{folded}\r\n" for line in (*lines, "END:VCALENDAR") for folded in _folded(line))
+
+
+def facts(page: PhasesPage) -> dict[str, Any]:
+    """The phases as plain values."""
+    return {"task": page.slug, "phases": table(page).facts()}
+
+
+def table(page: PhasesPage) -> Table[PhaseRow]:
+    """The phases in their order."""
+    columns: list[Column[PhaseRow]] = [
+        Column(key="phase", head="Phase", value=lambda row: row.name),
+        Column(key="state", head="Runs", value=lambda row: row.state),
+        Column(key="opens", head="Opens", value=lambda row: row.opens_at),
+        Column(key="closes", head="Closes", value=lambda row: row.closes_at),
+        Column(key="topics", head="Topics", value=lambda row: row.topics, digits=0),
+        Column(key="seed", head="Seed", value=lambda row: row.seed or None),
+        Column(key="visibility", head="Scores", value=_shown),
+        Column(key="kinds", head="Kinds", value=lambda row: ", ".join(row.kinds) or "all"),
+        Column(key="limits", head="Limits", value=_limits),
+        Column(key="ranked", head="Ranked", value=lambda row: row.ranked),
+    ]
+    caption = f"Phases of {page.task}; times are UTC."
+    return Table(name=f"{page.slug}-phases", caption=caption, columns=columns, rows=page.rows)
+
+
+FILES = Files(facts=facts, tables={"phases": table})
+
+
+def _shown(row: PhaseRow) -> str:
+    if row.visibility == "open":
+        return "open"
+    until = "its close"
+    if row.at_close == "sealed":
+        until = f"{row.reveal_at:%Y-%m-%d %H:%M} UTC" if row.reveal_at else "the organisers show them"
+    return f"{row.visibility} until {until}"
+
+
+def _limits(row: PhaseRow) -> str:
+    limits = (
+        (row.runs_per_day, "a team a day"),
+        (row.runs_in_all, "a team in all"),
+        (row.account_runs_per_day, "an account a day"),
+        (row.account_runs_in_all, "an account in all"),
+    )
+    return "; ".join(f"{limit} runs {words}" for limit, words in limits if limit is not None) or "none"
+
+
+def _row(
+    task: Task,
+    phase: Phase,
+    topic_set: TopicSet | None,
+    at: datetime,
+    in_all: int,
+    organises: bool,
+    counts: dict[int, int],
+) -> PhaseRow:
+    listed = topic_set.topics if topic_set is not None else None
+    choice = phases.ALL if listed is None else phases.HALF if topic_set and topic_set.seed else phases.LIST
+    return PhaseRow(
+        name=phase.name,
+        state=_state(phase, at),
+        opens_at=phase.opens_at,
+        closes_at=phase.closes_at,
+        zone=phase.zone,
+        topics=in_all if listed is None else len(listed),
+        topic_choice=choice,
+        topic_list=" ".join(listed or ()) if organises and choice == phases.LIST else "",
+        seed=topic_set.seed if topic_set else "",
+        visibility=phase.visibility or task.visibility,
+        own_visibility=phase.visibility or "",
+        at_close=phase.at_close,
+        reveal_at=phase.reveal_at,
+        kinds=tuple(phase.kinds),
+        ranked=phase.ranked,
+        runs_per_day=phase.runs_per_day,
+        runs_in_all=phase.runs_in_all,
+        account_runs_per_day=phase.account_runs_per_day,
+        account_runs_in_all=phase.account_runs_in_all,
+        largest_bytes=phase.largest_bytes,
+        runs=counts.get(phase.id, 0) if organises else None,
+    )
+
+
+def _state(phase: Phase, at: datetime) -> str:
+    if phase.opens_at is not None and phase.opens_at > at:
+        return "not yet"
+    return "taken" if phases.is_open(phase, at) else "closed"
+
+
+def _runs(session: Session, task: Task) -> dict[int, int]:
+    counted = select(Run.phase_id, func.count()).where(Run.task_id == task.id).group_by(Run.phase_id)
+    return {phase_id: count for phase_id, count in session.execute(counted)}
+
+
+def _date_row(phase: PhaseRule, at: datetime, is_named: bool) -> DateRow | None:
+    if phase.opens_at is not None and phase.opens_at > at:
+        words, moment = "takes runs from", phase.opens_at
+    elif phase.closes_at is not None:
+        words, moment = ("takes runs until" if phase.closes_at > at else "closed"), phase.closes_at
+    elif is_named:
+        return DateRow(phase.name, "takes runs", None, 0)
+    else:
+        return None
+    return DateRow(phase.name if is_named else "", words, moment, (moment - at) // timedelta(days=1))
+
+
+def anywhere(moment: datetime) -> str:
+    """An instant anywhere on Earth, as deadlines of conferences are written.
+
+    >>> anywhere(datetime(2026, 12, 1, 11, 59, tzinfo=UTC))
+    '2026-11-30 23:59 AoE'
+    """
+    return f"{moment.astimezone(dates.AOE_ZONE):%Y-%m-%d %H:%M} AoE"
+
+
+def _escaped(text: str) -> str:
+    for character in ("\\", ";", ","):
+        text = text.replace(character, f"\\{character}")
+    return text.replace("\r\n", "\\n").replace("\n", "\\n")
+
+
+def _folded(line: str) -> list[str]:
+    """A line in pieces of at most 75 octets, each after the first begun by a space."""
+    pieces, piece = [], ""
+    for character in line:
+        if len((piece + character).encode()) > LINE:
+            pieces.append(piece)
+            piece = " "
+        piece += character
+    return [*pieces, piece]

@@ -1,0 +1,70 @@
+"""Dates of a task: one instant each, entered in a time zone, moved with a reason."""
+
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo, available_timezones
+
+from leaderboard.db.tables import Phase, Task
+from leaderboard.errors import Invalid, Problem
+
+AOE = "AoE"
+"""Anywhere on Earth: a day ends when it ends in the last zone, UTC-12 (IEEE 802.16 and most conferences)."""
+AOE_ZONE = timezone(timedelta(hours=-12), AOE)
+NO_LIMIT = "no limit"
+
+
+def zone_of(name: str) -> tzinfo:
+    """The time zone of a name: UTC, AoE, or one of the IANA database; raises Invalid."""
+    require_zone(name)
+    if name == "UTC":
+        return UTC
+    return AOE_ZONE if name == AOE else ZoneInfo(name)
+
+
+def require_zone(name: str) -> None:
+    """Raise Invalid for what is no time zone."""
+    if name not in ("UTC", AOE) and name not in available_timezones():
+        raise Invalid(f"{name[:40]!r} is no time zone; write UTC, AoE, or a name such as Europe/Vienna.")
+
+
+def read(text: str, zone: str, field: str) -> datetime | None:
+    """A date and time as it is written in a zone, as an instant; None for none. Raises Invalid.
+
+    >>> read("2026-11-30T23:59", "AoE", "closes").isoformat()
+    '2026-12-01T11:59:00+00:00'
+    """
+    if not text.strip():
+        return None
+    try:
+        written = datetime.fromisoformat(text.strip())
+    except ValueError:
+        problem = Problem(
+            "must be a date and time.", "Write it like 2026-05-31T23:59.", field=field, value=text[:40]
+        )
+        raise Invalid("The dates cannot be read.", [problem]) from None
+    return (written if written.tzinfo else written.replace(tzinfo=zone_of(zone))).astimezone(UTC)
+
+
+def written(at: datetime | None, zone: str) -> str:
+    """An instant as a form shows it in a zone; empty where there is none."""
+    return at.astimezone(zone_of(zone)).strftime("%Y-%m-%dT%H:%M") if at else ""
+
+
+def require_order(opens_at: datetime | None, closes_at: datetime | None) -> None:
+    """Raise Invalid where something would close before it opens."""
+    if opens_at is not None and closes_at is not None and closes_at <= opens_at:
+        raise Invalid("The task would close before it opens; give a later closing time.")
+
+
+def require_reason(task: Task, phase: Phase, closes_at: datetime | None, reason: str) -> None:
+    """Raise Invalid where a deadline that participants know of is moved without a reason."""
+    is_known = task.published_at is not None and phase.closes_at is not None
+    if is_known and phase.closes_at != closes_at and not reason.strip():
+        raise Invalid("Say why the deadline moves; participants read it.")
+
+
+def described(phase: Phase) -> str:
+    """From when to when a phase takes runs, in words."""
+    opens, closes = (
+        f"{moment:%Y-%m-%d %H:%M} UTC" if moment else NO_LIMIT for moment in (phase.opens_at, phase.closes_at)
+    )
+    return f"from {opens} until {closes}"

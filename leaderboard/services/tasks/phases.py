@@ -1,0 +1,341 @@
+"""The phases of a task: when it takes runs, on which topics, who sees what they got, and the limits."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import lock_row, now
+from leaderboard.db.tables import Phase, Run, Task, TopicSet, Upload
+from leaderboard.errors import Closed, Conflict, Invalid, NotFound
+from leaderboard.services import audit, policy
+from leaderboard.services.evaluations import editions
+from leaderboard.services.phase_rules import ALL_TOPICS, PUBLIC_TOPICS
+from leaderboard.services.policy import Viewer
+from leaderboard.services.qrels import files as qrels
+from leaderboard.services.tasks import changes, dates, topic_sets
+
+LONGEST_NAME = 40
+MOST_PHASES = 20
+ALL, HALF, LIST = "all", "half", "list"
+TOPIC_CHOICES = {
+    ALL: "every topic of the task",
+    HALF: "a random half of them, drawn by a seed that is shown",
+    LIST: "the topics listed below",
+}
+CLOSES = {"open": "everybody sees the scores", "sealed": "they stay hidden until a date or a button"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhasePlan:
+    """What an organiser asks a phase to be; None is no limit, an empty visibility the task's."""
+
+    name: str
+    opens_at: datetime | None = None
+    closes_at: datetime | None = None
+    zone: str = "UTC"
+    topics: str = ALL
+    topic_list: str = ""
+    seed: str = ""
+    visibility: str = ""
+    at_close: str = "open"
+    reveal_at: datetime | None = None
+    kinds: tuple[str, ...] = ()
+    ranked: bool = True
+    runs_per_day: int | None = None
+    runs_in_all: int | None = None
+    account_runs_per_day: int | None = None
+    account_runs_in_all: int | None = None
+    largest_bytes: int | None = None
+
+
+def of_task(session: Session, task_id: int) -> list[Phase]:
+    """The phases of a task in their order; at least one."""
+    query = select(Phase).where(Phase.task_id == task_id).order_by(Phase.position, Phase.id)
+    return list(session.scalars(query))
+
+
+def add(session: Session, viewer: Viewer, slug: str, plan: PhasePlan) -> None:
+    """Add a phase after the others; raises Invalid for a plan that cannot be, Conflict for a taken name."""
+    task = policy.own_task(session, viewer, slug)
+    lock_row(session, Task, task.id)
+    known = of_task(session, task.id)
+    if len(known) >= MOST_PHASES:
+        raise Conflict(f"{task.name} has {MOST_PHASES} phases, the most there can be.")
+    phase = Phase(task_id=task.id, name="", position=max(phase.position for phase in known) + 1, kinds=[])
+    _set(session, task, phase, plan, known)
+    session.add(phase)
+    changes.note(session, viewer, task, f"phase {phase.name}", "", "added")
+    _rescore(session, task)
+
+
+def change(session: Session, viewer: Viewer, slug: str, name: str, plan: PhasePlan, reason: str = "") -> None:
+    """Make a phase what the plan says; moving the dates of a published task takes a reason.
+
+    Raises as `add`, NotFound for an unknown phase, and Conflict where other topics would be scored than those
+    of runs that it has already.
+    """
+    task = policy.own_task(session, viewer, slug)
+    lock_row(session, Task, task.id)
+    phase = find(session, task, name)
+    before = dates.described(phase)
+    moves = (phase.opens_at, phase.closes_at) != (plan.opens_at, plan.closes_at)
+    if moves:
+        dates.require_reason(task, phase, plan.closes_at, reason)
+    old = _described(session, phase)
+    others = [other for other in of_task(session, task.id) if other.id != phase.id]
+    _set(session, task, phase, plan, others)
+    if moves:
+        changes.note(session, viewer, task, f"dates of {phase.name}", before, dates.described(phase), reason)
+    changes.note(session, viewer, task, f"phase {phase.name}", old, _described(session, phase), reason)
+    _rescore(session, task)
+
+
+def remove(session: Session, viewer: Viewer, slug: str, name: str) -> None:
+    """Take a phase away; raises Conflict where it has runs or is the only one."""
+    task = policy.own_task(session, viewer, slug)
+    lock_row(session, Task, task.id)
+    phase = find(session, task, name)
+    if len(of_task(session, task.id)) == 1:
+        raise Conflict(f"{phase.name} is the only phase of {task.name}; a task has at least one.")
+    if _has_uploads(session, phase):
+        raise Conflict(f"Runs were sent to {phase.name}; close it instead of taking it away.")
+    topic_set = session.get(TopicSet, phase.topic_set_id) if phase.topic_set_id else None
+    session.delete(phase)
+    session.flush()
+    if topic_set is not None:
+        topic_sets.drop(session, task, topic_set.name)
+    changes.note(session, viewer, task, f"phase {name}", "was there", "taken away")
+
+
+def reveal(session: Session, viewer: Viewer, slug: str, name: str) -> None:
+    """Show the scores of a closed phase that stays sealed: the button; raises Conflict before its close."""
+    task = policy.own_task(session, viewer, slug)
+    phase = find(session, task, name)
+    at = now(session)
+    if phase.closes_at is None or phase.closes_at > at:
+        raise Conflict(f"{phase.name} still takes runs; its scores can be shown once it is closed.")
+    if phase.at_close != "sealed" or (phase.reveal_at is not None and phase.reveal_at <= at):
+        return
+    phase.reveal_at = at
+    changes.note(session, viewer, task, f"scores of {phase.name}", "hidden", "shown to everybody")
+    audit.record(session, viewer, "phase.reveal", f"task:{task.id}", phase=phase.name)
+
+
+def find(session: Session, task: Task, name: str) -> Phase:
+    """The task's phase of that name; raises NotFound, naming those there are."""
+    phases = of_task(session, task.id)
+    phase = next((phase for phase in phases if phase.name == name), None)
+    if phase is None:
+        names = ", ".join(phase.name for phase in phases)
+        raise NotFound(f"{task.name} has no phase {name[:64]!r}; its phases are {names}.")
+    return phase
+
+
+def for_runs(session: Session, viewer: Viewer, task: Task, name: str = "") -> Phase:
+    """The phase that a run sent now belongs to: the one that is named, else the one that takes runs.
+
+    Raises Closed where that one, or every phase, takes none now; Invalid where several do and none is named.
+    An organiser may send to any phase at any time.
+    """
+    at = now(session)
+    known = of_task(session, task.id)
+    organises = policy.organises(viewer, task.id)
+    if name or len(known) == 1:
+        phase = find(session, task, name) if name else known[0]
+        if not organises:
+            _require_open(task, phase, len(known) > 1, at)
+        return phase
+    taking = [phase for phase in known if is_open(phase, at)]
+    if len(taking) == 1 or (taking and organises):
+        return taking[-1]
+    if taking:
+        names = " or ".join(phase.name for phase in taking)
+        raise Invalid(f"Several phases of {task.name} take runs now; say which: {names}.")
+    if organises:
+        return known[-1]
+    raise Closed(_why_closed(task, known, at))
+
+
+def is_open(phase: Phase, at: datetime) -> bool:
+    """Whether the phase takes runs at a moment."""
+    opened = phase.opens_at is None or phase.opens_at <= at
+    return opened and (phase.closes_at is None or at < phase.closes_at)
+
+
+def extend(session: Session, viewer: Viewer, slug: str, hours: int, reason: str) -> int:
+    """Move the closing of every phase that takes runs, or closed within those hours; how many were moved.
+
+    For an outage of that many hours. Raises Invalid for less than one hour or more than a month.
+    """
+    task = policy.own_task(session, viewer, slug)
+    if not 1 <= hours <= 31 * 24:
+        raise Invalid("Say by how many hours: at least 1, at most 744.")
+    if not reason.strip():
+        raise Invalid("Say why the deadline moves; participants read it.")
+    at, more = now(session), timedelta(hours=hours)
+    moved = 0
+    for phase in of_task(session, task.id):
+        if phase.closes_at is None or phase.closes_at + more <= at:
+            continue
+        if phase.opens_at is not None and phase.opens_at > at:
+            continue
+        before = dates.described(phase)
+        phase.closes_at += more
+        changes.note(
+            session, viewer, task, f"dates of {phase.name}", before, dates.described(phase), reason.strip()
+        )
+        moved += 1
+    if not moved:
+        raise Conflict(f"No phase of {task.name} has a deadline that {hours} hours could move.")
+    return moved
+
+
+def _require_open(task: Task, phase: Phase, is_named: bool, at: datetime) -> None:
+    what = f"The phase {phase.name} of {task.name}" if is_named else task.name
+    if phase.opens_at is not None and at < phase.opens_at:
+        raise Closed(f"{what} takes runs from {phase.opens_at:%Y-%m-%d %H:%M} UTC on.")
+    if phase.closes_at is not None and at >= phase.closes_at:
+        raise Closed(f"{what} closed at {phase.closes_at:%Y-%m-%d %H:%M} UTC.")
+
+
+def _why_closed(task: Task, phases: Sequence[Phase], at: datetime) -> str:
+    coming = [phase for phase in phases if phase.opens_at is not None and phase.opens_at > at]
+    if coming:
+        following = min(coming, key=lambda phase: phase.opens_at or at)
+        return (
+            f"{task.name} takes no runs now; its phase {following.name} opens at "
+            f"{following.opens_at:%Y-%m-%d %H:%M} UTC."
+        )
+    last = max((phase for phase in phases if phase.closes_at), key=lambda phase: phase.closes_at or at)
+    return f"{task.name} takes no runs any more: {last.name} closed at {last.closes_at:%Y-%m-%d %H:%M} UTC."
+
+
+def _set(session: Session, task: Task, phase: Phase, plan: PhasePlan, others: Sequence[Phase]) -> None:
+    _require_valid(task, plan, others)
+    phase.name = plan.name.strip()
+    phase.opens_at, phase.closes_at, phase.zone = plan.opens_at, plan.closes_at, plan.zone
+    phase.visibility = plan.visibility or None
+    phase.at_close = plan.at_close
+    phase.reveal_at = plan.reveal_at if plan.at_close == "sealed" else None
+    phase.kinds, phase.ranked = list(plan.kinds), plan.ranked
+    phase.runs_per_day, phase.runs_in_all = plan.runs_per_day, plan.runs_in_all
+    phase.account_runs_per_day = plan.account_runs_per_day
+    phase.account_runs_in_all = plan.account_runs_in_all
+    phase.largest_bytes = plan.largest_bytes
+    _choose_topics(session, task, phase, plan)
+    if (phase.visibility or task.visibility) == "blind":
+        topic_sets.put_public(session, task, _name_of_set(session, phase))
+
+
+def _choose_topics(session: Session, task: Task, phase: Phase, plan: PhasePlan) -> None:
+    """Give the phase the topics of its plan; a set with runs on it keeps them."""
+    before = session.get(TopicSet, phase.topic_set_id) if phase.topic_set_id else None
+    chosen, seed = _chosen(session, task, plan, before)
+    if chosen == (before.topics if before else None):
+        return
+    if phase.id is not None and _has_uploads(session, phase):
+        raise Conflict(f"{phase.name} has runs already, so the topics it scores stay what they are.")
+    if chosen is None:
+        phase.topic_set_id = None
+        session.flush()
+        if before is not None:
+            topic_sets.drop(session, task, before.name)
+        return
+    if before is not None:
+        topic_sets.put(session, task, before.name, chosen, seed)
+        return
+    phase.topic_set_id = topic_sets.put(session, task, _free_name(session, task, plan.name), chosen, seed).id
+
+
+def _chosen(
+    session: Session, task: Task, plan: PhasePlan, before: TopicSet | None
+) -> tuple[list[str] | None, str]:
+    if plan.topics == ALL:
+        return None, ""
+    if plan.topics == HALF:
+        seed = plan.seed.strip() or (before.seed if before else "") or secrets.token_hex(4)
+        return topic_sets.half(seed, topic_sets.ids(session, task)), seed
+    listed = topic_sets.read(session, task, plan.topic_list)
+    if not listed:
+        raise Invalid("List at least one topic, or choose every topic of the task.")
+    return listed, ""
+
+
+def _free_name(session: Session, task: Task, name: str) -> str:
+    """A name for a phase's topics that no other set has."""
+    taken = set(session.scalars(select(TopicSet.name).where(TopicSet.task_id == task.id)))
+    number, free = 1, name.strip()
+    while free in taken or free in (ALL_TOPICS, PUBLIC_TOPICS):
+        number += 1
+        free = f"{name.strip()} {number}"
+    return free
+
+
+def _name_of_set(session: Session, phase: Phase) -> str:
+    return session.get_one(TopicSet, phase.topic_set_id).name if phase.topic_set_id else ALL_TOPICS
+
+
+def _require_valid(task: Task, plan: PhasePlan, others: Sequence[Phase]) -> None:
+    name = plan.name.strip()
+    if not 1 <= len(name) <= LONGEST_NAME or any(character in "/?#&" for character in name):
+        raise Invalid(f"A phase has a name of 1 to {LONGEST_NAME} characters, without / ? # and &.")
+    if any(other.name.casefold() == name.casefold() for other in others):
+        raise Conflict(f"{task.name} has a phase {name} already; choose another name.")
+    dates.require_order(plan.opens_at, plan.closes_at)
+    dates.require_zone(plan.zone)
+    if plan.topics not in TOPIC_CHOICES or plan.at_close not in CLOSES:
+        raise Invalid("Choose the topics of the phase, and what happens at its close, from the lists.")
+    if plan.visibility not in ("", "open", "blind", "sealed"):
+        raise Invalid(f"A phase is open, blind or sealed, not {plan.visibility[:20]!r}.")
+    if plan.reveal_at is not None and plan.closes_at is not None and plan.reveal_at < plan.closes_at:
+        raise Invalid("The scores would be shown before the phase closes; give a later date.")
+    limits = (
+        *(plan.runs_per_day, plan.runs_in_all, plan.account_runs_per_day, plan.account_runs_in_all),
+        plan.largest_bytes,
+    )
+    if any(limit is not None and not 1 <= limit < 2**40 for limit in limits):
+        raise Invalid("A limit is a whole number from 1 on; leave it empty for none.")
+
+
+def _has_uploads(session: Session, phase: Phase) -> bool:
+    sent = select(func.count(Upload.id)).where(Upload.phase_id == phase.id, Upload.state != "rejected")
+    runs = select(func.count(Run.id)).where(Run.phase_id == phase.id)
+    return bool(session.scalar(sent) or session.scalar(runs))
+
+
+def _described(session: Session, phase: Phase) -> str:
+    """What a phase is, in words, without its dates."""
+    kinds = ", ".join(phase.kinds) or "every kind of run"
+    limits = [
+        f"{limit} {words}"
+        for limit, words in (
+            (phase.runs_per_day, "runs of a team a day"),
+            (phase.runs_in_all, "runs of a team in all"),
+            (phase.account_runs_per_day, "runs of an account a day"),
+            (phase.account_runs_in_all, "runs of an account in all"),
+            (phase.largest_bytes, "bytes a file"),
+        )
+        if limit is not None
+    ]
+    shown = phase.visibility or "as the task"
+    close = (
+        f", sealed after its close until {phase.reveal_at or 'a button'}"
+        if phase.at_close == "sealed"
+        else ""
+    )
+    ranked = "ranked" if phase.ranked else "not ranked"
+    topics = _name_of_set(session, phase)
+    return "; ".join([f"{shown}{close}", f"topics {topics}", kinds, ranked, *limits])
+
+
+def _rescore(session: Session, task: Task) -> None:
+    """Have means over the topics of new phases computed: a new edition, where there is one already."""
+    session.flush()
+    revision = qrels.newest(session, task.id)
+    if task.published_at is None or revision is None or editions.knows(session, task, revision):
+        return
+    editions.build(session, task, revision)

@@ -1,0 +1,163 @@
+"""The phases of a task: for everybody a table and a calendar, for its organisers forms."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from flask import Blueprint, Flask, Response, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from sqlalchemy.orm import Session
+
+from leaderboard.errors import Conflict, Invalid, LeaderboardError, NotFound
+from leaderboard.pages.tasks import phases as pages
+from leaderboard.pages.tasks.phases import DateRow
+from leaderboard.services import policy
+from leaderboard.services.runs.admission import KINDS
+from leaderboard.services.tasks import dates, phases
+from leaderboard.services.tasks.phases import PhasePlan
+from leaderboard.web import responses
+from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web.files import number
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
+from leaderboard.web.session import reading, viewer, wake, writing
+
+blueprint = Blueprint("phases", __name__)
+
+
+def register(app: Flask) -> None:
+    """Let every page of a task say its dates, and keep the phase that a reader chose in its links."""
+    app.jinja_env.globals.update(dates_of=dates_of, anywhere=pages.anywhere)
+    app.url_defaults(_keep_phase)
+
+
+def dates_of(slug: str) -> tuple[DateRow, ...]:
+    """What the strip under a task's title says; nothing for a task that the reader may not know of."""
+    try:
+        known = policy.seen_phases(reading(), viewer(), slug)
+    except NotFound:
+        return ()
+    # The clock of this machine is good enough for how many days are left, and costs no statement.
+    return pages.strip(known, datetime.now(UTC))
+
+
+def _keep_phase(endpoint: str, values: dict[str, object]) -> None:
+    asked = request.args.get("phase") if request else None
+    if asked and "slug" in values and values["slug"] == (request.view_args or {}).get("slug"):
+        values.setdefault("phase", asked)
+
+
+@blueprint.get("/tasks/<slug>/phases")
+@rule(PUBLIC)
+def show(slug: str) -> ResponseReturnValue:
+    """The phases of a task."""
+    return responses.page(_page(slug))
+
+
+@blueprint.get("/tasks/<slug>/phases.<form:form>")
+@rule(PUBLIC)
+def export(slug: str, form: str) -> ResponseReturnValue:
+    """The phases as a file."""
+    return responses.export(form, pages.FILES, pages.phases_page(reading(), viewer(), slug))
+
+
+@blueprint.get("/tasks/<slug>/dates.ics")
+@rule(PUBLIC)
+def calendar(slug: str) -> ResponseReturnValue:
+    """The dates as a calendar file."""
+    address = url_for("phases.show", slug=slug, _external=True)
+    text = pages.calendar(reading(), viewer(), slug, address)
+    return Response(text, mimetype="text/calendar")
+
+
+@blueprint.post("/tasks/<slug>/phases")
+@rule(SIGNED_IN)
+def add(slug: str) -> ResponseReturnValue:
+    """Add a phase."""
+    return _changed(slug, lambda session, asker: phases.add(session, asker, slug, _plan()))
+
+
+@blueprint.post("/tasks/<slug>/phases/change")
+@rule(SIGNED_IN)
+def change(slug: str) -> ResponseReturnValue:
+    """Make a phase what the form says."""
+    form = request.form
+    name, reason = form.get("phase", ""), form.get("reason", "")
+    return _changed(slug, lambda session, asker: phases.change(session, asker, slug, name, _plan(), reason))
+
+
+@blueprint.post("/tasks/<slug>/phases/remove")
+@rule(SIGNED_IN)
+def remove(slug: str) -> ResponseReturnValue:
+    """Take a phase away that has no runs."""
+    name = request.form.get("phase", "")
+    return _changed(slug, lambda session, asker: phases.remove(session, asker, slug, name))
+
+
+@blueprint.post("/tasks/<slug>/phases/reveal")
+@rule(SIGNED_IN)
+def reveal(slug: str) -> ResponseReturnValue:
+    """Show the scores of a closed phase."""
+    name = request.form.get("phase", "")
+    return _changed(slug, lambda session, asker: phases.reveal(session, asker, slug, name))
+
+
+@blueprint.post("/tasks/<slug>/phases/extend")
+@rule(SIGNED_IN)
+def extend(slug: str) -> ResponseReturnValue:
+    """Move the deadline by the hours of an outage."""
+    reason = request.form.get("reason", "")
+
+    def moved(session: Session, asker: policy.Viewer) -> None:
+        phases.extend(session, asker, slug, number("hours", None) or 0, reason)
+
+    return _changed(slug, moved)
+
+
+def _changed(slug: str, act: Callable[[Session, policy.Viewer], object]) -> ResponseReturnValue:
+    asker = viewer()
+    try:
+        with writing() as session:
+            act(session, asker)
+    except (Invalid, Conflict) as error:
+        if wants_json():
+            raise
+        return _page(slug, error), status_of(error)
+    wake()
+    return redirect(url_for("phases.show", slug=slug), 303)
+
+
+def _page(slug: str, error: LeaderboardError | None = None) -> str:
+    page = pages.phases_page(reading(), viewer(), slug)
+    return render_template(
+        "tasks/phases.html",
+        page=page,
+        table=pages.table(page),
+        error=error,
+        kinds=KINDS,
+        topic_choices=phases.TOPIC_CHOICES,
+        closes=phases.CLOSES,
+        written=dates.written,
+    )
+
+
+def _plan() -> PhasePlan:
+    form = request.form
+    zone = form.get("zone", "").strip() or "UTC"
+    return PhasePlan(
+        name=form.get("name", ""),
+        opens_at=dates.read(form.get("opens", ""), zone, "opens"),
+        closes_at=dates.read(form.get("closes", ""), zone, "closes"),
+        zone=zone,
+        topics=form.get("topics", phases.ALL),
+        topic_list=form.get("topic_list", ""),
+        seed=form.get("seed", "")[:64],
+        visibility=form.get("visibility", ""),
+        at_close=form.get("at_close", "open"),
+        reveal_at=dates.read(form.get("reveal", ""), zone, "reveal"),
+        kinds=tuple(kind for kind in KINDS if kind in form.getlist("kinds")),
+        ranked="ranked" in form,
+        runs_per_day=number("runs_per_day", None),
+        runs_in_all=number("runs_in_all", None),
+        account_runs_per_day=number("account_runs_per_day", None),
+        account_runs_in_all=number("account_runs_in_all", None),
+        largest_bytes=number("largest_bytes", None),
+    )
