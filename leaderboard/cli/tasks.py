@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from leaderboard.cli.phases import phase
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.pages.tasks import overviews
 from leaderboard.pages.tasks.overviews import TaskOverview
@@ -18,6 +19,9 @@ from leaderboard.services.tasks.drafts import VISIBILITIES, TaskDraft
 @click.group()
 def task() -> None:
     """Shared tasks."""
+
+
+task.add_command(phase)
 
 
 @task.command()

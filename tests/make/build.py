@@ -128,7 +128,7 @@ def submit(
     """Send a run file as the site does: rules read, file checked, then stored."""
     team_id = team(database, team_name)
     with database.read() as session:
-        rules = admission.rules_for(session, viewer, slug, team_id)
+        rules = admission.rules_for(session, viewer, slug, team_id, wishes.phase if wishes else "")
     prepared = prepare.prepare(path, path.name, rules, Limits())
     with database.write() as session:
         delivery = Delivery(

@@ -42,6 +42,8 @@ class Row:
     """The run's metadata as stored, JSON; empty for whom they are not shown."""
     masked: bool = False
     """Whether its team is known by a pseudonym only: what tells whose run it is is not shown either."""
+    is_ranked: bool = True
+    """Whether runs of its phase have ranks, where they are official and scored."""
 
 
 _BESIDES_RANK = attrgetter(*(field.name for field in fields(Row) if field.name != "rank"))
@@ -61,7 +63,7 @@ def rank(rows: Iterable[Row], by: MeasureColumn) -> tuple[Row, ...]:
     ordered: list[Row] = []
     place, last, last_rank = 0, None, 0
     for value, _, row in scored:
-        if row.kind != RANKED_KIND:
+        if row.kind != RANKED_KIND or not row.is_ranked:
             ordered.append(_with_rank(row, None))
             continue
         place += 1
@@ -117,6 +119,7 @@ def read_rows(
             tag="" if teams[run.team_id].masked else run.tag,
             details=run.details,
             masked=teams[run.team_id].masked,
+            is_ranked=sight.is_ranked,
         )
         for run in runs
     ]
