@@ -3,9 +3,9 @@
     python -m benchmarks.drops DATA
 
 DATA has the files `topics`, `qrels` and `runs.csv` (run,team,kind) and a folder `runs`. Where it does not
-exist it is made, as large as round 1 of TREC-COVID: 143 runs of 56 teams, 30 topics, 1,000 documents each. The
-site runs in this process with two evaluators beside it. The builders of the tests sign in, so a checkout is
-needed.
+exist it is made, as large as round 1 of TREC-COVID: 143 runs of 56 teams, 30 topics, 1,000 documents each.
+The site runs in this process with two evaluators beside it. The builders of the tests sign in, so a checkout
+is needed.
 """
 
 import argparse

@@ -29,7 +29,7 @@ _ZIP, _ZIP_END, _ZIP_END_64 = b"PK\x03\x04", b"PK\x05\x06", b"PK\x06\x07"
 _ZIP_END_BYTES, _ZIP_COMMENT_BYTES, _LOCATOR_BYTES = 22, 2**16, 20
 _TAR_BLOCK = 512
 _TAR_FILES, _TAR_FOLDER, _TAR_NAME, _TAR_HEADER, _TAR_GLOBAL = b"0\0", b"5", b"L", b"x", b"g"
-_HIDDEN = re.compile(r"(?:^|/)(?:\.|__MACOSX/|thumbs\.db$|desktop\.ini$)", re.IGNORECASE)
+_HIDDEN = re.compile(r"(?:^|/)(?:\.(?!\.?/)|__MACOSX/|thumbs\.db$|desktop\.ini$)", re.IGNORECASE)
 _PAX_PATH = re.compile(rb"\d+ path=([^\n]*)\n")
 _ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ZIP_ERRORS = (
