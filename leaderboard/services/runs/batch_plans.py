@@ -93,7 +93,7 @@ def plan(files: Sequence[BatchFile], wished: BatchRequest) -> BatchPlan:
         if isinstance(one, Problem):
             refused.append((file.name, one))
         elif (earlier := planned.get(one.run.name.casefold())) is not None:
-            rule = f"{shown(earlier.file_name)} of the same batch has the name {one.run.name} already."
+            rule = f"{shown(earlier.file_name)} of the same batch has the name {earlier.run.name} already."
             refused.append((file.name, Problem(rule, "Give the file, or its tag, another name.")))
         else:
             planned[one.run.name.casefold()] = one

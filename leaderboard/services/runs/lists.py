@@ -33,7 +33,8 @@ class RunList:
 
     def row_of(self, names: Collection[str]) -> ListRow | None:
         """The row of the file that goes by these names, the most telling first; None without one."""
-        by_run = {row.run: row for row in self.rows}
+        # A list may name files with endings that were taken off since, or the other way round.
+        by_run = {suggested_name(row.run): row for row in self.rows} | {row.run: row for row in self.rows}
         found = (by_run.get(name) for name in names)
         return next((row for row in found if row is not None), None)
 
