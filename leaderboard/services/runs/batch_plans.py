@@ -71,11 +71,13 @@ class BatchPlan:
         return tuple(sorted({one.team for one in self.files if one.team}))
 
 
-def plan(files: Sequence[BatchFile], wished: BatchRequest) -> BatchPlan:
+def plan(files: Sequence[BatchFile], wished: BatchRequest, most: int = MOST_FILES) -> BatchPlan:
     """Give each file its name, team and kind by the rules that were chosen; needs no database.
 
     Raises Invalid where the rules cannot work, TooLarge for too many files.
     """
+    if len(files) > most:
+        raise TooLarge(f"These are {len(files):,} files; {most} are taken at once.")
     _require_sensible(files, wished)
     planned: dict[str, FileRequest] = {}
     refused: list[tuple[str, Problem]] = []
@@ -105,8 +107,6 @@ def plan(files: Sequence[BatchFile], wished: BatchRequest) -> BatchPlan:
 def _require_sensible(files: Sequence[BatchFile], wished: BatchRequest) -> None:
     if not files:
         raise Invalid("There are no run files in what was sent.")
-    if len(files) > MOST_FILES:
-        raise TooLarge(f"These are {len(files):,} files; {MOST_FILES} are taken at once.")
     if wished.names_from not in (FROM_FILE, FROM_TAG):
         raise Invalid("A run's name comes from its file or from its tag.")
     if wished.kind not in KINDS:
