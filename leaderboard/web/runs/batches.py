@@ -33,9 +33,9 @@ _turns = threading.BoundedSemaphore(AT_ONCE)
 
 
 def is_batch() -> bool:
-    """Whether a form brings more than one run, or says by a list or folders whose runs it brings."""
+    """Whether a form brings several runs, says by a list or folders whose they are, or wants them held."""
     files = received_all("file")
-    if len(files) > 1 or request.form.get("team") in (BY_LIST, BY_FOLDER):
+    if len(files) > 1 or request.form.get("team") in (BY_LIST, BY_FOLDER) or "hold" in request.form:
         return True
     return bool(files) and bundles.kind_of(files[0].path, _limits()) != ""
 

@@ -100,7 +100,7 @@ def test_held_files_are_sent_or_dropped_by_a_button(site: Site) -> None:
         address = _send(site, "Berta", *files, hold="1").headers["Location"]
         build.drain(site.database, site.settings)
         client = site.browser("Berta")
-        assert "Send the 2 good ones" in client.get(address).text
+        assert "Send the good files (2)" in client.get(address).text
         assert client.post(f"{address}/{act}").status_code == 303
         build.drain(site.database, site.settings)
         facts = client.get(f"{address}.json").json
