@@ -89,7 +89,7 @@ def test_runs_can_be_named_by_their_tag(task, tmp_path: Path) -> None:  # type: 
 
 
 def test_runs_are_added_by_a_list_or_by_folders(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    """A folder of files, and a list or their folders that say whose they are; without either it is refused."""
+    """A folder of files, and a list or their folders that say whose they are; one of them is needed."""
     for team, name, rankings in (("Owls", "good", GOOD), ("Bears", "worse", WORSE)):
         folder = tmp_path / "runs" / team
         folder.mkdir(parents=True)
