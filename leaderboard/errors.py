@@ -14,6 +14,8 @@ class Problem:
     rule: what is asked for, as a sentence; remedy: what to do about it, as a sentence.
     line is 1-based, None where the problem belongs to the whole file; field is the column's or
     option's name and value the offending text, cut to a readable length; both may be empty.
+    count: how often it was met, examples: some of the values, where one problem stands for several alike;
+    fix: the name of the fix (leaderboard.trec.runs.fixes) that mends it, empty where none does.
     """
 
     rule: str
@@ -21,6 +23,9 @@ class Problem:
     line: int | None = None
     field: str = ""
     value: str = ""
+    count: int = 1
+    examples: tuple[str, ...] = ()
+    fix: str = ""
 
     def __str__(self) -> str:
         """The problem in one line: place, value, rule, remedy."""
@@ -28,7 +33,9 @@ class Problem:
         what = f"{self.field} {self.value!r}: " if self.field and self.value else ""
         if self.value and not self.field:
             what = f"{self.value!r}: "
-        return f"{place}{what}{self.rule} {self.remedy}".rstrip()
+        is_said = self.count == 1 or f"{self.count:,} " in self.rule
+        alike = "" if is_said else f" (and {self.count - 1:,} more like it)"
+        return f"{place}{what}{self.rule}{alike} {self.remedy}".rstrip()
 
 
 class LeaderboardError(Exception):

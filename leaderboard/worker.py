@@ -16,7 +16,7 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.services.evaluations import editions, score
 from leaderboard.services.jobs import leases, queue, workers
 from leaderboard.services.jobs.queue import Claim, ClaimLost
-from leaderboard.services.runs import admission, prepare, uploads
+from leaderboard.services.runs import admission, fixing, prepare, uploads
 from leaderboard.services.runs.files import StoredFile
 from leaderboard.services.runs.prepare import PreparedUpload
 from leaderboard.services.statistics import prepared, requests
@@ -167,6 +167,7 @@ class Evaluator:
 
     def _check(self, job: Claim) -> None:
         limits = Limits(plain_bytes=self.settings.plain_bytes)
+        unfixed = fixing.apply(self.database, job.subject_id, limits)
         with self.database.read() as session:
             name, sha256, size = uploads.stored(session, job.subject_id)
             rules = admission.check_rules(session, job.subject_id)
@@ -175,7 +176,7 @@ class Evaluator:
         source = StoredFile(self.database, job.subject_id)
         source.require_whole(sha256)
         starts = [plan.start for plan in ahead]
-        report, run = prepare.checked(source, rules, limits, *starts)
+        report, run = (unfixed, None) if unfixed else prepare.checked(source, rules, limits, *starts)
         scored = [(plan.edition_id, plan.scored()) for plan in ahead] if run else []
         prepared = PreparedUpload(None, name, sha256, size, report, run)
         with self.database.write() as session:

@@ -1,8 +1,9 @@
 """`leaderboard run`: runs added in bulk from the command line, and what is said of them."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 import click
@@ -15,11 +16,20 @@ from leaderboard.services.accounts import teams
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import admission, prepare, primary_runs, uploads
 from leaderboard.services.runs import describe as run_descriptions
-from leaderboard.services.runs.admission import KINDS, RunRequest
+from leaderboard.services.runs.admission import KINDS
+from leaderboard.services.runs.batch_plans import (
+    BY_FOLDER,
+    BY_LIST,
+    BatchFile,
+    BatchRequest,
+    FileRequest,
+    plan,
+)
+from leaderboard.services.runs.lists import read_list
 from leaderboard.services.runs.uploads import Delivery
-from leaderboard.settings import Settings
 from leaderboard.trec.facts import fields
-from leaderboard.trec.facts.fields import FIELDS, FactValue
+from leaderboard.trec.facts.fields import FIELDS
+from leaderboard.trec.read import bundles
 from leaderboard.trec.read.lines import Limits
 
 
@@ -44,8 +54,10 @@ def run() -> None:
 
 @run.command()
 @click.argument("slug")
-@click.argument("files", type=FILE, nargs=-1, required=True)
-@click.option("--team", required=True, help="Team the runs belong to; made where there is none.")
+@click.argument("files", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
+@click.option("--team", help="Team the runs belong to; made where there is none.")
+@click.option("--list", "rows", type=FILE, help="CSV that says whose runs these are: run,team,kind.")
+@click.option("--by-folder", is_flag=True, help="The folder of a file names its team.")
 @click.option("--kind", type=click.Choice(KINDS), default="official", show_default=True)
 @click.option("--name-from", type=click.Choice(["file", "tag"]), default="file", show_default=True)
 @fact_options
@@ -53,33 +65,57 @@ def run() -> None:
 def add(
     slug: str,
     files: tuple[Path, ...],
-    team: str,
+    team: str | None,
+    rows: Path | None,
+    by_folder: bool,
     kind: str,
     name_from: str,
     data: Path | None,
     **facts: str | None,
 ) -> None:
-    """Add run files; one that is rejected does not stop the others, and the exit code is 1 at the end.
+    """Add run files, folders of them, or zip and tar archives; one that is rejected does not stop the others.
 
-    What the options say of type, code, latency and so on is said of each of the files.
+    The exit code is 1 at the end where some was rejected. What the options say of type, code, latency and so
+    on is said of each of the files.
     """
-    read = fields.read(_given(facts))
-    messages: list[str] = []
-    failed = 0
-    with opened(data) as (database, settings):
-        with database.write() as session:
-            team_id = teams.ensure(session, OPERATOR, team)
-        with click.progressbar(files, label="Adding runs", file=sys.stderr, hidden=len(files) == 1) as shown:
-            for file in shown:
-                fine, message = _add_one(
-                    database, settings, slug, team_id, file, kind, name_from == "tag", read
-                )
+    if (team is not None) + by_folder + (rows is not None and team is None and not by_folder) != 1:
+        raise click.UsageError("Say whose runs these are: one of --team, --list and --by-folder.")
+    whose = 0 if team is not None else BY_FOLDER if by_folder else BY_LIST
+    runs = read_list(rows.read_text("utf-8", "replace")) if rows else None
+    wished = BatchRequest(
+        team=whose, names_from=name_from, kind=kind, facts=fields.read(_given(facts)), runs=runs
+    )
+    with opened(data) as (database, settings), TemporaryDirectory() as folder:
+        limits = Limits(plain_bytes=settings.plain_bytes)
+        found = [each for path in files for each in _members(path, Path(folder), limits)]
+        planned = plan(found, wished, most=len(found))
+        messages = [f"rejected  {name}: {problem}" for name, problem in planned.refused]
+        failed = len(messages)
+        alone = len(found) == 1
+        with click.progressbar(planned.files, label="Adding runs", file=sys.stderr, hidden=alone) as shown:
+            for one in shown:
+                fine, message = _add_one(database, slug, one, one.team or team or "", limits)
                 messages.append(message)
                 failed += not fine
     for message in messages:
         click.echo(message, err=message.startswith("rejected"))
     if failed:
         raise click.exceptions.Exit(1)
+
+
+def _members(path: Path, folder: Path, limits: Limits) -> Iterator[BatchFile]:
+    """The files that a path stands for: itself, those in it, or those in the archive that it is."""
+    if path.is_dir():
+        inside = sorted(each for each in path.rglob("*") if each.is_file())
+        for file in inside:
+            name = str(file.relative_to(path.parent))
+            if not bundles.is_hidden(name):
+                yield BatchFile(name, file)
+    elif kind := bundles.kind_of(path, limits):
+        for one in bundles.unbundled(path, kind, Path(mkdtemp(dir=folder)), limits):
+            yield BatchFile(one.name, one.path, one.problem)
+    else:
+        yield BatchFile(f"{path.parent.name}/{path.name}", path)
 
 
 @run.command()
@@ -104,39 +140,23 @@ def describe(run_id: int, data: Path | None, **facts: str | None) -> None:
     )
 
 
-def _add_one(
-    database: Database,
-    settings: Settings,
-    slug: str,
-    team_id: int,
-    file: Path,
-    kind: str,
-    by_tag: bool,
-    facts: Mapping[str, FactValue],
-) -> tuple[bool, str]:
+def _add_one(database: Database, slug: str, one: FileRequest, team: str, limits: Limits) -> tuple[bool, str]:
     """Whether the file was accepted, and what to print about it."""
     try:
+        with database.write() as session:
+            team_id = teams.ensure(session, OPERATOR, team)
         with database.read() as session:
             rules = admission.rules_for(session, OPERATOR, slug, team_id)
-        prepared = prepare.prepare(file, file.name, rules, Limits(plain_bytes=settings.plain_bytes))
-        name = prepare.suggested_name(file.name)
-        if by_tag and prepared.run is not None:
-            name = prepared.run.tag
+        prepared = prepare.prepare(one.path, one.file_name.rsplit("/", 1)[-1], rules, limits)
         with database.write() as session:
-            delivery = Delivery(
-                sender=OPERATOR,
-                slug=slug,
-                team_id=team_id,
-                file=prepared,
-                wishes=RunRequest(name, kind, facts=facts),
-            )
+            delivery = Delivery(sender=OPERATOR, slug=slug, team_id=team_id, file=prepared, wishes=one.run)
             done = uploads.submit(session, delivery)
     except LeaderboardError as error:
-        return False, f"rejected  {file}: {Failure(error).message}"
+        return False, f"rejected  {one.file_name}: {Failure(error).message}"
     report = done.report
     assert report is not None
     notes = [f"    warning: {warning}" for warning in report.warnings]
     if report.accepted:
-        return True, "\n".join([f"accepted  {file} as {name} (run {done.run_id})", *notes])
+        return True, "\n".join([f"accepted  {one.file_name} as {one.run.name} (run {done.run_id})", *notes])
     problems = [f"    {problem}" for problem in report.problems]
-    return False, "\n".join([f"rejected  {file}", *problems, *notes])
+    return False, "\n".join([f"rejected  {one.file_name}", *problems, *notes])

@@ -31,7 +31,7 @@ from leaderboard.web.assessors import adjudication, agreement, assessors, judgin
 from leaderboard.web.boards import boards, efficiency, intervals, snapshots
 from leaderboard.web.comparisons import comparisons, curves, many
 from leaderboard.web.pools import audits, pools
-from leaderboard.web.runs import facts, files, runs, sections, uploads
+from leaderboard.web.runs import batches, checks, facts, files, runs, sections, uploads
 from leaderboard.web.scores import heat_maps, measure_orders
 from leaderboard.web.side_by_side import judging as side_by_side_judging
 from leaderboard.web.side_by_side import side_by_side
@@ -56,6 +56,8 @@ PAGES = (
     facts,
     rankings,
     uploads,
+    batches,
+    checks,
     organise,
     revisions,
     pools,

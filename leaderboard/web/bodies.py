@@ -10,10 +10,13 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.routing import RequestRedirect
 
 from leaderboard.errors import NoRoom
+from leaderboard.services import throttles
 from leaderboard.settings import Settings
-from leaderboard.web.rules import PUBLIC, VISITORS_BODY, Rule, enforce, rule_of
+from leaderboard.web.rules import PUBLIC, VISITORS_BODY, Body, Rule, enforce, rule_of
 from leaderboard.web.session import SESSION, settings, viewer
 
+MOST_PARTS = 250
+"""Parts of a form that takes many files: 200 of them and its fields."""
 REFUSAL = "leaderboard.refusal"
 """Key of the environment under which the server says why it read no body."""
 ADMITTED = "leaderboard.admitted"
@@ -52,7 +55,9 @@ class Gate:
             return Look.REFUSE
         is_small = length is not None and length <= self.small
         if declared.access is PUBLIC:
-            return Look.TAKE if is_small or length is None else Look.REFUSE
+            if is_small or length is None:
+                return Look.TAKE
+            return Look.ASK if declared.body is Body.CHECK else Look.REFUSE
         if f"{SESSION}=" not in cookies:
             return Look.REFUSE
         return Look.TAKE if is_small else Look.ASK
@@ -68,7 +73,9 @@ class Gate:
                 raise RequestEntityTooLarge
             # The form's parser writes the files of the body once more.
             require_room(settings(), 2 * (limit if length is None else length))
-            return Admission(limit, f"account {viewer().account_id}")
+            asker = viewer()
+            network = f"network {throttles.network(asker.ip)}"
+            return Admission(limit, network if asker.account_id is None else f"account {asker.account_id}")
 
     def _rule(self, method: str, path: str) -> Rule | None:
         try:
@@ -84,6 +91,8 @@ def limit_body() -> None:
     if declared is None:
         return
     request.max_content_length = declared.limit(settings())
+    if declared.body is Body.UPLOAD:
+        request.max_form_parts = MOST_PARTS
     if declared.takes_files and request.method == "POST" and ADMITTED not in request.environ:
         require_room(settings(), request.content_length or 0)
 

@@ -13,7 +13,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from leaderboard import errors
 from leaderboard.logs import masked
 from leaderboard.services.policy import ANONYMOUS
-from leaderboard.tables.record import Column, Table
+from leaderboard.tables.record import Column, Place, Table
 from leaderboard.web.requests import request_id
 
 log = logging.getLogger(__name__)
@@ -87,12 +87,18 @@ def wants_json() -> bool:
 
 def problem_rows(problems: tuple[errors.Problem, ...]) -> Table[errors.Problem]:
     """What is wrong with a request or a file, one problem a row."""
+    # Most problems stand for themselves: then a page needs neither column.
+    often = Place.EVERYWHERE if any(row.count > 1 for row in problems) else Place.DATA
     columns: list[Column[errors.Problem]] = [
         Column(key="line", head="Line", value=lambda row: row.line, digits=0),
         Column(key="field", head="Field", value=lambda row: row.field),
         Column(key="value", head="Value", value=lambda row: row.value),
         Column(key="rule", head="Rule", value=lambda row: row.rule),
         Column(key="remedy", head="What to do", value=lambda row: row.remedy),
+        Column(key="count", head="Times", value=lambda row: row.count, digits=0, shown=often),
+        Column(
+            key="examples", head="Such as", value=lambda row: ", ".join(row.examples) or None, shown=often
+        ),
     ]
     return Table(name="problems", caption="Problems", columns=columns, rows=problems)
 

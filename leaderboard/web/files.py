@@ -4,12 +4,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flask import request
+from werkzeug.datastructures import FileStorage
 
 from leaderboard.errors import Invalid, Problem
+from leaderboard.trec.read.bundles import member_name
 from leaderboard.web.addresses import whole
+from leaderboard.web.session import viewer
 
 LARGEST_NUMBER_DIGITS = 18
-NAME_CHARACTERS = 200
+KEY_CHARACTERS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +24,25 @@ class Received:
 
 
 def received(field: str) -> Received | None:
-    """The file of a form field, None where none was chosen."""
-    file = request.files.get(field)
-    if file is None or not file.filename:
-        return None
+    """The file of a form field, the first of several, None where none was chosen."""
+    first = next(iter(received_all(field)), None)
+    return first and Received(first.path, first.name.rsplit("/", 1)[-1])
+
+
+def received_all(field: str) -> list[Received]:
+    """The files of a form field with the folders that they came from in their names, as browsers say them."""
+    return [_kept(file, member_name(file.filename)) for file in request.files.getlist(field) if file.filename]
+
+
+def _kept(file: FileStorage, name: str) -> Received:
     file.stream.flush()
-    name = file.filename.replace("\\", "/").rsplit("/", 1)[-1]
-    return Received(Path(file.stream.name), name[:NAME_CHARACTERS] or "unnamed")
+    return Received(Path(file.stream.name), name)
+
+
+def form_key() -> str | None:
+    """The form's key, made the sender's own: nobody meets another account's upload by guessing it."""
+    given = request.form.get("key", "")[:KEY_CHARACTERS]
+    return f"{viewer().account_id}:{given}" if given else None
 
 
 def number(field: str, default: int | None) -> int | None:

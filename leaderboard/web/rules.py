@@ -37,11 +37,14 @@ class Body(Enum):
     SMALL = auto()
     UPLOAD = auto()
     FILES = auto()
+    CHECK = auto()
 
     def limit(self, settings: Settings) -> int:
         """The limit in bytes."""
         if self is Body.UPLOAD:
             return settings.upload_bytes + SMALL_BODY
+        if self is Body.CHECK:
+            return settings.inline_bytes + VISITORS_BODY
         if self is Body.FILES:
             return settings.plain_bytes + SMALL_BODY
         return SMALL_BODY
@@ -65,7 +68,9 @@ class Rule:
 
     def limit(self, settings: Settings) -> int:
         """The largest body in bytes."""
-        return VISITORS_BODY if self.access is PUBLIC else self.body.limit(settings)
+        if self.access is PUBLIC and self.body is not Body.CHECK:
+            return VISITORS_BODY
+        return self.body.limit(settings)
 
 
 def rule(access: Access, body: Body = Body.SMALL, *, is_computed: bool = False) -> Callable[[View], View]:

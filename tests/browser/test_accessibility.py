@@ -17,7 +17,7 @@ TASK_PAGES = (
     *("/compare", "/compare?a={1}&b={2}&topic=PY003", "/compare?run={1}&run={2}&run={3}"),
     *("/measures", "/intervals", "/efficiency", "/curves", "/curves?kind=roc"),
     *("/topics", "/topics?sort=median", "/topics/PY003", "/heatmap"),
-    *("/revisions", "/revisions/2", "/pools/audit", "/documents?docno={docno}&topic=PY003"),
+    *("/revisions", "/revisions/2", "/pools/audit", "/check", "/documents?docno={docno}&topic=PY003"),
 )
 RUN_PAGES = (
     *("/runs/{1}", "/runs/{1}/topics", "/runs/{1}/curves", "/runs/{1}/ties", "/runs/{1}/ties?drawn"),

@@ -88,6 +88,24 @@ def test_runs_can_be_named_by_their_tag(task, tmp_path: Path) -> None:  # type: 
     assert "as the-tag" in added.output
 
 
+def test_runs_are_added_by_a_list_or_by_folders(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """A folder of files, and a list or their folders that say whose they are; one of them is needed."""
+    for team, name, rankings in (("Owls", "good", GOOD), ("Bears", "worse", WORSE)):
+        folder = tmp_path / "runs" / team
+        folder.mkdir(parents=True)
+        build.run_file(folder, rankings, name)
+    rows = tmp_path / "runs.csv"
+    rows.write_text("run,team,kind\ngood,Lynxes,baseline\n")
+    listed = task("run", "add", "t", tmp_path / "runs", "--list", rows)
+    assert listed.exit_code == 1
+    assert "accepted  runs/Owls/good.txt as good (run 1)" in listed.output
+    assert "rejected  runs/Bears/worse.txt: The list has neither" in listed.output
+    added = task("run", "add", "t", tmp_path / "runs" / "Bears", "--by-folder")
+    assert "as worse (run 2)" in added.output
+    assert "Lynxes" in task("board", "t").output
+    assert task("run", "add", "t", rows).exit_code == 2
+
+
 def test_the_board_is_printed_as_table_json_and_csv(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     """The same scores in three forms, at full precision in two of them."""
     task("run", "add", "t", build.run_file(tmp_path, GOOD, "good"), "--team", "Lab")

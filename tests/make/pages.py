@@ -26,7 +26,8 @@ def form(response: TestResponse, action: str) -> dict[str, Any]:
     assert isinstance(found, Tag), f"no form goes to {action}"
     fields: dict[str, Any] = {}
     for field in found.find_all(["input", "textarea", "select"]):
-        if field.get("type") != "file" and field.get("name"):
+        is_unticked = field.get("type") == "checkbox" and not field.has_attr("checked")
+        if field.get("type") != "file" and field.get("name") and not is_unticked:
             fields[str(field["name"])] = _value(field)
     return fields
 

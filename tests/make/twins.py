@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 
 from leaderboard.db.base import UtcDateTime
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Entry, Snapshot, Task, Team, TopicSet, WebSession, metadata
+from leaderboard.db.tables import Entry, Snapshot, Task, Team, TopicSet, UploadBatch, WebSession, metadata
 from leaderboard.services import policy, snapshots
 from leaderboard.services.assessors import links
 from leaderboard.services.pools import pools, previews
@@ -101,6 +101,7 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
             database, builders.run_file(folder, {"99": ["a"]}, "bad"), "sealed", team_name=MASKED[secret]
         )
         people.team(database, "Wolves", accounts["Zed"])
+        _send_a_batch(database, accounts["Bob"])
         builders.task(database, folder, "draft")
         with database.write() as session:
             session.execute(update(Task).where(Task.slug == "draft").values(published_at=None))
@@ -112,6 +113,16 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
         for slug in ("blind", "sealed"):
             _compare_by_eye(database, slug)
             _pool(database, slug)
+
+
+def _send_a_batch(database: Database, account_id: int) -> None:
+    """Somebody sent files together, of which none was taken."""
+    with database.write() as session:
+        task = session.scalars(select(Task).where(Task.slug == "sealed")).one()
+        refused = [{"file": "secret.txt", "rule": "No.", "examples": []}]
+        wishes = {"hold": False, "refused": refused}
+        batch = UploadBatch(task_id=task.id, account_id=account_id, wishes=wishes, created_at=task.created_at)
+        session.add(batch)
 
 
 def _mask(database: Database, secret: str) -> None:

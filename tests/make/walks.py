@@ -16,6 +16,7 @@ VALUES: dict[str, Sequence[object]] = {
     "run_id": range(1, 9),
     "topic_id": ("1", "2", "3", "4", "77"),
     "upload_id": range(1, 11),
+    "batch_id": (1, 9),
     "team_id": range(1, 5),
     "name": ("AP", "nothing"),
     "token": ("nonsense",),

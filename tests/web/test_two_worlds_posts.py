@@ -63,6 +63,12 @@ def _run(name: str, team: int = 1) -> Form:
     return {"team": team, "name": name, "kind": "official", "file": (RUN, "run.txt")}
 
 
+def _listed(run: str) -> Form:
+    """A run filed for a team by a list, as only organisers may."""
+    rows = f"run,team,kind\n{run},Owls,baseline\n"
+    return {"team": "list", "list": rows, "file": (RUN, f"{run}.txt")}
+
+
 def _task(slug: str, **more: str) -> Form:
     return {"slug": slug, "name": "A task", "topics": (TOPICS, "topics.tsv"), **more}
 
@@ -72,6 +78,13 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
         ("", {}),
         *(("", _run(name)) for name in RUN_NAMES),
         *(("", _run("new", team)) for team in (2, 3, 4)),
+        *(("", _listed(run)) for run in ("other-a", "other-b", "new")),
+    ],
+    "uploads.fix": [("", {"fix": name}) for name in ("topics", "nothing")],
+    "checks.check": [
+        ("", {}),
+        ("", {"file": (RUN, "run.txt")}),
+        ("", {"file": (b"99 Q0 a 1 1 t\n", "run.txt")}),
     ],
     "uploads.withdraw": [("", WHY)],
     "run_facts.describe": [("", {"type": "manual"})],
@@ -193,7 +206,7 @@ def _comparable(answer: Answer) -> Answer:
 
 
 def _unnumbered(text: str) -> str:
-    return re.sub(r'(/(?:runs|uploads|teams)/|"(?:run|upload)":)\d+', r"\1N", text)
+    return re.sub(r'(/(?:runs|uploads|teams|batches)/|"(?:run|upload|batch)":)\d+', r"\1N", text)
 
 
 @pytest.mark.parametrize("name", VIEWERS)

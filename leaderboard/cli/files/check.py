@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
-from leaderboard.errors import Problem
+from leaderboard.errors import Invalid, Problem
 from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.runs.check import Rules, read_and_check
+from leaderboard.trec.runs.fixes import FIXES, Fixing, fixed
 from leaderboard.trec.runs.reports import Report
 from leaderboard.trec.topics.topics import read_topics
 
@@ -31,14 +32,30 @@ def _pattern(_: click.Context, __: click.Parameter, value: str | None) -> str | 
     "--depth", type=click.IntRange(min=1), default=1000, show_default=True, help="Documents a topic."
 )
 @click.option("--tag-pattern", metavar="RE", callback=_pattern, help="Regular expression for the whole tag.")
+@click.option(
+    "--fix",
+    "out",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="Apply the fixes that keep the ranking to what is wrong, and write the file here.",
+)
+@click.option("--by-rank", is_flag=True, help="With --fix: the rank column, not the score, is the order.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def check(
-    run: Path, qrels: Path | None, topics: Path | None, depth: int, tag_pattern: str | None, form: str
+    run: Path,
+    qrels: Path | None,
+    topics: Path | None,
+    depth: int,
+    tag_pattern: str | None,
+    out: Path | None,
+    by_rank: bool,
+    form: str,
 ) -> None:
     """Check a RUN file as the upload does: exit 0 if it would be accepted, 1 if not.
 
-    The report of a rejected run goes to standard error.
+    The report of a rejected run goes to standard error. With --fix the report is that of the fixed file.
     """
+    if out is not None and out.exists() and out.samefile(run):
+        raise Invalid("The fixed file takes another name than the one it is made of; that one is kept.")
     rules = Rules(
         topics=tuple(topic.topic_id for topic in read_topics(topics)) if topics else None,
         depth=depth,
@@ -46,10 +63,29 @@ def check(
         judged=read_qrels(qrels).judgments.keys() if qrels else (),
     )
     _, report = read_and_check(run, rules)
+    if out is not None:
+        report = _fix(run, report, rules, out, by_rank)
     text = json.dumps(report.as_json(), indent=2) if form == "json" else _text(run.name, report)
     click.echo(text, err=not report.accepted)
     if not report.accepted:
         raise SystemExit(1)
+
+
+def _fix(run: Path, report: Report, rules: Rules, out: Path, by_rank: bool) -> Report:
+    """Write the file with its fixes, say what was changed, and give the report of what was written."""
+    names = {"ranks"} if by_rank else set[str]()
+    while True:
+        fixing = Fixing(rules, names | {problem.fix for problem in report.problems if problem.fix})
+        with out.open("wb") as file:
+            file.writelines(fixed(run, fixing))
+        _, report = read_and_check(out, rules)
+        # What cannot be read hides what else is wrong: another round may find more to fix.
+        if {problem.fix for problem in report.problems} <= {"", *fixing.counts}:
+            break
+        names = set(fixing.counts)
+    for name, lines in fixing.counts.items():
+        click.echo(f"fixed: {FIXES[name].lower()}: {lines:,} lines", err=True)
+    return report
 
 
 def _text(name: str, report: Report) -> str:

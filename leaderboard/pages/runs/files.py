@@ -49,7 +49,11 @@ def sent_file(session: Session, viewer: Viewer, run_id: int) -> SentFile:
     if not policy.may_have_file(session, viewer, run, task, sight):
         raise NotFound(f"The file of run {run_id} is not open to you.", run=run_id)
     upload = session.get_one(Upload, run.upload_id)
-    name = download_name(upload.file_name, run.id)
+    return sent_as(upload, download_name(upload.file_name, run.id))
+
+
+def sent_as(upload: Upload, name: str) -> SentFile:
+    """An upload's file under a name that says by its ending what it holds."""
     ending = name[name.rfind(".") :].lower() if "." in name else ""
     kind = TYPES.get(ending, "text/plain; charset=utf-8")
     return SentFile(upload.id, name, kind, upload.bytes, upload.sha256)

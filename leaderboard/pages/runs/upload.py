@@ -8,11 +8,14 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Account, Run, Task, Team, Upload
 from leaderboard.errors import NotFound
+from leaderboard.pages.runs.files import SentFile, download_name, sent_as
 from leaderboard.services import policy
 from leaderboard.services.jobs import queue
 from leaderboard.services.jobs.queue import RunState
 from leaderboard.services.policy import Viewer
+from leaderboard.services.runs import fixing
 from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.prepare import suggested_name
 from leaderboard.services.runs.uploads import report_of
 from leaderboard.trec.runs.reports import Report
 
@@ -37,21 +40,22 @@ class UploadPage:
     progress: RunState
     created_at: datetime
     checked_at: datetime | None
+    batch_id: int | None
+    offered: tuple[str, ...]
+    """Fixes that can be applied to the file, by name."""
+    fixes: tuple[tuple[str, int], ...]
+    """What was fixed in the file that was sent, and in how many lines."""
+    fixed_from_id: int | None
+    fixed_ids: tuple[int, ...]
+    """The uploads that were made of this one by fixes."""
+    has_file: bool
 
 
 def upload_page(session: Session, viewer: Viewer, upload_id: int) -> UploadPage:
     """One upload with its report; NotFound for all but the team that sent it and the organisers."""
-    row = session.execute(
-        select(Upload, Task, Team, Account.name)
-        .join(Task, Task.id == Upload.task_id)
-        .join(Team, Team.id == Upload.team_id)
-        .outerjoin(Account, Account.id == Upload.account_id)
-        .where(Upload.id == upload_id)
-    ).one_or_none()
-    if row is None or not (policy.owns(viewer, row.Upload.team_id) or policy.organises(viewer, row.Task.id)):
-        raise NotFound(f"There is no upload {upload_id}.", upload=upload_id)
-    upload, task, team, sender = row
+    upload, task, team, sender = _row(session, viewer, upload_id)
     wishes = RunRequest(**upload.wishes)
+    fixed = select(Upload.id).where(Upload.fixed_from_id == upload_id).order_by(Upload.id)
     return UploadPage(
         id=upload.id,
         task_slug=task.slug,
@@ -69,4 +73,34 @@ def upload_page(session: Session, viewer: Viewer, upload_id: int) -> UploadPage:
         progress=queue.check_position(session, upload.id),
         created_at=upload.created_at,
         checked_at=upload.checked_at,
+        batch_id=upload.batch_id,
+        offered=fixing.offered(session, upload),
+        fixes=tuple((done["fix"], done["lines"]) for done in upload.fixes),
+        fixed_from_id=upload.fixed_from_id,
+        fixed_ids=tuple(session.scalars(fixed)),
+        has_file=fixing.is_kept(session, upload.id),
     )
+
+
+def upload_file(session: Session, viewer: Viewer, upload_id: int) -> SentFile:
+    """An upload's file as it was sent or fixed, for who may see the upload; NotFound where it is not kept."""
+    upload, *_ = _row(session, viewer, upload_id)
+    if not fixing.is_kept(session, upload_id):
+        raise NotFound(f"The file of upload {upload_id} was not kept.", upload=upload_id)
+    # What was fixed is plain text, whatever it was made of.
+    name = f"{suggested_name(upload.file_name)}.txt" if upload.fixes else upload.file_name
+    return sent_as(upload, download_name(name, upload.id))
+
+
+def _row(session: Session, viewer: Viewer, upload_id: int) -> tuple[Upload, Task, Team, str | None]:
+    row = session.execute(
+        select(Upload, Task, Team, Account.name)
+        .join(Task, Task.id == Upload.task_id)
+        .join(Team, Team.id == Upload.team_id)
+        .outerjoin(Account, Account.id == Upload.account_id)
+        .where(Upload.id == upload_id)
+    ).one_or_none()
+    if row is None or not (policy.owns(viewer, row.Upload.team_id) or policy.organises(viewer, row.Task.id)):
+        raise NotFound(f"There is no upload {upload_id}.", upload=upload_id)
+    upload, task, team, sender = row
+    return upload, task, team, sender

@@ -70,14 +70,14 @@ def _add(session: Session, viewer: Viewer, name: str) -> Team:
     return team
 
 
-def ensure(session: Session, viewer: Viewer, name: str) -> int:
-    """The id of the team of that name, made without members where there is none; for the operator only.
+def ensure(session: Session, viewer: Viewer, name: str, task_id: int | None = None) -> int:
+    """The id of the team of that name, made without members where there is none.
 
-    Raises Forbidden for anybody else, Invalid for a name that cannot be shown, Conflict for one that looks
-    like another team's.
+    For the operator, and for organisers of the task whose runs are filed. Raises Forbidden for anybody else,
+    Invalid for a name that cannot be shown, Conflict for one that looks like another team's.
     """
-    if not viewer.is_operator:
-        raise Forbidden("Only the operator of this site may add runs for any team.")
+    if not (viewer.is_operator or task_id in viewer.organises):
+        raise Forbidden("Only organisers of the task may add runs for any team.")
     shown = names.displayed(name, "a team")
     found = session.scalar(select(Team.id).where(Team.canonical == names.canonical(shown)))
     return found if found is not None else _add(session, viewer, shown).id

@@ -22,6 +22,8 @@ EVALUATE = "evaluate"
 COMPARE = "compare"
 FRESH = 10
 """Priority of what a person waits for."""
+OF_MANY = 5
+"""Priority of what somebody sent with many others."""
 AGAIN = 0
 """Priority of re-scoring under a new edition."""
 RETRY_AFTER_S = 5

@@ -71,11 +71,14 @@ def check_rules(session: Session, upload_id: int) -> UploadRules:
 
 
 def admit(
-    session: Session, viewer: Viewer, slug: str, team_id: int, wishes: RunRequest
+    session: Session, viewer: Viewer, slug: str, team_id: int, wishes: RunRequest, *, any_team: bool = False
 ) -> tuple[Task, Team, Phase]:
-    """Deadline, team, kind and limits, with the rows of team and account held so that counts stay true."""
+    """Deadline, team, kind and limits, with the rows of team and account held so that counts stay true.
+
+    any_team: whether organisers may name a team that they are not in.
+    """
     limits.hold(session, team_id, viewer.account_id)
-    task, team, phase = _open(session, viewer, slug, team_id, wishes.phase)
+    task, team, phase = _open(session, viewer, slug, team_id, wishes.phase, any_team=any_team)
     if wishes.kind not in KINDS:
         raise Invalid(f"A run is one of {', '.join(KINDS)}, not {wishes.kind!r}.")
     if wishes.kind in ORGANISERS_KINDS and not policy.organises(viewer, task.id):
@@ -89,21 +92,41 @@ def admit(
     return task, team, phase
 
 
+def public_rules(session: Session, viewer: Viewer, slug: str) -> UploadRules:
+    """What any file is checked against in a task that the viewer may know of, whoever sends it.
+
+    Nothing of it depends on a team. Raises Closed for a draft: its rules may still change.
+    """
+    task, _ = policy.visible_task(session, viewer, slug)
+    _require_published(task)
+    return _rules(session, task, phases.for_checks(session, viewer, task), None)
+
+
 def _open(
-    session: Session, viewer: Viewer, slug: str, team_id: int, phase_name: str
+    session: Session, viewer: Viewer, slug: str, team_id: int, phase_name: str, *, any_team: bool = False
 ) -> tuple[Task, Team, Phase]:
     task, _ = policy.visible_task(session, viewer, slug)
     if not viewer.is_operator:
         policy.require_account(viewer)
-    team = _own_team(session, viewer, team_id)
+    team = _own_team(session, viewer, team_id, any_team and policy.organises(viewer, task.id))
+    return task, team, require_taken(session, viewer, task, phase_name)
+
+
+def require_taken(session: Session, viewer: Viewer, task: Task, phase_name: str = "") -> Phase:
+    """The phase that takes the viewer's runs; raises Closed where none does."""
+    _require_published(task)
+    return phases.for_runs(session, viewer, task, phase_name)
+
+
+def _require_published(task: Task) -> None:
     if task.published_at is None:
         raise Closed(f"{task.name} is a draft; it takes runs once it is published.")
-    return task, team, phases.for_runs(session, viewer, task, phase_name)
 
 
-def _own_team(session: Session, viewer: Viewer, team_id: int) -> Team:
-    """The team; one of others and one that does not exist look the same."""
-    team = session.get(Team, team_id) if viewer.is_operator or policy.owns(viewer, team_id) else None
+def _own_team(session: Session, viewer: Viewer, team_id: int, any_team: bool) -> Team:
+    """The team; one of others and one that does not exist look the same, unless any may be named."""
+    may_name = any_team or viewer.is_operator or policy.owns(viewer, team_id)
+    team = session.get(Team, team_id) if may_name else None
     if team is None:
         raise NotFound(f"There is no team {team_id} of yours.", team=team_id)
     return team
@@ -114,7 +137,7 @@ def phase_of(session: Session, upload: Upload) -> Phase:
     return session.get_one(Phase, upload.phase_id)
 
 
-def _rules(session: Session, task: Task, phase: Phase, team_id: int) -> UploadRules:
+def _rules(session: Session, task: Task, phase: Phase, team_id: int | None) -> UploadRules:
     visibility = phase.visibility or task.visibility
     known = collections.known_docnos(session, task.collection_id)
     revision = (

@@ -1,5 +1,6 @@
 """How many runs a team and an account may send, and how many of their files may be rejected."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -15,6 +16,10 @@ REJECTED_AN_HOUR = 20
 REJECTED_AN_HOUR_OF_A_NETWORK = 100
 AN_HOUR = timedelta(hours=1)
 RULE = "Accepted runs count, withdrawn ones too, and files that wait for their check; rejected files do not."
+COUNTED = ("received", "held", "accepted")
+"""States of uploads that are runs, or may become some."""
+CHECKS_AN_HOUR = 60
+"""Files that an account, or a network without one, may have checked without sending them."""
 REJECTED = "Too many of your files were rejected, or still wait for their check"
 
 
@@ -96,6 +101,12 @@ def count_check(session: Session, account_id: int | None, ip: str = "") -> None:
         throttles.spend(session, _network_key(ip), REJECTED_AN_HOUR_OF_A_NETWORK, AN_HOUR, REJECTED)
 
 
+def count_check_only(session: Session, account_id: int | None, ip: str) -> None:
+    """Count a file that is checked and not sent; OverQuota after 60 of an account or network in an hour."""
+    key = f"check ip {throttles.network(ip)}" if account_id is None else f"check account:{account_id}"
+    throttles.spend(session, key, CHECKS_AN_HOUR, AN_HOUR, "Too many files were checked without being sent")
+
+
 def count_accepted(session: Session, account_id: int | None, ip: str = "") -> None:
     """Take back what `count_check` counted: the file was accepted."""
     if account_id is None:
@@ -103,6 +114,16 @@ def count_accepted(session: Session, account_id: int | None, ip: str = "") -> No
     throttles.give_back(session, _account_key(account_id))
     if ip:
         throttles.give_back(session, _network_key(ip))
+
+
+def count_rejected(session: Session, account_id: int | None) -> None:
+    """Count a file of a batch that was rejected; it was not counted before its check, as there may be many.
+
+    Where the account has no tries left, the next file or batch of it is refused.
+    """
+    if account_id is not None:
+        with suppress(OverQuota):
+            throttles.spend(session, _account_key(account_id), REJECTED_AN_HOUR, AN_HOUR, REJECTED)
 
 
 def _require_room(
@@ -135,7 +156,7 @@ def _is_full(
 def _count(session: Session, phase: Phase, sender: _Sender, *which: ColumnElement[bool]) -> int:
     """Files of the sender that are runs of the phase, or may become some."""
     sent = select(func.count(Upload.id)).where(
-        Upload.phase_id == phase.id, Upload.state.in_(("received", "held", "accepted")), sender.whose, *which
+        Upload.phase_id == phase.id, Upload.state.in_(COUNTED), sender.whose, *which
     )
     return session.scalar(sent) or 0
 

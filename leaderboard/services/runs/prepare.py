@@ -85,6 +85,18 @@ def quick(path: Path, file_name: str, rules: UploadRules, limits: Limits) -> Pre
         return None
 
 
+def check_only(path: Path, rules: UploadRules, limits: Limits) -> Report | None:
+    """The report of a file that is not sent, None where it takes longer than anybody can be made to wait."""
+    quickly = replace(limits, memory=QUICK_MEMORY, buffer_bytes=QUICK_BUFFER)
+    try:
+        scanned, report = read_and_check(path, rules.checks, quickly)
+    except TooSlow:
+        return None
+    if scanned is not None and rules.is_blind:
+        report = _with_probe_problems(report, scanned.consumer, rules)
+    return report
+
+
 def prepare(path: Path, file_name: str, rules: UploadRules, limits: Limits) -> PreparedUpload:
     """The file checked and, if it can be accepted, packed; bad content ends in the report, not an error."""
     report, packed = checked(path, rules, limits)

@@ -18,6 +18,7 @@ from leaderboard.db.tables import (
     Task,
     Team,
     Upload,
+    UploadBatch,
     UploadChunk,
 )
 from leaderboard.errors import Conflict, Invalid, NotFound, OverQuota, Problem
@@ -32,6 +33,8 @@ from leaderboard.services.runs.prepare import PreparedUpload
 from leaderboard.services.statistics import prepared
 from leaderboard.trec.runs.reports import Report
 
+MENDABLE_BYTES = 2**26
+"""Bytes, as sent, up to which a rejected file is kept so that fixes can be applied to it."""
 BATCH = 32
 """Rows of up to a megabyte each that are added with one statement."""
 
@@ -47,11 +50,13 @@ class Delivery:
     wishes: RunRequest
     key: str | None = None
     """A key seen before gives the submission it made, so that a form sent twice makes one run."""
+    batch_id: int | None = None
+    """The batch that it comes with; in one an organiser may file a run for any team."""
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What became of an upload: state is received, accepted or rejected."""
+    """What became of an upload: state is received, held, accepted or rejected."""
 
     upload_id: int
     run_id: int | None
@@ -87,9 +92,12 @@ def receive(session: Session, delivery: Delivery) -> Submission:
     if isinstance(begun, Submission):
         return begun
     _, _, upload = begun
-    limits.count_check(session, delivery.sender.account_id)
+    if delivery.batch_id is None:
+        limits.count_check(session, delivery.sender.account_id)
     _add_chunks(session, upload.id, delivery.file)
-    queue.enqueue(session, queue.CHECK, upload.id, priority=queue.FRESH)
+    # What somebody sent alone, and waits for, is checked before the next file of a batch.
+    priority = queue.FRESH if delivery.batch_id is None else queue.OF_MANY
+    queue.enqueue(session, queue.CHECK, upload.id, priority=priority)
     return Submission(upload.id, None, upload.state, None)
 
 
@@ -119,8 +127,10 @@ def decide(session: Session, upload_id: int, prepared: PreparedUpload) -> Submis
         is_stored=True,
     )
     submission = _decide(session, checked)
-    if submission.run_id is not None:
+    if upload.batch_id is None and submission.run_id is not None:
         limits.count_accepted(session, upload.account_id)
+    if upload.batch_id is not None and submission.state == "rejected":
+        limits.count_rejected(session, upload.account_id)
     return submission
 
 
@@ -175,8 +185,9 @@ def _begin(session: Session, delivery: Delivery) -> Submission | tuple[Task, Pha
     lock_row(session, Team, delivery.team_id)
     if (earlier := _earlier(session, delivery)) is not None:
         return earlier
+    is_filed = delivery.batch_id is not None
     task, _, phase = admission.admit(
-        session, delivery.sender, delivery.slug, delivery.team_id, delivery.wishes
+        session, delivery.sender, delivery.slug, delivery.team_id, delivery.wishes, any_team=is_filed
     )
     upload = _new_upload(session, delivery, phase)
     if not add_unless_taken(session, upload):
@@ -197,6 +208,7 @@ def _new_upload(session: Session, delivery: Delivery, phase: Phase) -> Upload:
         idempotency_key=delivery.key,
         state="received",
         wishes=asdict(delivery.wishes),
+        batch_id=delivery.batch_id,
         created_at=now(session),
     )
 
@@ -206,12 +218,13 @@ def _decide(session: Session, checked: _Checked) -> Submission:
     report = _with_name_problem(
         session, checked.task, upload.team_id, checked.wishes, checked.prepared.report
     )
-    run = _new_run(session, checked) if report.accepted else None
+    is_held = report.accepted and _waits_for_a_look(session, upload)
+    run = _new_run(session, checked) if report.accepted and not is_held else None
     upload.report, upload.checked_at = report.as_json(), now(session)
     if run is None:
-        upload.state = "rejected"
-        if checked.is_stored:
-            _drop_chunks(session, upload.id)
+        upload.state = "held" if is_held else "rejected"
+        if not is_held:
+            _keep_for_fixes(session, checked, report)
         session.flush()
         return Submission(upload.id, None, upload.state, report)
     upload.state = "accepted"
@@ -223,6 +236,22 @@ def _decide(session: Session, checked: _Checked) -> Submission:
     audit.record(session, checked.viewer, "run.submit", f"run:{run.id}", name=run.name, sha256=upload.sha256)
     editions.queue_run(session, run)
     return Submission(upload.id, run.id, upload.state, report)
+
+
+def _waits_for_a_look(session: Session, upload: Upload) -> bool:
+    """Whether a good file of a batch is held: its sender wished so and has not sent it on yet."""
+    if upload.batch_id is None or upload.checked_at is not None:
+        return False
+    return bool(session.get_one(UploadBatch, upload.batch_id).wishes["hold"])
+
+
+def _keep_for_fixes(session: Session, checked: _Checked, report: Report) -> None:
+    """Keep a rejected file that a fix may make a run of; drop all others."""
+    mendable = any(problem.fix for problem in report.problems) and checked.upload.bytes <= MENDABLE_BYTES
+    if mendable and not checked.is_stored:
+        _add_chunks(session, checked.upload.id, checked.prepared)
+    elif checked.is_stored and not mendable:
+        _drop_chunks(session, checked.upload.id)
 
 
 def _within_limits(
@@ -309,7 +338,12 @@ def _enter(session: Session, task_id: int, team_id: int) -> None:
 
 
 def _add_chunks(session: Session, upload_id: int, stored: PreparedUpload) -> None:
-    _insert(session, UploadChunk, {"upload_id": upload_id}, stored.chunks())
+    add_pieces(session, upload_id, stored.chunks())
+
+
+def add_pieces(session: Session, upload_id: int, pieces: Iterable[bytes]) -> None:
+    """Store an upload's file, in compressed pieces as `PreparedUpload.chunks` gives them."""
+    _insert(session, UploadChunk, {"upload_id": upload_id}, pieces)
 
 
 def _insert(

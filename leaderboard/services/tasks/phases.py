@@ -160,6 +160,15 @@ def for_runs(session: Session, viewer: Viewer, task: Task, name: str = "") -> Ph
     raise Closed(_why_closed(task, known, at))
 
 
+def for_checks(session: Session, viewer: Viewer, task: Task) -> Phase:
+    """The phase by whose rules a file is only checked: the one asked for, else one that takes runs."""
+    known = of_task(session, task.id)
+    if viewer.phase and len(known) > 1:
+        return find(session, task, viewer.phase)
+    at = now(session)
+    return next((phase for phase in reversed(known) if is_open(phase, at)), known[-1])
+
+
 def is_open(phase: Phase, at: datetime) -> bool:
     """Whether the phase takes runs at a moment."""
     opened = phase.opens_at is None or phase.opens_at <= at

@@ -161,9 +161,22 @@ def plain_blocks(path: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[byte
     with path.open("rb") as file:
         head = file.peek(8)[:8]
         _refuse_archive(head)
-        codec = next((known for known in _CODECS if head.startswith(known.magic)), None)
-        raw = _unpacked(file, codec, limits) if codec else _blocks(file)
-        yield from _guarded(raw, limits, within=codec is not None)
+        yield from _guarded(_raw(file, head, limits), limits, within=_codec(head) is not None)
+
+
+def any_blocks(path: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
+    """The plain bytes of a file whatever they are, as `plain_blocks` gives them: for readers of archives."""
+    with path.open("rb") as file:
+        yield from _raw(file, file.peek(8)[:8], limits)
+
+
+def _raw(file: BinaryIO, head: bytes, limits: Limits) -> Iterator[bytes]:
+    codec = _codec(head)
+    return _unpacked(file, codec, limits) if codec else _blocks(file)
+
+
+def _codec(head: bytes) -> _Codec | None:
+    return next((known for known in _CODECS if head.startswith(known.magic)), None)
 
 
 def is_longer(path: Source, plain_bytes: int, memory: int) -> bool:

@@ -173,7 +173,8 @@ def _check_twice(
     first = lines.setdefault(docno, number)
     if first != number:
         rule = f"Topic {shown(fields[0])} has this document already on line {first}."
-        problems.add(Problem(rule, "Keep one of the two lines.", number, "docno", shown(docno)))
+        remedy = "Keep one of the two lines."
+        problems.add(Problem(rule, remedy, number, "docno", shown(docno), fix="duplicates"))
 
 
 def _wrong_count(form: Form, number: int, line: bytes, fields: list[bytes]) -> Problem:

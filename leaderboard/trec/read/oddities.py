@@ -94,10 +94,10 @@ class Oddities:
         consumed = sum(map(len, lines[:taken])) + taken
         return Entries(*self._columns(numbers[:kept], rows[:kept], firsts, line), consumed, taken)
 
-    def note(self, number: int, name: str, value: bytes, rule: str, remedy: str) -> None:
+    def note(self, number: int, name: str, value: bytes, rule: str, remedy: str, fix: str = "") -> None:
         """Keep a note unless the same was made of an earlier line."""
         if rule not in self.notes:
-            self.notes[rule] = Problem(rule, remedy, number, name, shown(value))
+            self.notes[rule] = Problem(rule, remedy, number, name, shown(value), fix=fix)
 
     def _fits(self, fields: list[bytes]) -> bool:
         self.form = self.form or form_of(fields, self.strict)
@@ -170,7 +170,7 @@ class Oddities:
             place = int(against[0]) + 1
             rule = "The rank contradicts the score: a document of a lower score has the better rank."
             remedy = "The scores decide; check that higher scores are better."
-            self.note(numbers[place], "rank", texts[place], rule, remedy)
+            self.note(numbers[place], "rank", texts[place], rule, remedy, "ranks")
 
 
 def _rows(lines: list[bytes], line: int) -> tuple[list[int], list[list[bytes]]]:

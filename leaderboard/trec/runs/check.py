@@ -1,8 +1,9 @@
 """The upload checker: one report for the site, the interface for programs and the command line."""
 
 import re
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,15 @@ from leaderboard.trec.read.blocks import Block, Consumer, Scanned, scan_run
 from leaderboard.trec.read.columns import Int32
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Source, shown, text_of
 from leaderboard.trec.read.oddities import TAGS_KEPT
-from leaderboard.trec.runs.reports import Report
+from leaderboard.trec.runs.reports import EXAMPLES, Report, grouped
 from leaderboard.trec.topics.names import TopicNames
 
 MANY_TIES = 0.2
 """Share of neighbours of equal score in the sorted rankings from which a run is warned about."""
 NAMED = 20
 """How many topics a message names."""
+MOST_REFUSED = 10_000
+"""Topics that break a rule up to which a file is read on, to count them; the largest tasks have 7,000."""
 UNKNOWN_NAMED = 5
 PREVIEW_LINES = 5
 
@@ -49,14 +52,14 @@ def read_and_check(
     """What a file holds, None where it cannot be read, and the report; never raises Invalid or TooLarge.
 
     others make further consumers of the run's blocks: the file is read once for all of them. Reading stops
-    at 25 topics that the task lacks or that are too deep. Raises TooSlow beyond limits.buffer_bytes.
+    at 10,000 topics that the task lacks or that are too deep. Raises TooSlow beyond limits.buffer_bytes.
     """
     try:
         scanned = scan_run(
             path, lambda: Checked(rules, [make() for make in others]), strict=True, limits=limits
         )
     except Invalid as error:
-        return None, Report(error.problems or (Problem(error.message),))
+        return None, Report(grouped(error.problems) or (Problem(error.message),))
     except TooLarge as error:
         return None, Report((Problem(error.message),))
     except _Enough as enough:
@@ -95,7 +98,7 @@ class Checked:
         return self._tied / len(self.depths) if self.depths else 0.0
 
     def add(self, block: Block) -> None:
-        """Take a block; raises _Enough where with it as many topics break a rule as are ever named."""
+        """Take a block; raises _Enough where with it as many topics break a rule as are ever counted."""
         topics = list(map(text_of, block.topics))
         sizes = block.sizes()
         self._require_few(topics, sizes.tolist(), block.lines)
@@ -119,12 +122,12 @@ class Checked:
             other.add(block)
 
     def _require_few(self, topics: list[str], sizes: list[int], lines: list[int]) -> None:
-        """Raise _Enough once 25 topics are unknown or too deep: a file may have millions of such."""
+        """Raise _Enough once 10,000 topics are unknown or too deep: a file may have millions of such."""
         refused = [place for place, topic in enumerate(topics) if self._is_refused(topic, sizes[place])]
         self._refused += len(refused)
-        if self._refused < MAX_PROBLEMS:
+        if self._refused < MOST_REFUSED:
             return
-        for place in refused[:MAX_PROBLEMS]:
+        for place in refused[:MOST_REFUSED]:
             self.depths[topics[place]], self.lines[topics[place]] = sizes[place], lines[place]
         problems = (*_unknown_topics(self, self._rules), *_too_deep(self, self._rules))
         raise _Enough(problems[:MAX_PROBLEMS])
@@ -135,9 +138,10 @@ class Checked:
 
 
 def _report(scanned: Scanned[Checked], rules: Rules) -> Report:
-    """The report of a run under a task's rules, with at most 25 problems."""
+    """The report of a run under a task's rules, one problem a kind and at most 25."""
     run = scanned.consumer
-    problems = [*_unknown_topics(run, rules), *_too_deep(run, rules), *_bad_tag(scanned.tags, rules)]
+    tags = grouped(_bad_tag(scanned.tags, rules))
+    problems = [*_unknown_topics(run, rules), *_too_deep(run, rules), *tags]
     warnings = [
         *scanned.notes,
         *_several_tags(scanned),
@@ -151,30 +155,58 @@ def _report(scanned: Scanned[Checked], rules: Rules) -> Report:
 
 
 def _unknown_topics(run: Checked, rules: Rules) -> Iterator[Problem]:
-    """A problem for each topic outside the task, or outside all judgments where the topics are not known."""
+    """Problems of topics outside the task, or outside all judgments where the topics are not known.
+
+    One for all that differ from the task's in the same way, one for all that stand for none.
+    """
     known: Collection[str] | None = rules.topics
     if known is None:
         known = rules.judged if rules.judged and not set(rules.judged) & run.depths.keys() else None
     if known is None:
         return
     names = TopicNames(known)
+    unknown = {topic: names.meant(topic) for topic in run.depths if topic not in names}
+    kinds: defaultdict[str, list[str]] = defaultdict(list)
+    for topic, meant in unknown.items():
+        kinds[names.difference(topic, meant) if meant else ""].append(topic)
+    # Two ids that stand for one topic cannot both be mended.
+    meant_ids = [meant for meant in unknown.values() if meant]
+    is_clear = len({*meant_ids, *run.depths}) == len(meant_ids) + len(run.depths)
+    fix = "topics" if is_clear and rules.topics is not None else ""
     owner = "The task" if rules.topics is not None else "The qrels file"
-    for topic in run.depths:
-        if topic not in names:
-            meant = names.meant(topic)
-            remedy = (
-                f"Did you mean {shown(meant)}?" if meant else f"Its topics are such as {names.examples()}."
+    for difference, topics in kinds.items():
+        first, meant = topics[0], unknown[topics[0]]
+        rule = f"{owner} has no such topic."
+        remedy = f"Did you mean {shown(meant)}?" if meant else f"Its topics are such as {names.examples()}."
+        if meant and len(topics) > 1:
+            whole = "All" if len(topics) == len(run.depths) else f"Of {len(run.depths):,} topic ids"
+            ids = f" {len(topics):,} topic ids" if whole == "All" else f" {len(topics):,}"
+            rule, remedy = (
+                f"{whole}{ids} {difference}: {shown(first)} is {shown(meant)}.",
+                "Write the task's ids.",
             )
-            line = run.lines.get(topic)
-            yield Problem(f"{owner} has no such topic.", remedy, line, "topic", shown(topic))
+        yield _of_topics(run, topics, Problem(rule, remedy, fix=fix if meant else ""))
 
 
 def _too_deep(run: Checked, rules: Rules) -> Iterator[Problem]:
-    for topic, count in run.depths.items():
-        if rules.depth is not None and count > rules.depth:
-            rule = f"The topic has {count:,} documents; the task takes at most {rules.depth:,}."
-            remedy = f"Keep the {rules.depth:,} best."
-            yield Problem(rule, remedy, run.lines.get(topic), "topic", shown(topic))
+    if rules.depth is None:
+        return
+    deep = [topic for topic, count in run.depths.items() if count > rules.depth]
+    if not deep:
+        return
+    most = max(run.depths[topic] for topic in deep)
+    what = "The topic has" if len(deep) == 1 else f"{len(deep):,} topics have up to"
+    rule = f"{what} {most:,} documents; the task takes at most {rules.depth:,}."
+    yield _of_topics(run, deep, Problem(rule, f"Keep the {rules.depth:,} best.", fix="depth"))
+
+
+def _of_topics(run: Checked, topics: Sequence[str], problem: Problem) -> Problem:
+    """The problem of these topics: line and id of the first, the number of all, some ids."""
+    some = tuple(map(shown, topics[:EXAMPLES])) if len(topics) > 1 else ()
+    line = run.lines.get(topics[0])
+    return replace(
+        problem, line=line, field="topic", value=shown(topics[0]), count=len(topics), examples=some
+    )
 
 
 def _bad_tag(tags: tuple[str, ...], rules: Rules) -> Iterator[Problem]:
@@ -183,17 +215,28 @@ def _bad_tag(tags: tuple[str, ...], rules: Rules) -> Iterator[Problem]:
     rule = f"The task's tags match {rules.tag_pattern} as a whole."
     for tag in tags:
         try:
-            fits = re.fullmatch(rules.tag_pattern, tag)
+            proposal = fitting_tag(tag, rules.tag_pattern)
         except re.error as error:
             rule = f"The task's tag rule {rules.tag_pattern!r} is not a regular expression ({error})."
             yield Problem(rule, "Tell the organisers.")
             return
-        if not fits:
-            proposal = re.sub(r"[^A-Za-z0-9._-]+", "-", tag).strip("-._")
-            remedy = "Change the sixth column."
-            if re.fullmatch(rules.tag_pattern, proposal):
-                remedy = f"Change the sixth column, for example to {proposal}."
-            yield Problem(rule, remedy, None, "tag", shown(tag))
+        if proposal != tag:
+            remedy = f"Change the sixth column, for example to {proposal}."
+            if not proposal:
+                remedy = "Change the sixth column."
+            yield Problem(rule, remedy, None, "tag", shown(tag), fix="tag" if proposal else "")
+
+
+def fitting_tag(tag: str, pattern: str) -> str:
+    """The tag itself where it matches the task's pattern, else one like it that does; '' without one.
+
+    >>> fitting_tag("my+tag", "[a-z-]+")
+    'my-tag'
+    """
+    if re.fullmatch(pattern, tag):
+        return tag
+    proposal = re.sub(r"[^A-Za-z0-9._-]+", "-", tag).strip("-._")
+    return proposal if re.fullmatch(pattern, proposal) else ""
 
 
 def _several_tags(run: Scanned[Checked]) -> Iterator[Problem]:
@@ -227,7 +270,8 @@ def _unjudged_topics(run: Checked, rules: Rules) -> Iterator[Problem]:
 def _equal_scores(run: Checked) -> Iterator[Problem]:
     remedy = "Ties are ranked by docno, descending: give scores that say the order you mean."
     if run.constant:
-        yield Problem(f"All documents have the same score in {_topics(run.constant)}.", remedy)
+        rule = f"All documents have the same score in {_topics(run.constant)}."
+        yield Problem(rule, remedy, fix="ranks")
     if run.ties > MANY_TIES and len(run.constant) < len(run.depths):
         yield Problem(f"{run.ties:.1%} of neighbouring documents have equal scores.", remedy)
 

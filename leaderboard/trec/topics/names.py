@@ -35,6 +35,23 @@ class TopicNames:
                 return alike[0]
         return ""
 
+    @staticmethod
+    def difference(topic: str, meant: str) -> str:
+        """How an id is written otherwise than the one that is meant, after "the ids".
+
+        >>> TopicNames.difference("51", "051"), TopicNames.difference("51", "MB051")
+        ('lack leading zeros', 'are written otherwise')
+        """
+        if topic.lstrip("0") == meant.lstrip("0"):
+            return "lack leading zeros" if len(topic) < len(meant) else "have leading zeros too many"
+        if topic.casefold() == meant.casefold():
+            return "differ in case"
+        if meant.endswith(topic):
+            return f"lack the prefix {shown(meant.removesuffix(topic))}"
+        if topic.endswith(meant):
+            return f"have the prefix {shown(topic.removesuffix(meant))} too many"
+        return "are written otherwise"
+
     def examples(self) -> str:
         """The first few ids, for a message."""
         return ", ".join(shown(topic) for topic in list(self._topics)[:EXAMPLES])

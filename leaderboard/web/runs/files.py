@@ -10,6 +10,7 @@ from flask.typing import ResponseReturnValue
 from leaderboard.checksums import belonging_to
 from leaderboard.errors import Busy
 from leaderboard.pages.runs import files
+from leaderboard.pages.runs.files import SentFile
 from leaderboard.services.runs.files import StoredFile
 from leaderboard.services.runs.prepare import CHUNK_BYTES
 from leaderboard.web import responses
@@ -28,12 +29,16 @@ _turns = threading.BoundedSemaphore(LARGE_AT_ONCE)
 @rule(PUBLIC)
 def file(run_id: int) -> ResponseReturnValue:
     """The file as it was sent, for whom it is open; its digest is compared before the first byte goes out."""
-    sent = files.sent_file(reading(), viewer(), run_id)
+    return answer(files.sent_file(reading(), viewer(), run_id))
+
+
+def answer(sent: SentFile) -> Response:
+    """A stored file as an answer."""
     stored = StoredFile(database(), sent.upload_id)
     with ExitStack() as held:
         if sent.size > LARGE:
             held.enter_context(_turn())
-        with belonging_to(f"run {run_id}"):
+        with belonging_to(f"upload {sent.upload_id}"):
             stored.require_whole(sent.sha256)
         response = Response(_pieces(stored), content_type=sent.media_type)
         response.call_on_close(held.pop_all().close)
@@ -41,7 +46,8 @@ def file(run_id: int) -> ResponseReturnValue:
     response.content_length = sent.size
     response.set_etag(sent.sha256)
     response.cache_control.no_cache = True
-    return response.make_conditional(request)
+    response.make_conditional(request)
+    return response
 
 
 @blueprint.get("/runs/<id:run_id>.trec_eval")

@@ -8,23 +8,24 @@ from flask import Blueprint, jsonify, redirect, render_template, request, url_fo
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid, LeaderboardError
-from leaderboard.pages.runs.upload import UploadPage, upload_page
+from leaderboard.pages.runs.upload import UploadPage, upload_file, upload_page
 from leaderboard.pages.runs.upload_form import upload_form
-from leaderboard.services.runs import admission, describe, limits, prepare, primary_runs, uploads
+from leaderboard.services.runs import admission, describe, fixing, limits, prepare, primary_runs, uploads
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.prepare import PreparedUpload
 from leaderboard.services.runs.uploads import Delivery, Submission
 from leaderboard.trec.facts import fields
 from leaderboard.trec.read.lines import Limits
+from leaderboard.trec.runs.fixes import FIXES
 from leaderboard.web.errors import form_again, problem_rows, wants_json
-from leaderboard.web.files import Received, number, received
+from leaderboard.web.files import Received, form_key, number, received
 from leaderboard.web.rules import SIGNED_IN, Body, rule
+from leaderboard.web.runs import batches, files
 from leaderboard.web.runs.facts import facts_given
 from leaderboard.web.session import reading, settings, viewer, wake, writing
 
 blueprint = Blueprint("uploads", __name__)
 
-KEY_CHARACTERS = 100
 CHECKS_AT_ONCE = 3
 """Files checked while their senders wait: the other threads are for pages."""
 _turns = threading.BoundedSemaphore(CHECKS_AT_ONCE)
@@ -50,14 +51,18 @@ def _form_page(slug: str, error: LeaderboardError | None = None) -> str:
         says_more=any(sent.get(field.key) for field in page.fields),
         key=secrets.token_urlsafe(16),
         largest=settings().upload_bytes,
+        checked=settings().inline_bytes,
     )
 
 
 @blueprint.post("/tasks/<slug>/submit")
 @rule(SIGNED_IN, Body.UPLOAD)
 def send(slug: str) -> ResponseReturnValue:
-    """Take a run file: check it now if it is small, else keep it for the evaluator."""
+    """Take a run file: check it now if it is small, else keep it for the evaluator; many are a batch."""
     try:
+        upload_form(reading(), viewer(), slug)
+        if batches.is_batch():
+            return batches.answer(batches.take(slug))
         submission = _submit(slug)
     except LeaderboardError as error:
         if wants_json():
@@ -72,7 +77,6 @@ def send(slug: str) -> ResponseReturnValue:
 
 
 def _submit(slug: str) -> Submission:
-    upload_form(reading(), viewer(), slug)
     file = received("file")
     if file is None:
         raise Invalid("Choose a run file.")
@@ -87,7 +91,9 @@ def _submit(slug: str) -> Submission:
         request.form.get("phase", ""),
     )
     prepared, is_checked = _prepared(slug, team_id, file)
-    delivery = Delivery(sender=viewer(), slug=slug, team_id=team_id, file=prepared, wishes=wishes, key=_key())
+    delivery = Delivery(
+        sender=viewer(), slug=slug, team_id=team_id, file=prepared, wishes=wishes, key=form_key()
+    )
     with writing() as session:
         if not is_checked:
             return uploads.receive(session, delivery)
@@ -123,18 +129,12 @@ def _checked(slug: str, team_id: int, file: Received) -> PreparedUpload | None:
     return checked
 
 
-def _key() -> str | None:
-    """The form's key, made the sender's own: nobody meets another account's upload by guessing it."""
-    given = request.form.get("key", "")[:KEY_CHARACTERS]
-    return f"{viewer().account_id}:{given}" if given else None
-
-
 @blueprint.get("/uploads/<id:upload_id>")
 @rule(SIGNED_IN)
 def show(upload_id: int) -> ResponseReturnValue:
     """The report on an upload; the page reloads itself while the file waits for its check."""
     page = upload_page(reading(), viewer(), upload_id)
-    return render_template("runs/uploaded.html", page=page)
+    return render_template("runs/uploaded.html", page=page, titles=FIXES)
 
 
 @blueprint.get("/uploads/<id:upload_id>.json")
@@ -154,6 +154,7 @@ def _facts(submission: Submission) -> dict[str, Any]:
         "state": submission.state,
         "problems": problem_rows(report.problems).facts() if report else [],
         "warnings": problem_rows(report.warnings).facts() if report else [],
+        "fixes": list(report.fixes) if report else [],
     }
 
 
@@ -167,6 +168,26 @@ def _progress(page: UploadPage) -> dict[str, Any]:
         "position": page.progress.position,
         "message": page.progress.message,
     }
+
+
+@blueprint.get("/uploads/<id:upload_id>/file")
+@rule(SIGNED_IN)
+def file(upload_id: int) -> ResponseReturnValue:
+    """The file of an upload, as it was sent or fixed, while it is kept."""
+    return files.answer(upload_file(reading(), viewer(), upload_id))
+
+
+@blueprint.post("/uploads/<id:upload_id>/fix")
+@rule(SIGNED_IN)
+def fix(upload_id: int) -> ResponseReturnValue:
+    """Make a new upload of this one with the fixes that were chosen, to be checked like any other."""
+    asker, chosen = viewer(), request.form.getlist("fix")
+    with writing() as session:
+        made = fixing.ask(session, asker, upload_id, chosen)
+    wake()
+    if wants_json():
+        return jsonify(_facts(made)), 202
+    return redirect(url_for("uploads.show", upload_id=made.upload_id), 303)
 
 
 @blueprint.post("/runs/<id:run_id>/withdraw")

@@ -95,3 +95,22 @@ def test_bad_pattern_is_a_usage_error(folder: Path) -> None:
     result = check(folder, "--tag-pattern", "[")
     assert result.exit_code == 2
     assert "'[' is not a regular expression" in result.stderr
+
+
+def test_fixes_are_written_to_another_file(folder: Path) -> None:
+    """With --fix what is wrong is mended in a file of its own, round by round; the one given is kept."""
+    (folder / "run").write_text("01 Q0 a 1 3 t\n01 Q0 a 2 2 t\n02 Q0 b 2 3 t\n02 Q0 c 1 2 t\n")
+    out = folder / "out"
+    for options, text in (
+        ((), "1 Q0 a 1 3 t\n2 Q0 b 2 3 t\n2 Q0 c 1 2 t\n"),
+        (("--by-rank",), "1 Q0 a 1 3 t\n2 Q0 c 1 2 t\n2 Q0 b 2 1 t\n"),
+    ):
+        result = check(folder, "--topics", "topics", "--fix", str(out), *options)
+        assert (result.exit_code, out.read_text()) == (0, text)
+        assert (
+            "fixed: drop documents that a topic has twice, keeping the best ranked: 1 lines" in result.stderr
+        )
+    assert (folder / "run").read_text().startswith("01 Q0 a")
+    same = check(folder, "--fix", str(folder / "run"))
+    assert same.exit_code
+    assert "takes another name" in str(same.exception) + same.output

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import pytest
 
-from leaderboard.errors import MAX_PROBLEMS
 from leaderboard.trec.documents.documents import DocnoFilter
 from leaderboard.trec.read.archives import Limits
 from leaderboard.trec.runs.check import Rules, read_and_check
@@ -137,7 +136,7 @@ class _Counted:
 
 
 @pytest.mark.parametrize("entries", [1, 3])
-def test_reading_stops_at_25_topics_that_break_a_rule(entries: int, written: Written) -> None:
+def test_reading_stops_at_10_000_topics_that_break_a_rule(entries: int, written: Written) -> None:
     """A file of nothing but unknown topics, or too deep ones, is not read to its end."""
     topics = range(400_000 // entries)
     lines = (f"{topic} Q0 d{place} 1 1 t\n" for topic in topics for place in range(entries))
@@ -147,21 +146,46 @@ def test_reading_stops_at_25_topics_that_break_a_rule(entries: int, written: Wri
     scanned, report = read_and_check(counted, rules)
     assert scanned is None
     assert counted.position < path.stat().st_size / 2
-    assert len(report.problems) == MAX_PROBLEMS
-    assert report.problems[0].line == 1
+    assert [(problem.line, problem.count) for problem in report.problems] == [(1, 10_000)]
     assert report.facts == {}
 
 
-def test_few_unknown_topics_do_not_end_the_reading(written: Written) -> None:
-    """Up to 24 topics that break a rule are listed with the facts of the whole file."""
-    report = report_of(written, GOOD + "".join(f"x{number} Q0 d 1 1 t\n" for number in range(24)))
-    assert (len(report.problems), report.facts["entries"]) == (24, 27)
+def test_unknown_topics_do_not_end_the_reading(written: Written) -> None:
+    """A run of another task has one problem, with the facts of the whole file."""
+    report = report_of(written, GOOD + "".join(f"x{number} Q0 d 1 1 t\n" for number in range(1000)))
+    assert [problem.count for problem in report.problems] == [998, 2]
+    assert report.problems[0].examples == ("x0", "x3", "x4", "x5", "x6")
+    assert report.facts["entries"] == 1003
 
 
-def test_at_most_25_problems_are_reported(written: Written) -> None:
-    """A run of another task does not fill the page."""
-    content = "".join(f"x{number} Q0 a 1 1 t\n" for number in range(100))
-    assert len(report_of(written, content).problems) == MAX_PROBLEMS
+def test_topics_that_differ_alike_are_one_problem_that_says_how(written: Written) -> None:
+    """The pattern is said where several ids share it, with their number; ids that clash have no fix."""
+    cases = [
+        (("303", "304"), "0303 0304", "All 2 topic ids have leading zeros too many: 0303 is 303.", "topics"),
+        (("001", "010", "5"), "1 10 5", "Of 3 topic ids 2 lack leading zeros: 1 is 001.", "topics"),
+        (("MB051", "MB052"), "051 052", "All 2 topic ids lack the prefix MB: 051 is MB051.", "topics"),
+        (("51", "52"), "MB51 MB52", "All 2 topic ids have the prefix MB too many: MB51 is 51.", "topics"),
+        (("qa", "qb"), "QA QB", "All 2 topic ids differ in case: QA is qa.", "topics"),
+        (("q-1", "q-2"), "q1 q2", "All 2 topic ids are written otherwise: q1 is q-1.", "topics"),
+        (("303", "304"), "0303 303 0304", "Of 3 topic ids 2 have leading zeros too many: 0303 is 303.", ""),
+    ]
+    faults = []
+    for topics, sent, rule, fix in cases:
+        content = "".join(f"{topic} Q0 a 1 1 t\n" for topic in sent.split())
+        problem = report_of(written, content, Rules(topics)).problems[0]
+        if (problem.rule, problem.fix) != (rule, fix):
+            faults.append((sent, problem.rule, problem.fix))
+    assert faults == []
+
+
+def test_problems_alike_are_one_line(written: Written) -> None:
+    """What breaks the same rule in many lines is said once, with how often and some of the values."""
+    report = report_of(written, "".join(f"1 Q0 d{line} 1 x{line} t\n" for line in range(7)) + "1 2\n")
+    assert [(problem.line, problem.count, problem.examples) for problem in report.problems] == [
+        (1, 7, ("x0", "x1", "x2", "x3", "x4")),
+        (8, 1, ()),
+    ]
+    assert "(and 6 more like it)" in str(report.problems[0])
 
 
 def warned(report: Report) -> str:

@@ -101,11 +101,14 @@ def test_a_program_gets_the_report_as_json(site: Site) -> None:
     assert again["problems"] == rejected.json["problems"]
 
 
-def test_at_most_25_problems_are_shown(site: Site) -> None:
-    """A file wrong in every line is reported with 25 problems, not with all."""
+def test_what_is_wrong_in_every_line_is_said_once(site: Site) -> None:
+    """A file wrong in every line is read as far as 25 of them, and reported in a line or two."""
     rejected = _as_program(site, b"only three columns\n" * 3 + b"1 2\n" * 500, "bad.run")
     assert rejected.json is not None
-    assert len(rejected.json["problems"]) == 25
+    assert sum(problem["count"] for problem in rejected.json["problems"]) == 25
+    assert len(rejected.json["problems"]) <= 2
+    page = site.browser("Berta").get(f"/uploads/{rejected.json['upload']}")
+    assert "reading stopped at the 25th" in pages.main(page)
 
 
 def test_a_form_sent_twice_makes_one_run(site: Site) -> None:

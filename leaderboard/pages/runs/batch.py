@@ -1,0 +1,153 @@
+"""Files that were sent together: one table of verdicts, and how many are still to be checked."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Job, Run, Team, Upload, UploadBatch
+from leaderboard.errors import Problem
+from leaderboard.services import policy
+from leaderboard.services.jobs import queue
+from leaderboard.services.policy import Viewer
+from leaderboard.services.runs import batches
+from leaderboard.services.runs.uploads import report_of
+from leaderboard.tables.record import Column, Files, Place, Table
+
+WAITING, HELD, ACCEPTED, REJECTED, REFUSED, FAILED = (
+    "waiting",
+    "held",
+    "accepted",
+    "rejected",
+    "not taken",
+    "check failed",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchRow:
+    """One file of a batch; upload_id and run_id are None where there is none."""
+
+    file: str
+    name: str = ""
+    team: str = ""
+    kind: str = ""
+    verdict: str
+    problems: int = 0
+    warnings: int = 0
+    says: str = ""
+    """The first problem or warning in a line."""
+    upload_id: int | None = None
+    run_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchPage:
+    """A batch as its sender and the organisers see it."""
+
+    id: int
+    task_slug: str
+    task_name: str
+    created_at: datetime
+    rows: tuple[BatchRow, ...]
+    counts: dict[str, int]
+    """Verdict -> how many files."""
+    is_open: bool
+    """Whether held files can still be sent or dropped by the viewer."""
+
+    @property
+    def waiting(self) -> int:
+        """How many files wait for their check."""
+        return self.counts.get(WAITING, 0)
+
+
+def batch_page(session: Session, viewer: Viewer, batch_id: int) -> BatchPage:
+    """A batch with a verdict for each file; NotFound for all but its sender and the organisers."""
+    batch, task = batches.own_batch(session, viewer, batch_id)
+    rows = (*_uploads(session, batch), *(_refused(name, problem) for name, problem in batches.refused(batch)))
+    return BatchPage(
+        id=batch.id,
+        task_slug=task.slug,
+        task_name=task.name,
+        created_at=batch.created_at,
+        rows=rows,
+        counts=dict(Counter(row.verdict for row in rows)),
+        is_open=batch.account_id == viewer.account_id or policy.organises(viewer, task.id),
+    )
+
+
+def _uploads(session: Session, batch: UploadBatch) -> list[BatchRow]:
+    rows = session.execute(
+        select(Upload, Team.name, Run.id)
+        .join(Team, Team.id == Upload.team_id)
+        .outerjoin(Run, Run.upload_id == Upload.id)
+        .where(Upload.batch_id == batch.id)
+        .order_by(Upload.id)
+    ).all()
+    of_batch = select(Upload.id).where(Upload.batch_id == batch.id)
+    failed = set(
+        session.scalars(
+            select(Job.subject_id).where(
+                Job.kind == queue.CHECK, Job.state == "failed", Job.subject_id.in_(of_batch)
+            )
+        )
+    )
+    return [_row(upload, team, run_id, upload.id in failed) for upload, team, run_id in rows]
+
+
+def _row(upload: Upload, team: str, run_id: int | None, has_failed: bool) -> BatchRow:
+    report = report_of(upload) if upload.state != "received" else None
+    said = (*report.problems, *report.warnings) if report else ()
+    waiting = FAILED if has_failed else WAITING
+    return BatchRow(
+        file=upload.file_name,
+        name=upload.wishes["name"],
+        team=team,
+        kind=upload.wishes["kind"],
+        verdict=waiting if upload.state == "received" else upload.state,
+        problems=len(report.problems) if report else 0,
+        warnings=len(report.warnings) if report else 0,
+        says=str(said[0]) if said else "",
+        upload_id=upload.id,
+        run_id=run_id,
+    )
+
+
+def _refused(name: str, problem: Problem) -> BatchRow:
+    return BatchRow(file=name, verdict=REFUSED, problems=1, says=str(problem))
+
+
+def table(page: BatchPage) -> Table[BatchRow]:
+    """The files of a batch, those that need somebody first."""
+    order = {FAILED: 0, REFUSED: 1, REJECTED: 2, HELD: 3, WAITING: 4, ACCEPTED: 5}
+    columns: list[Column[BatchRow]] = [
+        Column(key="file", head="File", value=lambda row: row.file),
+        Column(key="verdict", head="Verdict", value=lambda row: row.verdict),
+        Column(key="says", head="Why", value=lambda row: row.says or None),
+        Column(key="run", head="Run", value=lambda row: row.name or None),
+        Column(key="team", head="Team", value=lambda row: row.team or None),
+        Column(key="kind", head="Kind", value=lambda row: row.kind or None),
+        Column(key="problems", value=lambda row: row.problems, digits=0, shown=Place.DATA),
+        Column(key="warnings", value=lambda row: row.warnings, digits=0, shown=Place.DATA),
+        Column(key="upload", value=lambda row: row.upload_id, digits=0, shown=Place.DATA),
+        Column(key="run_id", value=lambda row: row.run_id, digits=0, shown=Place.DATA),
+    ]
+    rows = sorted(page.rows, key=lambda row: order[row.verdict])
+    return Table(name="files", caption="Files and their verdicts", columns=columns, rows=rows)
+
+
+def facts(page: BatchPage) -> dict[str, Any]:
+    """The batch as JSON."""
+    return {
+        "batch": page.id,
+        "task": page.task_slug,
+        "created_at": page.created_at.isoformat(),
+        "counts": page.counts,
+        "files": table(page).facts(),
+    }
+
+
+FILES: Files[BatchPage] = Files(facts, {"files": table})

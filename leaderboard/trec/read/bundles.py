@@ -1,0 +1,262 @@
+"""Zip and tar archives of run files: each member a file of its own, under a name that is ours.
+
+Names of members are only shown. What an archive claims is not believed: sizes are added up before anything is
+unpacked where the format says them, and counted again while it is.
+"""
+
+import re
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from struct import unpack_from
+from typing import IO
+
+from leaderboard.errors import Invalid, Problem, TooLarge
+from leaderboard.trec.read.archives import RATIO_FLOOR, READ_BYTES, Limits, any_blocks
+
+MOST_MEMBERS = 500
+"""Files that one archive may hold."""
+DIRECTORY_BYTES = 2**20
+"""Bytes the list of members of a zip may have: it is read as a whole."""
+NAME_BYTES = 4096
+"""Bytes a tar may spend on a member's long name."""
+SHOWN_NAME = 200
+
+_ZIP, _ZIP_END, _ZIP_END_64 = b"PK\x03\x04", b"PK\x05\x06", b"PK\x06\x07"
+_ZIP_END_BYTES, _ZIP_COMMENT_BYTES, _LOCATOR_BYTES = 22, 2**16, 20
+_TAR_BLOCK = 512
+_TAR_FILES, _TAR_FOLDER, _TAR_NAME, _TAR_HEADER, _TAR_GLOBAL = b"0\0", b"5", b"L", b"x", b"g"
+_HIDDEN = re.compile(r"(?:^|/)(?:\.(?!\.?/)|__MACOSX/|thumbs\.db$|desktop\.ini$)", re.IGNORECASE)
+_PAX_PATH = re.compile(rb"\d+ path=([^\n]*)\n")
+_ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    ValueError,
+    NotImplementedError,
+    RuntimeError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BundledFile:
+    """A member of an archive: its name there, to be shown, and where it was unpacked, or why it was not."""
+
+    name: str
+    path: Path | None
+    problem: Problem | None = None
+
+
+def kind_of(path: Path, limits: Limits) -> str:
+    """'zip' or 'tar' for an archive of files, compressed or not; '' for anything else, damaged files too."""
+    try:
+        first = next(any_blocks(path, limits), b"")
+    except (Invalid, TooLarge):
+        return ""
+    if first.startswith((_ZIP, _ZIP_END)):
+        return "zip"
+    return "tar" if first[257:262] == b"ustar" else ""
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a file is one that systems leave in folders, such as .DS_Store: nobody means to send it."""
+    return _HIDDEN.search(name) is not None
+
+
+def unbundled(path: Path, kind: str, folder: Path, limits: Limits) -> Iterator[BundledFile]:
+    """Unpack an archive into files of the folder, named by numbers; hidden files and folders are passed over.
+
+    Members that are no plain files, or archives themselves, come with a problem. Raises Invalid for a damaged
+    archive or one of too many members, TooLarge beyond the limits.
+    """
+    members = _zipped(path, folder, limits) if kind == "zip" else _tarred(path, folder, limits)
+    for member in members:
+        if member.path is not None and kind_of(member.path, limits):
+            member.path.unlink()
+            yield _refused(
+                member.name, "This is an archive in an archive.", "Put its files into one archive."
+            )
+        else:
+            yield member
+
+
+def member_name(name: str) -> str:
+    """A file's name with its folders, fit for a page: no way out of a folder, no control characters.
+
+    >>> member_name("../../etc/passwd"), member_name("C:\\\\runs\\\\a.txt")
+    ('etc/passwd', 'C:/runs/a.txt')
+    """
+    text = "".join(letter for letter in name.replace("\\", "/") if letter.isprintable())
+    parts = [part for part in text.split("/") if part not in ("", ".", "..")]
+    return "/".join(parts)[-SHOWN_NAME:] or "unnamed"
+
+
+def _refused(name: str, rule: str, remedy: str) -> BundledFile:
+    return BundledFile(member_name(name), None, Problem(rule, remedy))
+
+
+def _write(pieces: Iterator[bytes], target: Path, most: int) -> int:
+    """Write the pieces into a file; how many bytes they were. Raises TooLarge beyond `most`."""
+    total = 0
+    with target.open("wb") as file:
+        for piece in pieces:
+            total += len(piece)
+            if total > most:
+                raise TooLarge(
+                    "The files of the archive are larger than this site takes. Send fewer at once."
+                )
+            file.write(piece)
+    return total
+
+
+def _zipped(path: Path, folder: Path, limits: Limits) -> Iterator[BundledFile]:
+    _require_short_directory(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            infos = [info for info in archive.infolist() if not (info.is_dir() or is_hidden(info.filename))]
+            _require_few(len(infos))
+            if sum(info.file_size for info in infos) > limits.plain_bytes:
+                raise TooLarge(
+                    "The files of the archive are larger than this site takes. Send fewer at once."
+                )
+            left = limits.plain_bytes
+            for number, info in enumerate(infos):
+                member, size = _unzipped(archive, info, folder / f"{path.name}-{number}", left, limits)
+                left -= size
+                yield member
+    except _ZIP_ERRORS as error:
+        raise Invalid("The zip archive is damaged. Make it anew and send it again.") from error
+
+
+def _require_short_directory(path: Path) -> None:
+    """Raise TooLarge where a zip's list of members is long: reading it would take memory without end."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - _ZIP_END_BYTES - _ZIP_COMMENT_BYTES - _LOCATOR_BYTES))
+        tail = file.read()
+    at = tail.rfind(_ZIP_END)
+    if at < 0 or len(tail) < at + _ZIP_END_BYTES:
+        raise Invalid("The zip archive is cut off. Make it anew and send it again.")
+    (directory,) = unpack_from("<I", tail, at + 12)
+    if directory > DIRECTORY_BYTES or tail[max(0, at - _LOCATOR_BYTES) : at].startswith(_ZIP_END_64):
+        raise TooLarge(f"The zip archive has more members than the {MOST_MEMBERS} that are taken at once.")
+
+
+def _require_few(count: int) -> None:
+    if count > MOST_MEMBERS:
+        raise TooLarge(f"The archive has {count:,} files or more; {MOST_MEMBERS} are taken at once.")
+
+
+def _unzipped(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path, most: int, limits: Limits
+) -> tuple[BundledFile, int]:
+    """A member unpacked, with its size; or with its problem and 0."""
+    name = info.filename
+    if stat.S_ISLNK(info.external_attr >> 16):
+        return _refused(name, "This is a link, not a file.", "Put the file itself into the archive."), 0
+    if info.flag_bits & 1:
+        return _refused(name, "This file is encrypted.", "Make the archive without a password."), 0
+    if info.compress_type not in _ZIP_METHODS:
+        return _refused(name, "It is compressed in an unusual way.", "Make the archive with plain zip."), 0
+    if info.file_size > max(RATIO_FLOOR, limits.ratio * info.compress_size):
+        rule = f"It expands more than {limits.ratio} times; no run does."
+        return _refused(name, rule, "Send the run without padding."), 0
+    with archive.open(info) as member:
+        size = _write(_pieces(member), target, most)
+    return BundledFile(member_name(name), target), size
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    while piece := file.read(READ_BYTES):
+        yield piece
+
+
+class _Stream:
+    """Plain bytes of a tar, read in the sizes it is made of; counts them."""
+
+    def __init__(self, blocks: Iterator[bytes], most: int) -> None:
+        self._blocks = blocks
+        self._rest = memoryview(b"")
+        self._left = most
+
+    def take(self, size: int) -> Iterator[bytes]:
+        """So many bytes in pieces; raises Invalid where the archive ends before."""
+        while size:
+            if not self._rest:
+                block = next(self._blocks, b"")
+                if not block:
+                    raise Invalid("The tar archive is cut off. Make it anew and send it again.")
+                self._left -= len(block)
+                if self._left < 0:
+                    raise TooLarge("The archive is larger than this site takes. Send fewer files at once.")
+                self._rest = memoryview(block)
+            piece, self._rest = self._rest[:size], self._rest[size:]
+            size -= len(piece)
+            yield bytes(piece)
+
+    def block(self) -> bytes:
+        """One block of the archive."""
+        return b"".join(self.take(_TAR_BLOCK))
+
+    def padded(self, size: int) -> Iterator[bytes]:
+        """So many bytes; what fills their last block is passed over."""
+        yield from self.take(size)
+        for _ in self.take(-size % _TAR_BLOCK):
+            pass
+
+
+def _tarred(path: Path, folder: Path, limits: Limits) -> Iterator[BundledFile]:
+    """The members of a tar; the standard library's reader would hold headers of any length in memory."""
+    stream = _Stream(any_blocks(path, limits), limits.plain_bytes)
+    count, long_name = 0, b""
+    while (head := stream.block()).strip(b"\0"):
+        size, kind = _tar_size(head), head[156:157]
+        name = long_name or _tar_name(head)
+        if kind in (_TAR_NAME, _TAR_HEADER, _TAR_GLOBAL):
+            if size > NAME_BYTES:
+                raise Invalid("The tar archive has a header that is too long. Make it without extra facts.")
+            body = b"".join(stream.padded(size))
+            if kind == _TAR_NAME:
+                long_name = body.rstrip(b"\0")
+            elif kind == _TAR_HEADER and (found := _PAX_PATH.search(body)):
+                long_name = found[1]
+            continue
+        long_name = b""
+        shown = name.decode("utf-8", "replace")
+        body_pieces = stream.padded(size)
+        if kind == _TAR_FOLDER or shown.endswith("/") or is_hidden(shown):
+            for _ in body_pieces:
+                pass
+            continue
+        count += 1
+        _require_few(count)
+        if kind not in (*(bytes([one]) for one in _TAR_FILES), b""):
+            for _ in body_pieces:
+                pass
+            yield _refused(shown, "This is a link or a device, not a file.", "Put the file itself there.")
+            continue
+        target = folder / f"{path.name}-{count}"
+        _write(body_pieces, target, limits.plain_bytes)
+        yield BundledFile(member_name(shown), target)
+
+
+def _tar_name(head: bytes) -> bytes:
+    name, prefix = (part.split(b"\0", 1)[0] for part in (head[:100], head[345:500]))
+    # GNU's own format has times where the standard one has the beginning of a long name.
+    return prefix + b"/" + name if prefix and head[257:263] == b"ustar\0" else name
+
+
+def _tar_size(head: bytes) -> int:
+    try:
+        checksum = int(head[148:156].strip(b" \0"), 8)
+        size = int(head[124:136].strip(b" \0") or b"0", 8)
+    except ValueError:
+        raise Invalid("The tar archive is damaged. Make it anew and send it again.") from None
+    if checksum != sum(head[:148]) + 8 * 32 + sum(head[156:]) or size < 0:
+        raise Invalid("The tar archive is damaged. Make it anew and send it again.")
+    return size

@@ -1,0 +1,162 @@
+"""Many files at once: a folder, archives, a list of whose runs they are, and their table of verdicts."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from flask import Blueprint, Response, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import Busy, Invalid
+from leaderboard.pages.runs import batch as pages
+from leaderboard.services.runs import batches, describe, lists
+from leaderboard.services.runs.batch_plans import BY_FOLDER, BY_LIST, FROM_FILE, BatchFile, BatchRequest, plan
+from leaderboard.services.runs.lists import RunList
+from leaderboard.services.runs.prepare import QUICK_MEMORY
+from leaderboard.trec.facts import fields
+from leaderboard.trec.read import bundles
+from leaderboard.trec.read.lines import Limits
+from leaderboard.web import responses
+from leaderboard.web.errors import wants_json
+from leaderboard.web.files import Received, form_key, number, received_all
+from leaderboard.web.rules import SIGNED_IN, rule
+from leaderboard.web.runs.facts import facts_given
+from leaderboard.web.security import incoming_folder
+from leaderboard.web.session import database, finish_reading, reading, settings, viewer, wake, writing
+
+blueprint = Blueprint("batches", __name__)
+
+AT_ONCE = 2
+"""Batches that are unpacked and stored at a time: the other threads are for pages."""
+_turns = threading.BoundedSemaphore(AT_ONCE)
+
+
+def is_batch() -> bool:
+    """Whether a form brings several runs, says by a list or folders whose they are, or wants them held."""
+    files = received_all("file")
+    if len(files) > 1 or request.form.get("team") in (BY_LIST, BY_FOLDER) or "hold" in request.form:
+        return True
+    return bool(files) and bundles.kind_of(files[0].path, _limits()) != ""
+
+
+def take(slug: str) -> int:
+    """Store all files of the form; the id of their batch. Raises Busy where others are sending many too."""
+    with _turn():
+        files, runs = _unpacked(received_all("file"))
+        wished = _wished(runs)
+        planned, key, asker = plan(files, wished), form_key(), viewer()
+        with writing() as session:
+            opened = batches.begin(session, asker, slug, wished, planned, key)
+        wake()
+        batches.receive(database(), asker, slug, opened, planned, key)
+    wake()
+    return opened.id
+
+
+def answer(batch_id: int) -> ResponseReturnValue:
+    """Where the verdicts are: as facts for a program, else as a page."""
+    if wants_json():
+        finish_reading()
+        response = responses.as_json(pages.facts(pages.batch_page(reading(), viewer(), batch_id)))
+        response.status_code = 202
+        return response
+    return redirect(url_for("batches.show", batch_id=batch_id), 303)
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    if not _turns.acquire(blocking=False):
+        raise Busy("Others are sending many files just now; try again in a minute.", retry_after_s=60)
+    try:
+        yield
+    finally:
+        _turns.release()
+
+
+def _limits() -> Limits:
+    return Limits(plain_bytes=settings().plain_bytes, memory=QUICK_MEMORY)
+
+
+def _unpacked(sent: Sequence[Received]) -> tuple[list[BatchFile], RunList | None]:
+    """The files of a form and of the archives in it, and the list among them or in its own field."""
+    files: list[BatchFile] = []
+    found = [request.form["list"]] if request.form.get("list", "").strip() else []
+    left = _limits().plain_bytes
+    for file in _members(sent, left):
+        if file.path is not None and lists.is_list(file.path, file.name):
+            found.append(file.path.read_text("utf-8", "replace"))
+        elif not bundles.is_hidden(file.name):
+            files.append(file)
+    if len(found) > 1:
+        raise Invalid("There are several lists; send one that names all runs.")
+    return files, lists.read_list(found[0]) if found else None
+
+
+def _members(sent: Sequence[Received], left: int) -> Iterator[BatchFile]:
+    for file in sent:
+        kind = bundles.kind_of(file.path, _limits())
+        if not kind:
+            yield BatchFile(file.name, file.path)
+            continue
+        # All archives of a form have together what one may have.
+        for one in bundles.unbundled(
+            file.path, kind, incoming_folder(), replace(_limits(), plain_bytes=left)
+        ):
+            left -= one.path.stat().st_size if one.path else 0
+            yield BatchFile(one.name, one.path, one.problem)
+
+
+def _wished(runs: RunList | None) -> BatchRequest:
+    form = request.form
+    team: str | int | None = form.get("team", "")
+    if team not in (BY_LIST, BY_FOLDER):
+        team = number("team", None)
+    if team is None:
+        raise Invalid("Choose the team that sends the runs.")
+    return BatchRequest(
+        team=team,
+        names_from=form.get("names", FROM_FILE),
+        kind=form.get("kind", "official"),
+        description=describe.require_short(form.get("description", "")),
+        facts=fields.read(facts_given()),
+        runs=runs,
+        makes_teams="make_teams" in form,
+        holds="hold" in form,
+    )
+
+
+@blueprint.get("/batches/<id:batch_id>")
+@rule(SIGNED_IN)
+def show(batch_id: int) -> ResponseReturnValue:
+    """The verdicts on files that were sent together; the page reloads itself while some wait."""
+    page = pages.batch_page(reading(), viewer(), batch_id)
+    return render_template("runs/batch.html", page=page, table=pages.table(page))
+
+
+@blueprint.get("/batches/<id:batch_id>.<form:form>")
+@rule(SIGNED_IN)
+def export(batch_id: int, form: str) -> Response:
+    """The verdicts as a file."""
+    return responses.export(form, pages.FILES, pages.batch_page(reading(), viewer(), batch_id))
+
+
+@blueprint.post("/batches/<id:batch_id>/send")
+@rule(SIGNED_IN)
+def send(batch_id: int) -> ResponseReturnValue:
+    """Send the files that were held for a look."""
+    asker = viewer()
+    with writing() as session:
+        batches.send_held(session, asker, batch_id)
+    wake()
+    return redirect(url_for("batches.show", batch_id=batch_id), 303)
+
+
+@blueprint.post("/batches/<id:batch_id>/drop")
+@rule(SIGNED_IN)
+def drop(batch_id: int) -> ResponseReturnValue:
+    """Throw away the files that were held for a look."""
+    asker = viewer()
+    with writing() as session:
+        batches.drop_held(session, asker, batch_id)
+    return redirect(url_for("batches.show", batch_id=batch_id), 303)
