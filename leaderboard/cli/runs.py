@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from leaderboard.services.runs.admission import KINDS, RunRequest
 from leaderboard.services.runs.uploads import Delivery
 from leaderboard.settings import Settings
 from leaderboard.trec.facts import fields
-from leaderboard.trec.facts.fields import FIELDS, FactValue
+from leaderboard.trec.facts.fields import FIELDS
 from leaderboard.trec.read.lines import Limits
 
 
@@ -48,6 +49,7 @@ def run() -> None:
 @click.option("--team", required=True, help="Team the runs belong to; made where there is none.")
 @click.option("--kind", type=click.Choice(KINDS), default="official", show_default=True)
 @click.option("--name-from", type=click.Choice(["file", "tag"]), default="file", show_default=True)
+@click.option("--phase", default="", help="Phase of the task they are sent to [the one that takes runs].")
 @fact_options
 @data_option
 def add(
@@ -56,6 +58,7 @@ def add(
     team: str,
     kind: str,
     name_from: str,
+    phase: str,
     data: Path | None,
     **facts: str | None,
 ) -> None:
@@ -63,7 +66,7 @@ def add(
 
     What the options say of type, code, latency and so on is said of each of the files.
     """
-    read = fields.read(_given(facts))
+    wishes = RunRequest("", kind, facts=fields.read(_given(facts)), phase=phase)
     messages: list[str] = []
     failed = 0
     with opened(data) as (database, settings):
@@ -71,9 +74,7 @@ def add(
             team_id = teams.ensure(session, OPERATOR, team)
         with click.progressbar(files, label="Adding runs", file=sys.stderr, hidden=len(files) == 1) as shown:
             for file in shown:
-                fine, message = _add_one(
-                    database, settings, slug, team_id, file, kind, name_from == "tag", read
-                )
+                fine, message = _add_one(database, settings, slug, team_id, file, wishes, name_from == "tag")
                 messages.append(message)
                 failed += not fine
     for message in messages:
@@ -110,25 +111,20 @@ def _add_one(
     slug: str,
     team_id: int,
     file: Path,
-    kind: str,
+    wishes: RunRequest,
     by_tag: bool,
-    facts: Mapping[str, FactValue],
 ) -> tuple[bool, str]:
     """Whether the file was accepted, and what to print about it."""
     try:
         with database.read() as session:
-            rules = admission.rules_for(session, OPERATOR, slug, team_id)
+            rules = admission.rules_for(session, OPERATOR, slug, team_id, wishes.phase)
         prepared = prepare.prepare(file, file.name, rules, Limits(plain_bytes=settings.plain_bytes))
         name = prepare.suggested_name(file.name)
         if by_tag and prepared.run is not None:
             name = prepared.run.tag
         with database.write() as session:
             delivery = Delivery(
-                sender=OPERATOR,
-                slug=slug,
-                team_id=team_id,
-                file=prepared,
-                wishes=RunRequest(name, kind, facts=facts),
+                sender=OPERATOR, slug=slug, team_id=team_id, file=prepared, wishes=replace(wishes, name=name)
             )
             done = uploads.submit(session, delivery)
     except LeaderboardError as error:
