@@ -60,6 +60,7 @@ def run() -> None:
 @click.option("--by-folder", is_flag=True, help="The folder of a file names its team.")
 @click.option("--kind", type=click.Choice(KINDS), default="official", show_default=True)
 @click.option("--name-from", type=click.Choice(["file", "tag"]), default="file", show_default=True)
+@click.option("--phase", default="", help="Phase of the task they are sent to [the one that takes runs].")
 @fact_options
 @data_option
 def add(
@@ -70,6 +71,7 @@ def add(
     by_folder: bool,
     kind: str,
     name_from: str,
+    phase: str,
     data: Path | None,
     **facts: str | None,
 ) -> None:
@@ -83,7 +85,7 @@ def add(
     whose = 0 if team is not None else BY_FOLDER if by_folder else BY_LIST
     runs = read_list(rows.read_text("utf-8", "replace")) if rows else None
     wished = BatchRequest(
-        team=whose, names_from=name_from, kind=kind, facts=fields.read(_given(facts)), runs=runs
+        team=whose, names_from=name_from, kind=kind, facts=fields.read(_given(facts)), runs=runs, phase=phase
     )
     with opened(data) as (database, settings), TemporaryDirectory() as folder:
         limits = Limits(plain_bytes=settings.plain_bytes)
@@ -146,7 +148,7 @@ def _add_one(database: Database, slug: str, one: FileRequest, team: str, limits:
         with database.write() as session:
             team_id = teams.ensure(session, OPERATOR, team)
         with database.read() as session:
-            rules = admission.rules_for(session, OPERATOR, slug, team_id)
+            rules = admission.rules_for(session, OPERATOR, slug, team_id, one.run.phase)
         prepared = prepare.prepare(one.path, one.file_name.rsplit("/", 1)[-1], rules, limits)
         with database.write() as session:
             delivery = Delivery(sender=OPERATOR, slug=slug, team_id=team_id, file=prepared, wishes=one.run)

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
-from leaderboard.db.tables import Run, Task, Team, Topic
+from leaderboard.db.tables import Run, Task, Team
 from leaderboard.errors import Closed
 from leaderboard.services import policy
 from leaderboard.services.policy import Viewer
@@ -50,6 +50,8 @@ class UploadForm:
     depth: int
     tag_pattern: str
     visibility: str
+    largest: int | None
+    """Largest file as sent that the chosen phase takes; None is the site's limit."""
     kinds: tuple[str, ...]
     teams: tuple[TeamChoice, ...]
     closed: str
@@ -72,15 +74,17 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
     policy.require_account(viewer)
     task, sight = policy.visible_task(session, viewer, slug)
     open_phases, phase = _phases(session, viewer, task)
+    chosen = phases.find(session, task, phase) if phase else phases.of_task(session, task.id)[-1]
     teams, closed = _choices(session, viewer, slug, phase)
     organises = policy.organises(viewer, task.id)
     return UploadForm(
         slug=task.slug,
         task=task.name,
-        topics=_topics(session, task),
+        topics=len(admission.topics_of(session, task, chosen)),
         depth=task.depth,
         tag_pattern=task.tag_pattern,
-        visibility=task.visibility,
+        visibility=chosen.visibility or task.visibility,
+        largest=chosen.largest_bytes,
         kinds=tuple(kind for kind in KINDS if organises or kind not in ORGANISERS_KINDS),
         teams=teams,
         closed=closed,
@@ -118,10 +122,6 @@ def _choices(session: Session, viewer: Viewer, slug: str, phase: str) -> tuple[t
             closed = error.message
         choices.append(TeamChoice(team_id, name, quota))
     return tuple(choices), closed
-
-
-def _topics(session: Session, task: Task) -> int:
-    return session.scalar(select(func.count(Topic.id)).where(Topic.task_id == task.id)) or 0
 
 
 def _earlier(session: Session, viewer: Viewer, task: Task) -> tuple[EarlierRun, ...]:

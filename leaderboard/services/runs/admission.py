@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Phase, Run, Task, Team, TopicSet, Upload
-from leaderboard.errors import Closed, Invalid, NotFound
+from leaderboard.errors import Closed, Invalid, NotFound, TooLarge
 from leaderboard.services import collections, policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files
@@ -102,6 +102,15 @@ def public_rules(session: Session, viewer: Viewer, slug: str) -> UploadRules:
     return _rules(session, task, phases.for_checks(session, viewer, task), None)
 
 
+def require_size(phase: Phase, size: int) -> None:
+    """Raise TooLarge for a file that is larger than those the phase takes."""
+    if phase.largest_bytes is not None and size > phase.largest_bytes:
+        raise TooLarge(
+            f"The phase {phase.name} takes files of at most {phase.largest_bytes:,} bytes as sent; "
+            f"this one has {size:,}. Compress it, or list fewer documents a topic."
+        )
+
+
 def _open(
     session: Session, viewer: Viewer, slug: str, team_id: int, phase_name: str, *, any_team: bool = False
 ) -> tuple[Task, Team, Phase]:
@@ -144,7 +153,7 @@ def _rules(session: Session, task: Task, phase: Phase, team_id: int | None) -> U
         files.newest(session, task.id) if visibility == "open" and policy.is_shown(session, task) else None
     )
     checks = Rules(
-        topics=tuple(_topics(session, task, phase)),
+        topics=tuple(topics_of(session, task, phase)),
         depth=task.depth,
         tag_pattern=task.tag_pattern or None,
         unknown_docnos=None if known is None else partial(DocnoFilter.unknown, known),
@@ -158,7 +167,7 @@ def _rules(session: Session, task: Task, phase: Phase, team_id: int | None) -> U
     )
 
 
-def _topics(session: Session, task: Task, phase: Phase) -> list[str]:
+def topics_of(session: Session, task: Task, phase: Phase) -> list[str]:
     """The ids of the topics that the phase scores, in the task's order."""
     chosen = session.get_one(TopicSet, phase.topic_set_id).topics if phase.topic_set_id else None
     return topic_sets.ids(session, task) if chosen is None else chosen

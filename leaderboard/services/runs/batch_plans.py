@@ -46,6 +46,8 @@ class BatchRequest:
     runs: RunList | None = None
     makes_teams: bool = False
     holds: bool = False
+    phase: str = ""
+    """The phase that they are sent to; empty: the one that takes runs."""
 
 
 @dataclass(frozen=True, slots=True)

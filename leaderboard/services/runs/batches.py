@@ -53,7 +53,7 @@ def begin(
         team_ids = _teams(session, viewer, task, planned.teams, wished.makes_teams)
     else:
         assert isinstance(wished.team, int), "a team for all files is one of the sender's"
-        admission.rules_for(session, viewer, slug, wished.team)
+        admission.rules_for(session, viewer, slug, wished.team, wished.phase)
         team_ids = {"": wished.team}
     if (earlier := _earlier(session, key)) is not None:
         return OpenBatch(earlier, team_ids)

@@ -189,6 +189,7 @@ def _begin(session: Session, delivery: Delivery) -> Submission | tuple[Task, Pha
     task, _, phase = admission.admit(
         session, delivery.sender, delivery.slug, delivery.team_id, delivery.wishes, any_team=is_filed
     )
+    admission.require_size(phase, delivery.file.size)
     upload = _new_upload(session, delivery, phase)
     if not add_unless_taken(session, upload):
         # The same key was sent in this moment for another team, whose row another transaction holds.

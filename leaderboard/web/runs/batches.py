@@ -123,6 +123,7 @@ def _wished(runs: RunList | None) -> BatchRequest:
         runs=runs,
         makes_teams="make_teams" in form,
         holds="hold" in form,
+        phase=form.get("phase", ""),
     )
 
 

@@ -1,0 +1,43 @@
+"""Runs sent to a phase of a task from the command line: its topics and its largest file hold."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from leaderboard.cli import main
+from tests.make import build
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A site with one task of three topics."""
+    monkeypatch.setenv("LEADERBOARD_DATA", str(tmp_path / "data"))
+    assert _call("db", "upgrade").exit_code == 0
+    made = _call("task", "create", "t", "--name", "T", "--topics", build.topics_file(tmp_path))
+    assert made.exit_code == 0, made.output
+    return tmp_path
+
+
+def _call(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def _phase(*arguments: object) -> Result:
+    done = _call("task", "phase", *arguments)
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def test_runs_are_sent_to_a_phase(data: Path) -> None:
+    """`run add --phase` takes the rules of that phase: its topics and its largest file."""
+    _phase("add", "t", "small", "--topics", "1", "--largest-bytes", 10)
+    _phase("add", "t", "one", "--topics", "1")
+    path = build.run_file(data, {"1": ["a", "c"]})
+    refused = _call("run", "add", "t", path, "--team", "Lab", "--phase", "small")
+    assert refused.exit_code == 1
+    assert "The phase small takes files of at most 10 bytes" in refused.stderr
+    assert _call("run", "add", "t", path, "--team", "Lab", "--phase", "none").exit_code == 1
+    taken = _call("run", "add", "t", path, "--team", "Lab", "--phase", "one")
+    assert taken.exit_code == 0, taken.output
+    assert "warning" not in taken.output
