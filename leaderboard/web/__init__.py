@@ -26,7 +26,7 @@ from leaderboard.web import (
     session,
     topics,
 )
-from leaderboard.web.accounts import accounts, second_factor, teams
+from leaderboard.web.accounts import accounts, invitations, second_factor, teams
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, settled
 from leaderboard.web.boards import boards, efficiency, intervals, snapshots
 from leaderboard.web.comparisons import comparisons, curves, many
@@ -35,7 +35,8 @@ from leaderboard.web.runs import facts, files, runs, sections, uploads
 from leaderboard.web.scores import heat_maps, measure_orders
 from leaderboard.web.side_by_side import judging as side_by_side_judging
 from leaderboard.web.side_by_side import side_by_side
-from leaderboard.web.tasks import organise, tasks
+from leaderboard.web.site import accounts as site_accounts
+from leaderboard.web.tasks import members, organise, tasks
 
 PAGES = (
     tasks,
@@ -56,6 +57,7 @@ PAGES = (
     rankings,
     uploads,
     organise,
+    members,
     revisions,
     pools,
     audits,
@@ -68,8 +70,10 @@ PAGES = (
     side_by_side_judging,
     clicks,
     teams,
+    invitations,
     accounts,
     second_factor,
+    site_accounts,
     measures,
     health,
 )
