@@ -78,12 +78,18 @@ def table(rows: tuple[InvitationRow, ...]) -> Table[InvitationRow]:
         Column(key="inviter", head="Made by", value=lambda row: row.inviter),
         Column(key="note", head="Why", value=lambda row: row.note),
         Column(key="used_by", head="Used by", value=lambda row: ", ".join(row.used_by), words=_used),
-        Column(key="expires_at", head="Until", value=lambda row: row.expires_at),
+        Column(
+            key="expires_at", head="Until", value=lambda row: row.expires_at and row.expires_at.isoformat()
+        ),
         Column(key="state", head="State", value=lambda row: row.state),
     ]
     if any(row.role for row in rows):
         columns.insert(2, Column(key="role", head="As", value=lambda row: row.role or "participant"))
     return Table(name="invitations", caption="Invitations, the newest first", columns=columns, rows=rows)
+
+
+def _until(row: InvitationRow) -> str | None:
+    return row.expires_at.isoformat() if row.expires_at is not None else None
 
 
 def _used(row: InvitationRow) -> str:

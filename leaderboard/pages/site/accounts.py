@@ -90,8 +90,8 @@ def table(page: AccountList) -> Table[AccountRow]:
     columns: list[Column[AccountRow]] = [
         Column(key="name", head="Name", value=lambda row: row.name),
         Column(key="id", head="Number", value=lambda row: row.id, words=lambda row: str(row.id)),
-        Column(key="created_at", head="Since", value=lambda row: row.created_at),
-        Column(key="seen_at", head="Last seen", value=lambda row: row.seen_at),
+        Column(key="created_at", head="Since", value=lambda row: row.created_at.isoformat()),
+        Column(key="seen_at", head="Last seen", value=lambda row: row.seen_at and row.seen_at.isoformat()),
         Column(key="teams", head="Teams", value=lambda row: row.teams, digits=0),
         Column(key="organiser", head="Organiser", value=lambda row: row.is_organiser),
         Column(key="second_factor", head="Second factor", value=lambda row: row.has_second_factor),

@@ -57,7 +57,7 @@ def table(page: MemberList) -> Table[MemberRow]:
         Column(key="name", head="Name", value=lambda row: row.name),
         Column(key="team", head="Team", value=lambda row: row.team),
         Column(key="role", head="Role", value=lambda row: row.role),
-        Column(key="joined_at", head="Since", value=lambda row: row.joined_at),
+        Column(key="joined_at", head="Since", value=lambda row: row.joined_at.isoformat()),
     ]
     return Table(name="members", caption="Members of the teams in this task", columns=columns, rows=page.rows)
 
