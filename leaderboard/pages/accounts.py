@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Account, Member, Run, SecondFactor, Team, WebSession
-from leaderboard.services.accounts import second_factors, sessions, teams
+from leaderboard.services.accounts import identities, second_factors, sessions, teams
 from leaderboard.services.accounts.teams import CAPTAIN
 from leaderboard.services.backups.backups import last_backup
 from leaderboard.services.policy import Viewer, require_account
@@ -35,6 +35,8 @@ class AccountPage:
     has_password: bool
     is_organiser: bool
     has_second_factor: bool
+    issuers: frozenset[str]
+    """The providers' issuers by which it signs in too."""
     backed_up_at: datetime | None
     """When the site was last backed up; None where it never was, and for others than organisers."""
     browsers: tuple[SessionRow, ...]
@@ -90,6 +92,7 @@ def account_page(session: Session, viewer: Viewer, token: str) -> AccountPage:
         has_password=account.password_hash is not None,
         is_organiser=account.is_organiser,
         has_second_factor=second_factors.is_on(session, account.id),
+        issuers=identities.issuers_of(session, account.id),
         backed_up_at=last_backup(session) if viewer.is_organiser else None,
         browsers=_browsers(session, account.id, token),
     )

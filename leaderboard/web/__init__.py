@@ -26,7 +26,7 @@ from leaderboard.web import (
     session,
     topics,
 )
-from leaderboard.web.accounts import accounts, invitations, second_factor, teams
+from leaderboard.web.accounts import accounts, invitations, openid, second_factor, teams
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, settled
 from leaderboard.web.boards import boards, efficiency, intervals, snapshots
 from leaderboard.web.comparisons import comparisons, curves, many
@@ -73,6 +73,7 @@ PAGES = (
     invitations,
     accounts,
     second_factor,
+    openid,
     site_accounts,
     measures,
     health,

@@ -15,7 +15,9 @@ from leaderboard.services.policy import require_account
 from leaderboard.settings import BY_INVITATION, CLOSED
 from leaderboard.tables.text import json_text
 from leaderboard.web import responses
+from leaderboard.web.accounts import providers
 from leaderboard.web.accounts.newcomers import make_account
+from leaderboard.web.accounts.providers import Provider
 from leaderboard.web.accounts.purposes import purpose
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
@@ -58,7 +60,7 @@ def sign_in_now() -> ResponseReturnValue:
         if wants_json():
             raise
         return form_again(_sign_in_page(error, name), error)
-    return _signed_in(made, _next())
+    return signed_in(made, _next())
 
 
 def _checked(name: str, password: str) -> NewSession | PendingSession:
@@ -75,7 +77,7 @@ def _checked(name: str, password: str) -> NewSession | PendingSession:
         return signing.passed(session, credentials.account_id, name, asking, rehashed)
 
 
-def _signed_in(made: NewSession | PendingSession, target: str) -> Response:
+def signed_in(made: NewSession | PendingSession, target: str) -> Response:
     """The way on after a right password or link: to the target, or first to the page for the code."""
     if isinstance(made, NewSession):
         return welcome(redirect(target, 303), made)
@@ -96,6 +98,7 @@ def _sign_in_page(error: LeaderboardError | None = None, name: str = "") -> str:
         name=name,
         next=target,
         purpose=purpose(target),
+        providers=offered(),
         sign_up=settings().sign_up,
     )
 
@@ -120,7 +123,7 @@ def use_link(token: str) -> ResponseReturnValue:
     asking = browser()
     with writing() as session:
         made = signing.use_link(session, token, asking)
-    return _signed_in(made, url_for("tasks.index"))
+    return signed_in(made, url_for("tasks.index"))
 
 
 @blueprint.post("/sign-out")
@@ -154,7 +157,7 @@ def sign_up_now() -> ResponseReturnValue:
         if wants_json():
             raise
         return form_again(_sign_up_page(error, name), error)
-    return _signed_in(made, _next())
+    return signed_in(made, _next())
 
 
 def _require_open() -> None:
@@ -180,15 +183,17 @@ def _sign_up_page(error: LeaderboardError | None = None, name: str = "") -> str:
 @rule(SIGNED_IN)
 def account() -> ResponseReturnValue:
     """The viewer's own account: password and signed-in browsers."""
-    return _account_page()
+    return account_page()
 
 
-def _account_page(error: LeaderboardError | None = None) -> str:
+def account_page(error: LeaderboardError | None = None) -> str:
+    """The viewer's own account, with what went wrong."""
     page = pages.account_page(reading(), viewer(), session_token())
     return render_template(
         "accounts/account.html",
         page=page,
         browsers=pages.browsers(page),
+        providers=offered(),
         error=error,
         changed=request.args.get("changed") == "password",
         shortest=passwords.MIN_CHARACTERS,
@@ -212,7 +217,7 @@ def change_password() -> ResponseReturnValue:
     except LeaderboardError as error:
         if wants_json():
             raise
-        return form_again(_account_page(error), error)
+        return form_again(account_page(error), error)
     return welcome(redirect(url_for("accounts.account", changed="password"), 303), NewSession(token, device))
 
 
@@ -242,8 +247,13 @@ def delete() -> ResponseReturnValue:
     except LeaderboardError as error:
         if wants_json():
             raise
-        return form_again(_account_page(error), error)
+        return form_again(account_page(error), error)
     return goodbye(redirect(url_for("tasks.index"), 303))
+
+
+def offered() -> tuple[Provider, ...]:
+    """The providers that one may sign in by."""
+    return tuple(providers.read(settings().openid_file).values())
 
 
 def require_password(credentials: AccountCredentials, password: str) -> None:
