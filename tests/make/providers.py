@@ -22,7 +22,7 @@ CLIENT, SECRET = "leaderboard", "provider's secret"
 
 @dataclass
 class LocalProvider:
-    """What it says of whoever asks next; `claims`, `signs_with` and `algorithm` take the place of what is right."""
+    """What it says of whoever asks next; `claims`, `signs_with` and `algorithm` replace what is right."""
 
     issuer: str = ""
     subject: str = "anna-1"

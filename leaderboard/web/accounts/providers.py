@@ -57,7 +57,7 @@ def read(file: str) -> dict[str, Provider]:
 
         tables = tomllib.loads(Path(file).read_text(encoding="utf-8"))
     except ImportError:
-        raise Invalid(f"{NAME} needs Authlib: pip install 'leaderboard[oidc]'.") from None
+        raise Invalid(f"{NAME} needs Authlib: pip install 'ir-leaderboard[oidc]'.") from None
     except (OSError, ValueError) as error:
         raise Invalid(f"{NAME} names {file}, which cannot be read: {error}.") from None
     return {key: _provider(key, table) for key, table in tables.items()}
