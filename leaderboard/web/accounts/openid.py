@@ -1,6 +1,8 @@
 """Signing in by a provider of OpenID Connect: begun here, answered here, linked on the account's page."""
 
 from hmac import compare_digest
+from importlib import import_module
+from typing import Any
 from urllib.parse import quote, unquote
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -48,7 +50,7 @@ def begin(key: str) -> ResponseReturnValue:
     """Send the browser to the provider."""
     require_safe_sign_in()
     provider, secret = _provider(key), sessions.new_token()
-    target = providers.address(provider, secret, SIGN_IN, _back(provider))
+    target = _client().address(provider, secret, SIGN_IN, _back(provider))
     return _keeping(redirect(target, 303), secret, SIGN_IN, local_path(request.args.get("next", "")))
 
 
@@ -63,7 +65,7 @@ def back(key: str) -> ResponseReturnValue:
     asker = viewer()
     with writing() as session:
         identities.count_answer(session, asker)
-    subject = providers.subject(provider, secret, _back(provider), request.args.to_dict())
+    subject = _client().subject(provider, secret, _back(provider), request.args.to_dict())
     if purpose == SIGN_IN:
         return _sign_in(provider, subject, target)
     if purpose != _linking(asker):
@@ -141,7 +143,7 @@ def link(key: str) -> ResponseReturnValue:
     provider, asker, secret = _provider(key), viewer(), sessions.new_token()
     if error := _wrong_password():
         return error
-    target = providers.address(provider, secret, _linking(asker), _back(provider))
+    target = _client().address(provider, secret, _linking(asker), _back(provider))
     page = Response(
         render_template("accounts/to_provider.html", provider=provider, target=target), mimetype="text/html"
     )
@@ -184,6 +186,11 @@ def _provider(key: str) -> Provider:
     return found
 
 
+def _client() -> Any:
+    # Authlib is an extra: a site without providers starts without it.
+    return import_module("leaderboard.web.accounts.openid_client")
+
+
 def _back(provider: Provider) -> str:
     return url_for("openid.back", key=provider.key, _external=True)
 
@@ -194,7 +201,7 @@ def _linking(asker: Viewer) -> str:
 
 def _is_ours(secret: str, purpose: str) -> bool:
     given = request.args.get("state", "")
-    return compare_digest(providers.state_of(secret, purpose).encode(), given.encode())
+    return compare_digest(_client().state_of(secret, purpose).encode(), given.encode())
 
 
 def _kept() -> tuple[str, str, str]:
