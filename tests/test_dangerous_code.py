@@ -121,8 +121,13 @@ def test_formats_are_written_by_us(path: Path) -> None:
 
 @for_every("path", SOURCES, lambda path: str(path.relative_to(ROOT)))
 def test_nobody_is_called(path: Path) -> None:
-    """The program asks no other machine for anything: there is no address it could be made to fetch."""
+    """The program asks no other machine for anything: there is no address it could be made to fetch.
+
+    But the module that asks the providers of OpenID Connect, whose addresses the operator's file names.
+    """
     names = set(_imported(_tree(path)))
+    if path.name == "openid_client.py":
+        names -= {"requests"}
     assert not names & OUTGOING
     assert not {name.split(".")[0] for name in names} & CLIENTS
 

@@ -206,7 +206,9 @@ def _comparable(answer: Answer) -> Answer:
 
 
 def _unnumbered(text: str) -> str:
-    return re.sub(r'(/(?:runs|uploads|teams|batches)/|"(?:run|upload|batch)":)\d+', r"\1N", text)
+    return re.sub(
+        r'(/(?:runs|uploads|teams|batches|invitations)/|revoke-|"(?:run|upload|batch)":)\d+', r"\1N", text
+    )
 
 
 @pytest.mark.parametrize("name", VIEWERS)
