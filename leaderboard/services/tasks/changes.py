@@ -1,0 +1,66 @@
+"""What changed about a task: on record for the operator, and in words for its participants."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import now
+from leaderboard.db.tables import Task, TaskChange
+from leaderboard.services import audit
+from leaderboard.services.policy import Viewer
+
+LONGEST = 1000
+"""Characters of a value that are kept; a longer one says how many it had."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """One change of a task, as participants read it."""
+
+    what: str
+    before: str
+    after: str
+    reason: str
+    at: datetime
+
+
+def note(
+    session: Session, viewer: Viewer, task: Task, what: str, before: str, after: str, reason: str = ""
+) -> None:
+    """Keep that a setting was changed: in the audit, and for participants once the task is published.
+
+    what names the setting in words, such as `closing of test`; before and after never hold a secret.
+    A value that stays as it was is no change.
+    """
+    if before == after:
+        return
+    old, new = _short(before), _short(after)
+    audit.record(
+        session, viewer, "task.change", f"task:{task.id}", what=what, before=old, after=new, reason=reason
+    )
+    if task.published_at is not None:
+        session.add(
+            TaskChange(
+                task_id=task.id,
+                account_id=viewer.account_id,
+                what=what,
+                before=old,
+                after=new,
+                reason=reason,
+                created_at=now(session),
+            )
+        )
+
+
+def of_task(session: Session, task_id: int) -> tuple[ChangeRow, ...]:
+    """What participants are told, the latest change first."""
+    rows = session.scalars(
+        select(TaskChange).where(TaskChange.task_id == task_id).order_by(TaskChange.id.desc())
+    )
+    return tuple(ChangeRow(row.what, row.before, row.after, row.reason, row.created_at) for row in rows)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
