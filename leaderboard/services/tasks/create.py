@@ -1,26 +1,24 @@
 """Making a task: a draft is stored, its organiser looks at it and publishes or discards it."""
 
-import hashlib
 from dataclasses import dataclass, replace
-from typing import Any
 
-from sqlalchemy import delete, insert
+from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
-from leaderboard.db.engine import lock_key, lock_row, now
-from leaderboard.db.tables import Phase, Task, TaskRole, Topic, TopicSet
+from leaderboard.db.engine import lock_row, now
+from leaderboard.db.tables import FormerSlug, Phase, Task, TaskRole, TopicSet
 from leaderboard.errors import Conflict
 from leaderboard.services import audit, collections, policy
 from leaderboard.services.evaluations import editions
-from leaderboard.services.policy import ALL_TOPICS, PUBLIC_TOPICS, Viewer
+from leaderboard.services.policy import ALL_TOPICS, Viewer
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.lines import Origin
 from leaderboard.services.revisions import publish as revisions
 from leaderboard.services.revisions.publish import NewRevision
+from leaderboard.services.tasks import public_topics, slugs, topic_changes
 from leaderboard.services.tasks.drafts import PreparedTask
 from leaderboard.trec.topics import topics as trec_topics
 
-ROWS_AT_ONCE = 5_000
 BLIND_RUNS_PER_DAY, BLIND_RUNS_IN_ALL = 5, 30
 
 
@@ -40,9 +38,8 @@ def create(session: Session, viewer: Viewer, prepared: PreparedTask) -> CreatedT
     """
     policy.require_creator(viewer)
     draft = prepared.draft
-    _hold_slug(session, draft.slug)
-    if policy.known_tasks(session, viewer, draft.slug):
-        raise Conflict(f"There is a task {draft.slug!r} already; choose another slug.")
+    slugs.hold(session, draft.slug)
+    slugs.require_free(session, viewer, draft.slug)
     task = Task(
         slug=draft.slug,
         name=draft.name.strip(),
@@ -83,8 +80,8 @@ def publish(session: Session, viewer: Viewer, slug: str) -> None:
     lock_row(session, Task, task.id)
     if task.published_at is not None:
         return
-    _hold_slug(session, slug)
-    if policy.known_tasks(session, policy.ANONYMOUS, slug):
+    slugs.hold(session, slug)
+    if policy.known_tasks(session, policy.ANONYMOUS, slug) or session.get(FormerSlug, slug) is not None:
         raise Conflict(f"A task {slug!r} was published meanwhile; make this one anew under another slug.")
     task.published_at = now(session)
     session.flush()
@@ -110,11 +107,6 @@ def _collection(session: Session, viewer: Viewer, prepared: PreparedTask) -> int
     return collections.add(session, viewer, draft.slug, documents=prepared.documents).id
 
 
-def _hold_slug(session: Session, slug: str) -> None:
-    # Two at once would both find it free.
-    lock_key(session, f"slug {slug}")
-
-
 def _add_phase(session: Session, task: Task) -> None:
     blind = task.visibility == "blind"
     session.add(
@@ -129,33 +121,7 @@ def _add_phase(session: Session, task: Task) -> None:
 
 
 def _add_topics(session: Session, task: Task, topics: tuple[trec_topics.Topic, ...]) -> None:
-    rows = [_topic_row(task.id, position, topic) for position, topic in enumerate(topics)]
-    for start in range(0, len(rows), ROWS_AT_ONCE):
-        # Not an object a topic: two hundred thousand of them would hold the database for minutes.
-        session.execute(insert(Topic), rows[start : start + ROWS_AT_ONCE])
+    topic_changes.insert_all(session, task, topics)
     session.add(TopicSet(task_id=task.id, name=ALL_TOPICS, topics=None))
     if task.visibility == "blind":
-        names = [topic.topic_id for topic in topics]
-        session.add(TopicSet(task_id=task.id, name=PUBLIC_TOPICS, topics=_half(task.slug, names)))
-
-
-def _topic_row(task_id: int, position: int, topic: trec_topics.Topic) -> dict[str, Any]:
-    return {
-        "task_id": task_id,
-        "topic_id": topic.topic_id,
-        "position": position,
-        "title": topic.title,
-        "description": topic.description,
-        "narrative": topic.narrative,
-        "subtopics": [
-            {"number": subtopic.number, "text": subtopic.text, "kind": subtopic.kind}
-            for subtopic in topic.subtopics
-        ],
-    }
-
-
-def _half(slug: str, topic_ids: list[str]) -> list[str]:
-    """Half of the topics, chosen by digest: the same for the same task, but nobody's choice."""
-    ordered = sorted(topic_ids, key=lambda topic: hashlib.sha256(f"{slug}\0{topic}".encode()).digest())
-    chosen = set(ordered[: (len(ordered) + 1) // 2])
-    return [topic for topic in topic_ids if topic in chosen]
+        public_topics.draw(session, task)

@@ -1,6 +1,5 @@
 """What is asked for in a new task: files are parsed and measures proposed before anything is stored."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,11 +9,9 @@ from leaderboard.services import collections
 from leaderboard.services.collections import PreparedDocuments
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.files import PreparedQrels
-from leaderboard.services.tasks import board_measures
+from leaderboard.services.tasks import board_measures, slugs
 from leaderboard.trec.topics import topics as trec_topics
 
-SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
-RESERVED = frozenset({"new"})
 VISIBILITIES = ("open", "blind", "sealed")
 DEEPEST = 100_000
 GRADED = ("nDCG@10", "AP", "RR@10", "R@1000")
@@ -94,12 +91,7 @@ def prepare(draft: TaskDraft) -> PreparedTask:
 
 def _form_problems(draft: TaskDraft) -> list[Problem]:
     checks = [
-        (
-            bool(SLUG.fullmatch(draft.slug)) and draft.slug not in RESERVED,
-            "slug",
-            draft.slug,
-            "must be 1 to 63 lower-case letters, digits or hyphens, and not `new`.",
-        ),
+        (slugs.is_slug(draft.slug), "slug", draft.slug, slugs.RULE),
         (0 < len(draft.name.strip()) <= 200, "name", draft.name[:40], "must have 1 to 200 characters."),
         (1 <= draft.depth <= DEEPEST, "depth", str(draft.depth), f"must be from 1 to {DEEPEST}."),
         (1 <= draft.level <= 1000, "level", str(draft.level), "must be a grade from 1 to 1000."),
