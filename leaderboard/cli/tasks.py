@@ -11,7 +11,7 @@ from leaderboard.pages.tasks.overviews import TaskOverview
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.statistics import methods
 from leaderboard.services.tasks import create as tasks
-from leaderboard.services.tasks import drafts, organise
+from leaderboard.services.tasks import drafts, organise, roles
 from leaderboard.services.tasks.drafts import VISIBILITIES, TaskDraft
 
 
@@ -87,7 +87,7 @@ def organiser(slug: str, account: str, data: Path | None) -> None:
     """Let an account organise a task in the browser, such as one made from the command line."""
     with opened(data) as (database, _):
         with database.write() as session:
-            organise.add_organiser(session, OPERATOR, slug, account)
+            roles.give(session, OPERATOR, slug, account, "organiser")
         click.echo(f"{account} organises {slug}.")
 
 

@@ -35,7 +35,8 @@ from leaderboard.web.runs import facts, files, runs, sections, uploads
 from leaderboard.web.scores import heat_maps, measure_orders
 from leaderboard.web.side_by_side import judging as side_by_side_judging
 from leaderboard.web.side_by_side import side_by_side
-from leaderboard.web.tasks import organise, tasks
+from leaderboard.web.tasks import organise, people, tasks
+from leaderboard.web.tasks import settings as task_settings
 
 PAGES = (
     tasks,
@@ -56,6 +57,8 @@ PAGES = (
     rankings,
     uploads,
     organise,
+    task_settings,
+    people,
     revisions,
     pools,
     audits,

@@ -33,6 +33,7 @@ VALUES: dict[str, Sequence[object]] = {
     "session_id": (1, 999),
     "account_id": (1, 2, 999),
     "assessor_id": (1, 2, 999),
+    "section": ("description", "address", "nothing"),
 }
 """What every placeholder of an address is filled with: all there is in either world, and what is not."""
 

@@ -48,7 +48,7 @@ def upload_page(session: Session, viewer: Viewer, upload_id: int) -> UploadPage:
         .outerjoin(Account, Account.id == Upload.account_id)
         .where(Upload.id == upload_id)
     ).one_or_none()
-    if row is None or not (policy.owns(viewer, row.Upload.team_id) or policy.organises(viewer, row.Task.id)):
+    if row is None or not (policy.owns(viewer, row.Upload.team_id) or policy.reads(viewer, row.Task.id)):
         raise NotFound(f"There is no upload {upload_id}.", upload=upload_id)
     upload, task, team, sender = row
     wishes = RunRequest(**upload.wishes)

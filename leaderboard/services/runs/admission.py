@@ -103,6 +103,8 @@ def _own_team(session: Session, viewer: Viewer, team_id: int) -> Team:
 
 
 def _require_open(session: Session, viewer: Viewer, task: Task, phase: Phase) -> None:
+    if task.archived_at is not None:
+        raise Closed(f"{task.name} is archived; it takes no runs.")
     if policy.organises(viewer, task.id):
         return
     at = now(session)

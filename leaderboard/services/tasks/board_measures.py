@@ -9,7 +9,9 @@ from leaderboard.db.tables import Collection as CollectionOfDocuments
 from leaderboard.db.tables import Task
 from leaderboard.errors import Conflict, Invalid
 from leaderboard.measures.binding import bind
+from leaderboard.measures.catalogue.names import examples
 from leaderboard.measures.grammar import BoundMeasure, parse, with_level
+from leaderboard.measures.registry import NAMES
 from leaderboard.services import audit, policy
 from leaderboard.services.evaluations import editions
 from leaderboard.services.evaluations.shown import ShownEdition
@@ -106,6 +108,14 @@ def available(session: Session, task: Task) -> frozenset[str]:
     needs = {"graded"} if size is None else {"graded", SIZE}
     revision = files.newest(session, task.id)
     return frozenset(needs | (BESIDE if revision is None else judged_inputs.has(session, revision)))
+
+
+def offered(name: str, level: int, there: Collection[str]) -> str:
+    """The key that a board can have a measure of the catalogue under; empty where it cannot have it."""
+    try:
+        return _fit(with_level(parse(examples(NAMES[name])[0]), level), there).key
+    except Invalid:
+        return ""
 
 
 def lacking(shown: ShownEdition) -> tuple[str, ...]:

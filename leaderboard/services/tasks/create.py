@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 
-from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_row, now
@@ -89,15 +88,6 @@ def publish(session: Session, viewer: Viewer, slug: str) -> None:
     if revision is not None:
         editions.build(session, task, revision)
     audit.record(session, viewer, "task.publish", f"task:{task.id}", slug=slug)
-
-
-def discard(session: Session, viewer: Viewer, slug: str) -> None:
-    """Delete a draft with its topics and judgments; raises Conflict once the task is published."""
-    task = policy.own_task(session, viewer, slug)
-    if task.published_at is not None:
-        raise Conflict(f"{task.name} is published; only drafts can be discarded.")
-    audit.record(session, viewer, "task.discard", f"task:{task.id}", slug=slug)
-    session.execute(delete(Task).where(Task.id == task.id))
 
 
 def _collection(session: Session, viewer: Viewer, prepared: PreparedTask) -> int:

@@ -48,7 +48,7 @@ def grades(task: Task) -> frozenset[int]:
 
 def rename(session: Session, viewer: Viewer, slug: str, named: Mapping[int, str]) -> None:
     """Name a task's grades; raises Invalid where one is out of range, unnamed or too long."""
-    task = policy.own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug, policy.coordinates)
     before = written(task.grade_names)
     task.grade_names = checked(named)
     changes.note(session, viewer, task, "names of grades", before, written(task.grade_names))

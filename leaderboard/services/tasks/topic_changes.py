@@ -115,7 +115,7 @@ def _refuse_judged(session: Session, task: Task, topic_id: str) -> None:
     if task.published_at is not None and revision is not None and topic_id in revision.topics:
         raise Conflict(
             f"Qrels revision {revision.number} judges topic {topic_id}: to count it now would change the "
-            "board under the same revision. Publish judgments without it, add the topic, then publish them again."
+            "board under the same revision. Publish judgments without it first, then add it."
         )
 
 
