@@ -14,11 +14,9 @@ from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.lines import Origin
 from leaderboard.services.revisions import publish as revisions
 from leaderboard.services.revisions.publish import NewRevision
-from leaderboard.services.tasks import public_topics, slugs, topic_changes
+from leaderboard.services.tasks import public_topics, slugs, templates, topic_changes
 from leaderboard.services.tasks.drafts import PreparedTask
 from leaderboard.trec.topics import topics as trec_topics
-
-BLIND_RUNS_PER_DAY, BLIND_RUNS_IN_ALL = 5, 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +49,14 @@ def create(session: Session, viewer: Viewer, prepared: PreparedTask) -> CreatedT
         measures=list(prepared.measures),
         primary_measure=prepared.primary,
         grade_names={str(grade): name for grade, name in draft.grade_names.items()},
+        final_runs=templates.find(draft.template).final_runs if draft.template else None,
         created_at=now(session),
     )
     session.add(task)
     session.flush()
     if viewer.account_id is not None:
         session.add(TaskRole(task_id=task.id, account_id=viewer.account_id, role="organiser"))
-    _add_phase(session, task)
+    _add_phase(session, task, draft.template)
     _add_topics(session, task, prepared.topics)
     session.flush()
     maker = replace(viewer, organises=viewer.organises | {task.id})
@@ -97,15 +96,15 @@ def _collection(session: Session, viewer: Viewer, prepared: PreparedTask) -> int
     return collections.add(session, viewer, draft.slug, documents=prepared.documents).id
 
 
-def _add_phase(session: Session, task: Task) -> None:
-    blind = task.visibility == "blind"
+def _add_phase(session: Session, task: Task, template: str) -> None:
+    limits = templates.limits_of(template, task.visibility)
     session.add(
         Phase(
             task_id=task.id,
             name="main",
             visibility=task.visibility,
-            runs_per_day=BLIND_RUNS_PER_DAY if blind else None,
-            runs_in_all=BLIND_RUNS_IN_ALL if blind else None,
+            runs_per_day=limits.runs_per_day,
+            runs_in_all=limits.runs_in_all,
         )
     )
 

@@ -9,7 +9,7 @@ from leaderboard.services import collections
 from leaderboard.services.collections import PreparedDocuments
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.files import PreparedQrels
-from leaderboard.services.tasks import board_measures, slugs
+from leaderboard.services.tasks import board_measures, slugs, templates
 from leaderboard.trec.topics import topics as trec_topics
 
 VISIBILITIES = ("open", "blind", "sealed")
@@ -45,6 +45,8 @@ class TaskDraft:
     origin_name: str = ""
     grade_names: Mapping[int, str] = field(default_factory=dict)
     note: str = ""
+    template: str = ""
+    """The kind of shared task that limits and the runs that count are taken from; empty: none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +81,8 @@ def prepare(draft: TaskDraft) -> PreparedTask:
 
     Raises Invalid with every problem of the form, or with the lines at fault of a file.
     """
+    if draft.template:
+        templates.find(draft.template)
     problems = list(_form_problems(draft))
     if problems:
         raise Invalid("The task cannot be made like this.", problems)

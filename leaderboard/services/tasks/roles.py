@@ -46,23 +46,22 @@ def remove(session: Session, viewer: Viewer, slug: str, account_id: int) -> None
 
 
 def adopt(session: Session, viewer: Viewer) -> int:
-    """Let an organiser account organise the tasks that nobody does, such as one made by command; how many."""
-    if viewer.account_id is None or not viewer.is_organiser:
+    """Let the only organiser account of the site organise the tasks that nobody does; how many they are.
+
+    A task made by command has no organiser in the browser; where there are several accounts, the operator
+    says which of them it is.
+    """
+    own = (Account.is_organiser, Account.disabled_at.is_(None))
+    organisers = session.scalars(select(Account.id).where(*own).limit(2)).all()
+    if len(organisers) != 1:
         return 0
     run_by_somebody = select(TaskRole.task_id).where(TaskRole.role == ORGANISER)
     orphans = session.scalars(select(Task).where(Task.id.not_in(run_by_somebody))).all()
     for task in orphans:
-        session.add(TaskRole(task_id=task.id, account_id=viewer.account_id, role=ORGANISER))
-        _record(session, viewer, task, viewer.account_id, [], ORGANISER)
+        _drop(session, task.id, organisers[0])
+        session.add(TaskRole(task_id=task.id, account_id=organisers[0], role=ORGANISER))
+        _record(session, viewer, task, organisers[0], [], ORGANISER)
     return len(orphans)
-
-
-def first(session: Session) -> str | None:
-    """The name of the only organiser account there is; None where there is none, or more than one."""
-    names = session.scalars(
-        select(Account.name).where(Account.is_organiser, Account.disabled_at.is_(None)).limit(2)
-    ).all()
-    return names[0] if len(names) == 1 else None
 
 
 def _held(session: Session, viewer: Viewer, slug: str) -> Task:

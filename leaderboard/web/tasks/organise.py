@@ -13,7 +13,7 @@ from leaderboard.pages.tasks import organise
 from leaderboard.services import collections
 from leaderboard.services.jobs import failed
 from leaderboard.services.tasks import create as tasks
-from leaderboard.services.tasks import drafts
+from leaderboard.services.tasks import drafts, templates
 from leaderboard.services.tasks import organise as operations
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.web.errors import status_of, wants_json
@@ -35,7 +35,11 @@ def new() -> ResponseReturnValue:
 
 def _new_page(error: LeaderboardError | None = None) -> str:
     return render_template(
-        "tasks/new.html", error=error, sent=request.form, collections=collections.choices(reading(), viewer())
+        "tasks/new.html",
+        error=error,
+        sent=request.form,
+        templates=templates.TEMPLATES.values(),
+        collections=collections.choices(reading(), viewer()),
     )
 
 
@@ -65,6 +69,7 @@ def _draft() -> TaskDraft:
     )
     if topics is None:
         raise Invalid("Choose a topics file.")
+    template = templates.find(form.get("template") or templates.LIVING)
     name, description = form.get("name", "").strip(), form.get("description", "")
     if len(description) > DESCRIPTION_CHARACTERS:
         raise Invalid(f"The description may have at most {DESCRIPTION_CHARACTERS:,} characters.")
@@ -79,7 +84,8 @@ def _draft() -> TaskDraft:
         depth=number("depth", 1000) or 0,
         level=number("level", 1) or 0,
         dialect=number("dialect", 10) or 0,
-        visibility=form.get("visibility", "open"),
+        visibility=form.get("visibility") or template.visibility,
+        template=template.key,
         measures=tuple(re.split(r"[\s;]+", form.get("measures", "").strip())) if form.get("measures") else (),
         primary=form.get("primary", "").strip() or None,
         origin=form.get("origin", "human"),

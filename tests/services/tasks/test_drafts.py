@@ -8,7 +8,7 @@ from leaderboard.db.engine import Database
 from leaderboard.errors import Conflict, Invalid
 from leaderboard.pages.tasks import overviews
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.tasks import create, drafts, life
+from leaderboard.services.tasks import drafts, life
 from tests.make import build
 
 pytestmark = pytest.mark.dialect
