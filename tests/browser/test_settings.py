@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from leaderboard.db.engine import Database
@@ -10,8 +11,11 @@ from tests.browser.conftest import PATIENCE_MS
 from tests.browser.test_accessibility import page_faults
 from tests.make import build, people
 
+pytestmark = pytest.mark.browser
 WIDE = 1280
 PAGES = (
+    *("settings?saved={}", "settings/measures?q=gain", "settings/topics/1", "people", "organise", "discard"),
+)
     "settings?saved={}",
     "settings/measures?q=gain",
     "settings/topics/1",
