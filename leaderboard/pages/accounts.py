@@ -7,8 +7,8 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
-from leaderboard.db.tables import Account, Member, Run, SecondFactor, Team, Token, WebSession
-from leaderboard.services.accounts import second_factors, sessions, teams
+from leaderboard.db.tables import Account, Member, Run, SecondFactor, Team, WebSession
+from leaderboard.services.accounts import identities, second_factors, sessions, teams
 from leaderboard.services.accounts.teams import CAPTAIN
 from leaderboard.services.backups.backups import last_backup
 from leaderboard.services.policy import Viewer, require_account
@@ -35,6 +35,8 @@ class AccountPage:
     has_password: bool
     is_organiser: bool
     has_second_factor: bool
+    issuers: frozenset[str]
+    """The providers' issuers by which it signs in too."""
     backed_up_at: datetime | None
     """When the site was last backed up; None where it never was, and for others than organisers."""
     browsers: tuple[SessionRow, ...]
@@ -80,7 +82,6 @@ class TeamPage:
     name: str
     members: tuple[MemberRow, ...]
     is_captain: bool
-    open_invitations: int
 
 
 def account_page(session: Session, viewer: Viewer, token: str) -> AccountPage:
@@ -91,6 +92,7 @@ def account_page(session: Session, viewer: Viewer, token: str) -> AccountPage:
         has_password=account.password_hash is not None,
         is_organiser=account.is_organiser,
         has_second_factor=second_factors.is_on(session, account.id),
+        issuers=identities.issuers_of(session, account.id),
         backed_up_at=last_backup(session) if viewer.is_organiser else None,
         browsers=_browsers(session, account.id, token),
     )
@@ -168,13 +170,11 @@ def team_page(session: Session, viewer: Viewer, team_id: int) -> TeamPage:
         MemberRow(account_id=account_id, name=name, role=role, joined_at=joined_at)
         for account_id, name, role, joined_at in rows
     )
-    waiting = teams.open_invitations(session).where(Token.team_id == team_id)
     return TeamPage(
         id=team.id,
         name=team.name,
         members=members,
         is_captain=any(row.role == CAPTAIN and row.account_id == viewer.account_id for row in members),
-        open_invitations=session.scalar(select(func.count()).select_from(waiting.subquery())) or 0,
     )
 
 

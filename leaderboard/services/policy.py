@@ -39,6 +39,8 @@ class Viewer:
     """Tasks whose assessing it looks after: pools, assessors, labels, adjudication."""
     reads: frozenset[int] = frozenset()
     """Tasks that it sees as an organiser does, and changes nothing of."""
+    operates: bool = False
+    """Whether the account may do what is under /site: look after accounts, jobs and mail, not into tasks."""
 
 
 ANONYMOUS = Viewer()
@@ -56,6 +58,7 @@ def without_organising(viewer: Viewer) -> Viewer:
         organises=nothing,
         coordinates=nothing,
         reads=nothing,
+        operates=False,
         needs_second_factor=True,
     )
 
@@ -282,6 +285,15 @@ def require_creator(viewer: Viewer) -> None:
     require_account(viewer)
     require_second_factor(viewer)
     raise Forbidden("Only organiser accounts may create tasks; ask the operator of this site.")
+
+
+def require_operator(viewer: Viewer) -> None:
+    """Raise unless the viewer operates the site, in the browser or at the command line."""
+    if viewer.is_operator or viewer.operates:
+        return
+    require_account(viewer)
+    require_second_factor(viewer)
+    raise Forbidden("Only operators of this site may do this.")
 
 
 def require_second_factor(viewer: Viewer) -> None:

@@ -26,7 +26,7 @@ from leaderboard.web import (
     session,
     topics,
 )
-from leaderboard.web.accounts import accounts, second_factor, teams
+from leaderboard.web.accounts import accounts, invitations, openid, second_factor, teams
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, settled
 from leaderboard.web.boards import boards, efficiency, intervals, snapshots
 from leaderboard.web.comparisons import comparisons, curves, many
@@ -35,7 +35,8 @@ from leaderboard.web.runs import facts, files, runs, sections, uploads
 from leaderboard.web.scores import heat_maps, measure_orders
 from leaderboard.web.side_by_side import judging as side_by_side_judging
 from leaderboard.web.side_by_side import side_by_side
-from leaderboard.web.tasks import organise, people, tasks
+from leaderboard.web.site import accounts as site_accounts
+from leaderboard.web.tasks import members, organise, people, tasks
 from leaderboard.web.tasks import settings as task_settings
 
 PAGES = (
@@ -59,6 +60,7 @@ PAGES = (
     organise,
     task_settings,
     people,
+    members,
     revisions,
     pools,
     audits,
@@ -71,8 +73,11 @@ PAGES = (
     side_by_side_judging,
     clicks,
     teams,
+    invitations,
     accounts,
     second_factor,
+    openid,
+    site_accounts,
     measures,
     health,
 )

@@ -16,13 +16,6 @@ WIDE = 1280
 PAGES = (
     *("settings?saved={}", "settings/measures?q=gain", "settings/topics/1", "people", "organise", "discard"),
 )
-    "settings?saved={}",
-    "settings/measures?q=gain",
-    "settings/topics/1",
-    "people",
-    "organise",
-    "discard",
-)
 SECTIONS = ("description", "measures", "grades", "teams", "topics", "life")
 
 

@@ -22,6 +22,8 @@ TEAM = (401, 404, 404, 200, 404, 404)
 SENDER = (401, 404, 404, 200, 404, 200)
 CREATOR = (401, 403, 403, 403, 200, 200)
 ORGANISER = (401, 403, 403, 403, 403, 200)
+OPERATOR = (401, 403, 403, 403, 403, 403)
+"""None of these viewers operates the site; what an operator is answered is tested with the pages."""
 
 READING = (
     *("", ".json", ".csv", ".tex", "/about", "/topics", "/topics.json", "/topics.csv"),
@@ -95,6 +97,8 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/second-factor"): (401,) * 6,
     ("GET", "/account/second-factor"): ACCOUNT,
     ("POST", "/account/second-factor"): (401,) + (303,) * 5,
+    ("GET", "/account/export.json"): ACCOUNT,
+    ("POST", "/account/delete"): (401,) + (422,) * 5,
     **{
         ("POST", f"/account/second-factor/{act}"): (401,) + (422,) * 5
         for act in ("confirm", "recovery-codes", "remove")
@@ -103,11 +107,17 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/teams"): (401,) + (422,) * 5,
     ("GET", "/teams/{owls}"): TEAM,
     ("POST", "/teams/{owls}/invitations"): (401, 404, 404, 201, 404, 404),
-    ("POST", "/teams/{owls}/invitations/revoke"): (401, 404, 404, 303, 404, 404),
+    ("POST", "/invitations/{invited}/revoke"): (401, 404, 404, 303, 404, 404),
     ("POST", "/teams/{owls}/leave"): (401, 404, 404, 303, 404, 404),
     ("POST", "/teams/{owls}/members/{anna}/remove"): (401, 404, 404, 403, 404, 404),
-    ("GET", "/join/{invitation}"): ACCOUNT,
-    ("POST", "/join/{invitation}"): (401, 303, 404, 404, 404, 404),
+    ("GET", "/join/{invitation}"): OPEN,
+    ("POST", "/join/{invitation}"): (422, 303, 404, 404, 404, 404),
+    **{("GET", f"/site/accounts{rest}"): OPERATOR for rest in ("", *FILES)},
+    ("POST", "/site/accounts/invitations"): OPERATOR,
+    **{
+        ("POST", f"/site/accounts/{{nina}}/{act}"): OPERATOR
+        for act in ("link", "close", "reopen", "sign-out", "organiser")
+    },
     ("GET", "/tasks/robots/submit"): ACCOUNT,
     ("POST", "/tasks/robots/submit"): (401,) + (422,) * 5,
     ("GET", "/uploads/{accepted}"): SENDER,
@@ -126,6 +136,8 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("GET", "/tasks/new"): CREATOR,
     ("POST", "/tasks/new"): (401, 403, 403, 403, 422, 422),
     ("GET", "/tasks/robots/organise"): ORGANISER,
+    **{("GET", f"/tasks/robots/members{rest}"): ORGANISER for rest in ("", *FILES)},
+    ("POST", "/tasks/robots/members/{berta}/link"): (401, 403, 403, 403, 403, 201),
     **{("GET", f"/tasks/robots/side-by-side{rest}"): ORGANISER for rest in SIDE_BY_SIDE},
     ("POST", "/tasks/robots/side-by-side"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/side-by-side/assessors"): (401, 403, 403, 403, 403, 422),
@@ -153,6 +165,7 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/tasks/robots/settings/topics/new"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/settings/topics/1"): (401, 403, 403, 403, 403, 303),
     ("POST", "/tasks/robots/people"): (401, 403, 403, 403, 403, 422),
+    ("POST", "/tasks/robots/people/invitations"): (401, 403, 403, 403, 403, 201),
     ("POST", "/tasks/robots/people/{olga}"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/clone"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/archive"): (401, 403, 403, 403, 403, 303),
@@ -194,6 +207,8 @@ DRAFTS = {
     **{("GET", f"/tasks/draft{rest}"): (404, 404, 404, 404, 404, 200) for rest in READING},
     ("GET", "/tasks/draft/submit"): (401, 404, 404, 404, 404, 200),
     ("POST", "/tasks/draft/submit"): (401, 404, 404, 404, 404, 422),
+    ("GET", "/tasks/draft/members"): (401, 404, 404, 404, 404, 200),
+    ("POST", "/tasks/draft/members/{berta}/link"): (401,) + (404,) * 5,
     ("GET", "/tasks/draft/organise"): (401, 404, 404, 404, 404, 200),
     **{("GET", f"/tasks/draft/side-by-side{rest}"): (401, 404, 404, 404, 404, 200) for rest in SIDE_BY_SIDE},
     ("POST", "/tasks/draft/side-by-side"): (401, 404, 404, 404, 404, 422),
@@ -279,7 +294,7 @@ def test_no_route_is_missing_here(site: Site) -> None:
     assert routes - written == {("GET", "static")}
 
 
-@pytest.mark.parametrize("path", ["/account", "/teams", "/join/x", "/tasks/new", "/tasks/robots/organise"])
+@pytest.mark.parametrize("path", ["/account", "/teams", "/tasks/new", "/tasks/robots/organise"])
 def test_visitors_are_sent_to_sign_in_and_back(site: Site, path: str) -> None:
     """A visitor's browser is sent to the sign-in page with the way back."""
     response = site.browser().get(f"{path}?a=b")

@@ -85,6 +85,7 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
         ("", {"preview": "description", "description": "*new*"}),
     ],
     "settings.clone": [("", {"slug": slug, "name": "A clone"}) for slug in ("draft", "sealed", "mine")],
+    "people.invite": [("", {"role": "reader", "note": "Have a look."})],
     "people.give": [("", {"account": name, "role": "reader"}) for name in ("Zed", "Nobody")],
     "people.change": [("", {"role": role}) for role in ("none", "reader")],
     "many_comparisons.ask": [(query, {}) for query in COMPARED],

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Account, Qrels, QrelsRevision, TaskRole, Topic
 from leaderboard.measures.catalogue import entries
 from leaderboard.measures.catalogue.entries import Entry
+from leaderboard.pages.invitations import InvitationRow, invitation_rows
 from leaderboard.services import collections, policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels.judged_inputs import MAIN
@@ -60,6 +61,8 @@ class RolesPage:
     task: str
     slug: str
     rows: tuple[RoleRow, ...]
+    invitations: tuple[InvitationRow, ...]
+    """Links to the task, for whoever may make more."""
     may_change: bool
 
 
@@ -147,7 +150,9 @@ def people(session: Session, viewer: Viewer, slug: str) -> RolesPage:
     )
     shown = tuple(RoleRow(*row, is_own=row.id == viewer.account_id) for row in rows)
     ordered = tuple(sorted(shown, key=lambda row: policy.ROLES.index(row.role)))
-    return RolesPage(task.name, task.slug, ordered, policy.organises(viewer, task.id))
+    may_change = policy.organises(viewer, task.id)
+    sent = invitation_rows(session, "task", task_id=task.id) if may_change else ()
+    return RolesPage(task.name, task.slug, ordered, sent, may_change)
 
 
 def people_table(page: RolesPage) -> Table[RoleRow]:

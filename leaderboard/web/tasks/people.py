@@ -4,9 +4,12 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import LeaderboardError
+from leaderboard.pages import invitations
 from leaderboard.pages.tasks import settings as pages
 from leaderboard.services import policy
+from leaderboard.services.accounts.invitations import MOST_USES, TASK
 from leaderboard.services.tasks import roles
+from leaderboard.web.accounts.invitations import invited
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer, writing
@@ -21,10 +24,17 @@ def show(slug: str) -> ResponseReturnValue:
     return _page(slug)
 
 
-def _page(slug: str, error: LeaderboardError | None = None) -> str:
+def _page(slug: str, error: LeaderboardError | None = None, link: str = "") -> str:
     page = pages.people(reading(), viewer(), slug)
     return render_template(
-        "tasks/people.html", page=page, table=pages.people_table(page), error=error, sent=request.form
+        "tasks/people.html",
+        page=page,
+        table=pages.people_table(page),
+        invitations=invitations.table(page.invitations),
+        most_uses=MOST_USES,
+        link=link,
+        error=error,
+        sent=request.form,
     )
 
 
@@ -39,6 +49,18 @@ def give(slug: str) -> ResponseReturnValue:
     except LeaderboardError as error:
         return _refused(slug, error)
     return redirect(url_for("people.show", slug=slug), 303)
+
+
+@blueprint.post("/tasks/<slug>/people/invitations")
+@rule(SIGNED_IN)
+def invite(slug: str) -> ResponseReturnValue:
+    """Make a link that gives whoever opens it a role, or leads a participant to the task."""
+    task = policy.own_task(reading(), viewer(), slug)
+    try:
+        link = invited(kind=TASK, task_id=task.id, role=request.form.get("role", ""))
+    except LeaderboardError as error:
+        return _refused(slug, error)
+    return _page(slug, link=link), 201
 
 
 @blueprint.post("/tasks/<slug>/people/<id:account_id>")

@@ -169,6 +169,23 @@ def test_a_coordinator_looks_after_assessors_only(site: Site) -> None:
     assert "You coordinate its assessors" in pages.main(coordinator.get("/tasks/robots/about"))
 
 
+def test_a_role_is_given_by_a_link(site: Site) -> None:
+    """Whoever opens the link has the role; the link is listed with who used it, to organisers only."""
+    organiser = site.browser("Olga")
+    made = organiser.post("/tasks/robots/people/invitations", data={"role": "reader", "note": "Look."})
+    assert made.status_code == 201
+    shown = pages.parsed(made).find("input", id="invitation")
+    assert shown is not None
+    link = str(shown["value"])[len("http://localhost") :]
+    reader = site.browser("Nina")
+    assert reader.get(HERE).status_code == 403
+    assert reader.post(link).status_code == 303
+    assert reader.get(HERE).status_code == 200
+    assert "Nina" in str(pages.table(organiser.get("/tasks/robots/people"), "Invitations"))
+    assert "Invitations" not in reader.get("/tasks/robots/people").text
+    assert organiser.post("/tasks/robots/people/invitations", data={"role": "king"}).status_code == 422
+
+
 def test_the_last_organiser_stays(site: Site) -> None:
     """Roles are changed and taken away, but a task keeps an organiser."""
     client, own = site.browser("Olga"), f"/tasks/robots/people/{site.world.olga}"
