@@ -26,16 +26,17 @@ LONGEST_QUERY = 100
 @rule(SIGNED_IN)
 def show(slug: str) -> ResponseReturnValue:
     """All settings, folded by section."""
-    return _page(slug, opened=request.args.get("saved", ""))
+    saved = request.args.get("saved", "")
+    return _page(slug, opened=saved or request.args.get("section", ""), saved=saved)
 
 
-def _page(slug: str, error: LeaderboardError | None = None, opened: str = "") -> str:
+def _page(slug: str, error: LeaderboardError | None = None, opened: str = "", saved: str = "") -> str:
     return render_template(
         "tasks/settings.html",
         page=pages.settings_page(reading(), viewer(), slug),
         error=error,
         opened=opened,
-        saved=opened if request.method == "GET" else "",
+        saved=saved,
         previewed=request.form.get("preview", ""),
         sent=request.form,
     )
