@@ -14,14 +14,8 @@ from tests.make import build, people
 pytestmark = pytest.mark.browser
 WIDE = 1280
 PAGES = (
-    *(
-        "settings?section={}",
-        "settings/measures?q=gain",
-        "settings/topics/1",
-        "people",
-        "organise",
-        "discard",
-    ),
+    "settings?section={}",
+    *("settings/measures?q=gain", "settings/topics/1", "people", "organise", "discard"),
 )
 SECTIONS = ("description", "measures", "grades", "teams", "topics", "life")
 
