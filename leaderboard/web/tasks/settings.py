@@ -67,7 +67,7 @@ def save(slug: str, section: str) -> ResponseReturnValue:
 
 
 def _saved(slug: str, section: str) -> str:
-    return url_for("settings.show", slug=slug, saved=section, _anchor=section)
+    return url_for("settings.show", slug=slug, saved=section, _anchor=f"section-{section}")
 
 
 def _refused(slug: str, error: LeaderboardError, section: str) -> ResponseReturnValue:

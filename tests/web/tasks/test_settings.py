@@ -34,7 +34,7 @@ def test_every_section_is_saved_untouched_without_a_change(site: Site) -> None:
         assert saved.status_code == 303, section.key
         assert f"saved={section.key}" in saved.headers["Location"]
         shown = pages.parsed(client.get(saved.headers["Location"]))
-        assert [tag["id"] for tag in shown.find_all("details", open=True)] == [section.key]
+        assert [tag["id"] for tag in shown.find_all("details", open=True)] == [f"section-{section.key}"]
     with site.database.read() as session:
         assert session.scalars(select(TaskChange)).all() == []
 
