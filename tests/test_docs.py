@@ -42,6 +42,7 @@ def test_the_readme_names_the_two_commands_a_fresh_machine_needs() -> None:
 @pytest.mark.trial
 def test_the_commands_of_the_readme_work_as_written(tmp_path: Path) -> None:
     """Every `leaderboard` command of the README runs, one after the other, on files of these names."""
+    (tmp_path / "README.md").write_text("Be fair.")
     build.topics_file(tmp_path).rename(tmp_path / "topics.txt")
     build.qrels_file(tmp_path, JUDGMENTS)
     build.qrels_file(tmp_path, {**JUDGMENTS, "2": {"d": 2, "x": 0}}, "qrels-v2")

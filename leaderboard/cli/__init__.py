@@ -16,7 +16,7 @@ COMMANDS = {
     "serve": ("leaderboard.cli.serving.serve:serve", "Run the site: web server and evaluators."),
     "worker": ("leaderboard.cli.serving.serve:worker", "Run evaluators only, beside a site elsewhere."),
     "collection": ("leaderboard.cli.collections:collection", "Collections of documents."),
-    "task": ("leaderboard.cli.tasks:task", "Shared tasks: make, list, set dates."),
+    "task": ("leaderboard.cli.tasks:task", "Shared tasks: make, change, list, archive."),
     "qrels": ("leaderboard.cli.qrels:qrels", "Judgments of a task."),
     "clicks": ("leaderboard.cli.clicks:clicks", "Query logs of a task, and preferences from them."),
     "run": ("leaderboard.cli.runs:run", "Runs of a task."),

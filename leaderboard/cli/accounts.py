@@ -9,6 +9,7 @@ from leaderboard.errors import Conflict
 from leaderboard.services.accounts import accounts, closing, passwords, reset_links, second_factors
 from leaderboard.services.accounts.passwords import AccountPassword
 from leaderboard.services.policy import OPERATOR
+from leaderboard.services.tasks import roles
 from leaderboard.settings import Settings
 
 
@@ -29,6 +30,8 @@ def create(name: str, organiser: bool, password: bool, data: Path | None) -> Non
         with database.write() as session:
             account_id = accounts.create(session, name, hashed, organiser)
             token = None if password else accounts.sign_in_link(session, account_id)
+            if organiser:
+                roles.adopt(session, OPERATOR)
         click.echo(f"Account {name!r} was made{' as an organiser' if organiser else ''}.")
         if token:
             _show(settings, token)

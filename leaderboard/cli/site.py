@@ -90,12 +90,15 @@ def _own_address(settings: Settings) -> str:
 
 @contextmanager
 def opened(data: Path | None) -> Iterator[tuple["Database", Settings]]:
-    """The site's database, refused where its schema does not fit this program."""
+    """The site's database: a SQLite file that is not there yet is made, another schema is refused."""
     from leaderboard.db import schema
 
     settings = Settings.from_env(data=data)
     database = open_database(settings)
     try:
+        if database.is_sqlite and schema.current(database) is None:
+            keep_private(settings)
+            schema.upgrade(database)
         schema.require_head(database)
         yield database, settings
     finally:

@@ -5,15 +5,18 @@ from pathlib import Path
 
 import click
 
+from leaderboard.cli.editing import settings
 from leaderboard.cli.phases import phase
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.pages.tasks import overviews
+from leaderboard.pages.tasks import settings as pages
 from leaderboard.pages.tasks.overviews import TaskOverview
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.statistics import methods
 from leaderboard.services.tasks import create as tasks
-from leaderboard.services.tasks import drafts, organise
+from leaderboard.services.tasks import drafts, organise, roles, templates
 from leaderboard.services.tasks.drafts import VISIBILITIES, TaskDraft
+from leaderboard.services.tasks.settings import change
+from leaderboard.services.tasks.settings.records import COMPARISONS
 
 
 @click.group()
@@ -22,6 +25,8 @@ def task() -> None:
 
 
 task.add_command(phase)
+for command in settings.COMMANDS:
+    task.add_command(command)
 
 
 @task.command()
@@ -39,7 +44,16 @@ task.add_command(phase)
 @click.option(
     "--dialect", type=click.Choice(["9", "10"]), default="10", show_default=True, help="trec_eval version."
 )
-@click.option("--visibility", type=click.Choice(VISIBILITIES), default="open", show_default=True)
+@click.option(
+    "--visibility", type=click.Choice(VISIBILITIES), help="What is shown [as the kind says, or open]."
+)
+@click.option(
+    "--kind",
+    "template",
+    type=click.Choice(list(templates.TEMPLATES)),
+    help="Preset limits, what is shown and which runs count, as in the browser's form.",
+)
+@click.option("--organiser", help="Account that organises it in the browser [the only organiser there is].")
 @click.option(
     "-m", "--measure", "measures", multiple=True, help="Measure such as nDCG@10 [proposed from the grades]."
 )
@@ -61,6 +75,9 @@ def create(
     dialect: str,
     measures: tuple[str, ...],
     draft: bool,
+    organiser: str | None,
+    visibility: str | None,
+    template: str | None,
     data: Path | None,
     **options: str | int | Path | None,
 ) -> None:
@@ -71,28 +88,29 @@ def create(
         description=description.read_text(encoding="utf-8") if description else "",
         dialect=int(dialect),
         measures=measures,
+        visibility=visibility or (templates.find(template).visibility if template else "open"),
+        template=template or "",
         **options,  # type: ignore[arg-type]
     )
     with opened(data) as (database, _):
         prepared = drafts.prepare(wanted)
         with database.write() as session:
             tasks.create(session, OPERATOR, prepared)
+            if organiser:
+                roles.give(session, OPERATOR, slug, organiser, "organiser")
+            else:
+                roles.adopt(session, OPERATOR)
             if not draft:
                 tasks.publish(session, OPERATOR, slug)
             shown = overviews.overview(session, OPERATOR, slug)
-        click.echo("\n".join(_lines(shown)))
+            people = pages.people(session, OPERATOR, slug).rows
+        click.echo("\n".join([*_lines(shown), _organised(slug, [row.name for row in people])]))
 
 
-@task.command()
-@click.argument("slug")
-@click.argument("account")
-@data_option
-def organiser(slug: str, account: str, data: Path | None) -> None:
-    """Let an account organise a task in the browser, such as one made from the command line."""
-    with opened(data) as (database, _):
-        with database.write() as session:
-            organise.add_organiser(session, OPERATOR, slug, account)
-        click.echo(f"{account} organises {slug}.")
+def _organised(slug: str, names: list[str]) -> str:
+    if names:
+        return f"Organised in the browser by: {', '.join(names)}."
+    return f"Nobody organises it in the browser yet: `leaderboard task organiser {slug} ACCOUNT`."
 
 
 @task.command()
@@ -123,8 +141,8 @@ def comparison(slug: str, method: str, data: Path | None) -> None:
     """
     with opened(data) as (database, _):
         with database.write() as session:
-            chosen = methods.choose(session, OPERATOR, slug, method)
-        click.echo(f"{slug} compares runs by: {chosen.title}.")
+            change.change(session, OPERATOR, slug, {"comparison": method})
+        click.echo(f"{slug} compares runs by: {COMPARISONS[method]}.")
 
 
 @task.command("list")

@@ -54,7 +54,7 @@ class ClickPage:
 
 def logs(session: Session, viewer: Viewer, slug: str) -> tuple[LogRow, ...]:
     """A task's logs, the newest first; raises NotFound or Forbidden unless the viewer organises it."""
-    task = policy.own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug, policy.reads)
     rows = session.execute(
         select(ClickLog, Account.name)
         .outerjoin(Account, Account.id == ClickLog.created_by)
@@ -78,7 +78,7 @@ def logs(session: Session, viewer: Viewer, slug: str) -> tuple[LogRow, ...]:
 
 def click_page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> ClickPage:
     """The page of a choice; raises what `preferences.find` raises."""
-    task = policy.own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug, policy.reads)
     return ClickPage(
         slug=task.slug,
         task=task.name,

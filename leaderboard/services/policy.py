@@ -5,7 +5,7 @@ score, no judgment and no Judged@k, until the task closes: per-topic reciprocal 
 judgments in about twenty uploads. sealed: nothing but that a run is valid, until the task closes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -20,6 +20,7 @@ from leaderboard.services import phase_rules
 from leaderboard.services.phase_rules import ALL_TOPICS, PhaseRule, public_part
 
 BLIND_DECIMALS = 3
+ORGANISER, COORDINATOR, READER = ROLES = ("organiser", "coordinator", "reader")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,10 @@ class Viewer:
     """Whether the account would be an organiser's, had it a second factor."""
     phase: str = ""
     """Name of the phase that was asked for, such as by `?phase=late`; empty: the one whose board is shown."""
+    coordinates: frozenset[int] = frozenset()
+    """Tasks whose assessing it looks after: pools, assessors, labels, adjudication."""
+    reads: frozenset[int] = frozenset()
+    """Tasks that it sees as an organiser does, and changes nothing of."""
     operates: bool = False
     """Whether the account may do what is under /site: look after accounts, jobs and mail, not into tasks."""
 
@@ -47,10 +52,17 @@ OPERATOR = Viewer(name="operator", is_operator=True, is_organiser=True)
 
 def without_organising(viewer: Viewer) -> Viewer:
     """The viewer as long as the second factor that organisers need is missing: any account, and told so."""
-    if not (viewer.is_organiser or viewer.organises):
+    if not (viewer.is_organiser or viewer.organises or viewer.coordinates or viewer.reads):
         return viewer
+    nothing: frozenset[int] = frozenset()
     return replace(
-        viewer, is_organiser=False, organises=frozenset(), operates=False, needs_second_factor=True
+        viewer,
+        is_organiser=False,
+        organises=nothing,
+        coordinates=nothing,
+        reads=nothing,
+        operates=False,
+        needs_second_factor=True,
     )
 
 
@@ -59,6 +71,7 @@ class Sight:
     """What one viewer sees of one task at one moment."""
 
     organises: bool
+    """Whether the viewer sees what organisers see: an organiser, or a reader of everything."""
     means: bool
     """Whether any score is shown."""
     topic_set: str
@@ -90,7 +103,7 @@ def sight(viewer: Viewer, task: Task, phase: PhaseRule, hidden: Sequence[PhaseRu
     While any phase is hidden no score by topic and no judgment of the task is shown: phases may share topics,
     and judgments of one are pages away from those of another.
     """
-    if viewer.is_operator or task.id in viewer.organises:
+    if reads(viewer, task.id):
         return Sight(True, True, phase.topic_set, None, True, "")
     if not hidden:
         return Sight(False, True, phase.topic_set, None, True, "")
@@ -116,10 +129,20 @@ def _until(hidden: Sequence[PhaseRule]) -> str:
 def viewer_of(session: Session, account_id: int, name: str, is_organiser: bool, ip: str = "") -> Viewer:
     """The viewer an account is, with its teams and the tasks it organises."""
     teams = session.scalars(select(Member.team_id).where(Member.account_id == account_id))
-    tasks = session.scalars(
-        select(TaskRole.task_id).where(TaskRole.account_id == account_id, TaskRole.role == "organiser")
+    rows = session.execute(
+        select(TaskRole.task_id, TaskRole.role).where(TaskRole.account_id == account_id)
+    ).all()
+    tasks = {role: frozenset(row.task_id for row in rows if row.role == role) for role in ROLES}
+    return Viewer(
+        account_id,
+        name,
+        is_organiser,
+        frozenset(teams),
+        tasks[ORGANISER],
+        ip=ip,
+        coordinates=tasks[COORDINATOR],
+        reads=tasks[READER],
     )
-    return Viewer(account_id, name, is_organiser, frozenset(teams), frozenset(tasks), False, ip)
 
 
 def is_closed(session: Session, task_id: int, moment: datetime | None = None) -> bool:
@@ -205,8 +228,9 @@ def _of_slug(selected: Any, slug: str) -> Any:
 
 
 def _known(viewer: Viewer, tasks: Iterable[Task]) -> list[Task]:
-    known = [task for task in tasks if task.published_at is not None or organises(viewer, task.id)]
-    return sorted(known, key=lambda task: task.published_at is not None or task.id not in viewer.organises)
+    known = [task for task in tasks if task.published_at is not None or knows(viewer, task.id)]
+    own = viewer.organises | viewer.coordinates | viewer.reads
+    return sorted(known, key=lambda task: task.published_at is not None or task.id not in own)
 
 
 def visible_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task, Sight]:
@@ -242,7 +266,7 @@ def may_have_file(session: Session, viewer: Viewer, run: Run, task: Task, seen: 
 
 def is_masked(session: Session, viewer: Viewer, run: Run, task: Task) -> bool:
     """Whether the viewer knows the run's team by a pseudonym only."""
-    if owns(viewer, run.team_id) or organises(viewer, task.id):
+    if owns(viewer, run.team_id) or reads(viewer, task.id):
         return False
     entry = session.execute(
         select(Entry.pseudonym, Entry.reveal_at).where(Entry.task_id == task.id, Entry.team_id == run.team_id)
@@ -260,6 +284,21 @@ def organises(viewer: Viewer, task_id: int) -> bool:
     return viewer.is_operator or task_id in viewer.organises
 
 
+def coordinates(viewer: Viewer, task_id: int) -> bool:
+    """Whether the viewer may change what assessors do: an organiser, or a coordinator."""
+    return organises(viewer, task_id) or task_id in viewer.coordinates
+
+
+def reads(viewer: Viewer, task_id: int) -> bool:
+    """Whether the viewer sees all of the task: an organiser, or a reader of everything."""
+    return organises(viewer, task_id) or task_id in viewer.reads
+
+
+def knows(viewer: Viewer, task_id: int) -> bool:
+    """Whether the viewer knows of the task as a draft: whoever has a role in it."""
+    return reads(viewer, task_id) or task_id in viewer.coordinates
+
+
 def require_account(viewer: Viewer) -> int:
     """The viewer's account id; raises SignInNeeded for a visitor."""
     if viewer.account_id is None:
@@ -267,19 +306,37 @@ def require_account(viewer: Viewer) -> int:
     return viewer.account_id
 
 
-def require_organiser(viewer: Viewer, task: Task) -> None:
-    """Raise unless the viewer organises the task: SignInNeeded for a visitor, else Forbidden."""
-    if organises(viewer, task.id):
+MAY: dict[Callable[[Viewer, int], bool], str] = {
+    organises: "Only organisers of {} may do this.",
+    coordinates: "Only organisers of {} and its coordinators may do this.",
+    reads: "Only organisers of {} and its readers may see this.",
+    knows: "Only organisers of {}, its coordinators and its readers may see this.",
+}
+
+
+def require(viewer: Viewer, task: Task, may: Callable[[Viewer, int], bool]) -> None:
+    """Raise unless the viewer may do it in the task: SignInNeeded for a visitor, else Forbidden."""
+    if may(viewer, task.id):
         return
     require_account(viewer)
     require_second_factor(viewer)
-    raise Forbidden(f"Only organisers of {task.name} may do this.")
+    raise Forbidden(MAY[may].format(task.name))
 
 
-def own_task(session: Session, viewer: Viewer, slug: str) -> Task:
-    """The task of an organiser; raises NotFound, SignInNeeded or Forbidden unless the viewer organises it."""
+def require_organiser(viewer: Viewer, task: Task) -> None:
+    """Raise unless the viewer organises the task: SignInNeeded for a visitor, else Forbidden."""
+    require(viewer, task, organises)
+
+
+def own_task(
+    session: Session, viewer: Viewer, slug: str, may: Callable[[Viewer, int], bool] = organises
+) -> Task:
+    """The task of an organiser, or of another role; raises NotFound, SignInNeeded or Forbidden.
+
+    may: `coordinates` where assessors are looked after, `reads` or `knows` where nothing is changed.
+    """
     task, _ = visible_task(session, viewer, slug)
-    require_organiser(viewer, task)
+    require(viewer, task, may)
     return task
 
 
@@ -334,7 +391,7 @@ def shown_teams(session: Session, viewer: Viewer, task: Task) -> dict[int, Shown
 
     def shown(team_id: int, name: str, pseudonym: str | None, reveal_at: datetime | None) -> ShownTeam:
         revealed = reveal_at is not None and at is not None and reveal_at <= at
-        if not pseudonym or revealed or owns(viewer, team_id) or organises(viewer, task.id):
+        if not pseudonym or revealed or owns(viewer, team_id) or reads(viewer, task.id):
             return ShownTeam(name, False)
         return ShownTeam(pseudonym, True)
 

@@ -36,7 +36,8 @@ from leaderboard.web.scores import heat_maps, measure_orders
 from leaderboard.web.side_by_side import judging as side_by_side_judging
 from leaderboard.web.side_by_side import side_by_side
 from leaderboard.web.site import accounts as site_accounts
-from leaderboard.web.tasks import members, organise, phases, tasks
+from leaderboard.web.tasks import members, organise, people, phases, tasks
+from leaderboard.web.tasks import settings as task_settings
 
 PAGES = (
     tasks,
@@ -60,6 +61,8 @@ PAGES = (
     batches,
     checks,
     organise,
+    task_settings,
+    people,
     members,
     revisions,
     pools,

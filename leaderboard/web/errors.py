@@ -13,8 +13,10 @@ from werkzeug.wrappers import Response as AnyResponse
 from leaderboard import errors
 from leaderboard.logs import masked
 from leaderboard.services.policy import ANONYMOUS
+from leaderboard.services.tasks import slugs
 from leaderboard.tables.record import Column, Place, Table
 from leaderboard.web.requests import request_id
+from leaderboard.web.session import reading
 
 log = logging.getLogger(__name__)
 
@@ -104,6 +106,9 @@ def problem_rows(problems: tuple[errors.Problem, ...]) -> Table[errors.Problem]:
 
 
 def _expected(error: errors.LeaderboardError) -> AnyResponse:
+    moved = _moved() if isinstance(error, errors.NotFound) else None
+    if moved is not None:
+        return moved
     if request.method in ("GET", "HEAD") and not wants_json():
         if isinstance(error, errors.SignInNeeded):
             return redirect(url_for("accounts.sign_in", next=request.full_path.rstrip("?")), 303)
@@ -115,6 +120,19 @@ def _expected(error: errors.LeaderboardError) -> AnyResponse:
     response = _answer(status_of(error), error.message, problems)
     response.headers.update(_waiting(error))
     return response
+
+
+def _moved() -> AnyResponse | None:
+    """The way to the same page of the task that had this address's slug before; None where none had."""
+    slug = (request.view_args or {}).get("slug")
+    if request.method not in ("GET", "HEAD") or not slug or request.endpoint is None:
+        return None
+    here = slugs.now_at(reading(), slug)
+    if here is None:
+        return None
+    query = request.query_string.decode("ascii", "ignore")
+    address = url_for(request.endpoint, **{**(request.view_args or {}), "slug": here})
+    return redirect(f"{address}?{query}" if query else address, 301)
 
 
 def form_again(page: str, error: errors.LeaderboardError) -> Response:

@@ -70,8 +70,7 @@ def test_an_organiser_goes_from_files_to_a_board_that_is_scored_again(
     page.goto(site.sign_in)
     page.get_by_role("main").get_by_role("button").click()
     page.get_by_role("link", name="New task").click()
-    page.get_by_label("Name", exact=True).fill("Robust small")
-    page.locator("input[name=slug]").fill("robust-small")
+    page.locator("input[name=name]").fill("Robust small")
     page.locator("input[name=topics]").set_input_files(build.topics_file(tmp_path))
     page.locator("input[name=qrels]").set_input_files(
         build.qrels_file(tmp_path, {"1": {"a": 2, "b": 0}, "2": {"d": 1}, "77": {"z": 1}})

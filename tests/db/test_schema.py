@@ -17,6 +17,7 @@ from leaderboard.db.tables import Assessor, metadata
 from leaderboard.errors import SchemaOutdated
 from leaderboard.services.assessors import links
 from leaderboard.services.policy import OPERATOR
+from leaderboard.settings import DATABASE_FILE
 from tests.make import build
 
 pytestmark = pytest.mark.dialect
@@ -104,8 +105,15 @@ def test_db_upgrade_makes_the_tables_and_says_so(tmp_path: Path) -> None:
     assert "nothing was done" in again.output
 
 
-def test_commands_refuse_a_database_without_tables(tmp_path: Path) -> None:
-    """A command on an empty folder names the command that makes the tables."""
-    result = CliRunner().invoke(main, ["task", "list", "--data", str(tmp_path / "d")])
+def test_commands_make_the_tables_of_an_empty_folder_and_refuse_an_older_schema(tmp_path: Path) -> None:
+    """A first command needs no other one before it; an older database names the command that migrates it."""
+    task_list = ["task", "list", "--data", str(tmp_path / "d")]
+    first = CliRunner().invoke(main, task_list)
+    assert (first.exit_code, first.output) == (0, "")
+    database = Database(f"sqlite:///{tmp_path / 'd' / DATABASE_FILE}")
+    assert schema.current(database) == schema.head()
+    schema.downgrade(database, "-1")
+    database.dispose()
+    result = CliRunner().invoke(main, task_list)
     assert result.exit_code == 1
     assert "leaderboard db upgrade" in result.output

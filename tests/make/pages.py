@@ -26,15 +26,16 @@ def form(response: TestResponse, action: str) -> dict[str, Any]:
     assert isinstance(found, Tag), f"no form goes to {action}"
     fields: dict[str, Any] = {}
     for field in found.find_all(["input", "textarea", "select"]):
-        is_unticked = field.get("type") == "checkbox" and not field.has_attr("checked")
-        if field.get("type") != "file" and field.get("name") and not is_unticked:
+        is_off = field.get("type") in ("radio", "checkbox") and not field.has_attr("checked")
+        if field.get("type") != "file" and field.get("name") and not is_off:
             fields[str(field["name"])] = _value(field)
     return fields
 
 
 def _value(field: Tag) -> str:
     if field.name == "textarea":
-        return field.get_text()
+        # A browser leaves out the line break that a field begins with.
+        return field.get_text().removeprefix("\n")
     if field.name == "input":
         return str(field.get("value", ""))
     chosen = field.find("option", selected=True) or field.find("option")

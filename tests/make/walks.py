@@ -36,6 +36,7 @@ VALUES: dict[str, Sequence[object]] = {
     "key": ("nothing",),
     "account_id": (1, 2, 999),
     "assessor_id": (1, 2, 999),
+    "section": ("description", "address", "nothing"),
 }
 """What every placeholder of an address is filled with: all there is in either world, and what is not."""
 

@@ -12,7 +12,7 @@ from leaderboard.services import collections, policy
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
 from leaderboard.services.runs import describe, primary_runs, uploads
 from leaderboard.services.runs.admission import RunRequest
-from leaderboard.services.tasks import create
+from leaderboard.services.tasks import create, life
 from tests.make import build, people
 
 pytestmark = pytest.mark.dialect
@@ -59,7 +59,7 @@ def test_a_draft_hides_its_slug_from_other_organisers(
         seen = [policy.visible_task(session, viewer, "t")[0].name for viewer in (olga, ANONYMOUS, OPERATOR)]
         assert seen == ["Task of 1", "Task of 2", "Task of 2"]
     with database.write() as session:
-        create.discard(session, olga, "t")
+        life.discard(session, olga, "t")
         assert policy.visible_task(session, olga, "t")[0].name == "Task of 2"
 
 

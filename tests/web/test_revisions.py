@@ -15,7 +15,7 @@ from leaderboard.services.policy import OPERATOR
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.cache import KeptResults
-from leaderboard.services.tasks import organise
+from leaderboard.services.tasks import roles
 from tests.make import build, pages
 from tests.make.revised import revise
 from tests.web.conftest import SignIn
@@ -40,7 +40,7 @@ def organiser(database: Database, tmp_path: Path, client: FlaskClient, sign_in: 
     build.run(database, tmp_path, SECOND, "second")
     build.drain(database)
     with database.write() as session:
-        organise.add_organiser(session, OPERATOR, "t", "Olga")
+        roles.give(session, OPERATOR, "t", "Olga", "organiser")
     return client
 
 

@@ -32,6 +32,8 @@ def prepare_site(settings: Settings, with_demo: bool) -> SignIn:
     Raises SchemaOutdated for a database of another version.
     """
     from leaderboard.services.accounts import accounts
+    from leaderboard.services.policy import OPERATOR
+    from leaderboard.services.tasks import roles
 
     database = open_database(settings)
     try:
@@ -40,6 +42,7 @@ def prepare_site(settings: Settings, with_demo: bool) -> SignIn:
             _load_demo(database)
         with database.write() as session:
             organiser = accounts.first_organiser(session)
+            roles.adopt(session, OPERATOR)
     finally:
         database.dispose()
     return SignIn(organiser.name, organiser.token, accounts.LINK_HOURS)

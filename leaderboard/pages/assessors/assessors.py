@@ -84,7 +84,7 @@ class AssessorsPage:
 
 def assessors_page(session: Session, viewer: Viewer, slug: str, number: int) -> AssessorsPage:
     """Who judges a pool; raises SignInNeeded, Forbidden or NotFound unless the viewer organises the task."""
-    task, pool = assessors.own_pool(session, viewer, slug, number)
+    task, pool = assessors.seen_pool(session, viewer, slug, number)
     given = session.scalars(select(Assignment).where(Assignment.pool_id == pool.id)).all()
     labels = log.in_force(session, pool.id)
     topics = _pool_topics(session, pool)

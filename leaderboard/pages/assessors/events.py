@@ -39,7 +39,7 @@ def events(session: Session, viewer: Viewer, slug: str, number: int, form: str) 
     Raises NotFound for another form than those of FORMS, SignInNeeded or Forbidden unless the viewer
     organises the task.
     """
-    _, pool = links.own_pool(session, viewer, slug, number)
+    _, pool = links.seen_pool(session, viewer, slug, number)
     if form not in FORMS:
         raise NotFound(f"Events are given as {' or '.join(FORMS)}, not as {form[:10]!r}.")
     rows = session.execute(

@@ -68,7 +68,7 @@ def guidelines_page(session: Session, token: str, number: int) -> GuidelinesPage
 
 def guidelines_form(session: Session, viewer: Viewer, slug: str, number: int) -> GuidelinesForm:
     """A pool's guidelines to be edited."""
-    task, pool = links.own_pool(session, viewer, slug, number)
+    task, pool = links.seen_pool(session, viewer, slug, number)
     return GuidelinesForm(
         task=task.name,
         slug=slug,

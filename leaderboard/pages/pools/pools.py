@@ -172,9 +172,9 @@ def topic_page(session: Session, viewer: Viewer, slug: str, number: int, topic_i
 
 
 def organised(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sight]:
-    """The task and its sight; raises NotFound, SignInNeeded or Forbidden unless the viewer organises it."""
+    """The task and its sight; raises NotFound, SignInNeeded or Forbidden to whoever has no role in it."""
     task, sight = policy.visible_task(session, viewer, slug)
-    policy.require_organiser(viewer, task)
+    policy.require(viewer, task, policy.knows)
     return task, sight
 
 

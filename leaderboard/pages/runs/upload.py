@@ -100,7 +100,7 @@ def _row(session: Session, viewer: Viewer, upload_id: int) -> tuple[Upload, Task
         .outerjoin(Account, Account.id == Upload.account_id)
         .where(Upload.id == upload_id)
     ).one_or_none()
-    if row is None or not (policy.owns(viewer, row.Upload.team_id) or policy.organises(viewer, row.Task.id)):
+    if row is None or not (policy.owns(viewer, row.Upload.team_id) or policy.reads(viewer, row.Task.id)):
         raise NotFound(f"There is no upload {upload_id}.", upload=upload_id)
     upload, task, team, sender = row
     return upload, task, team, sender

@@ -90,7 +90,7 @@ class AnswersPage:
 
 def page(session: Session, viewer: Viewer, slug: str) -> DeskPage:
     """All of a task; raises NotFound, SignInNeeded or Forbidden unless the viewer organises it."""
-    task = policy.own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug, policy.reads)
     asked, given = side_by_side.pairs(session, task.id), side_by_side.answers(session, task.id)
     topics = session.scalars(select(Topic.id).where(Topic.task_id == task.id)).all()
     return DeskPage(
@@ -167,7 +167,7 @@ FILES = Files(facts=facts, tables={"pairs": pairs_table, "assessors": assessors_
 
 def answers_page(session: Session, viewer: Viewer, slug: str) -> AnswersPage:
     """Every answer that was ever given, in order, also those that a later one replaced."""
-    task = policy.own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug, policy.reads)
     runs = _names(session, task)
     rows = session.execute(
         select(SideBySide, Assessor.name)

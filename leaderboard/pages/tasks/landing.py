@@ -25,7 +25,8 @@ from leaderboard.services.boards.rows import RANKED_KIND
 from leaderboard.services.evaluations.columns import column
 from leaderboard.services.phase_rules import ALL_TOPICS
 from leaderboard.services.policy import Viewer
-from leaderboard.services.tasks import phases
+from leaderboard.services.tasks import changes, phases
+from leaderboard.services.tasks.changes import ChangeRow
 from leaderboard.tables.latex import DIGITS
 from leaderboard.tables.record import Column, Files, Place, Table
 
@@ -91,6 +92,14 @@ class AboutPage:
     organises: bool
     details: bool
     """Whether scores by topic are shown to the viewer."""
+    assesses: bool
+    """Whether the viewer coordinates the task's assessors."""
+    links: tuple[tuple[str, str], ...]
+    """Title and address of each."""
+    contact: str
+    licence: str
+    archived_at: datetime | None
+    changes: tuple[ChangeRow, ...]
 
 
 def landing(session: Session, viewer: Viewer) -> tuple[LandingRow, ...]:
@@ -133,6 +142,7 @@ def table(rows: tuple[LandingRow, ...]) -> Table[LandingRow]:
         ),
         Column(key="tied", value=lambda row: row.leader and row.leader.tied, shown=Place.DATA),
         Column(key="visibility", head="Shown", value=lambda row: row.task.visibility, shown=Place.PAGE),
+        Column(key="archived", value=lambda row: row.task.archived_at is not None, shown=Place.DATA),
     ]
     caption = "Tasks, newest first, each with the best run by its primary measure."
     return Table(name="tasks", caption=caption, columns=columns, rows=rows)
@@ -163,8 +173,14 @@ def about(session: Session, viewer: Viewer, slug: str) -> AboutPage:
         grade_names={int(grade): str(name) for grade, name in task.grade_names.items()},
         opens_at=phase.opens_at,
         closes_at=phase.closes_at,
-        organises=policy.organises(viewer, task.id),
+        organises=sight.organises,
         details=sight.details,
+        assesses=task.id in viewer.coordinates,
+        links=tuple((link["title"], link["address"]) for link in task.links),
+        contact=task.contact,
+        licence=task.licence,
+        archived_at=task.archived_at,
+        changes=changes.of_task(session, task.id),
     )
 
 

@@ -68,7 +68,7 @@ class DeskPage:
 
 def desk(session: Session, viewer: Viewer, slug: str) -> DeskPage:
     """Everything about one task; raises NotFound or Forbidden unless the viewer organises it."""
-    task = policy.own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug, policy.reads)
     return DeskPage(
         overview=overview(session, viewer, slug),
         revisions=_revisions(session, task.id),

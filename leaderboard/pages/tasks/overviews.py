@@ -35,6 +35,7 @@ class TaskOverview:
     primary: str
     comparison: str
     published_at: datetime | None
+    archived_at: datetime | None
     opens_at: datetime | None
     closes_at: datetime | None
     topics: int
@@ -60,12 +61,13 @@ class TaskRow:
     published_at: datetime | None
     topics: int
     runs: int
+    archived_at: datetime | None = None
 
 
 def overview(session: Session, viewer: Viewer, slug: str) -> TaskOverview:
     """Counts, grades and mismatches of a task; for its organisers."""
     task, _ = policy.visible_task(session, viewer, slug)
-    policy.require_organiser(viewer, task)
+    policy.require(viewer, task, policy.reads)
     collection = session.get_one(Collection, task.collection_id)
     rows = session.execute(select(Topic.topic_id, Topic.excluded).where(Topic.task_id == task.id)).all()
     topic_ids = {row.topic_id for row in rows}
@@ -92,6 +94,7 @@ def overview(session: Session, viewer: Viewer, slug: str) -> TaskOverview:
         primary=task.primary_measure,
         comparison=task.comparison,
         published_at=task.published_at,
+        archived_at=task.archived_at,
         opens_at=phase.opens_at,
         closes_at=phase.closes_at,
         topics=len(topic_ids),
@@ -118,10 +121,10 @@ def listing(session: Session, viewer: Viewer) -> tuple[TaskRow, ...]:
     topics = select(func.count()).where(Topic.task_id == Task.id).scalar_subquery()
     runs = select(func.count()).where(Run.task_id == Task.id, Run.withdrawn_at.is_(None)).scalar_subquery()
     rows = session.execute(
-        select(Task.id, Task.slug, Task.name, Task.visibility, Task.published_at, topics, runs).order_by(
-            Task.created_at.desc(), Task.id.desc()
-        )
+        select(
+            Task.id, Task.slug, Task.name, Task.visibility, Task.published_at, topics, runs, Task.archived_at
+        ).order_by(Task.created_at.desc(), Task.id.desc())
     )
     return tuple(
-        TaskRow(*row) for row in rows if row.published_at is not None or policy.organises(viewer, row.id)
+        TaskRow(*row) for row in rows if row.published_at is not None or policy.knows(viewer, row.id)
     )

@@ -123,7 +123,7 @@ def judged_pool(
 
     Raises SignInNeeded, Forbidden or NotFound.
     """
-    task, pool = links.own_pool(session, viewer, slug, number)
+    task, pool = links.seen_pool(session, viewer, slug, number)
     facts = pool_facts(session, task, pool)
     judges = tuple(_judge(assessor) for assessor in links.of_task(session, task.id))
     adjudicators = tuple(judge for judge in judges if judge.is_adjudicator)

@@ -31,9 +31,16 @@ class PersonalLink:
 
 
 def own_pool(session: Session, viewer: Viewer, slug: str, number: int) -> tuple[Task, Pool]:
-    """The pool of a task that the viewer organises; raises SignInNeeded, Forbidden or NotFound."""
-    task, _ = policy.visible_task(session, viewer, slug)
-    policy.require_organiser(viewer, task)
+    """The pool of a task whose assessors the viewer looks after; raises as `own_task` does."""
+    return _pool(session, policy.own_task(session, viewer, slug, policy.coordinates), number)
+
+
+def seen_pool(session: Session, viewer: Viewer, slug: str, number: int) -> tuple[Task, Pool]:
+    """The pool as whoever has a role in its task may look at it; raises as `own_pool` does."""
+    return _pool(session, policy.own_task(session, viewer, slug, policy.knows), number)
+
+
+def _pool(session: Session, task: Task, number: int) -> tuple[Task, Pool]:
     pool = session.scalar(select(Pool).where(Pool.task_id == task.id, Pool.number == number))
     if pool is None:
         raise NotFound(f"{task.name} has no pool {number}.", pool=number)
@@ -52,7 +59,7 @@ def add(
 
     Raises Invalid for a bad name, Conflict for one that is taken.
     """
-    task = policy.own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug, policy.coordinates)
     if role not in (ASSESSOR, ADJUDICATOR):
         raise Invalid(f"An assessor's role is {ASSESSOR} or {ADJUDICATOR}, not {role!r}.")
     tidy = [names.displayed(name, "an assessor") for name in new_names if name.strip()]
@@ -178,7 +185,7 @@ def ensure(
 
 
 def _own_assessor(session: Session, viewer: Viewer, slug: str, assessor_id: int) -> Assessor:
-    task = policy.own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug, policy.coordinates)
     assessor = session.get(Assessor, assessor_id)
     if assessor is None or assessor.task_id != task.id:
         raise NotFound(f"{task.name} has no assessor {assessor_id}.")

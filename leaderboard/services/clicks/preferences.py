@@ -129,7 +129,7 @@ def find(session: Session, viewer: Viewer, slug: str, choice: Choice) -> FoundPr
     Raises NotFound or Forbidden unless the viewer organises the task, NotFound for a log that is not
     there, and Invalid where there are more preferences than a file may have.
     """
-    task = policy.own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug, policy.reads)
     query = select(ClickLog).where(ClickLog.task_id == task.id).options(undefer(ClickLog.body))
     if choice.logs:
         query = query.where(ClickLog.number.in_(choice.logs))

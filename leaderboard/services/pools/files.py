@@ -54,7 +54,7 @@ def bring_in(
 
     Raises Invalid where it has a topic that is not the task's, and unless the viewer organises the task.
     """
-    task = policy.own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug, policy.coordinates)
     if not 1 <= seconds <= MOST_SECONDS:
         problem = Problem(f"are from 1 to {MOST_SECONDS}.", field="seconds", value=str(seconds))
         raise Invalid(f"Seconds a document are from 1 to {MOST_SECONDS}.", [problem])

@@ -32,7 +32,7 @@ def documents_of(
     Raises NotFound for an unknown number, and NotFound, SignInNeeded or Forbidden unless the viewer organises
     the task.
     """
-    task = policy.own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug, policy.knows)
     pool = find(session, task, number)
     rows = session.execute(
         select(PoolTopic.topic_id, PoolTopic.body)
@@ -76,7 +76,7 @@ def store(
     **facts: Any,
 ) -> int:
     """Store a draft pool: topic -> documents in judging order and how many of them are to be judged."""
-    task = policy.own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug, policy.coordinates)
     if len(note) > NOTE_CHARACTERS:
         problem = Problem(f"has at most {NOTE_CHARACTERS} characters.", field="note")
         raise Invalid(f"The note may have at most {NOTE_CHARACTERS} characters.", [problem])
@@ -107,7 +107,7 @@ def store(
 
 def change(session: Session, viewer: Viewer, slug: str, number: int, state: str) -> None:
     """Open a pool for assessors, or close it; raises Conflict for a state it cannot be changed to now."""
-    task = policy.own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug, policy.coordinates)
     pool = find(session, task, number)
     # Its state is read again behind the lock: two clicks at once change it once.
     lock_row(session, Pool, pool.id)
@@ -119,7 +119,7 @@ def change(session: Session, viewer: Viewer, slug: str, number: int, state: str)
 
 def discard(session: Session, viewer: Viewer, slug: str, number: int) -> None:
     """Delete a draft; raises Conflict for a pool that was opened: its assessments are kept."""
-    task = policy.own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug, policy.coordinates)
     pool = find(session, task, number)
     # Nobody opens it while it is looked at.
     lock_row(session, Pool, pool.id)

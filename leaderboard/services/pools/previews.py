@@ -171,7 +171,7 @@ def preview(session: Session, viewer: Viewer, slug: str, plan: Plan) -> Preview:
     The tops of all runs are read once. Raises NotFound, SignInNeeded or Forbidden unless the viewer organises
     the task, Invalid for a plan that cannot be carried out, Conflict where there are no runs or topics.
     """
-    task = policy.own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug, policy.knows)
     plans.check(plan)
     runs = plans.pooled_runs(plan, plans.candidates(session, viewer, task))
     bound = plans.bound(plan, runs)

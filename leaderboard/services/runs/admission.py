@@ -124,6 +124,8 @@ def _open(
 def require_taken(session: Session, viewer: Viewer, task: Task, phase_name: str = "") -> Phase:
     """The phase that takes the viewer's runs; raises Closed where none does."""
     _require_published(task)
+    if task.archived_at is not None:
+        raise Closed(f"{task.name} is archived; it takes no runs.")
     return phases.for_runs(session, viewer, task, phase_name)
 
 

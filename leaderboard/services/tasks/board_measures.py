@@ -8,7 +8,10 @@ from leaderboard.db.engine import lock_row
 from leaderboard.db.tables import Collection as CollectionOfDocuments
 from leaderboard.db.tables import Task
 from leaderboard.errors import Conflict, Invalid
+from leaderboard.measures.binding import bind
+from leaderboard.measures.catalogue.names import examples
 from leaderboard.measures.grammar import BoundMeasure, parse, with_level
+from leaderboard.measures.registry import NAMES
 from leaderboard.services import audit, policy
 from leaderboard.services.evaluations import editions
 from leaderboard.services.evaluations.shown import ShownEdition
@@ -46,24 +49,57 @@ def for_board(
 
 
 def choose(session: Session, viewer: Viewer, slug: str, names: Sequence[str], primary: str) -> None:
-    """Give the board other measures, or another one to be ranked by.
+    """Give the board other measures, or another one to be ranked by, and a new edition of them.
 
-    A new edition is built: what is known of a run's scores is taken over, what is not is computed, and
-    the board changes at once when all of it is there. Raises Conflict where nothing would change.
+    Raises Conflict where nothing would change.
     """
     task = policy.own_task(session, viewer, slug)
     lock_row(session, Task, task.id)
+    if not put(session, task, names, primary):
+        raise Conflict("These are the board's measures already; nothing was changed.")
+    rebuild(session, task)
+    keys, chosen = " ".join(task.measures), task.primary_measure
+    audit.record(session, viewer, "task.measures", f"task:{task.id}", measures=keys, primary=chosen)
+
+
+def put(session: Session, task: Task, names: Sequence[str], primary: str) -> bool:
+    """Set the measures of a task, whose row is held; whether they are others now. `rebuild` follows."""
     if not names:
         raise Invalid("A board needs at least one measure.")
     keys, chosen = for_board(names, primary or names[0], task.level, available(session, task))
     if list(keys) == task.measures and chosen == task.primary_measure:
-        raise Conflict("These are the board's measures already; nothing was changed.")
+        return False
     task.measures, task.primary_measure = list(keys), chosen
+    return True
+
+
+def rebuild(session: Session, task: Task) -> None:
+    """Build a new edition of the task's board, once it has one.
+
+    What is known of a run's scores is taken over, what is not is computed, and the board changes at once
+    when all of it is there.
+    """
     session.flush()
     revision = files.newest(session, task.id)
     if revision is not None and task.published_at is not None:
         editions.build(session, task, revision)
-    audit.record(session, viewer, "task.measures", f"task:{task.id}", measures=" ".join(keys), primary=chosen)
+
+
+def at_level(keys: Sequence[str], before: int, after: int) -> list[str]:
+    """The keys of measures, those at one relevance level put at another.
+
+    >>> at_level(["AP", "nDCG@10", "P(rel=3)@5"], 1, 2)
+    ['AP(rel=2)', 'nDCG@10', 'P(rel=3)@5']
+    """
+    return [_at_level(parse(key), before, after).key for key in keys]
+
+
+def _at_level(bound: BoundMeasure, before: int, after: int) -> BoundMeasure:
+    if bound.params.get("rel") != before:
+        return bound
+    others = {name: bound.params[name] for name in bound.given if name != "rel"}
+    given = {name: value for name, value in others.items() if value is not None}
+    return with_level(bind(bound.measure, given), after)
 
 
 def available(session: Session, task: Task) -> frozenset[str]:
@@ -72,6 +108,14 @@ def available(session: Session, task: Task) -> frozenset[str]:
     needs = {"graded"} if size is None else {"graded", SIZE}
     revision = files.newest(session, task.id)
     return frozenset(needs | (BESIDE if revision is None else judged_inputs.has(session, revision)))
+
+
+def offered(name: str, level: int, there: Collection[str]) -> str:
+    """The key that a board can have a measure of the catalogue under; empty where it cannot have it."""
+    try:
+        return _fit(with_level(parse(examples(NAMES[name])[0]), level), there).key
+    except Invalid:
+        return ""
 
 
 def lacking(shown: ShownEdition) -> tuple[str, ...]:

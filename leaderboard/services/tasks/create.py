@@ -1,28 +1,23 @@
 """Making a task: a draft is stored, its organiser looks at it and publishes or discards it."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
-from sqlalchemy import delete, insert
 from sqlalchemy.orm import Session
 
-from leaderboard.db.engine import lock_key, lock_row, now
-from leaderboard.db.tables import Phase, Task, TaskRole, Topic, TopicSet
+from leaderboard.db.engine import lock_row, now
+from leaderboard.db.tables import FormerSlug, Phase, Task, TaskRole, TopicSet
 from leaderboard.errors import Conflict
 from leaderboard.services import audit, collections, policy
 from leaderboard.services.evaluations import editions
-from leaderboard.services.phase_rules import ALL_TOPICS, PUBLIC_TOPICS
+from leaderboard.services.phase_rules import ALL_TOPICS
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.lines import Origin
 from leaderboard.services.revisions import publish as revisions
 from leaderboard.services.revisions.publish import NewRevision
-from leaderboard.services.tasks import topic_sets
+from leaderboard.services.tasks import public_topics, slugs, templates, topic_changes
 from leaderboard.services.tasks.drafts import PreparedTask
 from leaderboard.trec.topics import topics as trec_topics
-
-ROWS_AT_ONCE = 5_000
-BLIND_RUNS_PER_DAY, BLIND_RUNS_IN_ALL = 5, 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +36,8 @@ def create(session: Session, viewer: Viewer, prepared: PreparedTask) -> CreatedT
     """
     policy.require_creator(viewer)
     draft = prepared.draft
-    _hold_slug(session, draft.slug)
-    if policy.known_tasks(session, viewer, draft.slug):
-        raise Conflict(f"There is a task {draft.slug!r} already; choose another slug.")
+    slugs.hold(session, draft.slug)
+    slugs.require_free(session, viewer, draft.slug)
     task = Task(
         slug=draft.slug,
         name=draft.name.strip(),
@@ -56,13 +50,14 @@ def create(session: Session, viewer: Viewer, prepared: PreparedTask) -> CreatedT
         measures=list(prepared.measures),
         primary_measure=prepared.primary,
         grade_names={str(grade): name for grade, name in draft.grade_names.items()},
+        final_runs=templates.find(draft.template).final_runs if draft.template else None,
         created_at=now(session),
     )
     session.add(task)
     session.flush()
     if viewer.account_id is not None:
         session.add(TaskRole(task_id=task.id, account_id=viewer.account_id, role="organiser"))
-    _add_phase(session, task)
+    _add_phase(session, task, draft.template)
     _add_topics(session, task, prepared.topics)
     session.flush()
     maker = replace(viewer, organises=viewer.organises | {task.id})
@@ -84,8 +79,8 @@ def publish(session: Session, viewer: Viewer, slug: str) -> None:
     lock_row(session, Task, task.id)
     if task.published_at is not None:
         return
-    _hold_slug(session, slug)
-    if policy.known_tasks(session, policy.ANONYMOUS, slug):
+    slugs.hold(session, slug)
+    if policy.known_tasks(session, policy.ANONYMOUS, slug) or session.get(FormerSlug, slug) is not None:
         raise Conflict(f"A task {slug!r} was published meanwhile; make this one anew under another slug.")
     task.published_at = now(session)
     session.flush()
@@ -95,15 +90,6 @@ def publish(session: Session, viewer: Viewer, slug: str) -> None:
     audit.record(session, viewer, "task.publish", f"task:{task.id}", slug=slug)
 
 
-def discard(session: Session, viewer: Viewer, slug: str) -> None:
-    """Delete a draft with its topics and judgments; raises Conflict once the task is published."""
-    task = policy.own_task(session, viewer, slug)
-    if task.published_at is not None:
-        raise Conflict(f"{task.name} is published; only drafts can be discarded.")
-    audit.record(session, viewer, "task.discard", f"task:{task.id}", slug=slug)
-    session.execute(delete(Task).where(Task.id == task.id))
-
-
 def _collection(session: Session, viewer: Viewer, prepared: PreparedTask) -> int:
     draft = prepared.draft
     if draft.collection:
@@ -111,45 +97,15 @@ def _collection(session: Session, viewer: Viewer, prepared: PreparedTask) -> int
     return collections.add(session, viewer, draft.slug, documents=prepared.documents).id
 
 
-def _hold_slug(session: Session, slug: str) -> None:
-    # Two at once would both find it free.
-    lock_key(session, f"slug {slug}")
-
-
-def _add_phase(session: Session, task: Task) -> None:
-    blind = task.visibility == "blind"
+def _add_phase(session: Session, task: Task, template: str) -> None:
+    limits = templates.limits_of(template, task.visibility)
     session.add(
-        Phase(
-            task_id=task.id,
-            name="main",
-            runs_per_day=BLIND_RUNS_PER_DAY if blind else None,
-            runs_in_all=BLIND_RUNS_IN_ALL if blind else None,
-        )
+        Phase(task_id=task.id, name="main", runs_per_day=limits.runs_per_day, runs_in_all=limits.runs_in_all)
     )
 
 
 def _add_topics(session: Session, task: Task, topics: tuple[trec_topics.Topic, ...]) -> None:
-    rows = [_topic_row(task.id, position, topic) for position, topic in enumerate(topics)]
-    for start in range(0, len(rows), ROWS_AT_ONCE):
-        # Not an object a topic: two hundred thousand of them would hold the database for minutes.
-        session.execute(insert(Topic), rows[start : start + ROWS_AT_ONCE])
+    topic_changes.insert_all(session, task, topics)
     session.add(TopicSet(task_id=task.id, name=ALL_TOPICS, topics=None))
     if task.visibility == "blind":
-        names = [topic.topic_id for topic in topics]
-        public = topic_sets.half(task.slug, names)
-        session.add(TopicSet(task_id=task.id, name=PUBLIC_TOPICS, topics=public, seed=task.slug))
-
-
-def _topic_row(task_id: int, position: int, topic: trec_topics.Topic) -> dict[str, Any]:
-    return {
-        "task_id": task_id,
-        "topic_id": topic.topic_id,
-        "position": position,
-        "title": topic.title,
-        "description": topic.description,
-        "narrative": topic.narrative,
-        "subtopics": [
-            {"number": subtopic.number, "text": subtopic.text, "kind": subtopic.kind}
-            for subtopic in topic.subtopics
-        ],
-    }
+        public_topics.draw(session, task)

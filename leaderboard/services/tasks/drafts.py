@@ -1,6 +1,5 @@
 """What is asked for in a new task: files are parsed and measures proposed before anything is stored."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,11 +9,9 @@ from leaderboard.services import collections
 from leaderboard.services.collections import PreparedDocuments
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.files import PreparedQrels
-from leaderboard.services.tasks import board_measures
+from leaderboard.services.tasks import board_measures, slugs, templates
 from leaderboard.trec.topics import topics as trec_topics
 
-SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
-RESERVED = frozenset({"new"})
 VISIBILITIES = ("open", "blind", "sealed")
 DEEPEST = 100_000
 GRADED = ("nDCG@10", "AP", "RR@10", "R@1000")
@@ -48,6 +45,8 @@ class TaskDraft:
     origin_name: str = ""
     grade_names: Mapping[int, str] = field(default_factory=dict)
     note: str = ""
+    template: str = ""
+    """The kind of shared task that limits and the runs that count are taken from; empty: none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,6 +81,8 @@ def prepare(draft: TaskDraft) -> PreparedTask:
 
     Raises Invalid with every problem of the form, or with the lines at fault of a file.
     """
+    if draft.template:
+        templates.find(draft.template)
     problems = list(_form_problems(draft))
     if problems:
         raise Invalid("The task cannot be made like this.", problems)
@@ -94,12 +95,7 @@ def prepare(draft: TaskDraft) -> PreparedTask:
 
 def _form_problems(draft: TaskDraft) -> list[Problem]:
     checks = [
-        (
-            bool(SLUG.fullmatch(draft.slug)) and draft.slug not in RESERVED,
-            "slug",
-            draft.slug,
-            "must be 1 to 63 lower-case letters, digits or hyphens, and not `new`.",
-        ),
+        (slugs.is_slug(draft.slug), "slug", draft.slug, slugs.RULE),
         (0 < len(draft.name.strip()) <= 200, "name", draft.name[:40], "must have 1 to 200 characters."),
         (1 <= draft.depth <= DEEPEST, "depth", str(draft.depth), f"must be from 1 to {DEEPEST}."),
         (1 <= draft.level <= 1000, "level", str(draft.level), "must be a grade from 1 to 1000."),

@@ -7,8 +7,10 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Task
 from leaderboard.errors import Invalid, Problem
-from leaderboard.services import audit, policy
+from leaderboard.services import policy
 from leaderboard.services.policy import Viewer
+from leaderboard.services.tasks import changes
+from leaderboard.services.tasks.setting_values import written
 from leaderboard.services.tasks.topics import grade_names
 
 BINARY = {0: "not relevant", 1: "relevant"}
@@ -46,7 +48,14 @@ def grades(task: Task) -> frozenset[int]:
 
 def rename(session: Session, viewer: Viewer, slug: str, named: Mapping[int, str]) -> None:
     """Name a task's grades; raises Invalid where one is out of range, unnamed or too long."""
-    task = policy.own_task(session, viewer, slug)
+    task = policy.own_task(session, viewer, slug, policy.coordinates)
+    before = written(task.grade_names)
+    task.grade_names = checked(named)
+    changes.note(session, viewer, task, "names of grades", before, written(task.grade_names))
+
+
+def checked(named: Mapping[int, str]) -> dict[str, str]:
+    """Names of grades as a task keeps them; raises Invalid where one is out of range, unnamed or too long."""
     problems = []
     for grade, name in named.items():
         if not LOWEST <= grade <= HIGHEST:
@@ -59,5 +68,4 @@ def rename(session: Session, viewer: Viewer, slug: str, named: Mapping[int, str]
         problems.append(Problem("is missing.", "Name grade 0 too: not relevant.", field="grade", value="0"))
     if problems:
         raise Invalid("The grades cannot be named like this.", problems)
-    task.grade_names = {str(grade): name.strip() for grade, name in sorted(named.items())}
-    audit.record(session, viewer, "task.grades", f"task:{task.id}", grades=task.grade_names)
+    return {str(grade): name.strip() for grade, name in sorted(named.items())}

@@ -1,25 +1,15 @@
-"""What organisers change of a task: its dates, its organisers, and the topics that count."""
+"""What organisers change of a task: its dates, and the topics that count."""
 
 from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import TaskRole, Topic
+from leaderboard.db.tables import Topic
 from leaderboard.errors import Conflict, Invalid
 from leaderboard.services import audit, policy
-from leaderboard.services.accounts import accounts
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import changes, dates, phases
-
-
-def add_organiser(session: Session, viewer: Viewer, slug: str, account_name: str) -> None:
-    """Let another account organise the task too; raises NotFound for an unknown account."""
-    task = policy.own_task(session, viewer, slug)
-    account_id = accounts.find(session, account_name)
-    if session.get(TaskRole, (task.id, account_id, "organiser")) is None:
-        session.add(TaskRole(task_id=task.id, account_id=account_id, role="organiser"))
-        audit.record(session, viewer, "task.add_organiser", f"task:{task.id}", account=account_id)
 
 
 def set_dates(

@@ -16,7 +16,7 @@ from leaderboard.services.evaluations import editions
 from leaderboard.services.phase_rules import ALL_TOPICS, PUBLIC_TOPICS
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files as qrels
-from leaderboard.services.tasks import changes, dates, topic_sets
+from leaderboard.services.tasks import changes, dates, public_topics, topic_sets
 
 LONGEST_NAME = 40
 MOST_PHASES = 20
@@ -237,7 +237,7 @@ def _set(session: Session, task: Task, phase: Phase, plan: PhasePlan, others: Se
     phase.largest_bytes = plan.largest_bytes
     _choose_topics(session, task, phase, plan)
     if (phase.visibility or task.visibility) == "blind":
-        topic_sets.put_public(session, task, _name_of_set(session, phase))
+        topic_sets.put_public(session, task, name_of_set(session, phase))
 
 
 def _choose_topics(session: Session, task: Task, phase: Phase, plan: PhasePlan) -> None:
@@ -267,7 +267,7 @@ def _chosen(
         return None, ""
     if plan.topics == HALF:
         seed = plan.seed.strip() or (before.seed if before else "") or secrets.token_hex(4)
-        return topic_sets.half(seed, topic_sets.ids(session, task)), seed
+        return public_topics.half(seed, topic_sets.ids(session, task)), seed
     listed = topic_sets.read(session, task, plan.topic_list)
     if not listed:
         raise Invalid("List at least one topic, or choose every topic of the task.")
@@ -284,7 +284,8 @@ def _free_name(session: Session, task: Task, name: str) -> str:
     return free
 
 
-def _name_of_set(session: Session, phase: Phase) -> str:
+def name_of_set(session: Session, phase: Phase) -> str:
+    """The name of the set of topics that a phase scores."""
     return session.get_one(TopicSet, phase.topic_set_id).name if phase.topic_set_id else ALL_TOPICS
 
 
@@ -337,7 +338,7 @@ def _described(session: Session, phase: Phase) -> str:
         else ""
     )
     ranked = "ranked" if phase.ranked else "not ranked"
-    topics = _name_of_set(session, phase)
+    topics = name_of_set(session, phase)
     return "; ".join([f"{shown}{close}", f"topics {topics}", kinds, ranked, *limits])
 
 

@@ -1,20 +1,12 @@
 """The sets of topics of a task: all, those that a phase scores, and the public part of a blind phase's."""
 
-import hashlib
-
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Task, Topic, TopicSet
 from leaderboard.errors import Invalid, Problem
 from leaderboard.services.phase_rules import ALL_TOPICS, public_part
-
-
-def half(seed: str, topic_ids: list[str]) -> list[str]:
-    """Half of the topics, drawn by digest: the same for the same seed, but nobody's choice."""
-    ordered = sorted(topic_ids, key=lambda topic: hashlib.sha256(f"{seed}\0{topic}".encode()).digest())
-    chosen = set(ordered[: (len(ordered) + 1) // 2])
-    return [topic for topic in topic_ids if topic in chosen]
+from leaderboard.services.tasks import public_topics
 
 
 def put(session: Session, task: Task, name: str, topic_ids: list[str] | None, seed: str = "") -> TopicSet:
@@ -29,16 +21,18 @@ def put(session: Session, task: Task, name: str, topic_ids: list[str] | None, se
     return topic_set
 
 
-def put_public(session: Session, task: Task, name: str) -> None:
-    """Make the public part of a set, unless there is one: what was public once stays so."""
+def put_public(session: Session, task: Task, name: str) -> bool:
+    """Make the public part of a set, unless there is one (what was public once stays so); whether it was made."""
+    if name == ALL_TOPICS:
+        return public_topics.draw(session, task)
     public = public_part(name)
     named = (TopicSet.task_id == task.id, TopicSet.name == public)
-    if session.scalar(select(TopicSet.id).where(*named)) is None:
-        whole = session.scalar(
-            select(TopicSet.topics).where(TopicSet.task_id == task.id, TopicSet.name == name)
-        )
-        seed = task.slug if name == ALL_TOPICS else f"{task.slug} {name}"
-        put(session, task, public, half(seed, whole or ids(session, task)), seed)
+    if session.scalar(select(TopicSet.id).where(*named)) is not None:
+        return False
+    whole = session.scalar(select(TopicSet.topics).where(TopicSet.task_id == task.id, TopicSet.name == name))
+    seed = f"{task.slug} {name}"
+    put(session, task, public, public_topics.half(seed, whole or ids(session, task)), seed)
+    return True
 
 
 def drop(session: Session, task: Task, name: str) -> None:

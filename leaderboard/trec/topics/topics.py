@@ -155,7 +155,7 @@ def _checked(drafts: Iterable[Draft], problems: Problems) -> tuple[Topic, ...]:
     topics = []
     for draft in drafts:
         first = lines.get(draft.topic_id)
-        if fault := _fault_of_id(draft.topic_id):
+        if fault := fault_of_id(draft.topic_id):
             problems.add(Problem(*fault, draft.line, "topic id", shown(draft.topic_id)))
         elif first is not None:
             rule = f"The topic is already on line {first}."
@@ -172,7 +172,7 @@ def _checked(drafts: Iterable[Draft], problems: Problems) -> tuple[Topic, ...]:
     return tuple(topics)
 
 
-def _fault_of_id(topic_id: str) -> tuple[str, str] | None:
+def fault_of_id(topic_id: str) -> tuple[str, str] | None:
     """Rule and remedy where an id could not be part of a run's line or of an address."""
     if not topic_id:
         return "The topic has no id.", "Number it."

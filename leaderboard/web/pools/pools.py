@@ -117,7 +117,7 @@ def create(slug: str) -> ResponseReturnValue:
 @rule(SIGNED_IN, Body.UPLOAD)
 def bring_in(slug: str) -> ResponseReturnValue:
     """Make a pool of a file in NIST's form, CSV or JSON lines, as a draft."""
-    policy.own_task(reading(), viewer(), slug)
+    policy.own_task(reading(), viewer(), slug, policy.coordinates)
     finish_reading()
     try:
         number = _bring_in(slug)

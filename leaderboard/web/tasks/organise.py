@@ -7,14 +7,13 @@ from pathlib import Path
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.errors import Conflict, Invalid, LeaderboardError
+from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages.tasks import organise
 from leaderboard.services import collections
 from leaderboard.services.jobs import failed
-from leaderboard.services.statistics import methods
-from leaderboard.services.tasks import board_measures, drafts
 from leaderboard.services.tasks import create as tasks
 from leaderboard.services.tasks import dates as written_dates
+from leaderboard.services.tasks import drafts, templates
 from leaderboard.services.tasks import organise as operations
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.web.errors import status_of, wants_json
@@ -36,7 +35,11 @@ def new() -> ResponseReturnValue:
 
 def _new_page(error: LeaderboardError | None = None) -> str:
     return render_template(
-        "tasks/new.html", error=error, sent=request.form, collections=collections.choices(reading(), viewer())
+        "tasks/new.html",
+        error=error,
+        sent=request.form,
+        templates=templates.TEMPLATES.values(),
+        collections=collections.choices(reading(), viewer()),
     )
 
 
@@ -66,6 +69,7 @@ def _draft() -> TaskDraft:
     )
     if topics is None:
         raise Invalid("Choose a topics file.")
+    template = templates.find(form.get("template") or templates.LIVING)
     name, description = form.get("name", "").strip(), form.get("description", "")
     if len(description) > DESCRIPTION_CHARACTERS:
         raise Invalid(f"The description may have at most {DESCRIPTION_CHARACTERS:,} characters.")
@@ -80,7 +84,8 @@ def _draft() -> TaskDraft:
         depth=number("depth", 1000) or 0,
         level=number("level", 1) or 0,
         dialect=number("dialect", 10) or 0,
-        visibility=form.get("visibility", "open"),
+        visibility=form.get("visibility") or template.visibility,
+        template=template.key,
         measures=tuple(re.split(r"[\s;]+", form.get("measures", "").strip())) if form.get("measures") else (),
         primary=form.get("primary", "").strip() or None,
         origin=form.get("origin", "human"),
@@ -118,7 +123,6 @@ def _desk_page(slug: str, error: LeaderboardError | None = None) -> str:
         tables={name: table(desk) for name, table in organise.TABLES.items()},
         error=error,
         sent=request.form,
-        methods=methods.choices(),
     )
 
 
@@ -131,16 +135,6 @@ def publish(slug: str) -> ResponseReturnValue:
         tasks.publish(session, asker, slug)
     wake()
     return redirect(url_for("organise.show", slug=slug), 303)
-
-
-@blueprint.post("/tasks/<slug>/organise/discard")
-@rule(SIGNED_IN)
-def discard(slug: str) -> ResponseReturnValue:
-    """Delete a draft."""
-    asker = viewer()
-    with writing() as session:
-        tasks.discard(session, asker, slug)
-    return redirect(url_for("tasks.index"), 303)
 
 
 @blueprint.post("/tasks/<slug>/organise/dates")
@@ -162,17 +156,6 @@ def dates(slug: str) -> ResponseReturnValue:
     return redirect(url_for("organise.show", slug=slug), 303)
 
 
-@blueprint.post("/tasks/<slug>/organise/comparison")
-@rule(SIGNED_IN)
-def comparison(slug: str) -> ResponseReturnValue:
-    """Choose the test and correction that the board compares runs by."""
-    asker, key = viewer(), request.form.get("comparison", "")
-    with writing() as session:
-        methods.choose(session, asker, slug, key)
-    wake()
-    return redirect(url_for("organise.show", slug=slug), 303)
-
-
 @blueprint.post("/tasks/<slug>/organise/exclusions")
 @rule(SIGNED_IN)
 def exclude(slug: str) -> ResponseReturnValue:
@@ -180,23 +163,6 @@ def exclude(slug: str) -> ResponseReturnValue:
     asker, topic, reason = viewer(), request.form.get("topic", ""), request.form.get("reason", "")
     with writing() as session:
         operations.exclude_topic(session, asker, slug, topic, reason)
-    return redirect(url_for("organise.show", slug=slug), 303)
-
-
-@blueprint.post("/tasks/<slug>/organise/measures")
-@rule(SIGNED_IN)
-def measures(slug: str) -> ResponseReturnValue:
-    """Give the board other measures, or another one to be ranked by."""
-    asker, form = viewer(), request.form
-    names, primary = form.get("measures", "").split(), form.get("primary", "").strip()
-    try:
-        with writing() as session:
-            board_measures.choose(session, asker, slug, names, primary)
-    except (Invalid, Conflict) as error:
-        if wants_json():
-            raise
-        return _desk_page(slug, error), status_of(error)
-    wake()
     return redirect(url_for("organise.show", slug=slug), 303)
 
 

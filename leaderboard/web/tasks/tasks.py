@@ -3,7 +3,7 @@
 from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
-from leaderboard.pages.tasks import landing
+from leaderboard.pages.tasks import landing, settings
 from leaderboard.web import responses
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
@@ -16,7 +16,8 @@ blueprint = Blueprint("tasks", __name__)
 def index() -> ResponseReturnValue:
     """All tasks, each with its leader."""
     rows = landing.landing(reading(), viewer())
-    return responses.page(render_template("tasks/index.html", table=landing.table(rows)))
+    archived = [row for row in rows if row.task.archived_at is not None]
+    return responses.page(render_template("tasks/index.html", table=landing.table(rows), archived=archived))
 
 
 @blueprint.get("/tasks.<form:form>")
@@ -31,5 +32,10 @@ def export(form: str) -> ResponseReturnValue:
 def about(slug: str) -> ResponseReturnValue:
     """A task's description and rules."""
     page = landing.about(reading(), viewer(), slug)
-    html = render_template("tasks/about.html", page=page, measures=landing.measures(page))
+    html = render_template(
+        "tasks/about.html",
+        page=page,
+        measures=landing.measures(page),
+        changes=settings.changes_table(slug, page.changes),
+    )
     return responses.page(html)

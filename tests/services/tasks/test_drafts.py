@@ -8,7 +8,7 @@ from leaderboard.db.engine import Database
 from leaderboard.errors import Conflict, Invalid
 from leaderboard.pages.tasks import overviews
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.tasks import create, drafts
+from leaderboard.services.tasks import drafts, life
 from tests.make import build
 
 pytestmark = pytest.mark.dialect
@@ -64,11 +64,11 @@ def test_a_draft_can_be_discarded_and_a_published_task_cannot(database: Database
     build.task(database, tmp_path, "draft", publish=False)
     build.task(database, tmp_path, "shown")
     with database.write() as session:
-        create.discard(session, OPERATOR, "draft")
+        life.discard(session, OPERATOR, "draft")
     with database.read() as session:
         assert [row.slug for row in overviews.listing(session, OPERATOR)] == ["shown"]
     with pytest.raises(Conflict, match="published"), database.write() as session:
-        create.discard(session, OPERATOR, "shown")
+        life.discard(session, OPERATOR, "shown")
 
 
 @pytest.mark.parametrize(

@@ -100,9 +100,9 @@ def test_organisers_choose_the_method_on_their_page(
     account = sign_in(client, "Olga", is_organiser=True)
     with database.write() as session:
         session.add(TaskRole(task_id=1, account_id=account, role="organiser"))
-    sent = client.post("/tasks/t/organise/comparison", data={"comparison": "t+bh"})
+    sent = client.post("/tasks/t/settings/measures", data={"comparison": "t+bh"})
     assert sent.status_code == 303
-    chosen = parsed(client.get("/tasks/t/organise")).find("select", id="comparison")
+    chosen = parsed(client.get("/tasks/t/settings")).find("select", id="comparison")
     assert chosen is not None
     (selected,) = chosen.find_all("option", selected=True)
     assert selected["value"] == "t+bh"

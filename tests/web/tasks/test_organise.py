@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from leaderboard.db.tables import Job, Task
+from leaderboard.db.tables import Job, Phase, Task
 from tests.make import pages
 from tests.make.worlds import QRELS, TOPICS
 from tests.web.conftest import Site
@@ -57,12 +57,18 @@ def test_a_draft_is_unknown_until_it_is_published(site: Site) -> None:
 
 
 def test_a_discarded_draft_is_gone(site: Site) -> None:
-    """Discarding deletes the draft; a published task is not discarded."""
+    """A page asks before the draft is deleted; a published task is not discarded."""
     client = site.browser("Olga")
     address = client.post(NEW, data=_draft(site)).headers["Location"]
-    assert client.post(f"{address}/discard").status_code == 303
+    discard = address.replace("organise", "discard")
+    assert pages.parsed(client.get(address)).find("a", href=discard) is not None
+    asked = client.get(discard)
+    assert "Nobody can bring them back" in pages.main(asked)
+    pages.form(asked, discard)
+    assert client.get(address).status_code == 200
+    assert client.post(discard).status_code == 303
     assert client.get(address).status_code == 404
-    assert client.post("/tasks/robots/organise/discard").status_code == 409
+    assert client.post("/tasks/robots/discard").status_code == 409
 
 
 def test_judgments_may_come_later(site: Site) -> None:
@@ -99,9 +105,31 @@ def test_chosen_measures_are_taken(site: Site) -> None:
     assert len(task.measures) == 3
 
 
+def test_a_kind_of_task_presets_what_is_shown_limits_and_runs_that_count(site: Site) -> None:
+    """One choice at the top; what is set below wins."""
+    client = site.browser("Olga")
+    wanted = {
+        "living": ("open", None, None, None),
+        "trec": ("sealed", None, 5, None),
+        "hidden": ("blind", 5, 30, 2),
+        "hidden as sealed": ("sealed", None, None, 2),
+    }
+    for name, expected in wanted.items():
+        kind, _, shown = name.partition(" as ")
+        made = client.post(NEW, data=_draft(site, name=name, template=kind, visibility=shown))
+        slug = made.headers["Location"].split("/")[2]
+        with site.database.read() as session:
+            task, phase = session.execute(
+                select(Task, Phase).join(Phase, Phase.task_id == Task.id).where(Task.slug == slug)
+            ).one()
+            found = task.visibility, phase.runs_per_day, phase.runs_in_all, task.final_runs
+        assert found == expected, name
+
+
 @pytest.mark.parametrize(
     ("change", "status", "sentence"),
     [
+        ({"template": "none"}, 422, "kind of task"),
         ({"topics": (io.BytesIO(b""), "")}, 422, "Choose a topics file"),
         ({"name": ""}, 422, "name"),
         ({"slug": "Not a slug"}, 422, "slug"),
@@ -135,24 +163,6 @@ def test_a_wrong_line_of_qrels_is_named(site: Site) -> None:
     response = site.browser("Olga").post(NEW, data=_draft(site, qrels=_file(bad, "qrels.txt")))
     assert response.status_code == 422
     assert pages.table(response, "What to fix")[0][0] == "6"
-
-
-def test_the_measures_of_a_board_are_changed(site: Site) -> None:
-    """The form holds the measures there are; others make a new edition, what cannot be is said."""
-    client, address = site.browser("Olga"), "/tasks/robots/organise"
-    fields = pages.form(client.get(address), f"{address}/measures")
-    assert fields["measures"].split()[0] == fields["primary"]
-    same = client.post(f"{address}/measures", data=fields)
-    assert same.status_code == 409
-    assert "measures already" in pages.main(same)
-    refused = client.post(f"{address}/measures", data={"measures": "alpha_nDCG@5", "primary": ""})
-    assert refused.status_code == 422
-    assert "add judgments of subtopics first" in pages.main(refused)
-    assert client.post(f"{address}/measures", data={"measures": "AP RR", "primary": "RR"}).status_code == 303
-    with site.database.read() as session:
-        task = session.scalars(select(Task).where(Task.slug == "robots")).one()
-        assert (task.measures, task.primary_measure) == (["AP", "RR"], "RR")
-        assert session.scalars(select(Job.state).order_by(Job.id.desc())).first() == "queued"
 
 
 def test_uploads_and_runs_are_listed(site: Site) -> None:

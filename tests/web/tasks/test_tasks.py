@@ -42,6 +42,7 @@ def test_the_tasks_are_also_json_and_csv(client: FlaskClient) -> None:
             "measure": "RR",
             "score": 1.0,
             "tied": 1,
+            "archived": False,
         }
     ]
     rows = list(csv.DictReader(io.StringIO(client.get("/tasks.csv").get_data(as_text=True))))

@@ -1,0 +1,159 @@
+"""`leaderboard task set`, `show` and more: what the settings page of a task does, from the command line."""
+
+from pathlib import Path
+
+import click
+
+from leaderboard.cli.site import FILE, data_option, opened
+from leaderboard.errors import Invalid
+from leaderboard.pages.tasks import settings as pages
+from leaderboard.services.policy import OPERATOR, ROLES
+from leaderboard.services.tasks import create, life, roles, topic_changes
+from leaderboard.services.tasks.life import TaskCopy
+from leaderboard.services.tasks.settings import change
+from leaderboard.services.tasks.settings.records import SETTINGS
+from leaderboard.trec.topics import topics as trec_topics
+
+KEYS = "\b\nSettings:\n" + "\n".join(f"  {key}: {setting.label}" for key, setting in SETTINGS.items())
+
+
+@click.command("set", epilog=KEYS)
+@click.argument("slug")
+@click.argument("changes", metavar="KEY=VALUE...", nargs=-1, required=True)
+@click.option("--reason", default="", help="Why; participants of a published task read it.")
+@data_option
+def set_(slug: str, changes: tuple[str, ...], reason: str, data: Path | None) -> None:
+    """Change settings of a task; KEY=@FILE takes the value from a file, KEY= empties it."""
+    given = dict(map(_pair, changes))
+    with opened(data) as (database, _):
+        with database.write() as session:
+            changed = change.change(session, OPERATOR, slug, given, reason)
+        click.echo(f"{slug}: {', '.join(changed)} changed." if changed else "Nothing was changed.")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise click.UsageError(f"Write {text!r} as KEY=VALUE.")
+    if value.startswith("@"):
+        path = Path(value[1:])
+        if not path.is_file():
+            raise click.UsageError(f"There is no file {path}.")
+        try:
+            return key, path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise Invalid(f"{path} is no text in UTF-8.") from None
+    return key, value
+
+
+@click.command()
+@click.argument("slug")
+@data_option
+def show(slug: str, data: Path | None) -> None:
+    """Print every setting of a task with its value."""
+    with opened(data) as (database, _), database.read() as session:
+        page = pages.settings_page(session, OPERATOR, slug)
+        for row in pages.values_table(page).rows:
+            click.echo(f"{row.key}\t{page.values[row.key]!r}" if row.form == "text" else _line(page, row.key))
+        people = pages.people(session, OPERATOR, slug).rows
+        click.echo("".join(f"{row.role}\t{row.name}\n" for row in people), nl=False)
+
+
+def _line(page: pages.SettingsPage, key: str) -> str:
+    return f"{key}\t{' '.join(page.values[key].split())}"
+
+
+@click.command()
+@click.argument("slug")
+@click.argument("new")
+@click.option("--name", help="Its name [that of the task].")
+@click.option(
+    "--revision", default=life.NEWEST, show_default=True, help="Whose judgments: a number, or none."
+)
+@data_option
+def clone(slug: str, new: str, name: str | None, revision: str, data: Path | None) -> None:
+    """Make a draft NEW with a task's topics, settings and judgments, without its runs."""
+    with opened(data) as (database, _):
+        with database.write() as session:
+            wanted = name or pages.settings_page(session, OPERATOR, slug).task
+            made = life.clone(session, OPERATOR, slug, TaskCopy(new, wanted, revision))
+            roles.adopt(session, OPERATOR)
+        click.echo(f"{made} is a draft made of {slug}; `leaderboard task publish {made}` shows it.")
+
+
+@click.command()
+@click.argument("slug")
+@data_option
+def publish(slug: str, data: Path | None) -> None:
+    """Show a draft to everybody and take runs from now on."""
+    with opened(data) as (database, _):
+        with database.write() as session:
+            create.publish(session, OPERATOR, slug)
+        click.echo(f"{slug} is published.")
+
+
+@click.command()
+@click.argument("slug")
+@data_option
+def unpublish(slug: str, data: Path | None) -> None:
+    """Make a published task a draft again, as long as it has no runs."""
+    with opened(data) as (database, _):
+        with database.write() as session:
+            life.unpublish(session, OPERATOR, slug)
+        click.echo(f"{slug} is a draft.")
+
+
+@click.command()
+@click.argument("slug")
+@click.option("--back", is_flag=True, help="Bring it back.")
+@data_option
+def archive(slug: str, back: bool, data: Path | None) -> None:
+    """Take no more runs, stand apart in the list of tasks, stay readable."""
+    with opened(data) as (database, _):
+        with database.write() as session:
+            (life.restore if back else life.archive)(session, OPERATOR, slug)
+        click.echo(f"{slug} is {'back' if back else 'archived'}.")
+
+
+@click.command()
+@click.argument("slug")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@data_option
+def discard(slug: str, yes: bool, data: Path | None) -> None:
+    """Delete a draft with its topics and judgments; asks first."""
+    if not yes:
+        click.confirm(f"Delete the draft {slug} for ever?", abort=True)
+    with opened(data) as (database, _):
+        with database.write() as session:
+            life.discard(session, OPERATOR, slug)
+        click.echo(f"{slug} is gone.")
+
+
+@click.command()
+@click.argument("slug")
+@click.argument("file", type=FILE)
+@data_option
+def topics(slug: str, file: Path, data: Path | None) -> None:
+    """Replace a task's topics by those of FILE, as long as it has no runs."""
+    with opened(data) as (database, _):
+        new = trec_topics.read_topics(file)
+        with database.write() as session:
+            topic_changes.replace(session, OPERATOR, slug, new)
+        click.echo(f"{slug} has {len(new)} topics.")
+
+
+@click.command()
+@click.argument("slug")
+@click.argument("account")
+@click.option("--role", type=click.Choice(ROLES), default="organiser", show_default=True)
+@data_option
+def organiser(slug: str, account: str, role: str, data: Path | None) -> None:
+    """Let an account organise a task in the browser, coordinate its assessors or read all of it."""
+    acts = {"organiser": "organises", "coordinator": "coordinates the assessors of", "reader": "reads"}
+    with opened(data) as (database, _):
+        with database.write() as session:
+            roles.give(session, OPERATOR, slug, account, role)
+        click.echo(f"{account} {acts[role]} {slug}.")
+
+
+COMMANDS = (set_, show, clone, publish, unpublish, archive, discard, topics, organiser)

@@ -1,0 +1,201 @@
+"""A task's settings, section by section; its people; the measures its board may have."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Account, Qrels, QrelsRevision, TaskRole, Topic
+from leaderboard.measures.catalogue import entries
+from leaderboard.measures.catalogue.entries import Entry
+from leaderboard.pages.invitations import InvitationRow, invitation_rows
+from leaderboard.services import collections, policy
+from leaderboard.services.policy import Viewer
+from leaderboard.services.qrels.judged_inputs import MAIN
+from leaderboard.services.tasks import board_measures, life, topics
+from leaderboard.services.tasks.changes import ChangeRow
+from leaderboard.services.tasks.settings import change
+from leaderboard.services.tasks.settings.records import SECTIONS, SettingSection, TaskSetting
+from leaderboard.tables.record import Column, Place, Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsPage:
+    """All settings with their values, and what may become of the task."""
+
+    task: str
+    slug: str
+    values: Mapping[str, str]
+    """Setting -> its value as its field shows it."""
+    sections: tuple[SettingSection, ...]
+    collections: tuple[str, ...]
+    """Names of those the task may be on."""
+    topics: int
+    revisions: tuple[int, ...]
+    """Numbers of the revisions of the board's judgments, the newest first."""
+    published_at: datetime | None
+    archived_at: datetime | None
+    has_runs: bool
+    has_board: bool
+    agreement_version: int
+    may_change: bool
+    """Whether the viewer organises the task; a reader of everything only looks."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoleRow:
+    """An account with a role in the task."""
+
+    account_id: int
+    name: str
+    role: str
+    is_own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RolesPage:
+    """Who has a role in a task."""
+
+    task: str
+    slug: str
+    rows: tuple[RoleRow, ...]
+    invitations: tuple[InvitationRow, ...]
+    """Links to the task, for whoever may make more."""
+    may_change: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureChoice:
+    """A measure that the board may have, in a form that may be ticked."""
+
+    key: str
+    entry: Entry
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuresChoice:
+    """Those that a search found, and all that are chosen by now."""
+
+    task: str
+    slug: str
+    query: str
+    chosen: tuple[str, ...]
+    found: tuple[MeasureChoice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicForm:
+    """A topic as its form shows it."""
+
+    task: str
+    slug: str
+    topic_id: str
+    title: str
+    description: str
+    narrative: str
+
+
+def settings_page(session: Session, viewer: Viewer, slug: str) -> SettingsPage:
+    """The settings; raises NotFound, SignInNeeded or Forbidden to whoever is no organiser or reader."""
+    task = policy.own_task(session, viewer, slug, policy.reads)
+    may_change = policy.organises(viewer, task.id)
+    values = change.current(session, task)
+    if not may_change:
+        values = values | {"entry_code": ""}
+    numbers = session.scalars(
+        select(QrelsRevision.number)
+        .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
+        .where(Qrels.task_id == task.id, Qrels.name == MAIN)
+        .order_by(QrelsRevision.number.desc())
+    )
+    return SettingsPage(
+        task=task.name,
+        slug=task.slug,
+        values=values,
+        sections=SECTIONS,
+        collections=tuple(row.name for row in collections.choices(session, viewer)),
+        topics=session.scalar(select(func.count()).where(Topic.task_id == task.id)) or 0,
+        revisions=tuple(numbers),
+        published_at=task.published_at,
+        archived_at=task.archived_at,
+        has_runs=life.has_runs(session, task.id),
+        has_board=change.has_board(session, task.id),
+        agreement_version=task.agreement_version,
+        may_change=may_change,
+    )
+
+
+def values_table(page: SettingsPage) -> Table[TaskSetting]:
+    """Every setting with its value, as commands print it."""
+    columns: list[Column[TaskSetting]] = [
+        Column(key="key", head="Setting", value=lambda row: row.key),
+        Column(key="label", head="What it is", value=lambda row: row.label),
+        Column(key="value", head="Value", value=lambda row: page.values[row.key]),
+    ]
+    rows = [setting for section in page.sections for setting in section.settings]
+    return Table(name=f"{page.slug}-settings", caption="Settings.", columns=columns, rows=rows)
+
+
+def people(session: Session, viewer: Viewer, slug: str) -> RolesPage:
+    """Who has a role in the task; raises as `settings_page` does."""
+    task = policy.own_task(session, viewer, slug, policy.reads)
+    rows = session.execute(
+        select(Account.id, Account.name, TaskRole.role)
+        .join(TaskRole, TaskRole.account_id == Account.id)
+        .where(TaskRole.task_id == task.id)
+        .order_by(TaskRole.role.desc(), Account.canonical)
+    )
+    shown = tuple(RoleRow(*row, is_own=row.id == viewer.account_id) for row in rows)
+    ordered = tuple(sorted(shown, key=lambda row: policy.ROLES.index(row.role)))
+    may_change = policy.organises(viewer, task.id)
+    sent = invitation_rows(session, "task", task_id=task.id) if may_change else ()
+    return RolesPage(task.name, task.slug, ordered, sent, may_change)
+
+
+def people_table(page: RolesPage) -> Table[RoleRow]:
+    """Accounts with their roles."""
+    columns: list[Column[RoleRow]] = [
+        Column(key="account", head="Account", value=lambda row: row.name),
+        Column(key="role", head="Role", value=lambda row: row.role),
+        Column(key="change", head="Change", value=lambda row: row.account_id, shown=Place.PAGE),
+    ]
+    return Table(name=f"{page.slug}-people", caption="People of the task.", columns=columns, rows=page.rows)
+
+
+def measures(
+    session: Session, viewer: Viewer, slug: str, query: str, chosen: Sequence[str]
+) -> MeasuresChoice:
+    """The catalogue's measures that the board may have, by a search; chosen ones are kept.
+
+    Raises NotFound, SignInNeeded or Forbidden unless the viewer organises the task.
+    """
+    task = policy.own_task(session, viewer, slug)
+    kept = tuple(dict.fromkeys(chosen or task.measures))
+    there = board_measures.available(session, task)
+    listed = [entry for section in entries.listing(query) for entry in section.entries]
+    found = [(board_measures.offered(entry.name, task.level, there), entry) for entry in listed]
+    rows = tuple(MeasureChoice(key, entry, key in kept) for key, entry in found if key)
+    return MeasuresChoice(task.name, task.slug, query, kept, rows)
+
+
+def changes_table(slug: str, rows: tuple[ChangeRow, ...]) -> Table[ChangeRow]:
+    """What changed, the latest first."""
+    columns: list[Column[ChangeRow]] = [
+        Column(key="at", head="When", value=lambda row: row.at),
+        Column(key="what", head="What", value=lambda row: row.what),
+        Column(key="before", head="Before", value=lambda row: row.before),
+        Column(key="after", head="After", value=lambda row: row.after),
+        Column(key="reason", head="Why", value=lambda row: row.reason),
+    ]
+    caption = "Settings that changed since the task was published, the latest first."
+    return Table(name=f"{slug}-changes", caption=caption, columns=columns, rows=rows)
+
+
+def topic_form(session: Session, viewer: Viewer, slug: str, topic_id: str) -> TopicForm:
+    """One topic to be corrected; raises NotFound, SignInNeeded or Forbidden to who does not organise it."""
+    task = policy.own_task(session, viewer, slug)
+    topic = topics.find(session, task, topic_id)
+    return TopicForm(task.name, task.slug, topic_id, topic.title, topic.description, topic.narrative)

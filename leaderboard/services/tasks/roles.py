@@ -1,0 +1,100 @@
+"""Who has a role in a task: organisers, coordinators of its assessors, readers of everything."""
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import lock_row
+from leaderboard.db.tables import Account, Task, TaskRole
+from leaderboard.errors import Conflict, Invalid, NotFound
+from leaderboard.services import audit, policy
+from leaderboard.services.accounts import accounts
+from leaderboard.services.policy import ORGANISER, ROLES, Viewer
+
+
+def give(session: Session, viewer: Viewer, slug: str, account_name: str, role: str) -> None:
+    """Give an account a role in the task, in the place of one it has; raises NotFound for an unknown name."""
+    policy.own_task(session, viewer, slug)
+    _check(role)
+    put(session, viewer, slug, accounts.find(session, account_name), role)
+
+
+def put(session: Session, viewer: Viewer, slug: str, account_id: int, role: str) -> None:
+    """The same for an account's id. Raises Conflict where the task would be left without an organiser."""
+    task = _held(session, viewer, slug)
+    _check(role)
+    if session.get(Account, account_id) is None:
+        raise NotFound("There is no such account.")
+    before = _of(session, task.id, account_id)
+    if before == [role]:
+        return
+    if role != ORGANISER:
+        _refuse_last(session, task, account_id)
+    _drop(session, task.id, account_id)
+    session.add(TaskRole(task_id=task.id, account_id=account_id, role=role))
+    _record(session, viewer, task, account_id, before, role)
+
+
+def remove(session: Session, viewer: Viewer, slug: str, account_id: int) -> None:
+    """Take an account's role away; raises NotFound where it has none, Conflict for the last organiser."""
+    task = _held(session, viewer, slug)
+    before = _of(session, task.id, account_id)
+    if not before:
+        raise NotFound(f"That account has no role in {task.name}.")
+    _refuse_last(session, task, account_id)
+    _drop(session, task.id, account_id)
+    _record(session, viewer, task, account_id, before, "")
+
+
+def adopt(session: Session, viewer: Viewer) -> int:
+    """Let the only organiser account of the site organise the tasks that nobody does; how many they are.
+
+    A task made by command has no organiser in the browser; where there are several accounts, the operator
+    says which of them it is.
+    """
+    own = (Account.is_organiser, Account.disabled_at.is_(None))
+    organisers = session.scalars(select(Account.id).where(*own).limit(2)).all()
+    if len(organisers) != 1:
+        return 0
+    run_by_somebody = select(TaskRole.task_id).where(TaskRole.role == ORGANISER)
+    orphans = session.scalars(select(Task).where(Task.id.not_in(run_by_somebody))).all()
+    for task in orphans:
+        _drop(session, task.id, organisers[0])
+        session.add(TaskRole(task_id=task.id, account_id=organisers[0], role=ORGANISER))
+        _record(session, viewer, task, organisers[0], [], ORGANISER)
+    return len(orphans)
+
+
+def _held(session: Session, viewer: Viewer, slug: str) -> Task:
+    task = policy.own_task(session, viewer, slug)
+    # Of two organisers who remove each other at once, one stays.
+    lock_row(session, Task, task.id)
+    return task
+
+
+def _check(role: str) -> None:
+    if role not in ROLES:
+        raise Invalid(f"A role is one of {', '.join(ROLES)}, not {role[:40]!r}.")
+
+
+def _of(session: Session, task_id: int, account_id: int) -> list[str]:
+    own = (TaskRole.task_id == task_id, TaskRole.account_id == account_id)
+    return list(session.scalars(select(TaskRole.role).where(*own)))
+
+
+def _drop(session: Session, task_id: int, account_id: int) -> None:
+    session.execute(delete(TaskRole).where(TaskRole.task_id == task_id, TaskRole.account_id == account_id))
+
+
+def _refuse_last(session: Session, task: Task, account_id: int) -> None:
+    others = select(func.count()).where(
+        TaskRole.task_id == task.id, TaskRole.role == ORGANISER, TaskRole.account_id != account_id
+    )
+    if ORGANISER in _of(session, task.id, account_id) and not session.scalar(others):
+        raise Conflict(f"This is the last organiser of {task.name}; make somebody else one first.")
+
+
+def _record(
+    session: Session, viewer: Viewer, task: Task, account_id: int, before: list[str], after: str
+) -> None:
+    old = " ".join(before)
+    audit.record(session, viewer, "task.role", f"task:{task.id}", account=account_id, before=old, after=after)

@@ -1,0 +1,163 @@
+"""What is written in a field of the settings, as a value and back."""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+TEXT_CHARACTERS = 100_000
+LINE_CHARACTERS = 300
+MOST_LINKS = 30
+LINES = re.compile(r"\n|;\s")
+"""What ends a line of a list: also `; `, as a command has but one line."""
+
+Read = Callable[[str], Any]
+"""What makes a value of a text; raises ValueError with the rule it breaks."""
+
+
+def line(longest: int = LINE_CHARACTERS, shortest: int = 0) -> Read:
+    """A text of one line."""
+
+    def read(text: str) -> str:
+        tidy = " ".join(text.split())
+        if not shortest <= len(tidy) <= longest:
+            raise ValueError(f"must have {shortest} to {longest} characters.")
+        return tidy
+
+    return read
+
+
+def text(given: str) -> str:
+    """A text of many lines."""
+    if len(given) > TEXT_CHARACTERS:
+        raise ValueError(f"may have at most {TEXT_CHARACTERS:,} characters.")
+    return given
+
+
+def whole(low: int, high: int, *, may_be_empty: bool = False) -> Read:
+    """A whole number; empty: None, where that may be."""
+
+    def read(text: str) -> int | None:
+        tidy = text.strip()
+        if not tidy and may_be_empty:
+            return None
+        if not (tidy.isascii() and tidy.isdigit() and len(tidy) < 19 and low <= int(tidy) <= high):
+            raise ValueError(f"must be a whole number from {low} to {high:,}.")
+        return int(tidy)
+
+    return read
+
+
+def step(text: str) -> float | None:
+    """A number above 0 and below 1; empty: None."""
+    if not text.strip():
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < 1:
+        raise ValueError("must be a number above 0 and below 1, such as 0.01, or empty.")
+    return number
+
+
+def one_of(choices: Mapping[str, str]) -> Read:
+    """One of the keys of the choices."""
+
+    def read(text: str) -> str:
+        if text.strip() not in choices:
+            raise ValueError(f"must be one of {', '.join(choices)}.")
+        return text.strip()
+
+    return read
+
+
+def yes_or_no(text: str) -> bool:
+    """yes or no.
+
+    >>> yes_or_no("yes"), yes_or_no("no")
+    (True, False)
+    """
+    if text.strip() not in ("yes", "no"):
+        raise ValueError("must be yes or no.")
+    return text.strip() == "yes"
+
+
+def moment(text: str) -> datetime | None:
+    """A date and time in UTC; empty: None."""
+    if not text.strip():
+        return None
+    try:
+        return datetime.fromisoformat(text.strip().removesuffix("Z")).replace(tzinfo=UTC)
+    except ValueError:
+        raise ValueError("must be a date and time in UTC, such as 2026-05-31T23:59, or empty.") from None
+
+
+def names(text: str) -> list[str]:
+    """Words, separated by spaces, lines, commas between them or semicolons."""
+    return [name for name in re.split(r"[\s;]+", text.strip()) if name]
+
+
+def grades(text: str) -> dict[int, str]:
+    """Grade -> name, from lines of both.
+
+    >>> grades("0 not relevant; 1 relevant")
+    {0: 'not relevant', 1: 'relevant'}
+    """
+    named: dict[int, str] = {}
+    for one in _lines(text):
+        number, _, name = one.partition(" ")
+        if not re.fullmatch(r"-?\d", number) or not name.strip():
+            raise ValueError("must be a grade and its name, one a line, such as `2 highly relevant`.")
+        named[int(number)] = name.strip()
+    return named
+
+
+def links(text: str) -> list[dict[str, str]]:
+    """Links, from lines of a title and an address.
+
+    >>> links("Call for papers https://example.org/call")
+    [{'title': 'Call for papers', 'address': 'https://example.org/call'}]
+    """
+    made = []
+    for one in _lines(text):
+        title, _, address = one.rpartition(" ")
+        is_short = len(one) <= 2 * LINE_CHARACTERS
+        if not address.startswith(("https://", "http://")) or not is_short or not address.isprintable():
+            raise ValueError("must be a title and an address that starts with https://, one a line.")
+        made.append({"title": title.strip() or address, "address": address})
+    if len(made) > MOST_LINKS:
+        raise ValueError(f"may be at most {MOST_LINKS} links.")
+    return made
+
+
+def written(value: Any) -> str:
+    """A value as a field shows it and `read` reads it back.
+
+    >>> written(None), written(True), written([{"title": "A", "address": "https://a.org"}])
+    ('', 'yes', 'A https://a.org')
+    """
+    if value is None or isinstance(value, bool):
+        return {None: "", True: "yes", False: "no"}[value]
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M")
+    if isinstance(value, dict):
+        return "\n".join(f"{grade} {name}" for grade, name in value.items())
+    if isinstance(value, list):
+        is_links = value and isinstance(value[0], dict)
+        return (
+            "\n".join(f"{link['title']} {link['address']}" for link in value)
+            if is_links
+            else " ".join(map(str, value))
+        )
+    return tidy(str(value))
+
+
+def tidy(text: str) -> str:
+    """The text with the line ends that everything else here has: browsers send others."""
+    return text.replace("\r\n", "\n")
+
+
+def _lines(text: str) -> list[str]:
+    return [one for line in LINES.split(text) if (one := " ".join(line.split()))]

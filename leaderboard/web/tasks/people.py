@@ -1,0 +1,87 @@
+"""Who has a role in a task: organisers, coordinators of assessors, readers of everything."""
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import LeaderboardError
+from leaderboard.pages import invitations
+from leaderboard.pages.tasks import settings as pages
+from leaderboard.services import policy
+from leaderboard.services.accounts.invitations import MOST_USES, TASK
+from leaderboard.services.tasks import roles
+from leaderboard.web.accounts.invitations import invited
+from leaderboard.web.errors import form_again, wants_json
+from leaderboard.web.rules import SIGNED_IN, rule
+from leaderboard.web.session import reading, viewer, writing
+
+blueprint = Blueprint("people", __name__)
+
+
+@blueprint.get("/tasks/<slug>/people")
+@rule(SIGNED_IN)
+def show(slug: str) -> ResponseReturnValue:
+    """Accounts with their roles, and the forms to change them."""
+    return _page(slug)
+
+
+def _page(slug: str, error: LeaderboardError | None = None, link: str = "") -> str:
+    page = pages.people(reading(), viewer(), slug)
+    return render_template(
+        "tasks/people.html",
+        page=page,
+        table=pages.people_table(page),
+        invitations=invitations.table(page.invitations),
+        most_uses=MOST_USES,
+        link=link,
+        error=error,
+        sent=request.form,
+    )
+
+
+@blueprint.post("/tasks/<slug>/people")
+@rule(SIGNED_IN)
+def give(slug: str) -> ResponseReturnValue:
+    """Give an account, by its name, a role."""
+    asker, form = viewer(), request.form
+    try:
+        with writing() as session:
+            roles.give(session, asker, slug, form.get("account", ""), form.get("role", ""))
+    except LeaderboardError as error:
+        return _refused(slug, error)
+    return redirect(url_for("people.show", slug=slug), 303)
+
+
+@blueprint.post("/tasks/<slug>/people/invitations")
+@rule(SIGNED_IN)
+def invite(slug: str) -> ResponseReturnValue:
+    """Make a link that gives whoever opens it a role, or leads a participant to the task."""
+    task = policy.own_task(reading(), viewer(), slug)
+    try:
+        link = invited(kind=TASK, task_id=task.id, role=request.form.get("role", ""))
+    except LeaderboardError as error:
+        return _refused(slug, error)
+    return _page(slug, link=link), 201
+
+
+@blueprint.post("/tasks/<slug>/people/<id:account_id>")
+@rule(SIGNED_IN)
+def change(slug: str, account_id: int) -> ResponseReturnValue:
+    """Give another role, or take it away."""
+    asker, role = viewer(), request.form.get("role", "")
+    try:
+        with writing() as session:
+            if role == "none":
+                roles.remove(session, asker, slug, account_id)
+            else:
+                roles.put(session, asker, slug, account_id, role)
+    except LeaderboardError as error:
+        return _refused(slug, error)
+    if role == "none" and account_id == asker.account_id:
+        return redirect(url_for("tasks.index"), 303)
+    return redirect(url_for("people.show", slug=slug), 303)
+
+
+def _refused(slug: str, error: LeaderboardError) -> ResponseReturnValue:
+    if wants_json() or not policy.organises(viewer(), policy.visible_task(reading(), viewer(), slug)[0].id):
+        raise error
+    return form_again(_page(slug, error), error)

@@ -1,0 +1,195 @@
+"""A task's settings: each section saved by its own button, its topics, and what may become of the task."""
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import Invalid, LeaderboardError, NotFound
+from leaderboard.pages.tasks import settings as pages
+from leaderboard.services import policy
+from leaderboard.services.tasks import life, topic_changes
+from leaderboard.services.tasks.life import TaskCopy
+from leaderboard.services.tasks.settings import change, records
+from leaderboard.services.tasks.topic_changes import PARTS, TopicText
+from leaderboard.trec.topics import topics as trec_topics
+from leaderboard.web.errors import form_again, wants_json
+from leaderboard.web.files import received
+from leaderboard.web.rules import SIGNED_IN, Body, rule
+from leaderboard.web.session import finish_reading, reading, viewer, wake, writing
+
+blueprint = Blueprint("settings", __name__)
+
+REASON_CHARACTERS = 300
+LONGEST_QUERY = 100
+
+
+@blueprint.get("/tasks/<slug>/settings")
+@rule(SIGNED_IN)
+def show(slug: str) -> ResponseReturnValue:
+    """All settings, folded by section."""
+    saved = request.args.get("saved", "")
+    return _page(slug, opened=saved or request.args.get("section", ""), saved=saved)
+
+
+def _page(slug: str, error: LeaderboardError | None = None, opened: str = "", saved: str = "") -> str:
+    return render_template(
+        "tasks/settings.html",
+        page=pages.settings_page(reading(), viewer(), slug),
+        error=error,
+        opened=opened,
+        saved=saved,
+        previewed=request.form.get("preview", ""),
+        sent=request.form,
+    )
+
+
+@blueprint.post("/tasks/<slug>/settings/<section>")
+@rule(SIGNED_IN)
+def save(slug: str, section: str) -> ResponseReturnValue:
+    """Save one section, or show how its Markdown will look."""
+    asker, form, found = viewer(), request.form, records.section(section)
+    if found is None:
+        policy.own_task(reading(), asker, slug)
+        raise NotFound("There is no such section of settings.")
+    if form.get("preview"):
+        policy.own_task(reading(), asker, slug)
+        return _page(slug, opened=section)
+    given = {one.key: form[one.key] for one in found.settings if one.key in form}
+    if "measures" in form:
+        given["measures"] = " ".join(form.getlist("measures"))
+    reason = form.get("reason", "")[:REASON_CHARACTERS]
+    try:
+        with writing() as session:
+            change.change(session, asker, slug, given, reason)
+    except LeaderboardError as error:
+        return _refused(slug, error, section)
+    wake()
+    return redirect(_saved(given.get("slug", "").strip() or slug, section), 303)
+
+
+def _saved(slug: str, section: str) -> str:
+    return url_for("settings.show", slug=slug, saved=section, _anchor=f"section-{section}")
+
+
+def _refused(slug: str, error: LeaderboardError, section: str) -> ResponseReturnValue:
+    if wants_json() or not policy.organises(viewer(), policy.visible_task(reading(), viewer(), slug)[0].id):
+        raise error
+    return form_again(_page(slug, error, section), error)
+
+
+@blueprint.get("/tasks/<slug>/settings/measures")
+@rule(SIGNED_IN)
+def measures(slug: str) -> ResponseReturnValue:
+    """Measures to tick, found by a search; what is ticked is kept from one search to the next."""
+    query = request.args.get("q", "").strip()[:LONGEST_QUERY]
+    chosen = request.args.getlist("measures")[:200]
+    page = pages.measures(reading(), viewer(), slug, query, chosen)
+    return render_template("tasks/measures.html", page=page)
+
+
+@blueprint.post("/tasks/<slug>/settings/topics")
+@rule(SIGNED_IN, Body.FILES)
+def topics(slug: str) -> ResponseReturnValue:
+    """Replace all topics by those of a file, before the first run."""
+    asker, file = viewer(), received("topics")
+    policy.own_task(reading(), asker, slug)
+    finish_reading()
+    try:
+        if file is None:
+            raise Invalid("Choose a topics file.")
+        new = trec_topics.read_topics(file.path)
+        with writing() as session:
+            topic_changes.replace(session, asker, slug, new)
+    except LeaderboardError as error:
+        return _refused(slug, error, "topics")
+    wake()
+    return redirect(_saved(slug, "topics"), 303)
+
+
+@blueprint.post("/tasks/<slug>/settings/topics/new")
+@rule(SIGNED_IN)
+def add_topic(slug: str) -> ResponseReturnValue:
+    """Add one topic."""
+    asker, topic_id = viewer(), request.form.get("topic_id", "").strip()
+    try:
+        with writing() as session:
+            topic_changes.add(session, asker, slug, topic_id, _topic_text())
+    except LeaderboardError as error:
+        return _refused(slug, error, "topics")
+    return redirect(_saved(slug, "topics"), 303)
+
+
+@blueprint.get("/tasks/<slug>/settings/topics/<topic_id>")
+@rule(SIGNED_IN)
+def topic(slug: str, topic_id: str) -> ResponseReturnValue:
+    """The form that corrects a topic."""
+    page = pages.topic_form(reading(), viewer(), slug, topic_id)
+    return render_template("tasks/topic.html", page=page)
+
+
+@blueprint.post("/tasks/<slug>/settings/topics/<topic_id>")
+@rule(SIGNED_IN)
+def correct_topic(slug: str, topic_id: str) -> ResponseReturnValue:
+    """Correct a topic's title, description or narrative."""
+    asker = viewer()
+    with writing() as session:
+        topic_changes.correct(session, asker, slug, topic_id, _topic_text())
+    return redirect(url_for("topics.show", slug=slug, topic_id=topic_id), 303)
+
+
+def _topic_text() -> TopicText:
+    return TopicText(**{part: request.form.get(part, "") for part in PARTS})
+
+
+@blueprint.post("/tasks/<slug>/clone")
+@rule(SIGNED_IN)
+def clone(slug: str) -> ResponseReturnValue:
+    """Make a draft with the same topics, settings and judgments."""
+    asker, form = viewer(), request.form
+    wanted = TaskCopy(
+        form.get("slug", "").strip(), form.get("name", "").strip(), form.get("revision", life.NEWEST)
+    )
+    try:
+        with writing() as session:
+            made = life.clone(session, asker, slug, wanted)
+    except LeaderboardError as error:
+        return _refused(slug, error, "life")
+    return redirect(url_for("organise.show", slug=made), 303)
+
+
+@blueprint.post("/tasks/<slug>/archive")
+@rule(SIGNED_IN)
+def archive(slug: str) -> ResponseReturnValue:
+    """Put the task in the archive, or bring it back."""
+    asker, is_back = viewer(), request.form.get("back") == "yes"
+    with writing() as session:
+        (life.restore if is_back else life.archive)(session, asker, slug)
+    return redirect(_saved(slug, "life"), 303)
+
+
+@blueprint.post("/tasks/<slug>/unpublish")
+@rule(SIGNED_IN)
+def unpublish(slug: str) -> ResponseReturnValue:
+    """Make a task without runs a draft again."""
+    asker = viewer()
+    with writing() as session:
+        life.unpublish(session, asker, slug)
+    return redirect(url_for("organise.show", slug=slug), 303)
+
+
+@blueprint.get("/tasks/<slug>/discard")
+@rule(SIGNED_IN)
+def ask_to_discard(slug: str) -> ResponseReturnValue:
+    """Ask whether a draft is really to be deleted."""
+    page = pages.settings_page(reading(), viewer(), slug)
+    policy.own_task(reading(), viewer(), slug)
+    return render_template("tasks/discard.html", page=page)
+
+
+@blueprint.post("/tasks/<slug>/discard")
+@rule(SIGNED_IN)
+def discard(slug: str) -> ResponseReturnValue:
+    """Delete a draft."""
+    asker = viewer()
+    with writing() as session:
+        life.discard(session, asker, slug)
+    return redirect(url_for("tasks.index"), 303)
