@@ -26,7 +26,7 @@ from leaderboard.web import (
     session,
     topics,
 )
-from leaderboard.web.accounts import accounts, second_factor, teams
+from leaderboard.web.accounts import accounts, mail, second_factor, teams
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, settled
 from leaderboard.web.boards import boards, efficiency, intervals, snapshots
 from leaderboard.web.comparisons import comparisons, curves, many
@@ -70,6 +70,7 @@ PAGES = (
     teams,
     accounts,
     second_factor,
+    mail,
     measures,
     health,
 )

@@ -70,8 +70,8 @@ def ask(session: Session, viewer: Viewer, link: str) -> None:
     account = session.get_one(Account, require_account(viewer))
     body = (
         f"Somebody signed in as {account.name} at {_site(link)} wants copies of announcements sent to this "
-        f"address.\n\nIf that was you, open this link and press the button; it works for {CONFIRM_DAYS} days:\n\n"
-        f"{link}\n\nIf not, do nothing: no other mail will come.\n"
+        "address.\n\nIf that was you, open this link and press the button; it works for "
+        f"{CONFIRM_DAYS} days:\n\n{link}\n\nIf not, do nothing: no other mail will come.\n"
     )
     outbox.write_to(session, account.id, account.email, MailDraft("Confirm this mail address", body))
 

@@ -99,7 +99,7 @@ def _is_due(at: datetime) -> ColumnElement[bool]:
 def take(session: Session, mail_id: int, an_hour: int) -> Letter | None:
     """The letter to send now, counted against its address's hour; None where there is nothing to do.
 
-    That is: it was sent, put off, or its account has another address by now; or the hour is full, and it waits.
+    That is: it was sent or put off, its account has another address by now, or the hour is full.
     """
     mail = session.get(Mail, mail_id, with_for_update=True)
     if mail is None or mail.state != WAITING or not _is_due_now(mail, now(session)):

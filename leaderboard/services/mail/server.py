@@ -140,9 +140,11 @@ def send(server: MailServer, letter: Letter) -> MailResult:
 @contextmanager
 def _connected(server: MailServer) -> Iterator[smtplib.SMTP]:
     context = ssl.create_default_context()
-    kind = smtplib.SMTP_SSL if server.is_tls else smtplib.SMTP
-    options = {"context": context} if server.is_tls else {}
-    connection = kind(server.host, server.port, timeout=WAIT_S, **options)
+    connection = (
+        smtplib.SMTP_SSL(server.host, server.port, timeout=WAIT_S, context=context)
+        if server.is_tls
+        else smtplib.SMTP(server.host, server.port, timeout=WAIT_S)
+    )
     try:
         if server.starttls:
             connection.starttls(context=context)

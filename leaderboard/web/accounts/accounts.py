@@ -6,6 +6,7 @@ from werkzeug.wrappers import Response
 
 from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages import accounts as pages
+from leaderboard.pages import mail as mail_pages
 from leaderboard.services.accounts import accounts, devices, passwords, sessions
 from leaderboard.services.accounts import sign_in as signing
 from leaderboard.services.accounts.accounts import AccountCredentials
@@ -24,6 +25,7 @@ from leaderboard.web.session import (
     require_safe_sign_in,
     session_token,
     set_cookie,
+    settings,
     viewer,
     welcome,
     writing,
@@ -157,16 +159,19 @@ def _sign_up_page(error: LeaderboardError | None = None, name: str = "") -> str:
 @blueprint.get("/account")
 @rule(SIGNED_IN)
 def account() -> ResponseReturnValue:
-    """The viewer's own account: password and signed-in browsers."""
-    return _account_page()
+    """The viewer's own account: password, mail and signed-in browsers."""
+    return account_page()
 
 
-def _account_page(error: LeaderboardError | None = None) -> str:
+def account_page(error: LeaderboardError | None = None) -> str:
+    """The viewer's own account, with what was wrong with a form of it."""
     page = pages.account_page(reading(), viewer(), session_token())
     return render_template(
         "accounts/account.html",
         page=page,
         browsers=pages.browsers(page),
+        mail=mail_pages.own_mail(reading(), viewer()) if settings().smtp_url else None,
+        letters=mail_pages.letters,
         error=error,
         changed=request.args.get("changed") == "password",
         shortest=passwords.MIN_CHARACTERS,
@@ -190,7 +195,7 @@ def change_password() -> ResponseReturnValue:
     except LeaderboardError as error:
         if wants_json():
             raise
-        return form_again(_account_page(error), error)
+        return form_again(account_page(error), error)
     return welcome(redirect(url_for("accounts.account", changed="password"), 303), NewSession(token, device))
 
 
