@@ -31,6 +31,9 @@ class Settings:
     require_second_factor: bool = _documented(
         False, "Organisers may act as such only once they have a second factor."
     )
+    operators: str = _documented(
+        "organiser", "Comma-separated names of organiser accounts that may open the operator's pages."
+    )
     assessor_link_days: int = _documented(
         180, "How long the link of an assessor works, in days; 0 means until it is revoked."
     )

@@ -33,6 +33,8 @@ class Viewer:
     ip: str = ""
     needs_second_factor: bool = False
     """Whether the account would be an organiser's, had it a second factor."""
+    operates: bool = False
+    """Whether the account may do what is under /site: look after accounts, jobs and mail, not into tasks."""
 
 
 ANONYMOUS = Viewer()
@@ -43,7 +45,9 @@ def without_organising(viewer: Viewer) -> Viewer:
     """The viewer as long as the second factor that organisers need is missing: any account, and told so."""
     if not (viewer.is_organiser or viewer.organises):
         return viewer
-    return replace(viewer, is_organiser=False, organises=frozenset(), needs_second_factor=True)
+    return replace(
+        viewer, is_organiser=False, organises=frozenset(), operates=False, needs_second_factor=True
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +227,15 @@ def require_creator(viewer: Viewer) -> None:
     require_account(viewer)
     require_second_factor(viewer)
     raise Forbidden("Only organiser accounts may create tasks; ask the operator of this site.")
+
+
+def require_operator(viewer: Viewer) -> None:
+    """Raise unless the viewer operates the site, in the browser or at the command line."""
+    if viewer.is_operator or viewer.operates:
+        return
+    require_account(viewer)
+    require_second_factor(viewer)
+    raise Forbidden("Only operators of this site may do this.")
 
 
 def require_second_factor(viewer: Viewer) -> None:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from flask import Flask, current_app, request
 
 from leaderboard.errors import Forbidden, SignInNeeded
-from leaderboard.services.policy import require_second_factor
+from leaderboard.services.policy import require_operator, require_second_factor
 from leaderboard.settings import Settings
 from leaderboard.web.session import viewer
 
@@ -29,6 +29,7 @@ class Access(Enum):
     PUBLIC = auto()
     SIGNED_IN = auto()
     ORGANISER = auto()
+    OPERATOR = auto()
 
 
 class Body(Enum):
@@ -47,7 +48,7 @@ class Body(Enum):
         return SMALL_BODY
 
 
-PUBLIC, SIGNED_IN, ORGANISER = Access.PUBLIC, Access.SIGNED_IN, Access.ORGANISER
+PUBLIC, SIGNED_IN, ORGANISER, OPERATOR = Access.PUBLIC, Access.SIGNED_IN, Access.ORGANISER, Access.OPERATOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,8 @@ def enforce() -> None:
         return
     if viewer().account_id is None:
         raise SignInNeeded("Sign in first.")
+    if declared.access is OPERATOR:
+        require_operator(viewer())
     if declared.access is ORGANISER and not viewer().is_organiser:
         require_second_factor(viewer())
         raise Forbidden("Only organiser accounts may do this; ask the operator of this site.")

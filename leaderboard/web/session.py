@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from urllib.parse import urlsplit
 
@@ -14,7 +14,7 @@ from werkzeug.wrappers import Response
 
 from leaderboard.db.engine import Database
 from leaderboard.errors import Forbidden
-from leaderboard.services.accounts import devices, sessions
+from leaderboard.services.accounts import devices, names, sessions
 from leaderboard.services.accounts.sign_in import PENDING_MINUTES, AccountBrowser, NewSession
 from leaderboard.services.policy import ANONYMOUS, Viewer, without_organising
 from leaderboard.settings import Settings, is_loopback
@@ -116,9 +116,16 @@ def _resume() -> Viewer:
         return Viewer(ip=client_ip()) if client_ip() else ANONYMOUS
     if resumed.stamp_due:
         _stamp(resumed.session_id)
+    asker = replace(resumed.viewer, operates=_operates(resumed.viewer))
     if settings().require_second_factor and not resumed.has_second_factor:
-        return without_organising(resumed.viewer)
-    return resumed.viewer
+        return without_organising(asker)
+    return asker
+
+
+def _operates(asker: Viewer) -> bool:
+    # Only operators make organiser accounts: nobody becomes one by signing up under a name of the setting.
+    named = map(names.canonical, settings().operators.split(","))
+    return asker.is_organiser and names.canonical(asker.name) in named
 
 
 def _stamp(session_id: int) -> None:

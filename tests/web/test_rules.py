@@ -22,6 +22,8 @@ TEAM = (401, 404, 404, 200, 404, 404)
 SENDER = (401, 404, 404, 200, 404, 200)
 CREATOR = (401, 403, 403, 403, 200, 200)
 ORGANISER = (401, 403, 403, 403, 403, 200)
+OPERATOR = (401, 403, 403, 403, 403, 403)
+"""None of these viewers operates the site; what an operator is answered is tested with the pages."""
 
 READING = (
     *("", ".json", ".csv", ".tex", "/about", "/topics", "/topics.json", "/topics.csv"),
