@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, QrelsRevision, Run, Task, TopicSet
 from leaderboard.measures.grammar import parse
-from leaderboard.pages.tasks import overviews
+from leaderboard.pages.tasks import news, overviews
 from leaderboard.pages.tasks.overviews import TaskRow
 from leaderboard.services import collections, policy
 from leaderboard.services.boards.rows import RANKED_KIND
@@ -81,6 +81,8 @@ class AboutPage:
     organises: bool
     details: bool
     """Whether scores by topic are shown to the viewer."""
+    news: tuple[tuple[str, datetime], ...]
+    """Titles and times of the newest announcements that the viewer may read."""
 
 
 def landing(session: Session, viewer: Viewer) -> tuple[LandingRow, ...]:
@@ -154,6 +156,7 @@ def about(session: Session, viewer: Viewer, slug: str) -> AboutPage:
         closes_at=phase.closes_at,
         organises=policy.organises(viewer, task.id),
         details=sight.details,
+        news=news.newest(session, viewer, task),
     )
 
 
