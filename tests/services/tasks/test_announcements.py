@@ -139,7 +139,7 @@ def test_it_goes_to_those_that_were_counted_and_once(database: Database, world: 
 
 
 def test_bad_announcements_are_refused(database: Database, world: World) -> None:
-    """Without title, too long, to nobody, to a team that is not in the task, and by others than organisers."""
+    """Without title, too long, to nobody, to a team that is not in the task, by others than organisers."""
     wrong = [
         replace(DRAFT, title=" \n "),
         replace(DRAFT, title="x" * 201),

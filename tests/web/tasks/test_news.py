@@ -7,12 +7,16 @@ ADDRESS = "/tasks/robots/announce"
 
 
 def test_an_announcement_is_looked_at_then_sent(site: Site) -> None:
-    """The preview lists whom it reaches and holds all that the second button sends; then everybody reads it."""
+    """The preview lists whom it reaches and holds all that the second button sends; then all read it."""
     client = site.browser("Olga")
     words = {"title": "Deadline <b>", "body": "It *moves*.\r\n\r\n- by a day", "recipients": "everybody"}
     looked = client.post(ADDRESS, data={**words, "step": "preview"})
     assert looked.status_code == 200
-    assert pages.table(looked, "It will reach") == [["Anna", "Owls"], ["Berta", "Owls"], ["Olga", "organiser"]]
+    assert pages.table(looked, "It will reach") == [
+        ["Anna", "Owls"],
+        ["Berta", "Owls"],
+        ["Olga", "organiser"],
+    ]
     assert "<em>moves</em>" in looked.text
     assert "nothing has been announced" in site.browser().get("/tasks/robots/news").text.lower()
     fields = {**pages.form(looked, ADDRESS), "step": "send"}
