@@ -35,6 +35,8 @@ from leaderboard.web.runs import facts, files, runs, sections, uploads
 from leaderboard.web.scores import heat_maps, measure_orders
 from leaderboard.web.side_by_side import judging as side_by_side_judging
 from leaderboard.web.side_by_side import side_by_side
+from leaderboard.web.site import audit as site_audit
+from leaderboard.web.site import site
 from leaderboard.web.tasks import activity, news, organise, tasks
 
 PAGES = (
@@ -74,6 +76,8 @@ PAGES = (
     second_factor,
     mail,
     measures,
+    site,
+    site_audit,
     health,
 )
 
@@ -108,7 +112,7 @@ def _add_pages(app: Flask) -> None:
     filters.register(app)
     figures.register(app)
     app.jinja_env.filters["markdown"] = markdown.render
-    app.context_processor(lambda: {"viewer": session.viewer()})
+    app.context_processor(lambda: {"viewer": session.viewer(), "has_mail": bool(session.settings().smtp_url)})
     for module in PAGES:
         app.register_blueprint(module.blueprint)
     rules.rule(rules.PUBLIC)(app.view_functions["static"])

@@ -14,8 +14,8 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Account, Job, Mail
-from leaderboard.errors import Forbidden, NotFound, OverQuota
-from leaderboard.services import audit, throttles
+from leaderboard.errors import NotFound, OverQuota
+from leaderboard.services import audit, policy, throttles
 from leaderboard.services.jobs import queue
 from leaderboard.services.mail import server
 from leaderboard.services.mail.server import Letter, MailResult
@@ -191,8 +191,7 @@ def try_again(session: Session, viewer: Viewer, mail_id: int | None = None) -> i
 
     Raises NotFound for a letter that has not failed. One to an address that is given up stays as it is.
     """
-    if not viewer.is_operator:
-        raise Forbidden("Only the operator of this site may do this.")
+    policy.require_operator(viewer)
     at = now(session)
     failed = update(Mail).where(Mail.state == server.FAILED)
     wanted = failed if mail_id is None else failed.where(Mail.id == mail_id)

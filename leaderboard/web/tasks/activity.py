@@ -22,7 +22,7 @@ def show(slug: str) -> ResponseReturnValue:
         "tasks/activity.html",
         page=page,
         chart=bar_chart([float(row.accepted) for row in page.days], labels),
-        tables={name: table(page) for name, table in pages.TABLES.items()},
+        tables=responses.tables(pages.FILES, page),
     )
     return responses.page(html)
 

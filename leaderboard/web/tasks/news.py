@@ -21,8 +21,7 @@ blueprint = Blueprint("news", __name__)
 def show(slug: str) -> ResponseReturnValue:
     """Announcements and changes of a task."""
     page = pages.news(reading(), viewer(), slug)
-    tables = {"announced": pages.announced(page), "changes": pages.changes(page)}
-    return responses.page(render_template("tasks/news.html", page=page, tables=tables))
+    return responses.page(render_template("tasks/news.html", page=page, changes=pages.changes(page)))
 
 
 @blueprint.get("/tasks/<slug>/news.<form:form>")

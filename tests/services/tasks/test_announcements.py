@@ -1,6 +1,5 @@
 """Announcements: whom they are for is counted before, they are sent once, and others do not read them."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,14 +23,14 @@ LINK = "http://localhost/tasks/robots/news"
 
 
 @pytest.fixture
-def world(database: Database, tmp_path: Path) -> Iterator[World]:
+def world(database: Database, tmp_path: Path) -> World:
     """A site where Owls have a run in `robots`, Bears have entered without one, and Nina helps."""
     made = worlds.build(database, tmp_path)
     with database.write() as session:
         task = session.scalars(select(Task.id).where(Task.slug == "robots")).one()
         session.add(Entry(task_id=task, team_id=made.bears, created_at=now(session)))
         session.add(TaskRole(task_id=task, account_id=made.nina, role="reader"))
-    yield made
+    return made
 
 
 def _people(database: Database, world: World, draft: AnnouncementDraft) -> list[tuple[str, str]]:
