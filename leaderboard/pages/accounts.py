@@ -10,7 +10,6 @@ from leaderboard.db.engine import now
 from leaderboard.db.tables import Account, Member, Run, SecondFactor, Team, Token, WebSession
 from leaderboard.services.accounts import second_factors, sessions, teams
 from leaderboard.services.accounts.teams import CAPTAIN
-from leaderboard.services.backups.backups import last_backup
 from leaderboard.services.policy import Viewer, require_account
 from leaderboard.tables.record import Column, Table
 
@@ -35,8 +34,6 @@ class AccountPage:
     has_password: bool
     is_organiser: bool
     has_second_factor: bool
-    backed_up_at: datetime | None
-    """When the site was last backed up; None where it never was, and for others than organisers."""
     browsers: tuple[SessionRow, ...]
 
 
@@ -91,7 +88,6 @@ def account_page(session: Session, viewer: Viewer, token: str) -> AccountPage:
         has_password=account.password_hash is not None,
         is_organiser=account.is_organiser,
         has_second_factor=second_factors.is_on(session, account.id),
-        backed_up_at=last_backup(session) if viewer.is_organiser else None,
         browsers=_browsers(session, account.id, token),
     )
 
