@@ -13,8 +13,12 @@ PREFIX = "LEADERBOARD_"
 DATABASE_FILE = "leaderboard.sqlite3"
 
 
-def _documented(default: Any, text: str) -> Any:
-    return field(default=default, metadata={"help": text})
+OPEN, BY_INVITATION, CLOSED = "open", "invitation", "closed"
+"""Who may make an account."""
+
+
+def _documented(default: Any, text: str, choices: tuple[str, ...] = ()) -> Any:
+    return field(default=default, metadata={"help": text, "choices": choices})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,11 @@ class Settings:
     insecure_http: bool = _documented(False, "Allow sign-in over plain http on other than loopback.")
     require_second_factor: bool = _documented(
         False, "Organisers may act as such only once they have a second factor."
+    )
+    sign_up: str = _documented(
+        OPEN,
+        "Who may make an account: open (everybody), invitation (who has a link) or closed (nobody).",
+        (OPEN, BY_INVITATION, CLOSED),
     )
     operators: str = _documented(
         "organiser", "Comma-separated names of organiser accounts that may open the operator's pages."
@@ -100,6 +109,7 @@ class Settings:
             name = PREFIX + item.name.upper()
             if name in source:
                 values[item.name] = _read(name, source[name], item.default)
+                _require_choice(name, source[name], item.metadata["choices"])
         values.update({key: value for key, value in overrides.items() if value is not None})
         return cls(**values)
 
@@ -114,6 +124,11 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def _require_choice(name: str, text: str, choices: tuple[str, ...]) -> None:
+    if choices and text not in choices:
+        raise Invalid(f"{name} is {text!r}; it must be {', '.join(choices[:-1])} or {choices[-1]}.")
 
 
 def _read(name: str, text: str, default: Any) -> Any:

@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from leaderboard.services.accounts import accounts, passwords, second_factors, sessions, teams
+from leaderboard.services.accounts import accounts, invitations, passwords, second_factors, sessions
 from leaderboard.settings import Settings
 from tests.conftest import ROOT
 
@@ -159,7 +159,8 @@ def test_times_and_numbers_are_those_of_the_program() -> None:
     for sentence in (
         f"after {sessions.IDLE.days} days without a request and after {sessions.LIFETIME.days} days in all",
         f"An account has at most {sessions.MOST}",
-        f"({accounts.LINK_HOURS} hours, {teams.INVITATION_DAYS} days)",
+        f"work once, for {accounts.LINK_HOURS} hours; invitations for one account and {invitations.DAYS} days",
+        f"({invitations.MOST_DAYS} days at most; to a team {invitations.MOST_USES_OF_A_TEAM} accounts)",
         f"Assessors' links last {Settings().assessor_link_days} days",
         f"{passwords.MIN_CHARACTERS} to {passwords.MAX_CHARACTERS} characters",
         f"256 and {8 * second_factors.RECOVERY_BYTES} random bits",

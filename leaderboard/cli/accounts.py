@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
-from leaderboard.cli.site import data_option, opened
+from leaderboard.cli.site import data_option, opened, site_address
 from leaderboard.errors import Conflict
-from leaderboard.services.accounts import accounts, closing, passwords, second_factors
+from leaderboard.services.accounts import accounts, closing, passwords, reset_links, second_factors
 from leaderboard.services.accounts.passwords import AccountPassword
 from leaderboard.services.policy import OPERATOR
 from leaderboard.settings import Settings
@@ -41,7 +41,7 @@ def link(name: str, data: Path | None) -> None:
     """Print a fresh one-time sign-in link for an account; links made before it end."""
     with opened(data) as (database, settings):
         with database.write() as session:
-            token = accounts.sign_in_link(session, accounts.find(session, name))
+            token = reset_links.make_link(session, OPERATOR, accounts.find(session, name))
         _show(settings, token)
 
 
@@ -79,7 +79,7 @@ def close(name: str, data: Path | None) -> None:
     """Sign an account out everywhere and let nobody into it; its runs and teams stay."""
     with opened(data) as (database, _):
         with database.write() as session:
-            closing.close(session, OPERATOR, name)
+            closing.close(session, OPERATOR, accounts.find(session, name))
         click.echo(f"The account of {name} is closed. `leaderboard account reopen` opens it again.")
 
 
@@ -90,7 +90,7 @@ def reopen(name: str, data: Path | None) -> None:
     """Open a closed account again; its password signs in as before."""
     with opened(data) as (database, _):
         with database.write() as session:
-            closing.reopen(session, OPERATOR, name)
+            closing.reopen(session, OPERATOR, accounts.find(session, name))
         click.echo(f"The account of {name} is open again.")
 
 
@@ -107,7 +107,7 @@ def sign_out(name: str | None, everybody: bool, data: Path | None) -> None:
             if name is None:
                 count = closing.sign_out_everybody(session, OPERATOR)
             else:
-                closing.sign_out(session, OPERATOR, name)
+                closing.sign_out(session, OPERATOR, accounts.find(session, name))
         click.echo(f"{count} sessions ended." if name is None else f"{name} is signed out everywhere.")
 
 
@@ -116,5 +116,5 @@ def _asked(name: str) -> AccountPassword:
 
 
 def _show(settings: Settings, token: str) -> None:
-    base = settings.public_url.rstrip("/") or f"http://{settings.host}:{settings.port}"
-    click.echo(f"Sign in once, within {accounts.LINK_HOURS} hours: {base}/sign-in/{token}")
+    hours, link = accounts.LINK_HOURS, f"{site_address(settings)}/sign-in/{token}"
+    click.echo(f"Sign in once, within {hours} hours: {link}")

@@ -22,6 +22,8 @@ DATA = click.option(
     help="Folder of the SQLite database [LEADERBOARD_DATA, else ./leaderboard-data].",
 )
 
+ADDRESS_FILE = "address"
+
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 """A file that must be there."""
 
@@ -63,6 +65,27 @@ def _close_to_others(path: Path) -> None:
         except OSError as error:
             remedy = f"run `chmod go= {path}` as its owner first."
             raise Invalid(f"{path} can be read by other users of this machine; {remedy}") from error
+
+
+def site_address(settings: Settings) -> str:
+    """Where the site is: as set, else as `serve` left it in the data folder, else as it would be served."""
+    file = settings.data / ADDRESS_FILE
+    if not settings.public_url and file.is_file():
+        return file.read_text(encoding="utf-8").strip()
+    return _own_address(settings)
+
+
+def leave_address(settings: Settings) -> str:
+    """The address of a site that starts, kept in the data folder for commands that print links."""
+    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    address = _own_address(settings)
+    (settings.data / ADDRESS_FILE).write_text(f"{address}\n", encoding="utf-8")
+    return address
+
+
+def _own_address(settings: Settings) -> str:
+    shown = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return settings.public_url.rstrip("/") or f"http://{shown}:{settings.port}"
 
 
 @contextmanager

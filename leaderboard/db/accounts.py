@@ -63,7 +63,7 @@ class SecondFactor(Base):
 
 
 class Token(Base):
-    """A secret of which only the digest is kept, such as a one-time sign-in link or a team's invitation."""
+    """A secret of which only the digest is kept, such as a one-time sign-in link."""
 
     __tablename__ = "token"
 

@@ -7,7 +7,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
-from leaderboard.db.tables import Account, Member, Run, SecondFactor, Team, Token, WebSession
+from leaderboard.db.tables import Account, Member, Run, SecondFactor, Team, WebSession
 from leaderboard.services.accounts import second_factors, sessions, teams
 from leaderboard.services.accounts.teams import CAPTAIN
 from leaderboard.services.policy import Viewer, require_account
@@ -77,7 +77,6 @@ class TeamPage:
     name: str
     members: tuple[MemberRow, ...]
     is_captain: bool
-    open_invitations: int
 
 
 def account_page(session: Session, viewer: Viewer, token: str) -> AccountPage:
@@ -164,13 +163,11 @@ def team_page(session: Session, viewer: Viewer, team_id: int) -> TeamPage:
         MemberRow(account_id=account_id, name=name, role=role, joined_at=joined_at)
         for account_id, name, role, joined_at in rows
     )
-    waiting = teams.open_invitations(session).where(Token.team_id == team_id)
     return TeamPage(
         id=team.id,
         name=team.name,
         members=members,
         is_captain=any(row.role == CAPTAIN and row.account_id == viewer.account_id for row in members),
-        open_invitations=session.scalar(select(func.count()).select_from(waiting.subquery())) or 0,
     )
 
 

@@ -26,7 +26,7 @@ from leaderboard.web import (
     session,
     topics,
 )
-from leaderboard.web.accounts import accounts, mail, second_factor, teams
+from leaderboard.web.accounts import accounts, invitations, mail, second_factor, teams
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, settled
 from leaderboard.web.boards import boards, efficiency, intervals, snapshots
 from leaderboard.web.comparisons import comparisons, curves, many
@@ -35,9 +35,10 @@ from leaderboard.web.runs import facts, files, runs, sections, uploads
 from leaderboard.web.scores import heat_maps, measure_orders
 from leaderboard.web.side_by_side import judging as side_by_side_judging
 from leaderboard.web.side_by_side import side_by_side
+from leaderboard.web.site import accounts as site_accounts
 from leaderboard.web.site import audit as site_audit
 from leaderboard.web.site import site
-from leaderboard.web.tasks import activity, news, organise, tasks
+from leaderboard.web.tasks import activity, members, news, organise, tasks
 
 PAGES = (
     tasks,
@@ -60,6 +61,7 @@ PAGES = (
     organise,
     activity,
     news,
+    members,
     revisions,
     pools,
     audits,
@@ -72,9 +74,11 @@ PAGES = (
     side_by_side_judging,
     clicks,
     teams,
+    invitations,
     accounts,
     second_factor,
     mail,
+    site_accounts,
     measures,
     site,
     site_audit,

@@ -23,7 +23,10 @@ RUN_PAGES = (
     *("/runs/{1}", "/runs/{1}/topics", "/runs/{1}/curves", "/runs/{1}/ties", "/runs/{1}/ties?drawn"),
     *("/runs/{1}/measures", "/runs/{1}/origin", "/runs/{1}/topics/PY003", "/runs/{1}/topics/PY003?all"),
 )
-SITE_PAGES = ("/", "/measures", "/measures/AP", "/sign-in", "/sign-up", "/nothing")
+SITE_PAGES = (
+    *("/", "/measures", "/measures/AP", "/sign-in?next=/teams", "/sign-up", "/nothing"),
+    "/join/nonsense",
+)
 FAULTS = """options => axe.run({resultTypes: ["violations"], ...options}).then(answer =>
   answer.violations.map(fault =>
   `${fault.id}: ${fault.nodes.slice(0, 3).map(node => node.html.slice(0, 160)).join(" | ")}`))"""

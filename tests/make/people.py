@@ -1,11 +1,14 @@
 """Plain builders of accounts, teams and viewers for tests."""
 
+from typing import Any
+
 from pyotp import TOTP
 from sqlalchemy import update
 
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Account, SecondFactor
-from leaderboard.services.accounts import accounts, second_factors, teams
+from leaderboard.services.accounts import accounts, invitations, second_factors, teams
+from leaderboard.services.accounts.invitations import Invitation, InvitationRequest
 from leaderboard.services.accounts.passwords import AccountPassword
 from leaderboard.services.policy import Viewer, viewer_of
 
@@ -38,12 +41,21 @@ def team(database: Database, name: str, captain: int) -> int:
 
 def join(database: Database, team_id: int, member: int, newcomer: int) -> None:
     """Take an account into a team by another member's invitation."""
-    inviting = viewer(database, member)
+    redeem(database, newcomer, invitation(database, member, team_id=team_id))
+
+
+def redeem(database: Database, account_id: int, token: str) -> Invitation:
+    """What an account is in by an invitation."""
+    joining = viewer(database, account_id)
     with database.write() as session:
-        token = teams.invite(session, inviting, team_id)
-    joining = viewer(database, newcomer)
+        return invitations.redeem(session, joining, token)
+
+
+def invitation(database: Database, inviter: int, kind: str = invitations.TEAM, **what: Any) -> str:
+    """The token of an account's invitation to its team, for one account where nothing else is said."""
+    inviting = viewer(database, inviter)
     with database.write() as session:
-        teams.join(session, joining, token)
+        return invitations.invite(session, inviting, InvitationRequest(kind=kind, **what))
 
 
 def second_factor(database: Database, account_id: int) -> tuple[str, ...]:

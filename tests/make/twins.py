@@ -103,7 +103,8 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
         builders.submit(
             database, builders.run_file(folder, {"99": ["a"]}, "bad"), "sealed", team_name=MASKED[secret]
         )
-        people.team(database, "Wolves", accounts["Zed"])
+        wolves = people.team(database, "Wolves", accounts["Zed"])
+        people.invitation(database, accounts["Zed"], team_id=wolves, note="Hush.")
         builders.task(database, folder, "draft")
         with database.write() as session:
             session.execute(update(Task).where(Task.slug == "draft").values(published_at=None))

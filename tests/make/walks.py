@@ -31,6 +31,7 @@ VALUES: dict[str, Sequence[object]] = {
     "place": (1,),
     "job_id": (1, 9, 999),
     "session_id": (1, 999),
+    "invitation_id": (1, 999),
     "account_id": (1, 2, 999),
     "assessor_id": (1, 2, 999),
 }

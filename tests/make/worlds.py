@@ -6,9 +6,9 @@ from pathlib import Path
 from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Job
+from leaderboard.db.tables import Invitation, Job
 from leaderboard.services import snapshots
-from leaderboard.services.accounts import accounts, teams
+from leaderboard.services.accounts import accounts
 from leaderboard.services.assessors import assignments, links
 from leaderboard.services.assessors.links import PersonalLink
 from leaderboard.services.pools import pools, previews
@@ -20,7 +20,7 @@ from leaderboard.services.tasks import create, drafts
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.trec.read.lines import Limits
 from tests.make.copies import built_once
-from tests.make.people import account, join, team, viewer
+from tests.make.people import account, invitation, join, team, viewer
 
 TOPICS = "1\tfirst topic\n2\tsecond topic\n3\tthird topic\n"
 QRELS = "1 0 d1 2\n1 0 d2 0\n2 0 d3 1\n4 0 d9 1\n3 0 d4 0\n"
@@ -49,6 +49,8 @@ class World:
     rejected: int
     job: int
     invitation: str
+    invited: int
+    """The number of that invitation."""
     link: str
     snapshot: str
     assessor: int
@@ -130,18 +132,18 @@ def build(database: Database, folder: Path) -> World:
     rejected = send(database, folder, anna, "robots", owls, BAD_RUN, "second")
     assert accepted.run_id is not None
     judge = make_assessor(database, olga, "robots", make_pool(database, olga, "robots"))
-    asker = viewer(database, anna)
+    asker, token = viewer(database, anna), invitation(database, anna, team_id=owls)
     with database.write() as session:
-        invitation = teams.invite(session, asker, owls)
         link = accounts.sign_in_link(session, nina)
         session.execute(update(Job).values(state="failed", error="It broke."))
         job = session.scalars(select(Job.id)).one()
+        invited = session.scalars(select(Invitation.id).order_by(Invitation.id.desc())).first() or 0
     with database.read() as session:
         frozen = snapshots.freeze(session, asker, "robots")
     with database.write() as session:
         snapshot = snapshots.keep(session, asker, frozen)
     return World(
         *(olga, otto, anna, berta, carl, nina, owls, bears),
-        *(accepted.run_id, accepted.upload_id, rejected.upload_id, job, invitation, link, snapshot),
+        *(accepted.run_id, accepted.upload_id, rejected.upload_id, job, token, invited, link, snapshot),
         *(judge.assessor_id, judge.token),
     )

@@ -100,6 +100,8 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/second-factor"): (401,) * 6,
     ("GET", "/account/second-factor"): ACCOUNT,
     ("POST", "/account/second-factor"): (401,) + (303,) * 5,
+    ("GET", "/account/export.json"): ACCOUNT,
+    ("POST", "/account/delete"): (401,) + (422,) * 5,
     **{
         ("POST", f"/account/second-factor/{act}"): (401,) + (422,) * 5
         for act in ("confirm", "recovery-codes", "remove")
@@ -120,11 +122,17 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/teams"): (401,) + (422,) * 5,
     ("GET", "/teams/{owls}"): TEAM,
     ("POST", "/teams/{owls}/invitations"): (401, 404, 404, 201, 404, 404),
-    ("POST", "/teams/{owls}/invitations/revoke"): (401, 404, 404, 303, 404, 404),
+    ("POST", "/invitations/{invited}/revoke"): (401, 404, 404, 303, 404, 404),
     ("POST", "/teams/{owls}/leave"): (401, 404, 404, 303, 404, 404),
     ("POST", "/teams/{owls}/members/{anna}/remove"): (401, 404, 404, 403, 404, 404),
-    ("GET", "/join/{invitation}"): ACCOUNT,
-    ("POST", "/join/{invitation}"): (401, 303, 404, 404, 404, 404),
+    ("GET", "/join/{invitation}"): OPEN,
+    ("POST", "/join/{invitation}"): (422, 303, 404, 404, 404, 404),
+    **{("GET", f"/site/accounts{rest}"): OPERATOR for rest in ("", *FILES)},
+    ("POST", "/site/accounts/invitations"): OPERATOR,
+    **{
+        ("POST", f"/site/accounts/{{nina}}/{act}"): OPERATOR
+        for act in ("link", "close", "reopen", "sign-out", "organiser")
+    },
     ("GET", "/tasks/robots/submit"): ACCOUNT,
     ("POST", "/tasks/robots/submit"): (401,) + (422,) * 5,
     ("GET", "/uploads/{accepted}"): SENDER,
@@ -146,6 +154,8 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     **{("GET", f"/tasks/robots/activity{rest}"): ORGANISER for rest in ("", *FILES)},
     ("GET", "/tasks/robots/announce"): ORGANISER,
     ("POST", "/tasks/robots/announce"): (401, 403, 403, 403, 403, 422),
+    **{("GET", f"/tasks/robots/members{rest}"): ORGANISER for rest in ("", *FILES)},
+    ("POST", "/tasks/robots/members/{berta}/link"): (401, 403, 403, 403, 403, 201),
     **{("GET", f"/tasks/robots/side-by-side{rest}"): ORGANISER for rest in SIDE_BY_SIDE},
     ("POST", "/tasks/robots/side-by-side"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/side-by-side/assessors"): (401, 403, 403, 403, 403, 422),
@@ -202,6 +212,8 @@ DRAFTS = {
     **{("GET", f"/tasks/draft{rest}"): (404, 404, 404, 404, 404, 200) for rest in READING},
     ("GET", "/tasks/draft/submit"): (401, 404, 404, 404, 404, 200),
     ("POST", "/tasks/draft/submit"): (401, 404, 404, 404, 404, 422),
+    ("GET", "/tasks/draft/members"): (401, 404, 404, 404, 404, 200),
+    ("POST", "/tasks/draft/members/{berta}/link"): (401,) + (404,) * 5,
     ("GET", "/tasks/draft/organise"): (401, 404, 404, 404, 404, 200),
     ("GET", "/tasks/draft/activity"): (401, 404, 404, 404, 404, 200),
     ("GET", "/tasks/draft/announce"): (401, 404, 404, 404, 404, 200),
@@ -283,7 +295,7 @@ def test_no_route_is_missing_here(site: Site) -> None:
     assert routes - written == {("GET", "static")}
 
 
-@pytest.mark.parametrize("path", ["/account", "/teams", "/join/x", "/tasks/new", "/tasks/robots/organise"])
+@pytest.mark.parametrize("path", ["/account", "/teams", "/tasks/new", "/tasks/robots/organise"])
 def test_visitors_are_sent_to_sign_in_and_back(site: Site, path: str) -> None:
     """A visitor's browser is sent to the sign-in page with the way back."""
     response = site.browser().get(f"{path}?a=b")

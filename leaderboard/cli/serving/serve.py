@@ -13,7 +13,7 @@ from leaderboard.cli.serving.kept_backups import seconds_of
 from leaderboard.cli.serving.processes import in_a_process
 from leaderboard.cli.serving.start import SignIn
 from leaderboard.cli.serving.supervisor import Supervisor, bind
-from leaderboard.cli.site import data_option, keep_private, opened
+from leaderboard.cli.site import data_option, keep_private, leave_address, opened
 from leaderboard.errors import Invalid
 from leaderboard.settings import Settings, is_loopback
 
@@ -96,8 +96,7 @@ def require_safe(settings: Settings) -> None:
 
 
 def _greet(settings: Settings, sign_in: SignIn) -> None:
-    shown = f"[{settings.host}]" if ":" in settings.host else settings.host
-    base = settings.public_url.rstrip("/") or f"http://{shown}:{settings.port}"
+    base = leave_address(settings)
     click.echo(f"The leaderboard is at {base}/")
     if sign_in.token:
         link = f"{base}/sign-in/{sign_in.token}"

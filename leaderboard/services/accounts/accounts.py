@@ -9,12 +9,12 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Account, Token
-from leaderboard.errors import Conflict, Forbidden, NotFound
+from leaderboard.errors import Conflict, NotFound
 from leaderboard.services import audit, throttles
 from leaderboard.services.accounts import devices, names, sessions, tries
 from leaderboard.services.accounts.passwords import AccountPassword
 from leaderboard.services.accounts.tries import AccountTry
-from leaderboard.services.policy import OPERATOR, Viewer, require_account
+from leaderboard.services.policy import OPERATOR, Viewer, require_account, require_operator
 
 FIRST_ORGANISER = "organiser"
 LINK_HOURS = 24
@@ -52,9 +52,8 @@ def create(
         created_at=now(session),
     )
     _insert(session, account, shown)
-    audit.record(
-        session, viewer, "account.create", f"account:{account.id}", name=shown, organiser=is_organiser
-    )
+    # Not its name: what is on record stays when the account is deleted.
+    audit.record(session, viewer, "account.create", f"account:{account.id}", organiser=is_organiser)
     return account.id
 
 
@@ -78,15 +77,15 @@ def count_sign_up(session: Session, viewer: Viewer, name: str) -> None:
     throttles.spend(session, f"sign-up ip {throttles.network(viewer.ip)}", SIGN_UPS, SIGN_UP_WINDOW)
 
 
-def sign_in_link(session: Session, account_id: int, hours: int = LINK_HOURS) -> str:
-    """The token of a new one-time sign-in link for the account; links made before it end."""
-    at = now(session)
-    session.execute(
-        update(Token)
-        .where(Token.kind == "sign_in", Token.account_id == account_id, Token.used_at.is_(None))
-        .values(revoked_at=at)
-    )
-    token = sessions.new_token()
+def sign_in_link(
+    session: Session, account_id: int, hours: int = LINK_HOURS, viewer: Viewer = OPERATOR
+) -> str:
+    """The token of a new one-time sign-in link for the account; links made before it end.
+
+    The caller has made sure that the viewer may (see `reset_links`).
+    """
+    end_links(session, account_id)
+    at, token = now(session), sessions.new_token()
     session.add(
         Token(
             kind="sign_in",
@@ -96,8 +95,14 @@ def sign_in_link(session: Session, account_id: int, hours: int = LINK_HOURS) -> 
             expires_at=at + timedelta(hours=hours),
         )
     )
-    audit.record(session, OPERATOR, "account.make_link", f"account:{account_id}", hours=hours)
+    audit.record(session, viewer, "account.make_link", f"account:{account_id}", hours=hours)
     return token
+
+
+def end_links(session: Session, account_id: int) -> None:
+    """End the account's unused sign-in links; also when it gets rights that who made them did not know of."""
+    unused = Token.account_id == account_id, Token.used_at.is_(None), Token.revoked_at.is_(None)
+    session.execute(update(Token).where(Token.kind == "sign_in", *unused).values(revoked_at=now(session)))
 
 
 def link_owner(session: Session, token: str) -> str:
@@ -190,8 +195,7 @@ def change_password(
 
 def set_password(session: Session, viewer: Viewer, name: str, password: AccountPassword) -> None:
     """Give an account a new password and end its sessions; for the operator only."""
-    if not viewer.is_operator:
-        raise Forbidden("Only the operator of this site may do this.")
+    require_operator(viewer)
     account = find(session, name)
     store(session, account, password)
     sign_out_everywhere(session, account)

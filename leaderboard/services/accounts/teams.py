@@ -1,32 +1,21 @@
 """Teams: made by anyone with an account, joined by an invitation, led by a captain."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import Select, select, update
+from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_row, now
-from leaderboard.db.tables import Member, Team, Token
+from leaderboard.db.tables import Member, Team
 from leaderboard.errors import Conflict, Forbidden, NotFound
 from leaderboard.services import audit, throttles
-from leaderboard.services.accounts import names, sessions
+from leaderboard.services.accounts import names
 from leaderboard.services.policy import Viewer, owns, require_account
 
-INVITATION_DAYS = 7
 TEAMS_PER_DAY = 20
 TEAMS_PER_DAY_OF_A_NETWORK = 100
 CAPTAIN, MEMBER = "captain", "member"
-DEAD_INVITATION = "This invitation was used already or has run out; ask the team for a new one."
-
-
-@dataclass(frozen=True, slots=True)
-class Invitation:
-    """What an invitation leads to."""
-
-    team_id: int
-    team_name: str
 
 
 def count_creation(session: Session, viewer: Viewer, name: str) -> None:
@@ -92,86 +81,13 @@ def own_team(session: Session, viewer: Viewer, team_id: int) -> Team:
     return team
 
 
-def open_invitations(session: Session) -> Select[Token]:
-    """All invitations that can still be used."""
-    return select(Token).where(
-        Token.kind == "invite",
-        Token.used_at.is_(None),
-        Token.revoked_at.is_(None),
-        Token.expires_at > now(session),
-    )
-
-
-def invite(session: Session, viewer: Viewer, team_id: int) -> str:
-    """The token of a new invitation into the viewer's team; it works once, for seven days."""
-    own_team(session, viewer, team_id)
-    token, at = sessions.new_token(), now(session)
-    session.add(
-        Token(
-            kind="invite",
-            token_sha256=sessions.digest(token),
-            account_id=viewer.account_id,
-            team_id=team_id,
-            created_at=at,
-            expires_at=at + timedelta(days=INVITATION_DAYS),
-        )
-    )
-    audit.record(session, viewer, "team.invite", f"team:{team_id}")
-    return token
-
-
-def revoke_invitations(session: Session, viewer: Viewer, team_id: int) -> None:
-    """End every invitation into the viewer's team that was not used yet."""
-    own_team(session, viewer, team_id)
-    _revoke(session, Token.team_id == team_id)
-    audit.record(session, viewer, "team.revoke_invitations", f"team:{team_id}")
-
-
-def _revoke(session: Session, *which: object) -> None:
-    session.execute(
-        update(Token)
-        .where(Token.kind == "invite", Token.used_at.is_(None), *which)  # type: ignore[arg-type]
-        .values(revoked_at=now(session))
-    )
-
-
-def invitation(session: Session, viewer: Viewer, token: str) -> Invitation:
-    """What a live invitation leads to; NotFound where it no longer works."""
-    require_account(viewer)
-    row = session.execute(
-        open_invitations(session)
-        .join(Team, Team.id == Token.team_id)
-        .with_only_columns(Team.id, Team.name)
-        .where(Token.token_sha256 == sessions.digest(token))
-    ).one_or_none()
-    if row is None:
-        raise NotFound(DEAD_INVITATION)
-    return Invitation(row[0], row[1])
-
-
-def join(session: Session, viewer: Viewer, token: str) -> int:
-    """The id of the team the viewer is in by this invitation, which is used up.
-
-    Raises NotFound where it no longer works and Conflict for someone who is in the team already.
-    """
-    account_id = require_account(viewer)
-    team = invitation(session, viewer, token)
-    lock_row(session, Team, team.team_id)
-    if session.get(Member, (team.team_id, account_id)) is not None:
-        raise Conflict(f"You are in team {team.team_name} already; the invitation can go to someone else.")
-    used = session.scalar(
-        update(Token)
-        .where(
-            Token.token_sha256 == sessions.digest(token), Token.used_at.is_(None), Token.revoked_at.is_(None)
-        )
-        .values(used_at=now(session))
-        .returning(Token.id)
-    )
-    if used is None:
-        raise NotFound(DEAD_INVITATION)
-    session.add(Member(team_id=team.team_id, account_id=account_id, role=MEMBER, joined_at=now(session)))
-    audit.record(session, viewer, "team.join", f"team:{team.team_id}")
-    return team.team_id
+def add_member(session: Session, team_id: int, account_id: int) -> None:
+    """Put an account that was invited into a team; raises Conflict for someone who is in it already."""
+    lock_row(session, Team, team_id)
+    if session.get(Member, (team_id, account_id)) is not None:
+        name = session.get_one(Team, team_id).name
+        raise Conflict(f"You are in team {name} already; the invitation can go to someone else.")
+    session.add(Member(team_id=team_id, account_id=account_id, role=MEMBER, joined_at=now(session)))
 
 
 def leave(session: Session, viewer: Viewer, team_id: int) -> None:
@@ -180,14 +96,21 @@ def leave(session: Session, viewer: Viewer, team_id: int) -> None:
     Raises Conflict for the last member: the team's runs need someone who answers for them.
     """
     own_team(session, viewer, team_id)
-    members = _locked_members(session, team_id)
-    others = [member for member in members if member.account_id != viewer.account_id]
-    if not others:
+    if len(_locked_members(session, team_id)) == 1:
         raise Conflict("You are the team's last member; invite someone first, or keep the team.")
-    if all(member.role != CAPTAIN for member in others):
-        others[0].role = CAPTAIN
-    _drop(session, next(member for member in members if member.account_id == viewer.account_id))
+    step_down(session, team_id, require_account(viewer))
     audit.record(session, viewer, "team.leave", f"team:{team_id}")
+
+
+def step_down(session: Session, team_id: int, account_id: int) -> None:
+    """Take a member out of a team; after a captain, the longest-standing member leads."""
+    members = _locked_members(session, team_id)
+    others = [member for member in members if member.account_id != account_id]
+    if others and all(member.role != CAPTAIN for member in others):
+        others[0].role = CAPTAIN
+    for member in members:
+        if member.account_id == account_id:
+            session.delete(member)
 
 
 def remove(session: Session, viewer: Viewer, team_id: int, account_id: int) -> None:
@@ -199,7 +122,7 @@ def remove(session: Session, viewer: Viewer, team_id: int, account_id: int) -> N
         raise Forbidden("Only the team's captain may remove members.")
     if account_id not in members or account_id == viewer.account_id:
         raise NotFound("That person is not another member of this team.")
-    _drop(session, members[account_id])
+    session.delete(members[account_id])
     audit.record(session, viewer, "team.remove", f"team:{team_id}", account=account_id)
 
 
@@ -209,9 +132,3 @@ def _locked_members(session: Session, team_id: int) -> list[Member]:
         select(Member).where(Member.team_id == team_id).order_by(Member.joined_at, Member.account_id)
     )
     return list(rows)
-
-
-def _drop(session: Session, member: Member) -> None:
-    """Remove a member together with the invitations they made: those would be a way back in."""
-    _revoke(session, Token.team_id == member.team_id, Token.account_id == member.account_id)
-    session.delete(member)

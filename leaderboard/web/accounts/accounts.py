@@ -4,15 +4,20 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug.wrappers import Response
 
-from leaderboard.errors import Invalid, LeaderboardError
+from leaderboard.errors import Forbidden, Invalid, LeaderboardError
 from leaderboard.pages import accounts as pages
 from leaderboard.pages import mail as mail_pages
-from leaderboard.services.accounts import accounts, devices, passwords, sessions
+from leaderboard.services.accounts import accounts, deletion, devices, exports, passwords, sessions
 from leaderboard.services.accounts import sign_in as signing
 from leaderboard.services.accounts.accounts import AccountCredentials
 from leaderboard.services.accounts.passwords import AccountPassword
 from leaderboard.services.accounts.sign_in import NewSession, PendingSession
 from leaderboard.services.policy import require_account
+from leaderboard.settings import BY_INVITATION, CLOSED
+from leaderboard.tables.text import json_text
+from leaderboard.web import responses
+from leaderboard.web.accounts.newcomers import make_account
+from leaderboard.web.accounts.purposes import purpose
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.security import local_path
@@ -85,7 +90,15 @@ def _rehashed(stored: str, password: str) -> AccountPassword | None:
 
 
 def _sign_in_page(error: LeaderboardError | None = None, name: str = "") -> str:
-    return render_template("accounts/sign_in.html", error=error, name=name, next=_next())
+    target = _next()
+    return render_template(
+        "accounts/sign_in.html",
+        error=error,
+        name=name,
+        next=target,
+        purpose=purpose(target),
+        sign_up=settings().sign_up,
+    )
 
 
 def _next() -> str:
@@ -125,6 +138,7 @@ def sign_out() -> ResponseReturnValue:
 def sign_up() -> ResponseReturnValue:
     """The page that makes an account."""
     require_safe_sign_in()
+    _require_open()
     return _sign_up_page()
 
 
@@ -133,16 +147,10 @@ def sign_up() -> ResponseReturnValue:
 def sign_up_now() -> ResponseReturnValue:
     """Make an account and sign in."""
     require_safe_sign_in()
-    name, password, asker = request.form.get("name", ""), request.form.get("password", ""), viewer()
-    asking = browser()
+    _require_open()
+    name, password = request.form.get("name", ""), request.form.get("password", "")
     try:
-        passwords.require_strong(password, name)
-        with writing() as session:
-            accounts.count_sign_up(session, asker, name)
-        secret = passwords.hashed(password, name)
-        with writing() as session:
-            account_id = accounts.create(session, name, secret, viewer=asker)
-            made = signing.begin(session, account_id, "sign-up", asking)
+        made = make_account(name, password)
     except LeaderboardError as error:
         if wants_json():
             raise
@@ -150,9 +158,22 @@ def sign_up_now() -> ResponseReturnValue:
     return _signed_in(made, _next())
 
 
+def _require_open() -> None:
+    """Raise Forbidden where visitors may not make accounts by themselves."""
+    if settings().sign_up == BY_INVITATION:
+        raise Forbidden("Accounts are made by invitation here: open the link you were sent, or ask for one.")
+    if settings().sign_up == CLOSED:
+        raise Forbidden("This site takes no new accounts; ask its operator.")
+
+
 def _sign_up_page(error: LeaderboardError | None = None, name: str = "") -> str:
     return render_template(
-        "accounts/sign_up.html", error=error, name=name, next=_next(), shortest=passwords.MIN_CHARACTERS
+        "accounts/sign_up.html",
+        error=error,
+        name=name,
+        next=_next(),
+        purpose=purpose(_next()),
+        shortest=passwords.MIN_CHARACTERS,
     )
 
 
@@ -197,6 +218,36 @@ def change_password() -> ResponseReturnValue:
             raise
         return form_again(account_page(error), error)
     return welcome(redirect(url_for("accounts.account", changed="password"), 303), NewSession(token, device))
+
+
+@blueprint.get("/account/export.json")
+@rule(SIGNED_IN)
+def export() -> ResponseReturnValue:
+    """All that the site holds on the viewer's account, as JSON."""
+    return responses.as_file(
+        json_text(exports.export_of(reading(), viewer())), "application/json", "account.json"
+    )
+
+
+@blueprint.post("/account/delete")
+@rule(SIGNED_IN)
+def delete() -> ResponseReturnValue:
+    """Delete the viewer's account, with its password."""
+    require_safe_sign_in()
+    asker = viewer()
+    try:
+        with writing() as session:
+            credentials = accounts.own_credentials(session, asker)
+        require_password(credentials, request.form.get("current", ""))
+        if request.form.get("sure") != "yes":
+            raise Invalid("Tick that you want the account deleted.")
+        with writing() as session:
+            deletion.delete(session, asker, credentials)
+    except LeaderboardError as error:
+        if wants_json():
+            raise
+        return form_again(account_page(error), error)
+    return goodbye(redirect(url_for("tasks.index"), 303))
 
 
 def require_password(credentials: AccountCredentials, password: str) -> None:

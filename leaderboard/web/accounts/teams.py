@@ -1,11 +1,13 @@
-"""The viewer's teams: making them, inviting, joining, leaving."""
+"""The viewer's teams: making them, inviting, leaving."""
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.errors import LeaderboardError
+from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages import accounts as pages
-from leaderboard.services.accounts import teams
+from leaderboard.pages import invitations as listed
+from leaderboard.services.accounts import invitations, teams
+from leaderboard.web.accounts.invitations import invited
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.security import local_path
@@ -51,14 +53,16 @@ def show(team_id: int) -> ResponseReturnValue:
     return _team_page(team_id)
 
 
-def _team_page(team_id: int, invitation: str = "") -> str:
+def _team_page(team_id: int, invitation: str = "", error: LeaderboardError | None = None) -> str:
     page = pages.team_page(reading(), viewer(), team_id)
+    links = listed.invitation_rows(reading(), invitations.TEAM, team_id=team_id)
     return render_template(
         "accounts/team.html",
         page=page,
         members=pages.members_table(page),
         invitation=invitation,
-        days=teams.INVITATION_DAYS,
+        invitations=listed.table(links),
+        error=error,
     )
 
 
@@ -66,20 +70,13 @@ def _team_page(team_id: int, invitation: str = "") -> str:
 @rule(SIGNED_IN)
 def invite(team_id: int) -> ResponseReturnValue:
     """Make an invitation and show its link, this once."""
-    asker = viewer()
-    with writing() as session:
-        token = teams.invite(session, asker, team_id)
-    return _team_page(team_id, url_for("teams.invitation", token=token, _external=True)), 201
-
-
-@blueprint.post("/teams/<id:team_id>/invitations/revoke")
-@rule(SIGNED_IN)
-def revoke_invitations(team_id: int) -> ResponseReturnValue:
-    """End the team's unused invitations."""
-    asker = viewer()
-    with writing() as session:
-        teams.revoke_invitations(session, asker, team_id)
-    return redirect(url_for("teams.show", team_id=team_id), 303)
+    try:
+        link = invited(kind=invitations.TEAM, team_id=team_id)
+    except Invalid as error:
+        if wants_json():
+            raise
+        return form_again(_team_page(team_id, error=error), error)
+    return _team_page(team_id, link), 201
 
 
 @blueprint.post("/teams/<id:team_id>/leave")
@@ -99,22 +96,4 @@ def remove(team_id: int, account_id: int) -> ResponseReturnValue:
     asker = viewer()
     with writing() as session:
         teams.remove(session, asker, team_id, account_id)
-    return redirect(url_for("teams.show", team_id=team_id), 303)
-
-
-@blueprint.get("/join/<token>")
-@rule(SIGNED_IN)
-def invitation(token: str) -> ResponseReturnValue:
-    """What an invitation leads to; only the page's button uses it up."""
-    found = teams.invitation(reading(), viewer(), token)
-    return render_template("accounts/join.html", invitation=found, token=token)
-
-
-@blueprint.post("/join/<token>")
-@rule(SIGNED_IN)
-def join(token: str) -> ResponseReturnValue:
-    """Join the team of an invitation."""
-    asker = viewer()
-    with writing() as session:
-        team_id = teams.join(session, asker, token)
     return redirect(url_for("teams.show", team_id=team_id), 303)

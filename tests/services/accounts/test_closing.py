@@ -9,13 +9,13 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Audit, Token
 from leaderboard.errors import Conflict, Forbidden, NotFound
-from leaderboard.services.accounts import accounts, closing, sessions, teams
+from leaderboard.services.accounts import accounts, closing, invitations, sessions, teams
 from leaderboard.services.policy import OPERATOR, Viewer
-from tests.make.people import account, viewer
+from tests.make.people import account, invitation, viewer
 
 pytestmark = pytest.mark.dialect
 
-ACTS: list[Callable[[Session, Viewer, str], None]] = [closing.close, closing.reopen, closing.sign_out]
+ACTS: list[Callable[[Session, Viewer, int], None]] = [closing.close, closing.reopen, closing.sign_out]
 
 
 def _start(database: Database, account_id: int) -> str:
@@ -34,17 +34,16 @@ def test_a_closed_account_has_no_way_in(database: Database) -> None:
     with database.write() as session:
         link = accounts.sign_in_link(session, anna)
         team_id = teams.create(session, viewer(database, anna), "Owls")
-    with database.write() as session:
-        invitation = teams.invite(session, viewer(database, anna), team_id)
+    link_to_team = invitation(database, anna, team_id=team_id)
     tokens = [_start(database, anna), _start(database, anna), _start(database, bert)]
     with database.write() as session:
-        closing.close(session, OPERATOR, " ANNA")
+        closing.close(session, OPERATOR, anna)
     assert [_is_in(database, token) for token in tokens] == [False, False, True]
     with database.read() as session:
         with pytest.raises(NotFound):
             accounts.link_owner(session, link)
         with pytest.raises(NotFound):
-            teams.invitation(session, viewer(database, bert), invitation)
+            invitations.look_at(session, link_to_team)
         assert None not in session.scalars(select(Token.revoked_at)).all()
 
 
@@ -53,14 +52,14 @@ def test_a_closed_account_is_opened_again(database: Database) -> None:
     anna = account(database, "Anna")
     token = _start(database, anna)
     with database.write() as session:
-        closing.close(session, OPERATOR, "Anna")
+        closing.close(session, OPERATOR, anna)
     with pytest.raises(Conflict, match="closed already"), database.write() as session:
-        closing.close(session, OPERATOR, "Anna")
+        closing.close(session, OPERATOR, anna)
     with database.write() as session:
-        closing.reopen(session, OPERATOR, "Anna")
+        closing.reopen(session, OPERATOR, anna)
         link = accounts.sign_in_link(session, anna)
     with pytest.raises(Conflict, match="not closed"), database.write() as session:
-        closing.reopen(session, OPERATOR, "Anna")
+        closing.reopen(session, OPERATOR, anna)
     assert not _is_in(database, token)
     with database.read() as session:
         assert accounts.link_owner(session, link) == "Anna"
@@ -71,7 +70,7 @@ def test_one_or_all_are_signed_out(database: Database) -> None:
     anna, bert = account(database, "Anna"), account(database, "Bert")
     tokens = [_start(database, anna), _start(database, bert)]
     with database.write() as session:
-        closing.sign_out(session, OPERATOR, "Anna")
+        closing.sign_out(session, OPERATOR, anna)
     assert [_is_in(database, token) for token in tokens] == [False, True]
     with database.write() as session:
         assert closing.sign_out_everybody(session, OPERATOR) == 1
@@ -82,11 +81,11 @@ def test_one_or_all_are_signed_out(database: Database) -> None:
 
 
 @pytest.mark.parametrize("act", ACTS)
-def test_only_the_operator_may(database: Database, act: Callable[[Session, Viewer, str], None]) -> None:
+def test_only_the_operator_may(database: Database, act: Callable[[Session, Viewer, int], None]) -> None:
     """An organiser closes nobody, and signs nobody out."""
     asker = viewer(database, account(database, "Olga", is_organiser=True))
-    account(database, "Anna")
+    anna = account(database, "Anna")
     with pytest.raises(Forbidden), database.write() as session:
-        act(session, asker, "Anna")
+        act(session, asker, anna)
     with pytest.raises(Forbidden), database.write() as session:
         closing.sign_out_everybody(session, asker)

@@ -1,12 +1,10 @@
 """Teams: who gets in, who leads, who is out."""
 
-from datetime import timedelta
-
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select
 
-from leaderboard.db.engine import Database, now
-from leaderboard.db.tables import Audit, Member, Token
+from leaderboard.db.engine import Database
+from leaderboard.db.tables import Audit, Member
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound, OverQuota, SignInNeeded
 from leaderboard.pages import accounts as pages
 from leaderboard.services.accounts import teams
@@ -32,12 +30,6 @@ def bert(database: Database) -> int:
 def owls(database: Database, anna: int) -> int:
     """A team led by Anna."""
     return team(database, "Owls", anna)
-
-
-def _invitation(database: Database, team_id: int, member: int) -> str:
-    asker = viewer(database, member)
-    with database.write() as session:
-        return teams.invite(session, asker, team_id)
 
 
 def _roles(database: Database, team_id: int) -> dict[int, str]:
@@ -94,54 +86,14 @@ def test_teams_a_day_of_one_network_are_limited(database: Database) -> None:
     assert number == 100
 
 
-def test_an_invitation_lets_one_in(database: Database, anna: int, bert: int, owls: int) -> None:
-    """Looking at an invitation uses nothing up; joining does, for everybody else."""
-    token, joining = _invitation(database, owls, anna), viewer(database, bert)
-    with database.read() as session:
-        assert teams.invitation(session, joining, token).team_name == "Owls"
-    with database.write() as session:
-        assert teams.join(session, joining, token) == owls
-    assert _roles(database, owls) == {anna: "captain", bert: "member"}
-    late = viewer(database, account(database, "Carla"))
-    with pytest.raises(NotFound, match="invitation"), database.write() as session:
-        teams.join(session, late, token)
-
-
-def test_a_member_does_not_use_up_an_invitation(database: Database, anna: int, owls: int) -> None:
-    """Whoever is in the team already is told so, and the invitation stays."""
-    token, asker = _invitation(database, owls, anna), viewer(database, anna)
-    with pytest.raises(Conflict, match="already"), database.write() as session:
-        teams.join(session, asker, token)
-    with database.read() as session:
-        assert teams.invitation(session, asker, token).team_id == owls
-
-
-def test_dead_invitations_lead_nowhere(database: Database, anna: int, bert: int, owls: int) -> None:
-    """An invitation that ran out or was withdrawn, and a token of another kind, let nobody in."""
-    old, joining = _invitation(database, owls, anna), viewer(database, bert)
-    with database.write() as session:
-        session.execute(update(Token).values(expires_at=now(session) - timedelta(seconds=1)))
-    withdrawn = _invitation(database, owls, anna)
-    asker = viewer(database, anna)
-    with database.write() as session:
-        teams.revoke_invitations(session, asker, owls)
-    wrong_kind = _invitation(database, owls, anna)
-    with database.write() as session:
-        session.execute(update(Token).where(Token.revoked_at.is_(None)).values(kind="sign_in"))
-    for token in (old, withdrawn, wrong_kind, "", "nonsense"):
-        with pytest.raises(NotFound), database.write() as session:
-            teams.join(session, joining, token)
-
-
 def test_strangers_see_and_do_nothing(database: Database, owls: int, anna: int, bert: int) -> None:
     """For whoever is not in a team, it does not exist: neither page nor act, organiser or not."""
     stranger = viewer(database, account(database, "Olga", is_organiser=True))
     with pytest.raises(NotFound), database.read() as session:
         pages.team_page(session, stranger, owls)
     with database.write() as session:
-        for act in (teams.invite, teams.revoke_invitations, teams.leave):
-            with pytest.raises(NotFound):
-                act(session, stranger, owls)
+        with pytest.raises(NotFound):
+            teams.leave(session, stranger, owls)
         with pytest.raises(NotFound):
             teams.remove(session, stranger, owls, anna)
 
@@ -158,20 +110,6 @@ def test_only_the_captain_removes(database: Database, anna: int, bert: int, owls
     with database.write() as session:
         teams.remove(session, captain, owls, bert)
     assert _roles(database, owls) == {anna: "captain"}
-
-
-def test_who_leaves_takes_their_invitations_along(
-    database: Database, anna: int, bert: int, owls: int
-) -> None:
-    """Invitations made by someone who is out no longer work: they would be a way back in."""
-    join(database, owls, anna, bert)
-    token = _invitation(database, owls, bert)
-    captain = viewer(database, anna)
-    with database.write() as session:
-        teams.remove(session, captain, owls, bert)
-    out = viewer(database, bert)
-    with pytest.raises(NotFound), database.write() as session:
-        teams.join(session, out, token)
 
 
 def test_a_leaving_captain_is_followed(database: Database, anna: int, bert: int, owls: int) -> None:

@@ -39,15 +39,6 @@ def test_a_team_is_made_and_joined(app: Flask, client: FlaskClient, sign_in: Sig
     assert joining.get(path).status_code == 404
 
 
-def test_a_visitor_with_an_invitation_signs_in_first(
-    app: Flask, client: FlaskClient, sign_in: SignIn
-) -> None:
-    """An invitation opened by a visitor leads to the sign-in page, and from there back to it."""
-    sign_in(client, "Anna")
-    _make_team(client)
-    assert browser(app).get("/join/abc").headers["Location"] == "/sign-in?next=/join/abc"
-
-
 def test_the_way_back_from_making_a_team(client: FlaskClient, sign_in: SignIn) -> None:
     """Whoever came from an upload form to make a team is sent back to the form, and nowhere else."""
     sign_in(client, "Anna")
@@ -91,17 +82,6 @@ def test_the_last_member_cannot_leave(client: FlaskClient, sign_in: SignIn) -> N
     refused = client.post(f"{address}/leave")
     assert refused.status_code == 409
     assert "last member" in pages.main(refused)
-
-
-def test_open_invitations_can_be_withdrawn(client: FlaskClient, sign_in: SignIn) -> None:
-    """The page counts unused invitations and its button ends them all."""
-    sign_in(client, "Anna")
-    address = _make_team(client)
-    for _ in range(2):
-        client.post(f"{address}/invitations")
-    assert "2 unused invitations" in pages.main(client.get(address))
-    client.post(f"{address}/invitations/revoke")
-    assert "unused" not in pages.main(client.get(address))
 
 
 def test_taken_team_names_cost_what_free_ones_do(

@@ -1,0 +1,97 @@
+"""The invitations to a team, a task or the site, as those see them who may make more."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Account, Invitation, InvitationUse
+from leaderboard.services.accounts import invitations
+from leaderboard.tables.record import Column, Table
+from leaderboard.tables.words import counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvitationRow:
+    """An invitation and who used it; the link itself is kept nowhere."""
+
+    id: int
+    role: str
+    note: str
+    inviter: str
+    uses_allowed: int | None
+    used_by: tuple[str, ...]
+    expires_at: datetime | None
+    state: str
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it lets somebody in still."""
+        return self.state == invitations.OPEN
+
+
+def invitation_rows(
+    session: Session, kind: str, *, team_id: int | None = None, task_id: int | None = None
+) -> tuple[InvitationRow, ...]:
+    """The invitations of a team, a task or the site, newest first; the caller has made sure who asks."""
+    where = Invitation.kind == kind, Invitation.team_id.is_not_distinct_from(team_id)
+    rows = session.execute(
+        select(Invitation, Account.name)
+        .outerjoin(Account, Account.id == Invitation.created_by)
+        .where(*where, Invitation.task_id.is_not_distinct_from(task_id))
+        .order_by(Invitation.id.desc())
+    ).all()
+    users = _users(session, [row.id for row, _ in rows])
+    return tuple(
+        InvitationRow(
+            id=row.id,
+            role=row.role,
+            note=row.note,
+            inviter=name or "the operator",
+            uses_allowed=row.uses_allowed,
+            used_by=users.get(row.id, ()),
+            expires_at=row.expires_at,
+            state=invitations.state(session, row, len(users.get(row.id, ()))),
+        )
+        for row, name in rows
+    )
+
+
+def _users(session: Session, ids: list[int]) -> dict[int, tuple[str, ...]]:
+    rows = session.execute(
+        select(InvitationUse.invitation_id, Account.name)
+        .join(Account, Account.id == InvitationUse.account_id)
+        .where(InvitationUse.invitation_id.in_(ids))
+        .order_by(InvitationUse.used_at, Account.id)
+    )
+    users: dict[int, tuple[str, ...]] = {}
+    for invitation_id, name in rows:
+        users[invitation_id] = (*users.get(invitation_id, ()), name)
+    return users
+
+
+def table(rows: tuple[InvitationRow, ...]) -> Table[InvitationRow]:
+    """Invitations, the newest first."""
+    columns: list[Column[InvitationRow]] = [
+        Column(key="invitation", head="Number", value=lambda row: row.id, words=lambda row: str(row.id)),
+        Column(key="inviter", head="Made by", value=lambda row: row.inviter),
+        Column(key="note", head="Why", value=lambda row: row.note),
+        Column(key="used_by", head="Used by", value=lambda row: ", ".join(row.used_by), words=_used),
+        Column(
+            key="expires_at", head="Until", value=lambda row: row.expires_at and row.expires_at.isoformat()
+        ),
+        Column(key="state", head="State", value=lambda row: row.state),
+    ]
+    if any(row.role for row in rows):
+        columns.insert(2, Column(key="role", head="As", value=lambda row: row.role or "participant"))
+    return Table(name="invitations", caption="Invitations, the newest first", columns=columns, rows=rows)
+
+
+def _until(row: InvitationRow) -> str | None:
+    return row.expires_at.isoformat() if row.expires_at is not None else None
+
+
+def _used(row: InvitationRow) -> str:
+    of = "any number" if row.uses_allowed is None else f"{row.uses_allowed}"
+    return f"{', '.join(row.used_by) or 'nobody'} ({counted(len(row.used_by), 'use')} of {of})"

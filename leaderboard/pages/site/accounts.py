@@ -1,0 +1,107 @@
+"""All accounts of the site, as its operators see them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Account, Member, SecondFactor, WebSession
+from leaderboard.pages import invitations as invited
+from leaderboard.pages.invitations import InvitationRow
+from leaderboard.services.accounts.invitations import SITE
+from leaderboard.services.accounts.names import canonical
+from leaderboard.services.policy import Viewer, require_operator
+from leaderboard.tables.record import Column, Files, Table
+
+SHOWN = 200
+"""Rows of the page; files have all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountRow:
+    """One account."""
+
+    id: int
+    name: str
+    created_at: datetime
+    seen_at: datetime | None
+    """When it was last here, as far as its sessions tell."""
+    teams: int
+    is_organiser: bool
+    has_second_factor: bool
+    state: str
+    """open, closed or deleted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountList:
+    """The accounts that a search gives, the newest first, and the invitations to the site."""
+
+    query: str
+    rows: tuple[AccountRow, ...]
+    invitations: tuple[InvitationRow, ...]
+
+    @property
+    def shown(self) -> tuple[AccountRow, ...]:
+        """Those that are on the page."""
+        return self.rows[:SHOWN]
+
+
+def account_list(session: Session, viewer: Viewer, query: str = "") -> AccountList:
+    """All accounts, or those whose name has the query in it; for operators only."""
+    require_operator(viewer)
+    teams = select(func.count()).where(Member.account_id == Account.id).scalar_subquery()
+    seen = select(func.max(WebSession.seen_at)).where(WebSession.account_id == Account.id).scalar_subquery()
+    rows = session.execute(
+        select(Account, teams, seen, SecondFactor.confirmed_at)
+        .outerjoin(SecondFactor, SecondFactor.account_id == Account.id)
+        .where(*_matching(query))
+        .order_by(Account.id.desc())
+    )
+    return AccountList(
+        query=query,
+        rows=tuple(_row(*row) for row in rows),
+        invitations=invited.invitation_rows(session, SITE),
+    )
+
+
+def _matching(query: str) -> list[ColumnElement[bool]]:
+    return [Account.canonical.contains(canonical(query), autoescape=True)] if query.strip() else []
+
+
+def _row(account: Account, teams: int, seen: datetime | None, confirmed: datetime | None) -> AccountRow:
+    closed = "closed" if account.disabled_at is not None else "open"
+    return AccountRow(
+        id=account.id,
+        name=account.name,
+        created_at=account.created_at,
+        seen_at=seen,
+        teams=teams,
+        is_organiser=account.is_organiser,
+        has_second_factor=confirmed is not None,
+        state="deleted" if account.deleted_at is not None else closed,
+    )
+
+
+def table(page: AccountList) -> Table[AccountRow]:
+    """The accounts, the newest first."""
+    columns: list[Column[AccountRow]] = [
+        Column(key="name", head="Name", value=lambda row: row.name),
+        Column(key="id", head="Number", value=lambda row: row.id, words=lambda row: str(row.id)),
+        Column(key="created_at", head="Since", value=lambda row: row.created_at.isoformat()),
+        Column(key="seen_at", head="Last seen", value=lambda row: row.seen_at and row.seen_at.isoformat()),
+        Column(key="teams", head="Teams", value=lambda row: row.teams, digits=0),
+        Column(key="organiser", head="Organiser", value=lambda row: row.is_organiser),
+        Column(key="second_factor", head="Second factor", value=lambda row: row.has_second_factor),
+        Column(key="state", head="State", value=lambda row: row.state),
+    ]
+    return Table(name="accounts", caption="Accounts, the newest first", columns=columns, rows=page.rows)
+
+
+def _facts(page: AccountList) -> dict[str, Any]:
+    return {"accounts": table(page).facts(), "invitations": invited.table(page.invitations).facts()}
+
+
+FILES: Files[AccountList] = Files(_facts, {"accounts": table})

@@ -1,0 +1,65 @@
+"""One-time sign-in links for those who lost their password, made by operators and by organisers."""
+
+from sqlalchemy import Select, exists, or_, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Account, Entry, Member, Task, TaskRole
+from leaderboard.errors import Conflict, Forbidden, NotFound
+from leaderboard.services.accounts import accounts, second_factors
+from leaderboard.services.policy import Viewer, organises, own_task, require_operator
+
+REFUSED = "Only an operator of this site can make a sign-in link for this account."
+
+
+def make_link(session: Session, viewer: Viewer, account_id: int) -> str:
+    """The token of a new one-time link for any account; for operators.
+
+    It proves what a password does: a second factor is asked for still. Raises Conflict for a closed account.
+    """
+    require_operator(viewer)
+    account = session.get(Account, account_id)
+    if account is None or account.deleted_at is not None:
+        raise NotFound(f"There is no account {account_id}.", account=account_id)
+    if account.disabled_at is not None:
+        raise Conflict(f"The account {account.name!r} is closed; open it first.")
+    return accounts.sign_in_link(session, account_id, viewer=viewer)
+
+
+def make_link_in_task(session: Session, viewer: Viewer, slug: str, account_id: int) -> str:
+    """The same, by an organiser of a task for a member of a team that has entered it.
+
+    Whoever has the link is the account, so it is made only for accounts that are nothing but participants of
+    the viewer's own tasks. Raises NotFound for who is no member of such a team, Forbidden for an account
+    that may do more anywhere: that organises, has a role, a second factor, or a team in others' tasks.
+    """
+    task = own_task(session, viewer, slug)
+    if session.scalar(members(task.id).with_only_columns(Account.id).where(Account.id == account_id)) is None:
+        raise NotFound(f"There is no member {account_id} of this task's teams.", account=account_id)
+    if not _is_plain_participant(session, viewer, account_id):
+        raise Forbidden(REFUSED)
+    return accounts.sign_in_link(session, account_id, viewer=viewer)
+
+
+def members(task_id: int) -> Select[Account]:
+    """Open accounts in teams that have entered a task."""
+    return (
+        select(Account)
+        .join(Member, Member.account_id == Account.id)
+        .join(Entry, Entry.team_id == Member.team_id)
+        .where(Entry.task_id == task_id, Entry.state == "entered", Account.disabled_at.is_(None))
+    )
+
+
+def _is_plain_participant(session: Session, viewer: Viewer, account_id: int) -> bool:
+    has_more = or_(Account.is_organiser, exists().where(TaskRole.account_id == Account.id))
+    if session.scalar(select(Account.id).where(Account.id == account_id, has_more)) is not None:
+        return False
+    if second_factors.is_on(session, account_id):
+        return False
+    entered = session.scalars(
+        select(Task.id)
+        .join(Entry, Entry.task_id == Task.id)
+        .join(Member, Member.team_id == Entry.team_id)
+        .where(Member.account_id == account_id)
+    )
+    return all(organises(viewer, task_id) for task_id in entered)

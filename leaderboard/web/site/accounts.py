@@ -1,0 +1,122 @@
+"""An operator's page of accounts: who is there, let in again, closed, made an organiser, invited."""
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import Invalid, LeaderboardError
+from leaderboard.pages import invitations as invited
+from leaderboard.pages.site import accounts as pages
+from leaderboard.services.accounts import accounts, closing, invitations, reset_links
+from leaderboard.web import responses
+from leaderboard.web.accounts.invitations import invited as invited_link
+from leaderboard.web.errors import form_again, wants_json
+from leaderboard.web.rules import OPERATOR, rule
+from leaderboard.web.session import reading, viewer, writing
+
+blueprint = Blueprint("site_accounts", __name__)
+
+LONGEST_QUERY = 100
+
+
+@blueprint.get("/site/accounts")
+@rule(OPERATOR)
+def index() -> ResponseReturnValue:
+    """All accounts, or those that ?q= finds."""
+    return _page()
+
+
+@blueprint.get("/site/accounts.<form:form>")
+@rule(OPERATOR)
+def export(form: str) -> ResponseReturnValue:
+    """The accounts as a file."""
+    return responses.export(form, pages.FILES, _found())
+
+
+@blueprint.post("/site/accounts/invitations")
+@rule(OPERATOR)
+def invite() -> ResponseReturnValue:
+    """Make an invitation to the site and show its link, this once."""
+    try:
+        link = invited_link(kind=invitations.SITE)
+    except Invalid as error:
+        if wants_json():
+            raise
+        return form_again(_page(error=error), error)
+    return _page(invitation=link), 201
+
+
+@blueprint.post("/site/accounts/<id:account_id>/link")
+@rule(OPERATOR)
+def link(account_id: int) -> ResponseReturnValue:
+    """Make a one-time sign-in link for an account and show it, this once."""
+    asker = viewer()
+    with writing() as session:
+        token = reset_links.make_link(session, asker, account_id)
+    return _page(link=url_for("accounts.link", token=token, _external=True)), 201
+
+
+@blueprint.post("/site/accounts/<id:account_id>/close")
+@rule(OPERATOR)
+def close(account_id: int) -> ResponseReturnValue:
+    """Close an account, which ends its sessions."""
+    asker = viewer()
+    with writing() as session:
+        closing.close(session, asker, account_id)
+    return _back()
+
+
+@blueprint.post("/site/accounts/<id:account_id>/reopen")
+@rule(OPERATOR)
+def reopen(account_id: int) -> ResponseReturnValue:
+    """Open a closed account again."""
+    asker = viewer()
+    with writing() as session:
+        closing.reopen(session, asker, account_id)
+    return _back()
+
+
+@blueprint.post("/site/accounts/<id:account_id>/sign-out")
+@rule(OPERATOR)
+def sign_out(account_id: int) -> ResponseReturnValue:
+    """End an account's sessions."""
+    asker = viewer()
+    with writing() as session:
+        closing.sign_out(session, asker, account_id)
+    return _back()
+
+
+@blueprint.post("/site/accounts/<id:account_id>/organiser")
+@rule(OPERATOR)
+def organiser(account_id: int) -> ResponseReturnValue:
+    """Let an account create tasks, or no more: by the field `organiser`."""
+    asker, wanted = viewer(), request.form.get("organiser") == "yes"
+    with writing() as session:
+        closing.set_organiser(session, asker, account_id, wanted)
+    return _back()
+
+
+def _back() -> ResponseReturnValue:
+    return redirect(url_for("site_accounts.index", q=_query() or None), 303)
+
+
+def _query() -> str:
+    return request.values.get("q", "").strip()[:LONGEST_QUERY]
+
+
+def _found() -> pages.AccountList:
+    return pages.account_list(reading(), viewer(), _query())
+
+
+def _page(error: LeaderboardError | None = None, invitation: str = "", link: str = "") -> str:
+    page = _found()
+    return render_template(
+        "site/accounts.html",
+        page=page,
+        table=pages.table(page),
+        invitations=invited.table(page.invitations),
+        most=invitations.MOST_USES,
+        hours=accounts.LINK_HOURS,
+        error=error,
+        invitation=invitation,
+        link=link,
+    )
