@@ -74,7 +74,8 @@ class WheelHook(BuildHookInterface[Any]):
         required = [self._dependency(each, "required") for each in core.dependencies_complex.values()]
         optional = [
             self._dependency(each, "optional")
-            for each in core.optional_dependencies_complex.get("postgresql", {}).values()
+            for extra in ("oidc", "postgresql")
+            for each in core.optional_dependencies_complex.get(extra, {}).values()
         ]
         root = {
             "type": "application",

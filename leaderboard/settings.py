@@ -40,6 +40,9 @@ class Settings:
         "Who may make an account: open (everybody), invitation (who has a link) or closed (nobody).",
         (OPEN, BY_INVITATION, CLOSED),
     )
+    openid_file: str = _documented(
+        "", "TOML file of the OpenID Connect providers that accounts may sign in by; empty: none."
+    )
     operators: str = _documented(
         "organiser", "Comma-separated names of organiser accounts that may open the operator's pages."
     )

@@ -159,7 +159,7 @@ def test_times_and_numbers_are_those_of_the_program() -> None:
     for sentence in (
         f"after {sessions.IDLE.days} days without a request and after {sessions.LIFETIME.days} days in all",
         f"An account has at most {sessions.MOST}",
-        f"work once, for {accounts.LINK_HOURS} hours; invitations for one account and {invitations.DAYS} days",
+        f"work once, for {accounts.LINK_HOURS} hours; invitations for one account and {invitations.DAYS}",
         f"({invitations.MOST_DAYS} days at most; to a team {invitations.MOST_USES_OF_A_TEAM} accounts)",
         f"Assessors' links last {Settings().assessor_link_days} days",
         f"{passwords.MIN_CHARACTERS} to {passwords.MAX_CHARACTERS} characters",

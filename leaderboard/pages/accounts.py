@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Account, Member, Run, SecondFactor, Team, WebSession
-from leaderboard.services.accounts import second_factors, sessions, teams
+from leaderboard.services.accounts import identities, second_factors, sessions, teams
 from leaderboard.services.accounts.teams import CAPTAIN
 from leaderboard.services.policy import Viewer, require_account
 from leaderboard.tables.record import Column, Table
@@ -34,6 +34,8 @@ class AccountPage:
     has_password: bool
     is_organiser: bool
     has_second_factor: bool
+    issuers: frozenset[str]
+    """The providers' issuers by which it signs in too."""
     browsers: tuple[SessionRow, ...]
 
 
@@ -87,6 +89,7 @@ def account_page(session: Session, viewer: Viewer, token: str) -> AccountPage:
         has_password=account.password_hash is not None,
         is_organiser=account.is_organiser,
         has_second_factor=second_factors.is_on(session, account.id),
+        issuers=identities.issuers_of(session, account.id),
         browsers=_browsers(session, account.id, token),
     )
 

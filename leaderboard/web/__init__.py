@@ -26,7 +26,7 @@ from leaderboard.web import (
     session,
     topics,
 )
-from leaderboard.web.accounts import accounts, invitations, mail, second_factor, teams
+from leaderboard.web.accounts import accounts, invitations, mail, openid, second_factor, teams
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, settled
 from leaderboard.web.boards import boards, efficiency, intervals, snapshots
 from leaderboard.web.comparisons import comparisons, curves, many
@@ -78,6 +78,7 @@ PAGES = (
     accounts,
     second_factor,
     mail,
+    openid,
     site_accounts,
     measures,
     site,

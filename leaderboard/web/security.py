@@ -17,7 +17,7 @@ from leaderboard import temporary
 from leaderboard.errors import Forbidden, Invalid
 from leaderboard.settings import Settings, is_loopback
 from leaderboard.web import addresses, bodies
-from leaderboard.web.session import PENDING, cookie, is_https, session_token, settings
+from leaderboard.web.session import OPENID, PENDING, cookie, is_https, session_token, settings
 
 MAX_FORM_MEMORY = 500_000
 MAX_FORM_PARTS = 50
@@ -232,7 +232,7 @@ def add_headers(response: Response) -> Response:
 
 def _is_personal() -> bool:
     """Whether the answer is for one person: who is signed in, signs in, or has an address that tells who."""
-    return bool(session_token() or cookie(PENDING) or "token" in (request.view_args or {}))
+    return bool(session_token() or cookie(PENDING) or cookie(OPENID) or "token" in (request.view_args or {}))
 
 
 def local_path(target: str, otherwise: str = "/") -> str:

@@ -15,6 +15,7 @@ from werkzeug.wrappers import Response
 from leaderboard.db.engine import Database
 from leaderboard.errors import Forbidden
 from leaderboard.services.accounts import devices, names, sessions
+from leaderboard.services.accounts.identities import NEWCOMER_MINUTES
 from leaderboard.services.accounts.sign_in import PENDING_MINUTES, AccountBrowser, NewSession
 from leaderboard.services.policy import ANONYMOUS, Viewer, without_organising
 from leaderboard.settings import Settings, is_loopback
@@ -23,12 +24,13 @@ log = logging.getLogger(__name__)
 
 EXTENSION = "leaderboard"
 STAMP_WAIT_S = 0.2
-SESSION, DEVICE, PENDING = "session", "device", "pending"
-"""Cookies: of who is signed in, of a browser known from before, of a session that waits for a code."""
+SESSION, DEVICE, PENDING, OPENID = "session", "device", "pending", "openid"
+"""Cookies: of who is signed in, a browser known from before, a session that waits for a code or provider."""
 LIFETIMES = {
     SESSION: sessions.LIFETIME,
     DEVICE: devices.LIFETIME,
     PENDING: timedelta(minutes=PENDING_MINUTES),
+    OPENID: timedelta(minutes=NEWCOMER_MINUTES),
 }
 
 

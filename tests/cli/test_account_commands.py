@@ -44,7 +44,7 @@ def test_the_record_is_listed_and_filtered(data: Path) -> None:
     ]
     listed = _run(data, "audit", "list", "--account", "bert", "--format", "json").output
     first, second = map(json.loads, listed.splitlines())
-    assert (first["action"], first["detail"]["name"]) == ("account.create", "Bert")
+    assert (first["action"], first["subject"]) == ("account.create", "account:2")
     assert (second["action"], second["subject"]) == ("account.make_link", "account:2")
     assert len(_run(data, "audit", "list", "--action", "account").output.splitlines()) == 4
     assert len(_run(data, "audit", "list", "--action", "account.create").output.splitlines()) == 2

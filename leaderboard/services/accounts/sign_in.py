@@ -79,7 +79,7 @@ def passed(
     tries.give_back(session, _password_try(session, name, browser))
     if rehashed is not None:
         accounts.store(session, account_id, rehashed)
-    return _proved(session, account_id, "password", browser)
+    return proved(session, account_id, "password", browser)
 
 
 def use_link(session: Session, token: str, browser: AccountBrowser) -> NewSession | PendingSession:
@@ -93,7 +93,7 @@ def use_link(session: Session, token: str, browser: AccountBrowser) -> NewSessio
     )
     if account_id is None:
         raise NotFound("This sign-in link was used already or has run out; ask for a new one.")
-    return _proved(session, account_id, "link", browser)
+    return proved(session, account_id, "link", browser)
 
 
 def begin(session: Session, account_id: int, way: str, browser: AccountBrowser) -> NewSession:
@@ -146,9 +146,10 @@ def code_failed(session: Session, account_id: int, ip: str) -> None:
     audit.notice(session, Viewer(ip=ip), "account.sign_in_failed", subject, way="code")
 
 
-def _proved(
+def proved(
     session: Session, account_id: int, way: str, browser: AccountBrowser
 ) -> NewSession | PendingSession:
+    """What an account gets that proved who it is: a session, or one that waits for a code."""
     if not second_factors.is_on(session, account_id):
         return begin(session, account_id, way, browser)
     at, token = now(session), sessions.new_token()

@@ -16,7 +16,9 @@ from leaderboard.services.policy import require_account
 from leaderboard.settings import BY_INVITATION, CLOSED
 from leaderboard.tables.text import json_text
 from leaderboard.web import responses
+from leaderboard.web.accounts import providers
 from leaderboard.web.accounts.newcomers import make_account
+from leaderboard.web.accounts.providers import Provider
 from leaderboard.web.accounts.purposes import purpose
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
@@ -59,7 +61,7 @@ def sign_in_now() -> ResponseReturnValue:
         if wants_json():
             raise
         return form_again(_sign_in_page(error, name), error)
-    return _signed_in(made, _next())
+    return signed_in(made, _next())
 
 
 def _checked(name: str, password: str) -> NewSession | PendingSession:
@@ -76,7 +78,7 @@ def _checked(name: str, password: str) -> NewSession | PendingSession:
         return signing.passed(session, credentials.account_id, name, asking, rehashed)
 
 
-def _signed_in(made: NewSession | PendingSession, target: str) -> Response:
+def signed_in(made: NewSession | PendingSession, target: str) -> Response:
     """The way on after a right password or link: to the target, or first to the page for the code."""
     if isinstance(made, NewSession):
         return welcome(redirect(target, 303), made)
@@ -97,6 +99,7 @@ def _sign_in_page(error: LeaderboardError | None = None, name: str = "") -> str:
         name=name,
         next=target,
         purpose=purpose(target),
+        providers=offered(),
         sign_up=settings().sign_up,
     )
 
@@ -121,7 +124,7 @@ def use_link(token: str) -> ResponseReturnValue:
     asking = browser()
     with writing() as session:
         made = signing.use_link(session, token, asking)
-    return _signed_in(made, url_for("tasks.index"))
+    return signed_in(made, url_for("tasks.index"))
 
 
 @blueprint.post("/sign-out")
@@ -155,7 +158,7 @@ def sign_up_now() -> ResponseReturnValue:
         if wants_json():
             raise
         return form_again(_sign_up_page(error, name), error)
-    return _signed_in(made, _next())
+    return signed_in(made, _next())
 
 
 def _require_open() -> None:
@@ -193,6 +196,7 @@ def account_page(error: LeaderboardError | None = None) -> str:
         browsers=pages.browsers(page),
         mail=mail_pages.own_mail(reading(), viewer()) if settings().smtp_url else None,
         letters=mail_pages.letters,
+        providers=offered(),
         error=error,
         changed=request.args.get("changed") == "password",
         shortest=passwords.MIN_CHARACTERS,
@@ -248,6 +252,11 @@ def delete() -> ResponseReturnValue:
             raise
         return form_again(account_page(error), error)
     return goodbye(redirect(url_for("tasks.index"), 303))
+
+
+def offered() -> tuple[Provider, ...]:
+    """The providers that one may sign in by."""
+    return tuple(providers.read(settings().openid_file).values())
 
 
 def require_password(credentials: AccountCredentials, password: str) -> None:

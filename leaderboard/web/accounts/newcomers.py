@@ -11,14 +11,18 @@ from leaderboard.web.session import browser, viewer, writing
 
 
 def make_account(
-    name: str, password: str, admit: Callable[[Session, int], None] = lambda session, account_id: None
+    name: str, password: str | None, admit: Callable[[Session, int], None] = lambda session, account_id: None
 ) -> NewSession:
-    """The first session of a new account; `admit` lets it in somewhere in the same transaction."""
+    """The first session of a new account; `admit` lets it in somewhere in the same transaction.
+
+    Without a password it is one that signs in by a provider.
+    """
     asker, asking = viewer(), browser()
-    passwords.require_strong(password, name)
+    if password is not None:
+        passwords.require_strong(password, name)
     with writing() as session:
         accounts.count_sign_up(session, asker, name)
-    secret = passwords.hashed(password, name)
+    secret = passwords.hashed(password, name) if password is not None else None
     with writing() as session:
         account_id = accounts.create(session, name, secret, viewer=asker)
         admit(session, account_id)

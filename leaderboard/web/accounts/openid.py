@@ -1,0 +1,215 @@
+"""Signing in by a provider of OpenID Connect: begun here, answered here, linked on the account's page."""
+
+from hmac import compare_digest
+from urllib.parse import quote, unquote
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from sqlalchemy.orm import Session
+from werkzeug.wrappers import Response
+
+from leaderboard.errors import Forbidden, Invalid, LeaderboardError, NotFound
+from leaderboard.services.accounts import accounts, identities, invitations, sessions
+from leaderboard.services.accounts import sign_in as signing
+from leaderboard.services.policy import Viewer, require_account
+from leaderboard.settings import CLOSED, OPEN
+from leaderboard.web.accounts import providers
+from leaderboard.web.accounts.accounts import account_page, require_password, signed_in
+from leaderboard.web.accounts.newcomers import make_account
+from leaderboard.web.accounts.providers import Provider
+from leaderboard.web.errors import form_again, wants_json
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
+from leaderboard.web.security import local_path
+from leaderboard.web.session import (
+    OPENID,
+    browser,
+    client_ip,
+    cookie,
+    drop_cookie,
+    reading,
+    require_safe_sign_in,
+    set_cookie,
+    settings,
+    viewer,
+    welcome,
+    writing,
+)
+
+blueprint = Blueprint("openid", __name__)
+
+SIGN_IN, NEW = "in", "new"
+JOIN = "/join/"
+APART = "~"
+
+
+@blueprint.get("/sign-in/with/<key>")
+@rule(PUBLIC)
+def begin(key: str) -> ResponseReturnValue:
+    """Send the browser to the provider."""
+    require_safe_sign_in()
+    provider, secret = _provider(key), sessions.new_token()
+    target = providers.address(provider, secret, SIGN_IN, _back(provider))
+    return _keeping(redirect(target, 303), secret, SIGN_IN, local_path(request.args.get("next", "")))
+
+
+@blueprint.get("/sign-in/with/<key>/back")
+@rule(PUBLIC)
+def back(key: str) -> ResponseReturnValue:
+    """The provider's answer: sign in, link the identity, or ask for the name of a new account."""
+    require_safe_sign_in()
+    provider, (secret, purpose, target) = _provider(key), _kept()
+    if not secret or not _is_ours(secret, purpose):
+        raise Invalid("This sign-in was not begun in this browser, or too long ago; begin again.")
+    asker = viewer()
+    with writing() as session:
+        identities.count_answer(session, asker)
+    subject = providers.subject(provider, secret, _back(provider), request.args.to_dict())
+    if purpose == SIGN_IN:
+        return _sign_in(provider, subject, target)
+    if purpose != _linking(asker):
+        raise Forbidden("You are signed in as somebody else than when you began; begin again.")
+    with writing() as session:
+        identities.link(session, asker, provider.issuer, subject)
+    return _forgetting(redirect(url_for("accounts.account"), 303))
+
+
+def _sign_in(provider: Provider, subject: str, target: str) -> Response:
+    asking = browser()
+    with writing() as session:
+        account_id = identities.account_of(session, provider.issuer, subject)
+        if account_id is not None:
+            return _forgetting(signed_in(signing.proved(session, account_id, "openid", asking), target))
+        token = identities.keep(session, provider.issuer, subject)
+    return _keeping(redirect(url_for("openid.new"), 303), token, NEW, target)
+
+
+@blueprint.get("/sign-in/new")
+@rule(PUBLIC)
+def new() -> ResponseReturnValue:
+    """The page that asks for the name of an account that a provider's identity is to sign in to."""
+    token, _, target = _kept()
+    identities.require_kept(reading(), token)
+    _require_allowed(target)
+    return _new_page()
+
+
+@blueprint.post("/sign-in/new")
+@rule(PUBLIC)
+def create() -> ResponseReturnValue:
+    """Make the account, without a password, and sign in."""
+    require_safe_sign_in()
+    token, _, target = _kept()
+    identities.require_kept(reading(), token)
+    _require_allowed(target)
+    name, ip = request.form.get("name", ""), client_ip()
+
+    def admit(session: Session, account_id: int) -> None:
+        identities.adopt(session, Viewer(account_id, ip=ip), token)
+        if target.startswith(JOIN):
+            invitations.redeem_as_new(session, account_id, name, ip, target.removeprefix(JOIN))
+
+    try:
+        made = make_account(name, None, admit)
+    except LeaderboardError as error:
+        if wants_json():
+            raise
+        return form_again(_new_page(error, name), error)
+    after = url_for("teams.index") if target.startswith(JOIN) else target
+    return _forgetting(welcome(redirect(after, 303), made))
+
+
+def _require_allowed(target: str) -> None:
+    """Raise Forbidden where visitors may not make accounts, unless they come by a live invitation."""
+    if settings().sign_up == OPEN:
+        return
+    if settings().sign_up == CLOSED or not target.startswith(JOIN):
+        raise Forbidden("No account here has this identity, and new ones are not open to everybody.")
+    invitations.look_at(reading(), target.removeprefix(JOIN))
+
+
+def _new_page(error: LeaderboardError | None = None, name: str = "") -> str:
+    return render_template("accounts/identity.html", error=error, name=name)
+
+
+@blueprint.post("/account/identities/<key>")
+@rule(SIGNED_IN)
+def link(key: str) -> ResponseReturnValue:
+    """With the password, show the way to the provider, whose answer is then linked to the account.
+
+    A page with a link: the policy of this site's pages lets no form lead to another site.
+    """
+    provider, asker, secret = _provider(key), viewer(), sessions.new_token()
+    if error := _wrong_password():
+        return error
+    target = providers.address(provider, secret, _linking(asker), _back(provider))
+    page = Response(
+        render_template("accounts/to_provider.html", provider=provider, target=target), mimetype="text/html"
+    )
+    return _keeping(page, secret, _linking(asker), url_for("accounts.account"))
+
+
+@blueprint.post("/account/identities/<key>/remove")
+@rule(SIGNED_IN)
+def unlink(key: str) -> ResponseReturnValue:
+    """Let the provider sign in no more, with the password."""
+    provider, asker = _provider(key), viewer()
+    if error := _wrong_password():
+        return error
+    with writing() as session:
+        identities.unlink(session, asker, provider.issuer)
+    return redirect(url_for("accounts.account"), 303)
+
+
+def _wrong_password() -> Response | None:
+    """The account's page with the error where the password is wrong."""
+    require_safe_sign_in()
+    asker = viewer()
+    try:
+        with writing() as session:
+            credentials = accounts.own_credentials(session, asker)
+        require_password(credentials, request.form.get("current", ""))
+        with writing() as session:
+            accounts.proved(session, asker)
+    except LeaderboardError as error:
+        if wants_json():
+            raise
+        return form_again(account_page(error), error)
+    return None
+
+
+def _provider(key: str) -> Provider:
+    found = providers.read(settings().openid_file).get(key)
+    if found is None:
+        raise NotFound(f"There is no provider {key!r}.")
+    return found
+
+
+def _back(provider: Provider) -> str:
+    return url_for("openid.back", key=provider.key, _external=True)
+
+
+def _linking(asker: Viewer) -> str:
+    return f"link-{require_account(asker)}"
+
+
+def _is_ours(secret: str, purpose: str) -> bool:
+    given = request.args.get("state", "")
+    return compare_digest(providers.state_of(secret, purpose).encode(), given.encode())
+
+
+def _kept() -> tuple[str, str, str]:
+    """Secret or token, purpose and target of the cookie; empty ones where there is none."""
+    parts = cookie(OPENID).split(APART)
+    if len(parts) != 3:
+        return "", "", "/"
+    return parts[0], parts[1], local_path(unquote(parts[2]))
+
+
+def _keeping(response: Response, secret: str, purpose: str, target: str) -> Response:
+    set_cookie(response, APART.join((secret, purpose, quote(target, safe=""))), OPENID)
+    return response
+
+
+def _forgetting(response: Response) -> Response:
+    drop_cookie(response, OPENID)
+    return response
