@@ -19,6 +19,11 @@ from leaderboard.tables.record import Column, Files, Table
 
 MOST_MEASURED = 4 * 2**30
 """Of a larger SQLite file the tables are not measured: that reads all of it."""
+POSTGRESQL_SIZES = "SELECT relname, pg_total_relation_size(relid) FROM pg_stat_user_tables"
+SQLITE_SIZES = (
+    "SELECT s.tbl_name, sum(d.pgsize) FROM dbstat d JOIN sqlite_schema s ON s.name = d.name "
+    "WHERE d.aggregate = 1 GROUP BY s.tbl_name"
+)
 KINDS = {
     "accounts": "people and the audit",
     "entries": "teams in tasks",
@@ -87,7 +92,7 @@ def _is_sqlite(session: Session) -> bool:
 
 def _database_bytes(session: Session) -> int:
     if _is_sqlite(session):
-        pages, size = (session.scalar(text(f"PRAGMA {name}")) for name in ("page_count", "page_size"))
+        pages, size = session.scalar(text("PRAGMA page_count")), session.scalar(text("PRAGMA page_size"))
         return int(pages or 0) * int(size or 0)
     return int(session.scalar(text("SELECT pg_database_size(current_database())")) or 0)
 
@@ -95,16 +100,11 @@ def _database_bytes(session: Session) -> int:
 def _table_bytes(session: Session, size: int) -> dict[str, int]:
     """Table -> its bytes, with indexes; {} where they cannot be told, or not quickly."""
     if not _is_sqlite(session):
-        sizes = "SELECT relname, pg_total_relation_size(relid) FROM pg_stat_user_tables"
-        return {name: int(count) for name, count in session.execute(text(sizes))}
+        return {name: int(count) for name, count in session.execute(text(POSTGRESQL_SIZES))}
     if size > MOST_MEASURED:
         return {}
-    sizes = (
-        "SELECT s.tbl_name, sum(d.pgsize) FROM dbstat d JOIN sqlite_schema s ON s.name = d.name "
-        "WHERE d.aggregate = 1 GROUP BY s.tbl_name"
-    )
     try:
-        return {name: int(count) for name, count in session.execute(text(sizes))}
+        return {name: int(count) for name, count in session.execute(text(SQLITE_SIZES))}
     except OperationalError:
         # Not every SQLite is built with dbstat.
         return {}
