@@ -108,6 +108,8 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     },
     ("POST", "/account/address"): (401,) + (404,) * 5,
     ("POST", "/account/address/remove"): (401,) + (404,) * 5,
+    ("GET", "/lost-password"): (404,) * 6,
+    ("POST", "/lost-password"): (404,) * 6,
     ("GET", "/confirm-mail/nonsense"): (404,) * 6,
     ("POST", "/confirm-mail/nonsense"): (404,) * 6,
     ("GET", "/site"): OPERATOR,

@@ -1,17 +1,34 @@
-"""The mail address of the viewer's account: giving it, confirming it, taking it away."""
+"""The mail address of an account: given, confirmed, taken away, and written to where a password is lost."""
 
-from flask import Blueprint, redirect, render_template, request, url_for
+import logging
+
+from flask import Blueprint, Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from sqlalchemy.exc import SQLAlchemyError
 
 from leaderboard.errors import LeaderboardError, NotFound
-from leaderboard.services.mail import addresses
+from leaderboard.services.mail import addresses, lost_passwords
 from leaderboard.web.accounts.accounts import account_page
 from leaderboard.web.addresses import absolute
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
-from leaderboard.web.session import client_ip, reading, settings, viewer, wake, writing
+from leaderboard.web.session import (
+    client_ip,
+    database,
+    reading,
+    require_safe_sign_in,
+    settings,
+    site,
+    viewer,
+    wake,
+    writing,
+)
 
+log = logging.getLogger(__name__)
 blueprint = Blueprint("mail", __name__)
+
+WRITE_WAIT_S = 5.0
+"""How long a letter waits for other writers, while it holds one of the server's threads."""
 
 
 def _require_mail() -> None:
@@ -64,3 +81,42 @@ def confirm(token: str) -> ResponseReturnValue:
     with writing() as session:
         addresses.confirm(session, client_ip(), token)
     return render_template("accounts/confirm_mail.html", found=None, token=token)
+
+
+@blueprint.get("/lost-password")
+@rule(PUBLIC)
+def ask_for_link() -> ResponseReturnValue:
+    """The form that asks for a link by mail."""
+    _require_mail()
+    require_safe_sign_in()
+    return render_template("accounts/lost_password.html", asked=False, error=None)
+
+
+@blueprint.post("/lost-password")
+@rule(PUBLIC)
+def lost_password() -> ResponseReturnValue:
+    """Send a link where the account has a confirmed address; the answer is alike, and as quick, for all."""
+    _require_mail()
+    require_safe_sign_in()
+    asker, name = viewer(), request.form.get("name", "")
+    try:
+        with writing() as session:
+            lost_passwords.count(session, asker, name)
+    except LeaderboardError as error:
+        if wants_json():
+            raise
+        return form_again(render_template("accounts/lost_password.html", asked=False, error=error), error)
+    response = Response(render_template("accounts/lost_password.html", asked=True, error=None))
+    here, awake = database(), site().wake
+    address = absolute("accounts.link", token="0").removesuffix("0") + lost_passwords.PLACE
+
+    def write() -> None:
+        try:
+            with here.write(WRITE_WAIT_S) as session:
+                lost_passwords.send_link(session, asker, name, address)
+        except SQLAlchemyError:
+            log.exception("a link for a lost password could not be written")
+        awake()
+
+    response.call_on_close(write)
+    return response

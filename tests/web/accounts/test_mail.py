@@ -11,7 +11,7 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Account
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
-from tests.make import pages, smtp
+from tests.make import pages, people, smtp
 from tests.make.apps import application
 from tests.make.smtp import Post
 from tests.web.conftest import SignIn, browser
@@ -125,3 +125,30 @@ def test_without_a_server_nothing_speaks_of_mail(client: FlaskClient, sign_in: S
     sign_in(client, "Ann")
     assert "mail" not in client.get("/account").text.lower()
     assert _give(client, "ann@example.org") == 404
+    assert client.get("/lost-password").status_code == client.post("/lost-password").status_code == 404
+    assert "mail" not in browser(client.application).get("/sign-in").text.lower()
+
+
+def test_a_lost_password_is_no_loss_with_a_confirmed_address(
+    post: tuple[Post, Evaluator, FlaskClient], sign_in: SignIn, database: Database
+) -> None:
+    """A link goes to the address, works once, and nobody learns from the answer whether there was one."""
+    received, evaluator, client = post
+    for name, address in (("Ann", "ann@example.org"), ("Bob", "")):
+        made = sign_in(browser(client.application), name)
+        if address:
+            people.confirmed_address(database, made, address)
+    answers = set()
+    for name in ("ANN", "Bob", "Nobody"):
+        with client.post("/lost-password", data={"name": name}) as answer:
+            answers.add((answer.status_code, answer.data))
+    assert len(answers) == 1
+    evaluator.drain()
+    assert received.receivers == ["ann@example.org"]
+    found = re.search(r"http://localhost(/sign-in/\S+)", received.letters[0].get_content())
+    assert found is not None
+    assert client.post(found[1]).status_code == 303
+    assert "Ann" in _text(client)
+    assert client.post(found[1]).status_code == 404
+    statuses = [client.post("/lost-password", data={"name": "nobody"}).status_code for _ in range(5)]
+    assert statuses == [200, 200, 200, 200, 429]
