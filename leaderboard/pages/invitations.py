@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Account, Invitation, InvitationUse
 from leaderboard.services.accounts import invitations
-from leaderboard.tables.record import Column, Table
+from leaderboard.tables.record import Column, Place, Table
 from leaderboard.tables.words import counted
 
 
@@ -74,17 +74,15 @@ def _users(session: Session, ids: list[int]) -> dict[int, tuple[str, ...]]:
 def table(rows: tuple[InvitationRow, ...]) -> Table[InvitationRow]:
     """Invitations, the newest first."""
     columns: list[Column[InvitationRow]] = [
-        Column(key="invitation", head="Number", value=lambda row: row.id, words=lambda row: str(row.id)),
         Column(key="inviter", head="Made by", value=lambda row: row.inviter),
+        Column(key="state", head="State", value=lambda row: row.state),
         Column(key="note", head="Why", value=lambda row: row.note),
         Column(key="used_by", head="Used by", value=lambda row: ", ".join(row.used_by), words=_used),
-        Column(
-            key="expires_at", head="Until", value=lambda row: row.expires_at and row.expires_at.isoformat()
-        ),
-        Column(key="state", head="State", value=lambda row: row.state),
+        Column(key="expires_at", head="Until", value=_until),
+        Column(key="invitation", value=lambda row: row.id, shown=Place.DATA),
     ]
     if any(row.role for row in rows):
-        columns.insert(2, Column(key="role", head="As", value=lambda row: row.role or "participant"))
+        columns.insert(1, Column(key="role", head="As", value=lambda row: row.role or "participant"))
     return Table(name="invitations", caption="Invitations, the newest first", columns=columns, rows=rows)
 
 

@@ -100,6 +100,12 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/second-factor"): (401,) * 6,
     ("GET", "/account/second-factor"): ACCOUNT,
     ("POST", "/account/second-factor"): (401,) + (303,) * 5,
+    ("GET", "/sign-in/with/nothing"): (404,) * 6,
+    ("GET", "/sign-in/with/nothing/back"): (404,) * 6,
+    ("GET", "/sign-in/new"): (401,) * 6,
+    ("POST", "/sign-in/new"): (401,) * 6,
+    ("POST", "/account/identities/nothing"): (401,) + (404,) * 5,
+    ("POST", "/account/identities/nothing/remove"): (401,) + (404,) * 5,
     ("GET", "/account/export.json"): ACCOUNT,
     ("POST", "/account/delete"): (401,) + (422,) * 5,
     **{

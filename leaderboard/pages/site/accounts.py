@@ -13,7 +13,7 @@ from leaderboard.pages.invitations import InvitationRow
 from leaderboard.services.accounts.invitations import SITE
 from leaderboard.services.accounts.names import canonical
 from leaderboard.services.policy import Viewer, require_operator
-from leaderboard.tables.record import Column, Files, Table
+from leaderboard.tables.record import Column, Files, Place, Table
 
 SHOWN = 200
 """Rows of the page; files have all."""
@@ -89,13 +89,13 @@ def table(page: AccountList) -> Table[AccountRow]:
     """The accounts, the newest first."""
     columns: list[Column[AccountRow]] = [
         Column(key="name", head="Name", value=lambda row: row.name),
-        Column(key="id", head="Number", value=lambda row: row.id, words=lambda row: str(row.id)),
+        Column(key="id", value=lambda row: row.id, shown=Place.DATA),
+        Column(key="state", head="State", value=lambda row: row.state),
         Column(key="created_at", head="Since", value=lambda row: row.created_at.isoformat()),
         Column(key="seen_at", head="Last seen", value=lambda row: row.seen_at and row.seen_at.isoformat()),
         Column(key="teams", head="Teams", value=lambda row: row.teams, digits=0),
         Column(key="organiser", head="Organiser", value=lambda row: row.is_organiser),
         Column(key="second_factor", head="Second factor", value=lambda row: row.has_second_factor),
-        Column(key="state", head="State", value=lambda row: row.state),
     ]
     return Table(name="accounts", caption="Accounts, the newest first", columns=columns, rows=page.rows)
 

@@ -101,7 +101,7 @@ def test_links_are_made_and_withdrawn_on_the_page_of_the_team(site: Site) -> Non
     action = f"/invitations/{site.world.invited}/revoke"
     ended = client.post(action, data=pages.form(shown, action))
     assert ended.headers["Location"] == team
-    assert pages.table(client.get(team), "Invitations")[1][5] == "withdrawn"
+    assert pages.table(client.get(team), "Invitations")[1][1] == "withdrawn"
     assert "withdrawn" in pages.main(browser(site.app).get(f"/join/{site.world.invitation}"))
 
 
