@@ -76,6 +76,11 @@ class Settings:
     lease_s: int = _documented(60, "How long a claimed job is left alone without a heartbeat, in seconds.")
     lock_wait_s: int = _documented(30, "How long a write waits for one that holds the database, in seconds.")
     evaluator_memory: int = _documented(0, "Address-space limit of an evaluator in bytes; 0 means none.")
+    smtp_url: str = _documented(
+        "", "Mail server, such as smtp://user:password@host:587 or smtps://...; empty: no mail."
+    )
+    mail_from: str = _documented("", "Address that mail comes from.")
+    mails_an_hour: int = _documented(20, "Mails that one address is sent an hour; more wait.")
     backup_every: str = _documented("", "How often `serve` backs the site up, such as 6h; empty means never.")
     backup_keep: int = _documented(14, "How many of these backups are kept; the oldest is removed.")
     backup_folder: str = _documented("", "Where they are; empty means `backups` in the data folder.")

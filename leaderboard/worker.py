@@ -16,6 +16,8 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.services.evaluations import editions, score
 from leaderboard.services.jobs import leases, queue, workers
 from leaderboard.services.jobs.queue import Claim, ClaimLost
+from leaderboard.services.mail import outbox
+from leaderboard.services.mail import server as mail_server
 from leaderboard.services.runs import admission, fixing, prepare, uploads
 from leaderboard.services.runs.files import StoredFile
 from leaderboard.services.runs.prepare import PreparedUpload
@@ -56,7 +58,13 @@ class Evaluator:
         self._has_arrived = False
         self._looked_at = -LOOK_S
         self._lost_at: float | None = None
-        self._kinds = {queue.EVALUATE: self._evaluate, queue.CHECK: self._check, queue.COMPARE: self._compare}
+        self._mail_server = mail_server.server_of(settings)
+        self._kinds = {
+            queue.EVALUATE: self._evaluate,
+            queue.CHECK: self._check,
+            queue.COMPARE: self._compare,
+            queue.MAIL: self._mail,
+        }
 
     def drain(self) -> int:
         """Do every job that is due; how many were done."""
@@ -71,6 +79,8 @@ class Evaluator:
         with self.database.write() as session:
             workers.seen(session, self.owner)
             leases.sweep(session, self.settings.lease_s)
+            if self._mail_server is not None:
+                outbox.queue_due(session)
 
     def run(self, stopping: Callable[[], bool], wait: Callable[[float], object]) -> None:
         """Work until stopping() is true; wait(seconds) returns early when there may be something to do.
@@ -192,6 +202,18 @@ class Evaluator:
             queue.finish(session, job)
             requests.store(session, job.subject_id, result)
             prepared.prepare_next(session, job.subject_id)
+
+    def _mail(self, job: Claim) -> None:
+        assert self._mail_server is not None, "mail is claimed only where there is a server"
+        with self.database.write() as session:
+            letter = outbox.take(session, job.subject_id, self.settings.mails_an_hour)
+            if letter is None:
+                queue.finish(session, job)
+                return
+        result = mail_server.send(self._mail_server, letter)
+        with self.database.write() as session:
+            queue.finish(session, job)
+            outbox.store(session, letter, result)
 
     @contextmanager
     def _heartbeat(self, job: Claim) -> Iterator[None]:

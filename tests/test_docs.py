@@ -16,7 +16,7 @@ from leaderboard.services.runs.facts import RUNTIME
 from leaderboard.settings import PREFIX, Settings
 from leaderboard.trec.facts.fields import FIELDS
 from tests.conftest import ROOT
-from tests.make import build
+from tests.make import build, smtp
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BIN = Path(sys.executable).parent
@@ -57,10 +57,12 @@ def test_the_commands_of_the_readme_work_as_written(tmp_path: Path) -> None:
     (tmp_path / "distractors.txt").write_text("y\nz\n")
     environ = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
     ran = []
-    for line in (line for block in _blocks() for line in block if line.startswith("leaderboard ")):
-        done = subprocess.run(line, shell=True, cwd=tmp_path, env=environ, capture_output=True, text=True)
-        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
-        ran.append(shlex.split(line)[1])
+    with smtp.server() as (_, url):
+        environ |= {"LEADERBOARD_SMTP_URL": url, "LEADERBOARD_MAIL_FROM": smtp.SENDER}
+        for line in (line for block in _blocks() for line in block if line.startswith("leaderboard ")):
+            done = subprocess.run(line, shell=True, cwd=tmp_path, env=environ, capture_output=True, text=True)
+            assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+            ran.append(shlex.split(line)[1])
     assert set(ran) == set(COMMANDS) - {"serve", "account"}
 
 

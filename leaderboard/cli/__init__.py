@@ -31,6 +31,7 @@ COMMANDS = {
     "backup": ("leaderboard.cli.backups:backup", "Write the whole site to one file."),
     "restore": ("leaderboard.cli.backups:restore", "Make a site of a backup."),
     "account": ("leaderboard.cli.accounts:account", "Make accounts, and help people into theirs."),
+    "mail": ("leaderboard.cli.serving.mail:mail", "Try the mail server."),
     "audit": ("leaderboard.cli.audit:audit", "Read and check the record of acts."),
 }
 """Name -> where the subcommand is, and what it is for."""

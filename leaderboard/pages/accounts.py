@@ -10,7 +10,6 @@ from leaderboard.db.engine import now
 from leaderboard.db.tables import Account, Member, Run, SecondFactor, Team, WebSession
 from leaderboard.services.accounts import identities, second_factors, sessions, teams
 from leaderboard.services.accounts.teams import CAPTAIN
-from leaderboard.services.backups.backups import last_backup
 from leaderboard.services.policy import Viewer, require_account
 from leaderboard.tables.record import Column, Table
 
@@ -37,8 +36,6 @@ class AccountPage:
     has_second_factor: bool
     issuers: frozenset[str]
     """The providers' issuers by which it signs in too."""
-    backed_up_at: datetime | None
-    """When the site was last backed up; None where it never was, and for others than organisers."""
     browsers: tuple[SessionRow, ...]
 
 
@@ -93,7 +90,6 @@ def account_page(session: Session, viewer: Viewer, token: str) -> AccountPage:
         is_organiser=account.is_organiser,
         has_second_factor=second_factors.is_on(session, account.id),
         issuers=identities.issuers_of(session, account.id),
-        backed_up_at=last_backup(session) if viewer.is_organiser else None,
         browsers=_browsers(session, account.id, token),
     )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
@@ -43,6 +43,21 @@ class AuditRow:
     action: str
     subject: str
     detail: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRequest:
+    """Which acts are asked for; what is empty or None asks for all.
+
+    account_id: what that account did and what was done to it; action: a noun (account) or a noun and verb
+    (account.sign_in); until is a moment that is not in it any more.
+    """
+
+    account_id: int | None = None
+    action: str = ""
+    subject: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,17 +125,37 @@ def rows(
     account_id: what that account did and what was done to it; action: a noun (account) or a noun and verb
     (account.sign_in).
     """
-    wanted = select(Audit, Account.name).outerjoin(Account, Account.id == Audit.account_id).order_by(Audit.id)
-    if account_id is not None:
-        subject = f"account:{account_id}"
-        wanted = wanted.where((Audit.account_id == account_id) | (Audit.subject == subject))
-    if action:
-        wanted = wanted.where(
-            (Audit.action == action) | Audit.action.startswith(f"{action}.", autoescape=True)
-        )
-    if since is not None:
-        wanted = wanted.where(Audit.at >= since)
-    for row, name in session.execute(wanted.execution_options(yield_per=1000)):
+    wanted = AuditRequest(account_id=account_id, action=action, since=since)
+    yield from _rows(session, _selected(wanted).order_by(Audit.id))
+
+
+def newest(
+    session: Session, wanted: AuditRequest, most: int, before: int | None = None
+) -> tuple[AuditRow, ...]:
+    """The newest rows that are asked for, at most so many; of those before a row of that id."""
+    found = _selected(wanted).order_by(Audit.id.desc()).limit(most)
+    return tuple(_rows(session, found if before is None else found.where(Audit.id < before)))
+
+
+def _selected(wanted: AuditRequest) -> Select[Audit, str]:
+    found = select(Audit, Account.name).outerjoin(Account, Account.id == Audit.account_id)
+    if wanted.account_id is not None:
+        subject = f"account:{wanted.account_id}"
+        found = found.where((Audit.account_id == wanted.account_id) | (Audit.subject == subject))
+    if wanted.action:
+        below = Audit.action.startswith(f"{wanted.action}.", autoescape=True)
+        found = found.where((Audit.action == wanted.action) | below)
+    if wanted.subject:
+        found = found.where(Audit.subject == wanted.subject)
+    if wanted.since is not None:
+        found = found.where(Audit.at >= wanted.since)
+    if wanted.until is not None:
+        found = found.where(Audit.at < wanted.until)
+    return found
+
+
+def _rows(session: Session, found: Select[Audit, str]) -> Iterator[AuditRow]:
+    for row, name in session.execute(found.execution_options(yield_per=1000)):
         yield AuditRow(
             *(row.id, row.at, row.account_id, name or "", row.ip, row.action, row.subject, row.detail)
         )

@@ -26,7 +26,7 @@ from leaderboard.web import (
     session,
     topics,
 )
-from leaderboard.web.accounts import accounts, invitations, openid, second_factor, teams
+from leaderboard.web.accounts import accounts, invitations, mail, openid, second_factor, teams
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, settled
 from leaderboard.web.boards import boards, efficiency, intervals, snapshots
 from leaderboard.web.comparisons import comparisons, curves, many
@@ -36,7 +36,9 @@ from leaderboard.web.scores import heat_maps, measure_orders
 from leaderboard.web.side_by_side import judging as side_by_side_judging
 from leaderboard.web.side_by_side import side_by_side
 from leaderboard.web.site import accounts as site_accounts
-from leaderboard.web.tasks import members, organise, people, phases, tasks
+from leaderboard.web.site import audit as site_audit
+from leaderboard.web.site import site
+from leaderboard.web.tasks import activity, members, news, organise, people, phases, tasks
 from leaderboard.web.tasks import settings as task_settings
 
 PAGES = (
@@ -63,6 +65,8 @@ PAGES = (
     organise,
     task_settings,
     people,
+    activity,
+    news,
     members,
     revisions,
     pools,
@@ -79,9 +83,12 @@ PAGES = (
     invitations,
     accounts,
     second_factor,
+    mail,
     openid,
     site_accounts,
     measures,
+    site,
+    site_audit,
     health,
 )
 
@@ -117,7 +124,7 @@ def _add_pages(app: Flask) -> None:
     figures.register(app)
     phases.register(app)
     app.jinja_env.filters["markdown"] = markdown.render
-    app.context_processor(lambda: {"viewer": session.viewer()})
+    app.context_processor(lambda: {"viewer": session.viewer(), "has_mail": bool(session.settings().smtp_url)})
     for module in PAGES:
         app.register_blueprint(module.blueprint)
     rules.rule(rules.PUBLIC)(app.view_functions["static"])

@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
-from flask import Flask, request
+from flask import Flask, request, url_for
 from werkzeug.routing import AnyConverter, IntegerConverter, Map, ValidationError
+
+from leaderboard.web.session import settings
 
 MAX_ID = 2**63 - 1
 DIGITS = 9
@@ -49,6 +51,12 @@ def kept(names: Iterable[str], *, flags: Iterable[str] = (), lists: Iterable[str
     flagged = {name: "" for name in flags if name in given}
     many = {name: values for name in lists if (values := [value for value in given.getlist(name) if value])}
     return {**one, **flagged, **many}
+
+
+def absolute(endpoint: str, **values: Any) -> str:
+    """The whole address of a page for a letter: by the settings, as a request's host may be made up."""
+    here = settings().public_url.rstrip("/")
+    return f"{here}{url_for(endpoint, **values)}" if here else url_for(endpoint, **values, _external=True)
 
 
 def whole(text: str | None, *, digits: int = DIGITS) -> int | None:

@@ -8,7 +8,7 @@ from markupsafe import Markup, escape
 
 from leaderboard import __version__
 from leaderboard.tables.record import Place
-from leaderboard.tables.words import counted
+from leaderboard.tables.words import counted, lasting
 from leaderboard.web.charts.scales import signed
 
 HTMX = "htmx-2.0.11.min.js"
@@ -26,6 +26,7 @@ def register(app: Flask) -> None:
         thousands=thousands,
         size=size,
         duration=duration,
+        lasting=lasting,
         share=share,
         without=without,
         signed=signed,

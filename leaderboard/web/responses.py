@@ -19,6 +19,11 @@ def export(form: str, files: Files[Page], page: Page, which: str | None = None) 
     return table_file(form, files.table(page, which or request.args.get("table")))
 
 
+def tables(files: Files[Page], page: Page) -> dict[str, Table[Any]]:
+    """All tables of a page by name, for its template."""
+    return {name: table(page) for name, table in files.tables.items()}
+
+
 def table_file(form: str, table: Table[Any]) -> Response:
     """A table as CSV or LaTeX."""
     if form == "csv":

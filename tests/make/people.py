@@ -74,3 +74,10 @@ def code_of(database: Database, account_id: int) -> str:
     """The code that an account's authenticator shows now."""
     with database.read() as session:
         return TOTP(session.get_one(SecondFactor, account_id).secret).at(now(session))
+
+
+def confirmed_address(database: Database, account_id: int, address: str) -> None:
+    """Give an account an address that it has confirmed."""
+    with database.write() as session:
+        given = update(Account).where(Account.id == account_id)
+        session.execute(given.values(email=address, email_confirmed_at=now(session), email_bounced_at=None))

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from werkzeug.serving import make_server
 
@@ -111,9 +112,13 @@ def _started(process: subprocess.Popen[str]) -> Site:
 
 
 @contextmanager
-def application_thread(database: Database, data: Path) -> Iterator[str]:
-    """The address of the application over a database, answered by this process without evaluators."""
-    app = application(Settings(data=data, database_url=database.engine.url.render_as_string(False)), database)
+def application_thread(database: Database, data: Path, **more: Any) -> Iterator[str]:
+    """The address of the application over a database, answered by this process without evaluators.
+
+    more are settings of it.
+    """
+    url = database.engine.url.render_as_string(False)
+    app = application(Settings(data=data, database_url=url, **more), database)
     server = make_server("127.0.0.1", 0, app, threaded=True)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()

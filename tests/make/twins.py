@@ -10,6 +10,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select, update
+from sqlalchemy.orm import Session
 
 from leaderboard.db.base import UtcDateTime
 from leaderboard.db.engine import Database
@@ -20,6 +21,8 @@ from leaderboard.services.pools import pools, previews
 from leaderboard.services.pools.plans import Plan
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.side_by_side import answers, pairs, questions
+from leaderboard.services.tasks import announcements
+from leaderboard.services.tasks.announcements import AnnouncementDraft
 from leaderboard.settings import Settings
 from tests.make import build as builders
 from tests.make import judged, people
@@ -110,6 +113,8 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     _mask(database, secret)
     for slug, was in SNAPSHOTS:
         _freeze(database, slug, was)
+    for slug in ("blind", "sealed", "open"):
+        _announce(database, slug, secret)
     if secret == "a":
         for slug in ("blind", "sealed"):
             _compare_by_eye(database, slug)
@@ -131,6 +136,25 @@ def _mask(database: Database, secret: str) -> None:
     masked = select(Team.id).where(Team.name == MASKED[secret]).scalar_subquery()
     with database.write() as session:
         session.execute(update(Entry).where(Entry.team_id == masked).values(pseudonym=PSEUDONYM))
+
+
+def _announce(database: Database, slug: str, secret: str) -> None:
+    """Something is told to everybody, to a team that readers know by a pseudonym, and to organisers."""
+    to = announcements.TEAMS
+    with database.write() as session:
+        masked = session.scalars(select(Team.id).where(Team.name == MASKED[secret])).one()
+        drafts = [
+            AnnouncementDraft("To all", "The same *words*.", announcements.EVERYBODY),
+            AnnouncementDraft(f"To {secret}", f"Dear {MASKED[secret]}", to, frozenset({masked})),
+            AnnouncementDraft(f"Without {secret}", "", announcements.WITHOUT_RUN, frozenset()),
+        ]
+        for draft in drafts[: 3 if announcements.teams_without_run(session, _task_id(session, slug)) else 2]:
+            made = announcements.preview(session, policy.OPERATOR, slug, draft)
+            announcements.send(session, policy.OPERATOR, slug, draft, made.count, None)
+
+
+def _task_id(session: Session, slug: str) -> int:
+    return session.scalars(select(Task.id).where(Task.slug == slug)).one()
 
 
 def _pool(database: Database, slug: str) -> None:

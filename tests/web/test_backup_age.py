@@ -1,4 +1,4 @@
-"""How old the last backup is: on /healthz and on the page of an account, for organisers."""
+"""How old the last backup is: on /healthz for organisers, on the page of storage for operators."""
 
 from pathlib import Path
 
@@ -16,11 +16,11 @@ def test_organisers_see_the_age_of_the_last_backup(
     """None before the first one, then seconds; visitors from elsewhere are told nothing of it."""
     client.environ_base["REMOTE_ADDR"] = "203.0.113.5"
     assert client.get("/healthz").get_json() == {"status": "ok"}
-    sign_in(client, "olga", is_organiser=True)
+    sign_in(client, "organiser", is_organiser=True)
     assert client.get("/healthz").get_json()["backup_age_s"] is None
-    assert "The site has no backup yet" in main(client.get("/account"))
+    assert "none yet" in main(client.get("/site/storage"))
     backups.back_up(database, tmp_path / "site.backup", verify=False)
-    assert "The site was last backed up" in main(client.get("/account"))
+    assert "seconds ago" in main(client.get("/site/storage"))
     assert client.get("/healthz").get_json()["backup_age_s"] >= 0
 
 

@@ -22,6 +22,8 @@ TEAM = (401, 404, 404, 200, 404, 404)
 SENDER = (401, 404, 404, 200, 404, 200)
 CREATOR = (401, 403, 403, 403, 200, 200)
 ORGANISER = (401, 403, 403, 403, 403, 200)
+OPERATOR = (401,) + (403,) * 5
+"""None of them is one; the pages themselves are tested with one in tests/web/site."""
 OPERATOR = (401, 403, 403, 403, 403, 403)
 """None of these viewers operates the site; what an operator is answered is tested with the pages."""
 
@@ -34,6 +36,7 @@ READING = (
     *("/intervals", "/intervals.json", "/intervals.csv", "/intervals.tex"),
     *("/efficiency", "/efficiency.json", "/efficiency.csv", "/efficiency.tex"),
     *("/history", "/history.json", "/history.csv", "/history.tex"),
+    *("/news", "/news.json", "/news.csv", "/news.tex"),
     *("/revisions", "/revisions.json", "/revisions.csv", "/revisions.tex"),
     *("/revisions/1", "/revisions/1.json", "/revisions/1.csv", "/revisions/1.tex", "/revisions/1/qrels.txt"),
 )
@@ -109,6 +112,20 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
         ("POST", f"/account/second-factor/{act}"): (401,) + (422,) * 5
         for act in ("confirm", "recovery-codes", "remove")
     },
+    ("POST", "/account/address"): (401,) + (404,) * 5,
+    ("POST", "/account/address/remove"): (401,) + (404,) * 5,
+    ("GET", "/lost-password"): (404,) * 6,
+    ("POST", "/lost-password"): (404,) * 6,
+    ("GET", "/confirm-mail/nonsense"): (404,) * 6,
+    ("POST", "/confirm-mail/nonsense"): (404,) * 6,
+    ("GET", "/site"): OPERATOR,
+    **{
+        ("GET", f"/site/{page}{rest}"): OPERATOR
+        for page in ("queue", "storage", "mail", "audit")
+        for rest in ("", *FILES)
+    },
+    ("POST", "/site/queue/{job}"): OPERATOR,
+    ("POST", "/site/mail"): OPERATOR,
     ("GET", "/teams"): ACCOUNT,
     ("POST", "/teams"): (401,) + (422,) * 5,
     ("GET", "/teams/{owls}"): TEAM,
@@ -149,6 +166,9 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("GET", "/tasks/new"): CREATOR,
     ("POST", "/tasks/new"): (401, 403, 403, 403, 422, 422),
     ("GET", "/tasks/robots/organise"): ORGANISER,
+    **{("GET", f"/tasks/robots/activity{rest}"): ORGANISER for rest in ("", *FILES)},
+    ("GET", "/tasks/robots/announce"): ORGANISER,
+    ("POST", "/tasks/robots/announce"): (401, 403, 403, 403, 403, 422),
     **{("GET", f"/tasks/robots/members{rest}"): ORGANISER for rest in ("", *FILES)},
     ("POST", "/tasks/robots/members/{berta}/link"): (401, 403, 403, 403, 403, 201),
     **{("GET", f"/tasks/robots/side-by-side{rest}"): ORGANISER for rest in SIDE_BY_SIDE},
@@ -223,6 +243,9 @@ DRAFTS = {
     ("GET", "/tasks/draft/members"): (401, 404, 404, 404, 404, 200),
     ("POST", "/tasks/draft/members/{berta}/link"): (401,) + (404,) * 5,
     ("GET", "/tasks/draft/organise"): (401, 404, 404, 404, 404, 200),
+    ("GET", "/tasks/draft/activity"): (401, 404, 404, 404, 404, 200),
+    ("GET", "/tasks/draft/announce"): (401, 404, 404, 404, 404, 200),
+    ("POST", "/tasks/draft/announce"): (401, 404, 404, 404, 404, 422),
     **{("GET", f"/tasks/draft/side-by-side{rest}"): (401, 404, 404, 404, 404, 200) for rest in SIDE_BY_SIDE},
     ("POST", "/tasks/draft/side-by-side"): (401, 404, 404, 404, 404, 422),
     ("POST", "/tasks/draft/side-by-side/assessors"): (401, 404, 404, 404, 404, 422),

@@ -104,6 +104,11 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     "many_comparisons.ask": [(query, {}) for query in COMPARED],
     "boards.standing": [("", {}), ("?measure=AP", {}), ("?edition=2", {})],
     "intervals.ask": [("", {}), ("?measure=AP", {})],
+    "news.announce": [
+        ("", {"title": "News", "recipients": kind, "team": str(team), "step": step, "counted": "1"})
+        for kind, team in (("everybody", 1), ("without_run", 1), ("teams", 2), ("teams", 4))
+        for step in ("preview", "send")
+    ],
     "accounts.sign_in_now": [("", {"name": name, "password": "wrong"}) for name in ("Ann", "Zed", "Nobody")],
     "accounts.sign_up_now": [("", {"name": name, "password": PASSWORD}) for name in ("Ann", "Somebody")],
     "teams.create": [("", {"name": name}) for name in ("owls", "Some team", "Team 2")],

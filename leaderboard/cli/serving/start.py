@@ -29,12 +29,14 @@ class SignIn:
 def prepare_site(settings: Settings, with_demo: bool) -> SignIn:
     """Make the tables of an empty database, load the demo task if asked to, let the organiser sign in.
 
-    Raises SchemaOutdated for a database of another version.
+    Raises SchemaOutdated for a database of another version, Invalid for settings of mail that make no sense.
     """
     from leaderboard.services.accounts import accounts
+    from leaderboard.services.mail.server import server_of
     from leaderboard.services.policy import OPERATOR
     from leaderboard.services.tasks import roles
 
+    server_of(settings)
     database = open_database(settings)
     try:
         prepare(database)
@@ -49,9 +51,14 @@ def prepare_site(settings: Settings, with_demo: bool) -> SignIn:
 
 
 def require_schema(settings: Settings) -> None:
-    """Raise SchemaOutdated, naming the command to run, unless the database is at this program's schema."""
-    from leaderboard.db import schema
+    """Raise SchemaOutdated, naming the command to run, unless the database is at this program's schema.
 
+    Raises Invalid for settings of mail that make no sense.
+    """
+    from leaderboard.db import schema
+    from leaderboard.services.mail.server import server_of
+
+    server_of(settings)
     database = open_database(settings)
     try:
         schema.require_head(database)

@@ -11,6 +11,9 @@ from leaderboard.services import audit, policy
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import Viewer
 
+MOST = 200
+"""Failed jobs that a page of the whole site lists."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedJob:
@@ -36,6 +39,24 @@ def of_task(session: Session, task_id: int) -> tuple[FailedJob, ...]:
         FailedJob(id=job.id, kind=job.kind, subject=subject, attempts=job.attempts, message=job.error)
         for job, subject in rows
     )
+
+
+def of_site(session: Session) -> tuple[FailedJob, ...]:
+    """The newest failed jobs of all tasks, by number only: an operator looks after work, not into tasks."""
+    rows = session.scalars(select(Job).where(Job.state == "failed").order_by(Job.id.desc()).limit(MOST))
+    return tuple(
+        FailedJob(
+            id=job.id, kind=job.kind, subject=str(job.subject_id), attempts=job.attempts, message=job.error
+        )
+        for job in rows
+    )
+
+
+def again(session: Session, viewer: Viewer, job_id: int) -> None:
+    """Queue a failed job of any task anew, for operators; raises NotFound unless it has failed."""
+    policy.require_operator(viewer)
+    queue.retry(session, job_id)
+    audit.record(session, viewer, "job.retry", f"job:{job_id}")
 
 
 def evaluate_again(session: Session, viewer: Viewer, slug: str, job_id: int) -> None:

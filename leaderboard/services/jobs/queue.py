@@ -20,10 +20,13 @@ from leaderboard.settings import Settings
 CHECK = "check"
 EVALUATE = "evaluate"
 COMPARE = "compare"
+MAIL = "mail"
 FRESH = 10
 """Priority of what a person waits for."""
 OF_MANY = 5
 """Priority of what somebody sent with many others."""
+LETTERS = 5
+"""Priority of mail."""
 AGAIN = 0
 """Priority of re-scoring under a new edition."""
 RETRY_AFTER_S = 5
@@ -114,9 +117,12 @@ def is_due(at: datetime) -> ColumnElement[bool]:
 def claim(session: Session, owner: str, settings: Settings) -> Claim | None:
     """Take the most urgent job that is due, for as long as the settings allow; None where none is."""
     at = now(session)
-    job = _most_urgent(session, at)
-    if job is not None and job.kind == COMPARE and not _may_compare(session, settings):
-        job = _most_urgent(session, at, Job.kind != COMPARE)
+    # An evaluator that was told of no mail server leaves mail to those that were.
+    others = [] if settings.smtp_url else [Job.kind != MAIL]
+    job = _most_urgent(session, at, *others)
+    while job is not None and not _has_room(session, job.kind, settings):
+        others.append(Job.kind != job.kind)
+        job = _most_urgent(session, at, *others)
     if job is None:
         return None
     job.state, job.owner, job.started_at = "leased", owner, at
@@ -146,11 +152,14 @@ def _most_urgent(session: Session, at: datetime, *which: ColumnElement[bool]) ->
     )
 
 
-def _may_compare(session: Session, settings: Settings) -> bool:
-    """Whether one more comparison leaves an evaluator free for runs."""
-    lock_key(session, COMPARE)
-    running = select(func.count()).select_from(Job).where(Job.state == "leased", Job.kind == COMPARE)
-    return (session.scalar(running) or 0) < settings.comparisons_at_once
+def _has_room(session: Session, kind: str, settings: Settings) -> bool:
+    """Whether one more job of the kind leaves an evaluator free for runs; mail waits for its server alone."""
+    most = {COMPARE: settings.comparisons_at_once, MAIL: 1}.get(kind)
+    if most is None:
+        return True
+    lock_key(session, kind)
+    running = select(func.count()).select_from(Job).where(Job.state == "leased", Job.kind == kind)
+    return (session.scalar(running) or 0) < most
 
 
 def heartbeat(session: Session, claimed: Claim, lease_s: int) -> bool:

@@ -24,6 +24,12 @@ def seen(session: Session, owner: str) -> None:
     session.execute(row.on_conflict_do_update(index_elements=[Worker.owner], set_={"seen_at": at}))
 
 
+def known(session: Session) -> tuple[tuple[str, datetime], ...]:
+    """The evaluators of the last hour and when each was seen, the newest first."""
+    rows = session.execute(select(Worker.owner, Worker.seen_at).order_by(Worker.seen_at.desc()))
+    return tuple((owner, seen_at) for owner, seen_at in rows)
+
+
 def at_work(session: Session) -> int:
     """How many evaluators were seen lately."""
     return session.scalar(select(func.count()).where(_within(now(session), LATELY))) or 0

@@ -73,6 +73,7 @@ def ask(session: Session, viewer: Viewer, upload_id: int, names: Sequence[str]) 
         limits.count_check(session, viewer.account_id)
     new = Upload(
         task_id=upload.task_id,
+        phase_id=upload.phase_id,
         team_id=upload.team_id,
         account_id=viewer.account_id,
         file_name=upload.file_name,

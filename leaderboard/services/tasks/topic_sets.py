@@ -22,7 +22,7 @@ def put(session: Session, task: Task, name: str, topic_ids: list[str] | None, se
 
 
 def put_public(session: Session, task: Task, name: str) -> bool:
-    """Make the public part of a set, unless there is one (what was public once stays so); whether it was made."""
+    """Make the public part of a set unless it is there: what was public stays so; whether it was made."""
     if name == ALL_TOPICS:
         return public_topics.draw(session, task)
     public = public_part(name)

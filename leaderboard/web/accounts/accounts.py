@@ -6,6 +6,7 @@ from werkzeug.wrappers import Response
 
 from leaderboard.errors import Forbidden, Invalid, LeaderboardError
 from leaderboard.pages import accounts as pages
+from leaderboard.pages import mail as mail_pages
 from leaderboard.services.accounts import accounts, deletion, devices, exports, passwords, sessions
 from leaderboard.services.accounts import sign_in as signing
 from leaderboard.services.accounts.accounts import AccountCredentials
@@ -182,17 +183,19 @@ def _sign_up_page(error: LeaderboardError | None = None, name: str = "") -> str:
 @blueprint.get("/account")
 @rule(SIGNED_IN)
 def account() -> ResponseReturnValue:
-    """The viewer's own account: password and signed-in browsers."""
+    """The viewer's own account: password, mail and signed-in browsers."""
     return account_page()
 
 
 def account_page(error: LeaderboardError | None = None) -> str:
-    """The viewer's own account, with what went wrong."""
+    """The viewer's own account, with what was wrong with a form of it."""
     page = pages.account_page(reading(), viewer(), session_token())
     return render_template(
         "accounts/account.html",
         page=page,
         browsers=pages.browsers(page),
+        mail=mail_pages.own_mail(reading(), viewer()) if settings().smtp_url else None,
+        letters=mail_pages.letters,
         providers=offered(),
         error=error,
         changed=request.args.get("changed") == "password",

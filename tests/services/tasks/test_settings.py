@@ -146,7 +146,7 @@ def test_a_public_half_is_drawn_once(database: Database, tmp_path: Path) -> None
     first = _public(database)
     with database.read() as session:
         shown = board.board(session, ANONYMOUS, "t")
-        assert session.scalars(select(Phase.visibility)).all() == ["blind"]
+        assert session.scalars(select(Phase.visibility)).all() == [None]
     assert first is not None
     assert len(first) == 2
     assert shown.rows[0].scores["AP"] is not None

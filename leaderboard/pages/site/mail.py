@@ -1,0 +1,92 @@
+"""The outbox of the site: letters by state, those that did not arrive, and addresses that are none."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Account, Mail
+from leaderboard.pages.mail import MailRow, mail_row
+from leaderboard.services import policy
+from leaderboard.services.mail.server import SENT
+from leaderboard.services.policy import Viewer
+from leaderboard.tables.record import Column, Files, Table
+
+MOST_LETTERS = 200
+"""Letters that are listed, newest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class BouncedAccount:
+    """An account to whose address nothing is sent any more."""
+
+    name: str
+    address: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutboxPage:
+    """The outbox as operators see it."""
+
+    states: tuple[tuple[str, int], ...]
+    letters: tuple[MailRow, ...]
+    bounced: tuple[BouncedAccount, ...]
+
+    @property
+    def failed(self) -> int:
+        """Letters that were given up, and may be tried again."""
+        return dict(self.states).get("failed", 0)
+
+
+def outbox_page(session: Session, viewer: Viewer) -> OutboxPage:
+    """The outbox, for operators."""
+    policy.require_operator(viewer)
+    states = session.execute(select(Mail.state, func.count()).group_by(Mail.state).order_by(Mail.state))
+    newest = select(Mail).where(Mail.state != SENT).order_by(Mail.id.desc()).limit(MOST_LETTERS)
+    bounced = session.execute(
+        select(Account.name, Account.email, Account.email_bounced_at)
+        .where(Account.email_bounced_at.is_not(None))
+        .order_by(Account.email_bounced_at.desc())
+    )
+    return OutboxPage(
+        states=tuple((state, count) for state, count in states),
+        letters=tuple(mail_row(mail) for mail in session.scalars(newest)),
+        bounced=tuple(BouncedAccount(name, address, at) for name, address, at in bounced if at is not None),
+    )
+
+
+def letter_table(page: OutboxPage) -> Table[MailRow]:
+    """Letters that have not been taken; what they say is their readers' business."""
+    columns: list[Column[MailRow]] = [
+        Column(key="letter", head="Letter", value=lambda row: row.id, digits=0),
+        Column(key="to", head="To", value=lambda row: row.address),
+        Column(key="state", head="State", value=lambda row: row.state),
+        Column(key="attempts", head="Tries", value=lambda row: row.attempts, digits=0),
+        Column(key="said", head="The mail server said", value=lambda row: row.error),
+        Column(key="written", head="Written", value=lambda row: row.created_at.isoformat(timespec="seconds")),
+    ]
+    caption = f"Letters that no server has taken, newest first, at most {MOST_LETTERS}"
+    return Table(name="letters", caption=caption, columns=columns, rows=page.letters)
+
+
+def bounced_table(page: OutboxPage) -> Table[BouncedAccount]:
+    """Addresses of which a server said that they are none."""
+    columns: list[Column[BouncedAccount]] = [
+        Column(key="account", head="Account", value=lambda row: row.name),
+        Column(key="address", head="Address", value=lambda row: row.address),
+        Column(key="since", head="Since", value=lambda row: row.at.isoformat(timespec="seconds")),
+    ]
+    caption = "Addresses that mail came back from: nothing is sent there until they are changed"
+    return Table(name="bounced", caption=caption, columns=columns, rows=page.bounced)
+
+
+def facts(page: OutboxPage) -> dict[str, Any]:
+    """The outbox as plain values."""
+    letters, bounced = letter_table(page).facts(), bounced_table(page).facts()
+    return {"states": dict(page.states), "letters": letters, "bounced": bounced}
+
+
+FILES = Files(facts=facts, tables={"letters": letter_table, "bounced": bounced_table})

@@ -1,0 +1,207 @@
+"""What goes on in a task, for its organisers: runs a day, rejected files, teams without a run, the queue."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import now
+from leaderboard.db.tables import Member, Run, Team, Upload
+from leaderboard.pages.jobs import queue_table
+from leaderboard.services import policy
+from leaderboard.services.jobs import counts
+from leaderboard.services.jobs.counts import JobCount
+from leaderboard.services.policy import Viewer
+from leaderboard.services.tasks import announcements
+from leaderboard.tables.record import Column, Files, Table
+
+DAYS = 60
+"""Days that are counted, today the last."""
+MOST_REPORTS = 2000
+"""Rejected files whose reports are looked at, newest first."""
+ACCEPTED, REJECTED = "accepted", "rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class DayCount:
+    """Files sent on one day, in UTC."""
+
+    day: date
+    accepted: int
+    rejected: int
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCount:
+    """How many rejected files broke a rule, and of how many teams."""
+
+    rule: str
+    files: int
+    teams: int
+
+
+@dataclass(frozen=True, slots=True)
+class TeamCount:
+    """What became of a team's files; runs are those that were not withdrawn."""
+
+    team: str
+    members: int
+    runs: int
+    accepted: int
+    rejected: int
+    last_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivityPage:
+    """What goes on in a task."""
+
+    name: str
+    slug: str
+    days: tuple[DayCount, ...]
+    rules: tuple[RuleCount, ...]
+    teams: tuple[TeamCount, ...]
+    jobs: tuple[JobCount, ...]
+
+    @property
+    def without_run(self) -> tuple[TeamCount, ...]:
+        """The teams of which no run counts."""
+        return tuple(row for row in self.teams if not row.runs)
+
+
+@dataclass(slots=True)
+class _Sent:
+    states: Counter[str] = field(default_factory=Counter)
+    last_at: datetime | None = None
+
+
+def activity(session: Session, viewer: Viewer, slug: str) -> ActivityPage:
+    """What goes on in the viewer's task; raises NotFound or Forbidden unless the viewer organises it."""
+    task = policy.own_task(session, viewer, slug)
+    uploads = session.execute(
+        select(Upload.team_id, Upload.state, Upload.created_at)
+        .where(Upload.task_id == task.id)
+        .order_by(Upload.id)
+    ).all()
+    days: dict[date, Counter[str]] = defaultdict(Counter)
+    sent: dict[int, _Sent] = defaultdict(_Sent)
+    for team_id, state, at in uploads:
+        days[at.astimezone(UTC).date()][state] += 1
+        sent[team_id].states[state] += 1
+        sent[team_id].last_at = at
+    return ActivityPage(
+        name=task.name,
+        slug=task.slug,
+        days=_days(days, now(session).date()),
+        rules=_rules(session, task.id),
+        teams=_teams(session, task.id, sent),
+        jobs=counts.unfinished(session, task.id),
+    )
+
+
+def _days(found: dict[date, Counter[str]], today: date) -> tuple[DayCount, ...]:
+    """Every day from the first one with a file, or as far back as is shown, until today."""
+    first = max(min(found, default=today), today - timedelta(days=DAYS - 1))
+    span = (first + timedelta(days=number) for number in range((today - first).days + 1))
+    return tuple(DayCount(day, found[day][ACCEPTED], found[day][REJECTED]) for day in span)
+
+
+def _rules(session: Session, task_id: int) -> tuple[RuleCount, ...]:
+    rows = session.execute(
+        select(Upload.team_id, Upload.report)
+        .where(Upload.task_id == task_id, Upload.state == REJECTED)
+        .order_by(Upload.id.desc())
+        .limit(MOST_REPORTS)
+    )
+    files: Counter[str] = Counter()
+    teams: dict[str, set[int]] = defaultdict(set)
+    for team_id, report in rows:
+        for rule in {problem["rule"] for problem in (report or {}).get("problems", ())}:
+            files[rule] += 1
+            teams[rule].add(team_id)
+    return tuple(RuleCount(rule, count, len(teams[rule])) for rule, count in files.most_common())
+
+
+def _teams(session: Session, task_id: int, sent: dict[int, _Sent]) -> tuple[TeamCount, ...]:
+    """Every team that has entered or sent a file; those without a run first."""
+    names = announcements.entered_teams(session, task_id)
+    size = select(func.count()).where(Member.team_id == Team.id).correlate(Team).scalar_subquery()
+    members = {team_id: n for team_id, n in session.execute(select(Team.id, size).where(Team.id.in_(names)))}
+    kept = select(Run.team_id, func.count()).where(Run.task_id == task_id, Run.withdrawn_at.is_(None))
+    runs = {team_id: count for team_id, count in session.execute(kept.group_by(Run.team_id))}
+    rows = (
+        TeamCount(
+            names[team_id],
+            members[team_id],
+            runs.get(team_id, 0),
+            sent[team_id].states[ACCEPTED],
+            sent[team_id].states[REJECTED],
+            sent[team_id].last_at,
+        )
+        for team_id in names
+    )
+    return tuple(sorted(rows, key=lambda row: row.runs > 0))
+
+
+def day_table(page: ActivityPage) -> Table[DayCount]:
+    """Files a day, newest first."""
+    columns: list[Column[DayCount]] = [
+        Column(key="day", head="Day (UTC)", value=lambda row: row.day.isoformat()),
+        Column(key=ACCEPTED, head="Accepted", value=lambda row: row.accepted, digits=0),
+        Column(key=REJECTED, head="Rejected", value=lambda row: row.rejected, digits=0),
+    ]
+    caption = f"Files sent a day, of the last {DAYS} days at most"
+    return Table(name="days", caption=caption, columns=columns, rows=page.days[::-1])
+
+
+def rule_table(page: ActivityPage) -> Table[RuleCount]:
+    """Why files were rejected, most often first."""
+    columns: list[Column[RuleCount]] = [
+        Column(key="rule", head="Rule that was broken", value=lambda row: row.rule),
+        Column(key="files", head="Files", value=lambda row: row.files, digits=0),
+        Column(key="teams", head="Teams", value=lambda row: row.teams, digits=0),
+    ]
+    return Table(name="rules", caption="Why files were rejected", columns=columns, rows=page.rules)
+
+
+def team_table(page: ActivityPage) -> Table[TeamCount]:
+    """The teams, those without a run first."""
+    columns: list[Column[TeamCount]] = [
+        Column(key="team", head="Team", value=lambda row: row.team),
+        Column(key="members", head="Members", value=lambda row: row.members, digits=0),
+        Column(key="runs", head="Runs that count", value=lambda row: row.runs, digits=0),
+        Column(key=ACCEPTED, head="Accepted", value=lambda row: row.accepted, digits=0),
+        Column(key=REJECTED, head="Rejected", value=lambda row: row.rejected, digits=0),
+        Column(
+            key="last",
+            head="Last file",
+            value=lambda row: row.last_at.isoformat(timespec="seconds") if row.last_at else None,
+        ),
+    ]
+    caption = "Teams, those without a run that counts first"
+    return Table(name="teams", caption=caption, columns=columns, rows=page.teams)
+
+
+def job_table(page: ActivityPage) -> Table[JobCount]:
+    """The queue of the task."""
+    return queue_table(page.jobs, "Work of this task that is not done")
+
+
+TABLES: dict[str, Callable[[ActivityPage], Table[Any]]] = {
+    "days": day_table,
+    "rules": rule_table,
+    "teams": team_table,
+    "queue": job_table,
+}
+
+
+def facts(page: ActivityPage) -> dict[str, Any]:
+    """All tables as plain values."""
+    return {"task": page.slug, **{name: table(page).facts() for name, table in TABLES.items()}}
+
+
+FILES = Files(facts=facts, tables=TABLES)

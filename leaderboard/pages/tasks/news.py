@@ -1,0 +1,205 @@
+"""What is new in a task: announcements that the reader may read, and changes of its rules."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Announcement, Mail, Task, TaskChange
+from leaderboard.services import policy
+from leaderboard.services.policy import Viewer
+from leaderboard.services.tasks import announcements
+from leaderboard.services.tasks.announcements import AnnouncedAccount
+from leaderboard.tables.record import Column, Files, Table
+from leaderboard.tables.words import counted
+
+NEWEST = 2
+"""Announcements that other pages of a task name."""
+MOST_CHANGES = 200
+FOR_READERS = {announcements.EVERYBODY: "everybody", announcements.ENTERED: "every team"}
+FOR_ORGANISERS = {
+    **FOR_READERS,
+    announcements.WITHOUT_RUN: "teams without a run",
+    announcements.TEAMS: "chosen teams",
+    announcements.ORGANISERS: "organisers",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnouncementRow:
+    """One announcement; people, teams and letters are for organisers, who alone see whom it went to."""
+
+    id: int
+    at: datetime
+    title: str
+    body: str
+    to: str
+    people: int | None
+    teams: str
+    letters: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """One change of a task's rules."""
+
+    at: datetime
+    what: str
+    before: str
+    after: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewsPage:
+    """What is new in a task."""
+
+    name: str
+    slug: str
+    organises: bool
+    details: bool
+    announcements: tuple[AnnouncementRow, ...]
+    changes: tuple[ChangeRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnouncementFormPage:
+    """The form of a new announcement: which teams there are, and which of them have no run."""
+
+    name: str
+    slug: str
+    teams: dict[int, str]
+    without_run: frozenset[int]
+
+
+def newest(session: Session, viewer: Viewer, task: Task) -> tuple[tuple[str, datetime], ...]:
+    """Titles and times of the newest announcements that the viewer may read."""
+    rows = announcements.visible(session, viewer, task)[:NEWEST]
+    return tuple((row.title, row.created_at) for row in rows)
+
+
+def news(session: Session, viewer: Viewer, slug: str) -> NewsPage:
+    """What the viewer may read of a task's announcements, and how its rules changed."""
+    task, sight = policy.visible_task(session, viewer, slug)
+    organises = policy.organises(viewer, task.id)
+    rows = announcements.visible(session, viewer, task)
+    letters = _letters(session, rows) if organises else {}
+    names = announcements.entered_teams(session, task.id) if organises else {}
+    return NewsPage(
+        name=task.name,
+        slug=task.slug,
+        organises=organises,
+        details=sight.details,
+        announcements=tuple(_row(row, organises, names, letters.get(row.id, "")) for row in rows),
+        changes=_changes(session, task, organises),
+    )
+
+
+def _row(row: Announcement, organises: bool, names: dict[int, str], letters: str) -> AnnouncementRow:
+    kind, team_ids = row.recipients["kind"], row.recipients.get("teams", ())
+    # A team that it is for is not told which others it is for: some go by a pseudonym.
+    to = FOR_ORGANISERS[kind] if organises else FOR_READERS.get(kind, "you")
+    teams = ", ".join(names.get(team_id, "a team that has left") for team_id in team_ids)
+    return AnnouncementRow(
+        id=row.id,
+        at=row.created_at,
+        title=row.title,
+        body=row.body,
+        to=to,
+        people=row.count if organises else None,
+        teams=teams if organises else "",
+        letters=letters,
+    )
+
+
+def _letters(session: Session, rows: Iterable[Announcement]) -> dict[int, str]:
+    """Announcement id -> how many letters of it are in which state."""
+    counts = session.execute(
+        select(Mail.announcement_id, Mail.state, func.count())
+        .where(Mail.announcement_id.in_([row.id for row in rows]))
+        .group_by(Mail.announcement_id, Mail.state)
+    )
+    states: dict[int, Counter[str]] = defaultdict(Counter)
+    for announcement_id, state, count in counts:
+        if announcement_id is not None:
+            states[announcement_id][state] = count
+    return {
+        announcement_id: ", ".join(f"{count} {state}" for state, count in sorted(found.items()))
+        for announcement_id, found in states.items()
+    }
+
+
+def _changes(session: Session, task: Task, organises: bool) -> tuple[ChangeRow, ...]:
+    wanted = select(TaskChange).where(TaskChange.task_id == task.id)
+    if not organises:
+        # What a draft was before anybody could see it is nobody's news.
+        wanted = wanted.where(TaskChange.created_at >= task.published_at)
+    rows = session.scalars(wanted.order_by(TaskChange.id.desc()).limit(MOST_CHANGES))
+    return tuple(ChangeRow(row.created_at, row.what, row.before, row.after, row.reason) for row in rows)
+
+
+def announced(page: NewsPage) -> Table[AnnouncementRow]:
+    """The announcements; for organisers with how many they were for and what became of the letters."""
+    columns: list[Column[AnnouncementRow]] = [
+        Column(key="at", head="Sent", value=lambda row: row.at.isoformat(timespec="seconds")),
+        Column(key="title", head="Title", value=lambda row: row.title),
+        Column(key="to", head="To", value=lambda row: row.to),
+        Column(key="body", head="Text", value=lambda row: row.body),
+    ]
+    if page.organises:
+        columns += [
+            Column(key="people", head="People", value=lambda row: row.people, digits=0),
+            Column(key="teams", head="Teams", value=lambda row: row.teams),
+        ]
+        if any(row.letters for row in page.announcements):
+            columns.append(Column(key="letters", head="Letters", value=lambda row: row.letters))
+    caption = f"Announcements of {page.name}, newest first"
+    return Table(name=f"{page.slug}-news", caption=caption, columns=columns, rows=page.announcements)
+
+
+def changes(page: NewsPage) -> Table[ChangeRow]:
+    """How the task's rules changed."""
+    columns: list[Column[ChangeRow]] = [
+        Column(key="at", head="When", value=lambda row: row.at.isoformat(timespec="seconds")),
+        Column(key="what", head="What", value=lambda row: row.what),
+        Column(key="before", head="Before", value=lambda row: row.before),
+        Column(key="after", head="After", value=lambda row: row.after),
+        Column(key="reason", head="Why", value=lambda row: row.reason),
+    ]
+    caption = f"What changed in {page.name}, newest first"
+    return Table(name=f"{page.slug}-changes", caption=caption, columns=columns, rows=page.changes)
+
+
+def facts(page: NewsPage) -> dict[str, Any]:
+    """The news as plain values."""
+    return {"task": page.slug, "announcements": announced(page).facts(), "changes": changes(page).facts()}
+
+
+FILES = Files(facts=facts, tables={"announcements": announced, "changes": changes})
+
+
+def announcement_form(session: Session, viewer: Viewer, slug: str) -> AnnouncementFormPage:
+    """What an organiser chooses recipients from."""
+    task = policy.own_task(session, viewer, slug)
+    return AnnouncementFormPage(
+        name=task.name,
+        slug=task.slug,
+        teams=announcements.entered_teams(session, task.id),
+        without_run=frozenset(announcements.teams_without_run(session, task.id)),
+    )
+
+
+def people(found: tuple[AnnouncedAccount, ...], has_mail: bool) -> Table[AnnouncedAccount]:
+    """Everybody an announcement would reach."""
+    columns: list[Column[AnnouncedAccount]] = [
+        Column(key="name", head="Account", value=lambda row: row.name),
+        Column(key="why", head="In", value=lambda row: row.why),
+    ]
+    if has_mail:
+        columns.append(Column(key="mail", head="Also by mail", value=lambda row: row.is_mailed))
+    caption = f"It will reach {counted(len(found), 'person', 'people')}"
+    return Table(name="people", caption=caption, columns=columns, rows=found)

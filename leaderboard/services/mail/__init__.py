@@ -1,0 +1,1 @@
+"""Mail as a copy of what the site says: addresses, letters on their way, the server that takes them."""

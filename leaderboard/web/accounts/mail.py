@@ -1,0 +1,122 @@
+"""The mail address of an account: given, confirmed, taken away, and written to where a password is lost."""
+
+import logging
+
+from flask import Blueprint, Response, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from sqlalchemy.exc import SQLAlchemyError
+
+from leaderboard.errors import LeaderboardError, NotFound
+from leaderboard.services.mail import addresses, lost_passwords
+from leaderboard.web.accounts.accounts import account_page
+from leaderboard.web.addresses import absolute
+from leaderboard.web.errors import form_again, wants_json
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
+from leaderboard.web.session import (
+    client_ip,
+    database,
+    reading,
+    require_safe_sign_in,
+    settings,
+    site,
+    viewer,
+    wake,
+    writing,
+)
+
+log = logging.getLogger(__name__)
+blueprint = Blueprint("mail", __name__)
+
+WRITE_WAIT_S = 5.0
+"""How long a letter waits for other writers, while it holds one of the server's threads."""
+
+
+def _require_mail() -> None:
+    if not settings().smtp_url:
+        raise NotFound("This site sends no mail.")
+
+
+@blueprint.post("/account/address")
+@rule(SIGNED_IN)
+def give() -> ResponseReturnValue:
+    """Give the account an address and send the link that confirms it; all addresses are answered alike."""
+    _require_mail()
+    asker = viewer()
+    try:
+        with writing() as session:
+            token = addresses.give(session, asker, request.form.get("address", ""))
+            addresses.ask(session, asker, absolute("mail.link", token=token))
+    except LeaderboardError as error:
+        if wants_json():
+            raise
+        return form_again(account_page(error), error)
+    wake()
+    return redirect(url_for("accounts.account", _anchor="mail"), 303)
+
+
+@blueprint.post("/account/address/remove")
+@rule(SIGNED_IN)
+def remove() -> ResponseReturnValue:
+    """Take the account's address away."""
+    _require_mail()
+    asker = viewer()
+    with writing() as session:
+        addresses.remove(session, asker)
+    return redirect(url_for("accounts.account", _anchor="mail"), 303)
+
+
+@blueprint.get("/confirm-mail/<token>")
+@rule(PUBLIC)
+def link(token: str) -> ResponseReturnValue:
+    """What the link in a letter opens; only its button confirms, as programs open links to look at them."""
+    return render_template(
+        "accounts/confirm_mail.html", found=addresses.to_confirm(reading(), token), token=token
+    )
+
+
+@blueprint.post("/confirm-mail/<token>")
+@rule(PUBLIC)
+def confirm(token: str) -> ResponseReturnValue:
+    """Confirm the address; it signs nobody in."""
+    with writing() as session:
+        addresses.confirm(session, client_ip(), token)
+    return render_template("accounts/confirm_mail.html", found=None, token=token)
+
+
+@blueprint.get("/lost-password")
+@rule(PUBLIC)
+def ask_for_link() -> ResponseReturnValue:
+    """The form that asks for a link by mail."""
+    _require_mail()
+    require_safe_sign_in()
+    return render_template("accounts/lost_password.html", asked=False, error=None)
+
+
+@blueprint.post("/lost-password")
+@rule(PUBLIC)
+def lost_password() -> ResponseReturnValue:
+    """Send a link where the account has a confirmed address; the answer is alike, and as quick, for all."""
+    _require_mail()
+    require_safe_sign_in()
+    asker, name = viewer(), request.form.get("name", "")
+    try:
+        with writing() as session:
+            lost_passwords.count(session, asker, name)
+    except LeaderboardError as error:
+        if wants_json():
+            raise
+        return form_again(render_template("accounts/lost_password.html", asked=False, error=error), error)
+    response = Response(render_template("accounts/lost_password.html", asked=True, error=None))
+    here, awake = database(), site().wake
+    address = absolute("accounts.link", token="0").removesuffix("0") + lost_passwords.PLACE
+
+    def write() -> None:
+        try:
+            with here.write(WRITE_WAIT_S) as session:
+                lost_passwords.send_link(session, asker, name, address)
+        except SQLAlchemyError:
+            log.exception("a link for a lost password could not be written")
+        awake()
+
+    response.call_on_close(write)
+    return response
