@@ -48,6 +48,12 @@ def task() -> None:
     help="Who judged.",
 )
 @click.option("--origin-name", default="", help="Which machine judged.")
+@click.option(
+    "--second-column",
+    "second",
+    type=click.Choice(["subtopics", "rounds"]),
+    help="What the second column of the judgments is. [seen in it]",
+)
 @click.option("--draft", is_flag=True, help="Keep it a draft that only organisers see.")
 @data_option
 def create(
@@ -56,6 +62,7 @@ def create(
     description: Path | None,
     dialect: str,
     measures: tuple[str, ...],
+    second: str | None,
     draft: bool,
     data: Path | None,
     **options: str | int | Path | None,
@@ -67,6 +74,7 @@ def create(
         description=description.read_text(encoding="utf-8") if description else "",
         dialect=int(dialect),
         measures=measures,
+        second=second or "",
         **options,  # type: ignore[arg-type]
     )
     with opened(data) as (database, _):
@@ -145,6 +153,11 @@ def _lines(shown: TaskOverview) -> list[str]:
         return lines
     grades = ", ".join(f"{grade}: {count}" for grade, count in shown.grades.items())
     lines.append(f"Judgments: {shown.judgments} (grade: number; {grades}).")
+    if shown.rounds:
+        lines.append(
+            f"The second column of the judgments ({shown.rounds}) was taken for rounds; "
+            "if these are subtopics, add the file again with `qrels add --second-column subtopics`."
+        )
     for title, ids in (
         ("Topics without judgments", shown.topics_without_judgments),
         ("Judged ids that are not topics", shown.judged_not_topics),

@@ -41,6 +41,8 @@ class TaskOverview:
     revision: int | None
     origin: str
     judgments: int
+    rounds: str
+    """Values of the second column of the judgments, where it was passed over unasked."""
     grades: dict[int, int]
     topics_without_judgments: tuple[str, ...]
     judged_not_topics: tuple[str, ...]
@@ -98,6 +100,7 @@ def overview(session: Session, viewer: Viewer, slug: str) -> TaskOverview:
         revision=revision.number if revision else None,
         origin=origin or "",
         judgments=revision.judgments if revision else 0,
+        rounds=revision.rounds if revision else "",
         grades=dict(sorted(counted.items())),
         topics_without_judgments=tuple(sorted(topic_ids - judgments.keys())) if revision else (),
         judged_not_topics=tuple(sorted(judgments.keys() - topic_ids)),

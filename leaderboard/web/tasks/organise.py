@@ -81,6 +81,7 @@ def _draft() -> TaskDraft:
         level=number("level", 1) or 0,
         dialect=number("dialect", 10) or 0,
         visibility=form.get("visibility", "open"),
+        second=form.get("second", ""),
         measures=tuple(re.split(r"[\s;]+", form.get("measures", "").strip())) if form.get("measures") else (),
         primary=form.get("primary", "").strip() or None,
         origin=form.get("origin", "human"),
