@@ -11,7 +11,7 @@ from leaderboard.pages.tasks.overviews import TaskOverview
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.statistics import methods
 from leaderboard.services.tasks import create as tasks
-from leaderboard.services.tasks import drafts, organise
+from leaderboard.services.tasks import drafts, organise, scored_topics
 from leaderboard.services.tasks.drafts import VISIBILITIES, TaskDraft
 
 
@@ -128,6 +128,22 @@ def comparison(slug: str, method: str, data: Path | None) -> None:
         with database.write() as session:
             chosen = methods.choose(session, OPERATOR, slug, method)
         click.echo(f"{slug} compares runs by: {chosen.title}.")
+
+
+@task.command("score-judged")
+@click.argument("slug")
+@click.option("--all", "count_all", is_flag=True, help="Take it back: every topic counts again.")
+@data_option
+def score_judged(slug: str, count_all: bool, data: Path | None) -> None:
+    """Score only the topics that have judgments: runs need no others, and no rule counts them."""
+    with opened(data) as (database, _):
+        with database.write() as session:
+            if count_all:
+                scored_topics.score_all(session, OPERATOR, slug)
+                left_out = 0
+            else:
+                left_out = scored_topics.score_judged(session, OPERATOR, slug)
+        click.echo(f"{slug} leaves out {left_out} topics that are not judged.")
 
 
 @task.command("list")

@@ -216,7 +216,9 @@ def test_what_stands_beside_the_judgments_is_listed(organiser: FlaskClient, data
     organiser.post(
         _send(organiser, qrels=_file("1 x a 2\n", "p.txt"), holds="preference"), data={"base": "1"}
     )
-    organiser.post(_send(organiser, qrels=_file("1 1 a 1\n1 2 x 1\n", "s.txt")), data={"base": "2"})
+    organiser.post(
+        _send(organiser, qrels=_file("1 1 a 1\n1 2 x 1\n", "s.txt"), holds="subtopics"), data={"base": "2"}
+    )
     nothing = (io.BytesIO(b""), "")
     organiser.post(_send(organiser, qrels=nothing, distractors=_file("x\ny\n", "d.txt")), data={"base": "3"})
     build.drain(database)

@@ -7,12 +7,13 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Run, Task, Team, Topic
-from leaderboard.errors import Closed
+from leaderboard.errors import Closed, Forbidden
 from leaderboard.services import policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import admission, facts
 from leaderboard.services.runs.admission import KINDS, ORGANISERS_KINDS
 from leaderboard.services.runs.limits import Quota
+from leaderboard.services.tasks import entries, scored_topics
 from leaderboard.trec.facts.fields import FIELD_OF, FIELDS, FactField, FactValue, as_written
 
 RECENT = 50
@@ -26,6 +27,8 @@ class TeamChoice:
     id: int
     name: str
     quota: Quota | None
+    missing: str
+    """What it has to do before it may send runs, in a sentence; empty where nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,8 @@ class UploadForm:
     slug: str
     task: str
     topics: int
+    scored: int
+    """How many of the topics are known to count."""
     depth: int
     tag_pattern: str
     visibility: str
@@ -63,12 +68,13 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
     """The form of one task for a signed-in viewer; NotFound where the viewer may not know of the task."""
     policy.require_account(viewer)
     task, sight = policy.visible_task(session, viewer, slug)
-    teams, closed = _choices(session, viewer, slug)
+    teams, closed = _choices(session, viewer, task)
     organises = policy.organises(viewer, task.id)
     return UploadForm(
         slug=task.slug,
         task=task.name,
         topics=_topics(session, task),
+        scored=len(scored_topics.scored(session, task)),
         depth=task.depth,
         tag_pattern=task.tag_pattern,
         visibility=task.visibility,
@@ -82,18 +88,20 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
     )
 
 
-def _choices(session: Session, viewer: Viewer, slug: str) -> tuple[tuple[TeamChoice, ...], str]:
+def _choices(session: Session, viewer: Viewer, task: Task) -> tuple[tuple[TeamChoice, ...], str]:
     rows = session.execute(
         select(Team.id, Team.name).where(Team.id.in_(viewer.team_ids)).order_by(Team.canonical)
     )
     choices, closed = [], ""
     for team_id, name in rows:
-        quota = None
+        quota, missing = None, ""
         try:
-            quota = admission.quota(session, viewer, slug, team_id)
+            quota = admission.quota(session, viewer, task.slug, team_id)
         except Closed as error:
             closed = error.message
-        choices.append(TeamChoice(team_id, name, quota))
+        except Forbidden:
+            missing = entries.state_of(session, task, team_id).missing
+        choices.append(TeamChoice(team_id, name, quota, missing))
     return tuple(choices), closed
 
 

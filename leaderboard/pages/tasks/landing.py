@@ -16,6 +16,7 @@ from leaderboard.services.boards.rows import RANKED_KIND
 from leaderboard.services.evaluations.columns import column
 from leaderboard.services.policy import ALL_TOPICS, Viewer
 from leaderboard.services.runs import admission
+from leaderboard.services.tasks.entries import RULES
 from leaderboard.tables.latex import DIGITS
 from leaderboard.tables.record import Column, Files, Place, Table
 
@@ -78,6 +79,8 @@ class AboutPage:
     grade_names: dict[int, str]
     opens_at: datetime | None
     closes_at: datetime | None
+    entering: str
+    """How teams enter, in a sentence; empty where the first run does."""
     organises: bool
     details: bool
     """Whether scores by topic are shown to the viewer."""
@@ -152,6 +155,7 @@ def about(session: Session, viewer: Viewer, slug: str) -> AboutPage:
         grade_names={int(grade): str(name) for grade, name in task.grade_names.items()},
         opens_at=phase.opens_at,
         closes_at=phase.closes_at,
+        entering=RULES[task.entry_rule] if task.entry_rule != "free" or task.agreement else "",
         organises=policy.organises(viewer, task.id),
         details=sight.details,
     )

@@ -13,6 +13,7 @@ from leaderboard.services.policy import PUBLIC_TOPICS, Viewer
 from leaderboard.services.qrels import files
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.runs import admission
+from leaderboard.services.tasks.scored_topics import NOT_JUDGED
 from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 
 
@@ -48,6 +49,9 @@ class TaskOverview:
     judged_not_topics: tuple[str, ...]
     topics_without_relevant: tuple[str, ...]
     excluded: dict[str, str]
+    scores_judged: int
+    """How many topics are left out because they are not judged; 0 where every topic counts."""
+    not_judged: str = NOT_JUDGED
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,7 @@ def overview(session: Session, viewer: Viewer, slug: str) -> TaskOverview:
             )
         ),
         excluded={row.topic_id: row.excluded for row in rows if row.excluded},
+        scores_judged=sum(row.excluded == NOT_JUDGED for row in rows),
     )
 
 

@@ -15,6 +15,7 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files
 from leaderboard.services.runs import limits
 from leaderboard.services.runs.limits import Quota
+from leaderboard.services.tasks import entries, scored_topics
 from leaderboard.trec.documents.documents import DocnoFilter
 from leaderboard.trec.facts.fields import FactValue
 from leaderboard.trec.runs.check import Rules
@@ -91,6 +92,8 @@ def _open(session: Session, viewer: Viewer, slug: str, team_id: int) -> tuple[Ta
     if task.published_at is None:
         raise Closed(f"{task.name} is a draft; it takes runs once it is published.")
     _require_open(session, viewer, task, phase)
+    if not policy.organises(viewer, task.id):
+        entries.require_entered(session, task, team)
     return task, team, phase
 
 
@@ -123,7 +126,8 @@ def phase_of(session: Session, task: Task) -> Phase:
 def _rules(session: Session, task: Task, team_id: int) -> UploadRules:
     topic_ids = session.scalars(
         select(Topic.topic_id).where(Topic.task_id == task.id).order_by(Topic.position)
-    )
+    ).all()
+    scored = scored_topics.scored(session, task)
     known = collections.known_docnos(session, task.collection_id)
     revision = files.newest(session, task.id) if task.visibility == "open" else None
     checks = Rules(
@@ -132,6 +136,7 @@ def _rules(session: Session, task: Task, team_id: int) -> UploadRules:
         tag_pattern=task.tag_pattern or None,
         unknown_docnos=None if known is None else partial(DocnoFilter.unknown, known),
         judged=tuple(revision.topics) if revision else (),
+        scored=None if len(scored) == len(topic_ids) else scored,
     )
     runs = session.execute(
         select(Run.id, Run.name, Run.sketch).where(Run.task_id == task.id, Run.team_id == team_id)

@@ -136,7 +136,7 @@ def _add_topics(session: Session, task: Task, topics: tuple[trec_topics.Topic, .
     session.add(TopicSet(task_id=task.id, name=ALL_TOPICS, topics=None))
     if task.visibility == "blind":
         names = [topic.topic_id for topic in topics]
-        session.add(TopicSet(task_id=task.id, name=PUBLIC_TOPICS, topics=_half(task.slug, names)))
+        session.add(TopicSet(task_id=task.id, name=PUBLIC_TOPICS, topics=half(task.slug, names)))
 
 
 def _topic_row(task_id: int, position: int, topic: trec_topics.Topic) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def _topic_row(task_id: int, position: int, topic: trec_topics.Topic) -> dict[st
     }
 
 
-def _half(slug: str, topic_ids: list[str]) -> list[str]:
+def half(slug: str, topic_ids: list[str]) -> list[str]:
     """Half of the topics, chosen by digest: the same for the same task, but nobody's choice."""
     ordered = sorted(topic_ids, key=lambda topic: hashlib.sha256(f"{slug}\0{topic}".encode()).digest())
     chosen = set(ordered[: (len(ordered) + 1) // 2])
