@@ -14,6 +14,7 @@ from leaderboard import errors
 from leaderboard.logs import masked
 from leaderboard.services.policy import ANONYMOUS
 from leaderboard.tables.record import Column, Table
+from leaderboard.web import session
 from leaderboard.web.requests import request_id
 
 log = logging.getLogger(__name__)
@@ -100,7 +101,7 @@ def problem_rows(problems: tuple[errors.Problem, ...]) -> Table[errors.Problem]:
 def _expected(error: errors.LeaderboardError) -> AnyResponse:
     if request.method in ("GET", "HEAD") and not wants_json():
         if isinstance(error, errors.SignInNeeded):
-            return redirect(url_for("accounts.sign_in", next=request.full_path.rstrip("?")), 303)
+            return redirect(url_for(_door(), next=request.full_path.rstrip("?")), 303)
         if isinstance(error, errors.SecondFactorNeeded):
             return redirect(url_for("second_factor.show"), 303)
     if isinstance(error, errors.Damaged):
@@ -109,6 +110,12 @@ def _expected(error: errors.LeaderboardError) -> AnyResponse:
     response = _answer(status_of(error), error.message, problems)
     response.headers.update(_waiting(error))
     return response
+
+
+def _door() -> str:
+    """Where a visitor is sent: a newcomer who wants to send a run needs an account and a team first."""
+    is_newcomer = request.endpoint == "uploads.form" and not session.cookie(session.DEVICE)
+    return "accounts.sign_up" if is_newcomer else "accounts.sign_in"
 
 
 def form_again(page: str, error: errors.LeaderboardError) -> Response:

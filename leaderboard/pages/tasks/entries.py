@@ -129,9 +129,9 @@ def table(page: EntryList) -> Table[EntryRow]:
         Column(key="state", head="State", value=lambda row: row.state),
         Column(key="why", head="Why refused", value=lambda row: row.why, shown=~Place.PAGE),
         Column(key="agreed", head="Agreed to version", value=lambda row: row.agreed, digits=0),
-        Column(key="agreed_at", head="on", value=lambda row: row.agreed_at),
+        Column(key="agreed_at", head="on", value=lambda row: _moment(row.agreed_at)),
         Column(key="agreed_by", head="by", value=lambda row: row.agreed_by),
-        Column(key="since", head="Since", value=lambda row: row.since),
+        Column(key="since", head="Since", value=lambda row: _moment(row.since)),
         Column(key="pseudonym", head="Pseudonym", value=lambda row: row.pseudonym),
         Column(key="runs", head="Runs", value=lambda row: row.runs, digits=0),
         Column(key="decide", head="Decide", value=lambda row: row.team_id, shown=Place.PAGE),
@@ -145,6 +145,10 @@ def facts(page: EntryList) -> dict[str, Any]:
 
 
 FILES = Files(facts=facts, tables={"entries": table})
+
+
+def _moment(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat()
 
 
 def _rows(session: Session, task: Task) -> tuple[EntryRow, ...]:

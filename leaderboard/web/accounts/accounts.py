@@ -1,12 +1,14 @@
 """Signing in, up and out; the account's own page."""
 
+from dataclasses import replace
+
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug.wrappers import Response
 
 from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages import accounts as pages
-from leaderboard.services.accounts import accounts, devices, passwords, sessions
+from leaderboard.services.accounts import accounts, devices, passwords, sessions, teams
 from leaderboard.services.accounts import sign_in as signing
 from leaderboard.services.accounts.accounts import AccountCredentials
 from leaderboard.services.accounts.passwords import AccountPassword
@@ -129,10 +131,10 @@ def sign_up() -> ResponseReturnValue:
 @blueprint.post("/sign-up")
 @rule(PUBLIC)
 def sign_up_now() -> ResponseReturnValue:
-    """Make an account and sign in."""
+    """Make an account, and a team where one is named, and sign in."""
     require_safe_sign_in()
     name, password, asker = request.form.get("name", ""), request.form.get("password", ""), viewer()
-    asking = browser()
+    asking, team = browser(), request.form.get("team", "").strip()
     try:
         passwords.require_strong(password, name)
         with writing() as session:
@@ -140,6 +142,10 @@ def sign_up_now() -> ResponseReturnValue:
         secret = passwords.hashed(password, name)
         with writing() as session:
             account_id = accounts.create(session, name, secret, viewer=asker)
+            if team:
+                captain = replace(asker, account_id=account_id, name=name)
+                teams.count_creation(session, captain, team)
+                teams.create(session, captain, team)
             made = signing.begin(session, account_id, "sign-up", asking)
     except LeaderboardError as error:
         if wants_json():
@@ -150,7 +156,12 @@ def sign_up_now() -> ResponseReturnValue:
 
 def _sign_up_page(error: LeaderboardError | None = None, name: str = "") -> str:
     return render_template(
-        "accounts/sign_up.html", error=error, name=name, next=_next(), shortest=passwords.MIN_CHARACTERS
+        "accounts/sign_up.html",
+        error=error,
+        name=name,
+        team=request.form.get("team", ""),
+        next=_next(),
+        shortest=passwords.MIN_CHARACTERS,
     )
 
 
