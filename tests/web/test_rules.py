@@ -18,7 +18,6 @@ VIEWERS = (None, "Nina", "Carl", "Berta", "Otto", "Olga")
 
 OPEN = (200,) * 6
 ACCOUNT = (401,) + (200,) * 5
-TEAM = (401, 404, 404, 200, 404, 404)
 SENDER = (401, 404, 404, 200, 404, 200)
 CREATOR = (401, 403, 403, 403, 200, 200)
 ORGANISER = (401, 403, 403, 403, 403, 200)
@@ -101,7 +100,14 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     },
     ("GET", "/teams"): ACCOUNT,
     ("POST", "/teams"): (401,) + (422,) * 5,
-    ("GET", "/teams/{owls}"): TEAM,
+    ("GET", "/teams/{owls}"): OPEN,
+    ("GET", "/teams/{bears}"): (401, 404, 200, 404, 404, 404),
+    ("POST", "/teams/{owls}/details"): (401, 404, 404, 303, 404, 404),
+    ("POST", "/teams/{owls}/name"): (401, 404, 404, 422, 404, 404),
+    ("POST", "/teams/{owls}/offers"): (401, 404, 404, 403, 404, 404),
+    ("POST", "/teams/{owls}/members/{anna}/captain"): (401, 404, 404, 403, 404, 404),
+    ("GET", "/merge/nonsense"): (401,) + (404,) * 5,
+    ("POST", "/merge/nonsense"): (401,) + (422,) * 5,
     ("POST", "/teams/{owls}/invitations"): (401, 404, 404, 201, 404, 404),
     ("POST", "/teams/{owls}/invitations/revoke"): (401, 404, 404, 303, 404, 404),
     ("POST", "/teams/{owls}/leave"): (401, 404, 404, 303, 404, 404),

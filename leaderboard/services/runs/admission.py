@@ -100,7 +100,7 @@ def _open(session: Session, viewer: Viewer, slug: str, team_id: int) -> tuple[Ta
 def _own_team(session: Session, viewer: Viewer, team_id: int) -> Team:
     """The team; one of others and one that does not exist look the same."""
     team = session.get(Team, team_id) if viewer.is_operator or policy.owns(viewer, team_id) else None
-    if team is None:
+    if team is None or team.merged_into_id is not None:
         raise NotFound(f"There is no team {team_id} of yours.", team=team_id)
     return team
 
