@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 WIDE = 1280
 
 TASK_PAGES = (
-    *("", "?bounds", "?pin=baselines&columns=AP", "/history", "/about"),
+    *("", "?bounds", "?pin=baselines&columns=AP", "/history", "/about", "/enter"),
     *("/compare", "/compare?a={1}&b={2}&topic=PY003", "/compare?run={1}&run={2}&run={3}"),
     *("/measures", "/intervals", "/efficiency", "/curves", "/curves?kind=roc"),
     *("/topics", "/topics?sort=median", "/topics/PY003", "/heatmap"),
@@ -23,7 +23,7 @@ RUN_PAGES = (
     *("/runs/{1}", "/runs/{1}/topics", "/runs/{1}/curves", "/runs/{1}/ties", "/runs/{1}/ties?drawn"),
     *("/runs/{1}/measures", "/runs/{1}/origin", "/runs/{1}/topics/PY003", "/runs/{1}/topics/PY003?all"),
 )
-SITE_PAGES = ("/", "/measures", "/measures/AP", "/sign-in", "/sign-up", "/nothing")
+SITE_PAGES = ("/", "/measures", "/measures/AP", "/sign-in", "/sign-up", "/teams/1", "/nothing")
 FAULTS = """options => axe.run({resultTypes: ["violations"], ...options}).then(answer =>
   answer.violations.map(fault =>
   `${fault.id}: ${fault.nodes.slice(0, 3).map(node => node.html.slice(0, 160)).join(" | ")}`))"""
