@@ -101,8 +101,8 @@ def members_table(page: TeamPage) -> Table[MemberRow]:
 def runs_table(page: TeamPage) -> Table[TeamRun]:
     """A team's runs by task, newest first."""
     columns: list[Column[TeamRun]] = [
-        Column(key="task", head="Task", value=lambda row: row.task),
         Column(key="run", head="Run", value=lambda row: row.name),
+        Column(key="task", head="Task", value=lambda row: row.task),
         Column(key="kind", head="Kind", value=lambda row: "withdrawn" if row.is_withdrawn else row.kind),
         Column(key="sent", head="Sent", value=lambda row: row.created_at.isoformat(), shown=~Place.PRINT),
     ]

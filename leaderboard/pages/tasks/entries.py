@@ -125,8 +125,9 @@ def table(page: EntryList) -> Table[EntryRow]:
     """The entries of a task: state, agreement, runs."""
     columns: list[Column[EntryRow]] = [
         Column(key="team", head="Team", value=lambda row: row.team),
-        Column(key="affiliation", head="Affiliation", value=lambda row: row.affiliation),
         Column(key="state", head="State", value=lambda row: row.state),
+        Column(key="decide", head="Decide", value=lambda row: row.team_id, shown=Place.PAGE),
+        Column(key="affiliation", head="Affiliation", value=lambda row: row.affiliation),
         Column(key="why", head="Why refused", value=lambda row: row.why, shown=~Place.PAGE),
         Column(key="agreed", head="Agreed to version", value=lambda row: row.agreed, digits=0),
         Column(key="agreed_at", head="on", value=lambda row: _moment(row.agreed_at)),
@@ -134,7 +135,6 @@ def table(page: EntryList) -> Table[EntryRow]:
         Column(key="since", head="Since", value=lambda row: _moment(row.since)),
         Column(key="pseudonym", head="Pseudonym", value=lambda row: row.pseudonym),
         Column(key="runs", head="Runs", value=lambda row: row.runs, digits=0),
-        Column(key="decide", head="Decide", value=lambda row: row.team_id, shown=Place.PAGE),
     ]
     return Table(name="entries", caption=f"Teams in {page.task}", columns=columns, rows=page.rows)
 
