@@ -1,6 +1,7 @@
 """Two teams become one: who agrees, what moves, what stands against it; details, names and captains."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
@@ -202,6 +203,32 @@ def test_an_offer_is_for_one_team_and_while_its_captain_leads(both: Teams) -> No
     both.write(update(Token).where(Token.kind == "merge").values(expires_at=now_of(both.database)))
     with pytest.raises(NotFound):
         both.do(merges.accept, both.bob, late, both.bears)
+
+
+@pytest.mark.dialect
+def test_offers_of_both_taken_at_once_merge_once(both: Teams) -> None:
+    """Each captain accepts the other's offer in one moment: one team is left, with all runs."""
+    offers = {
+        both.owls: both.do(merges.offer, both.ann, both.owls),
+        both.bears: both.do(merges.offer, both.bob, both.bears),
+    }
+    askers = {both.owls: both.viewer(both.ann), both.bears: both.viewer(both.bob)}
+
+    def joined(pair: tuple[int, int]) -> bool:
+        target, source = pair
+        try:
+            with both.database.write() as session:
+                merges.accept(session, askers[source], str(offers[target]), source)
+        except LeaderboardError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as threads:
+        done = list(threads.map(joined, ((both.owls, both.bears), (both.bears, both.owls))))
+    assert sorted(done) == [False, True]
+    with both.database.read() as session:
+        left = session.scalars(select(Team.id).where(Team.merged_into_id.is_(None))).one()
+        assert len(_names(session, left)) == 2
 
 
 def test_details_names_and_captains(both: Teams) -> None:

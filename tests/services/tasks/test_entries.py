@@ -1,12 +1,13 @@
 """Entering a task: freely, by approval, by code; agreements; what keeps a team from sending."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Audit, Entry, Phase, Task
@@ -135,6 +136,19 @@ def test_each_version_of_an_agreement_is_asked_for_once(season: Callable[..., Se
     assert signed.enter(agreed=2).agreed == 2
     signed.rules(agreement="")
     assert signed.refusal() == ""
+
+
+@pytest.mark.dialect
+def test_members_who_enter_at_once_make_one_entry(season: Callable[..., Season]) -> None:
+    """Of four forms in one moment all are answered, and there is one entry on record."""
+    at_once = season(entry_rule="approval")
+    with ThreadPoolExecutor(4) as threads:
+        states = list(threads.map(lambda _: at_once.enter().state, range(4)))
+    assert states == ["waiting"] * 4
+    with at_once.database.read() as session:
+        assert session.scalars(select(Entry.state)).all() == ["waiting"]
+        entered = select(func.count(Audit.id)).where(Audit.action == "entry.enter")
+        assert session.scalar(entered) == 1
 
 
 def test_who_cannot_enter(season: Callable[..., Season]) -> None:
