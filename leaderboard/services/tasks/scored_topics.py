@@ -6,12 +6,13 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_row
-from leaderboard.db.tables import Task, Topic, TopicSet
+from leaderboard.db.tables import Qrels, QrelsRevision, Task, Topic, TopicSet
 from leaderboard.errors import Conflict
 from leaderboard.services import audit, policy
 from leaderboard.services.evaluations import editions
 from leaderboard.services.policy import PUBLIC_TOPICS, Sight, Viewer
 from leaderboard.services.qrels import files
+from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.tasks import create
 
 NOT_JUDGED = "Not judged."
@@ -32,8 +33,7 @@ def scored(session: Session, task: Task) -> tuple[str, ...]:
     if task.visibility != "open":
         return tuple(row.topic_id for row in rows if row.excluded != NOT_JUDGED)
     counted = tuple(row.topic_id for row in rows if not row.excluded)
-    revision = files.newest(session, task.id)
-    judged = set(revision.topics) if revision is not None else set()
+    judged = set(_judged(session, task.id))
     return tuple(topic for topic in counted if topic in judged) or counted
 
 
@@ -50,9 +50,8 @@ def score_judged(session: Session, viewer: Viewer, slug: str) -> int:
     """
     task = policy.own_task(session, viewer, slug)
     lock_row(session, Task, task.id)
-    revision = files.newest(session, task.id)
     topics = _topics(session, task)
-    judged = set(revision.topics) if revision is not None else set()
+    judged = set(_judged(session, task.id))
     if not judged & {topic.topic_id for topic in topics}:
         raise Conflict("No topic of this task has judgments yet; add these first.")
     left_out = _leave_out(session, task, topics, lambda topic: topic.topic_id not in judged)
@@ -95,6 +94,13 @@ def _draw_again(session: Session, task: Task, had: list[str], left: list[str]) -
     )
     if public is not None and public.topics == create.half(task.slug, had):
         public.topics = create.half(task.slug, left)
+
+
+def _judged(session: Session, task_id: int) -> list[str]:
+    """The topics that the board's newest judgments speak of, without these judgments."""
+    newest = select(QrelsRevision.topics).join(Qrels, Qrels.id == QrelsRevision.qrels_id)
+    of_board = newest.where(Qrels.task_id == task_id, Qrels.name == MAIN)
+    return session.scalar(of_board.order_by(QrelsRevision.number.desc()).limit(1)) or []
 
 
 def _topics(session: Session, task: Task) -> list[Topic]:
