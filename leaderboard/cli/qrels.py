@@ -32,6 +32,11 @@ def qrels() -> None:
 @click.option("--note", default="", help="What changed and why; shown beside the revision.")
 @click.option("--preferences", is_flag=True, help="FILE holds preferences: topic, better, worse, weight.")
 @click.option(
+    "--second-column",
+    type=click.Choice(["subtopics", "rounds"]),
+    help="What the second column of FILE is. [seen in it]",
+)
+@click.option(
     "--distractors",
     type=FILE,
     help="Docnos known not to be relevant to any topic, one a line. [those before]",
@@ -48,6 +53,7 @@ def add(
     file: Path | None,
     note: str,
     preferences: bool,
+    second_column: str | None,
     distractors: Path | None,
     no_distractors: bool,
     origin: str | None,
@@ -69,7 +75,8 @@ def add(
     with opened(data) as (database, _):
         prepared = None
         if file is not None:
-            prepared = service.prepare(file, kind="preference" if preferences else "graded")
+            kind = "preference" if preferences else "graded"
+            prepared = service.prepare(file, kind=kind, second=second_column or "")
         others = frozenset() if no_distractors else read_distractors(distractors) if distractors else None
         with database.write() as session:
             token = drafts.keep(

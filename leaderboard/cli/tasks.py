@@ -13,7 +13,7 @@ from leaderboard.pages.tasks import settings as pages
 from leaderboard.pages.tasks.overviews import TaskOverview
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.tasks import create as tasks
-from leaderboard.services.tasks import drafts, organise, roles, templates
+from leaderboard.services.tasks import drafts, organise, roles, scored_topics, templates
 from leaderboard.services.tasks.drafts import VISIBILITIES, TaskDraft
 from leaderboard.services.tasks.settings import change
 from leaderboard.services.tasks.settings.records import COMPARISONS
@@ -66,6 +66,12 @@ for command in settings.COMMANDS:
     help="Who judged.",
 )
 @click.option("--origin-name", default="", help="Which machine judged.")
+@click.option(
+    "--second-column",
+    "second",
+    type=click.Choice(["subtopics", "rounds"]),
+    help="What the second column of the judgments is. [seen in it]",
+)
 @click.option("--draft", is_flag=True, help="Keep it a draft that only organisers see.")
 @data_option
 def create(
@@ -74,6 +80,7 @@ def create(
     description: Path | None,
     dialect: str,
     measures: tuple[str, ...],
+    second: str | None,
     draft: bool,
     organiser: str | None,
     visibility: str | None,
@@ -90,6 +97,7 @@ def create(
         measures=measures,
         visibility=visibility or (templates.find(template).visibility if template else "open"),
         template=template or "",
+        second=second or "",
         **options,  # type: ignore[arg-type]
     )
     with opened(data) as (database, _):
@@ -145,6 +153,22 @@ def comparison(slug: str, method: str, data: Path | None) -> None:
         click.echo(f"{slug} compares runs by: {COMPARISONS[method]}.")
 
 
+@task.command("score-judged")
+@click.argument("slug")
+@click.option("--all", "count_all", is_flag=True, help="Take it back: every topic counts again.")
+@data_option
+def score_judged(slug: str, count_all: bool, data: Path | None) -> None:
+    """Score only the topics that have judgments: runs need no others, and no rule counts them."""
+    with opened(data) as (database, _):
+        with database.write() as session:
+            if count_all:
+                scored_topics.score_all(session, OPERATOR, slug)
+                left_out = 0
+            else:
+                left_out = scored_topics.score_judged(session, OPERATOR, slug)
+        click.echo(f"{slug} leaves out {left_out} topics that are not judged.")
+
+
 @task.command("list")
 @data_option
 def list_(data: Path | None) -> None:
@@ -168,6 +192,11 @@ def _lines(shown: TaskOverview) -> list[str]:
         return lines
     grades = ", ".join(f"{grade}: {count}" for grade, count in shown.grades.items())
     lines.append(f"Judgments: {shown.judgments} (grade: number; {grades}).")
+    if shown.rounds:
+        lines.append(
+            f"The second column of the judgments ({shown.rounds}) was taken for rounds; "
+            "if these are subtopics, add the file again with `qrels add --second-column subtopics`."
+        )
     for title, ids in (
         ("Topics without judgments", shown.topics_without_judgments),
         ("Judged ids that are not topics", shown.judged_not_topics),

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, ForeignKey, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKey, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from leaderboard.db.base import Base
@@ -25,6 +25,8 @@ class Entry(Base):
     primary_run_id: Mapped[int | None] = mapped_column(ForeignKey("run.id"))
     """The run the team wants to be known by in this task; None: its best."""
     state: Mapped[str] = mapped_column(default="entered", server_default="entered")
+    why: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    """Why it was refused, in the organisers' words."""
     agreement_version: Mapped[int | None]
     """Which version of the task's agreement was agreed to; None: none was asked for."""
     agreed_at: Mapped[datetime | None]

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, ForeignKey, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKey, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from leaderboard.db.base import Base, Bytewise
@@ -43,6 +43,8 @@ class QrelsRevision(Base):
     topics: Mapped[list[str]]
     """Judged topics in byte order: the order of every per-topic score array."""
     judgments: Mapped[int]
+    rounds: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    """Values of the file's second column where it was passed over although topics have several of them."""
     packed: Mapped[bytes] = mapped_column(deferred=True)
     """All judgments as trec.packing writes them, for the evaluator."""
     distractors: Mapped[bytes | None] = mapped_column(deferred=True)

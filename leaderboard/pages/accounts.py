@@ -8,8 +8,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Account, Member, Run, SecondFactor, Team, WebSession
-from leaderboard.services.accounts import identities, second_factors, sessions, teams
-from leaderboard.services.accounts.teams import CAPTAIN
+from leaderboard.services.accounts import identities, second_factors, sessions
 from leaderboard.services.policy import Viewer, require_account
 from leaderboard.tables.record import Column, Table
 
@@ -59,26 +58,6 @@ class TeamRow:
     role: str
     members: int
     runs: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberRow:
-    """A member of a team."""
-
-    account_id: int
-    name: str
-    role: str
-    joined_at: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TeamPage:
-    """A team as its members see it."""
-
-    id: int
-    name: str
-    members: tuple[MemberRow, ...]
-    is_captain: bool
 
 
 def account_page(session: Session, viewer: Viewer, token: str) -> AccountPage:
@@ -151,39 +130,6 @@ def teams_table(rows: tuple[TeamRow, ...]) -> Table[TeamRow]:
     ]
     caption = "Runs belong to a team, even where it has one member"
     return Table(name="teams", caption=caption, columns=columns, rows=rows)
-
-
-def team_page(session: Session, viewer: Viewer, team_id: int) -> TeamPage:
-    """The team with its members; NotFound for those who are not in it."""
-    team = teams.own_team(session, viewer, team_id)
-    rows = session.execute(
-        select(Account.id, Account.name, Member.role, Member.joined_at)
-        .join(Member, Member.account_id == Account.id)
-        .where(Member.team_id == team_id)
-        .order_by(Member.joined_at, Account.id)
-    )
-    members = tuple(
-        MemberRow(account_id=account_id, name=name, role=role, joined_at=joined_at)
-        for account_id, name, role, joined_at in rows
-    )
-    return TeamPage(
-        id=team.id,
-        name=team.name,
-        members=members,
-        is_captain=any(row.role == CAPTAIN and row.account_id == viewer.account_id for row in members),
-    )
-
-
-def members_table(page: TeamPage) -> Table[MemberRow]:
-    """A team's members; its captain may remove the others."""
-    columns: list[Column[MemberRow]] = [
-        Column(key="name", head="Name", value=lambda row: row.name),
-        Column(key="role", head="Role", value=lambda row: row.role),
-        Column(key="since", head="Since", value=lambda row: row.joined_at),
-    ]
-    if page.is_captain:
-        columns.append(Column(key="remove", head="Remove", value=lambda row: row.account_id))
-    return Table(name="members", caption="Members", columns=columns, rows=page.members)
 
 
 def _browsers(session: Session, account_id: int, token: str) -> tuple[SessionRow, ...]:

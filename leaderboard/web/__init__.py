@@ -38,7 +38,7 @@ from leaderboard.web.side_by_side import side_by_side
 from leaderboard.web.site import accounts as site_accounts
 from leaderboard.web.site import audit as site_audit
 from leaderboard.web.site import site
-from leaderboard.web.tasks import activity, members, news, organise, people, phases, tasks
+from leaderboard.web.tasks import activity, entries, members, news, organise, people, phases, tasks
 from leaderboard.web.tasks import settings as task_settings
 
 PAGES = (
@@ -68,6 +68,7 @@ PAGES = (
     activity,
     news,
     members,
+    entries,
     revisions,
     pools,
     audits,

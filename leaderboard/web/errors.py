@@ -16,7 +16,7 @@ from leaderboard.services.policy import ANONYMOUS
 from leaderboard.services.tasks import slugs
 from leaderboard.tables.record import Column, Place, Table
 from leaderboard.web.requests import request_id
-from leaderboard.web.session import reading
+from leaderboard.web.session import DEVICE, cookie, reading, settings
 
 log = logging.getLogger(__name__)
 
@@ -111,7 +111,7 @@ def _expected(error: errors.LeaderboardError) -> AnyResponse:
         return moved
     if request.method in ("GET", "HEAD") and not wants_json():
         if isinstance(error, errors.SignInNeeded):
-            return redirect(url_for("accounts.sign_in", next=request.full_path.rstrip("?")), 303)
+            return redirect(url_for(_door(), next=request.full_path.rstrip("?")), 303)
         if isinstance(error, errors.SecondFactorNeeded):
             return redirect(url_for("second_factor.show"), 303)
     if isinstance(error, errors.Damaged):
@@ -133,6 +133,12 @@ def _moved() -> AnyResponse | None:
     query = request.query_string.decode("ascii", "ignore")
     address = url_for(request.endpoint, **{**(request.view_args or {}), "slug": here})
     return redirect(f"{address}?{query}" if query else address, 301)
+
+
+def _door() -> str:
+    """Where a visitor is sent: a newcomer who wants to send a run needs an account and a team first."""
+    is_newcomer = request.endpoint == "uploads.form" and not cookie(DEVICE) and settings().sign_up == "open"
+    return "accounts.sign_up" if is_newcomer else "accounts.sign_in"
 
 
 def form_again(page: str, error: errors.LeaderboardError) -> Response:

@@ -152,8 +152,9 @@ def _keep(slug: str) -> str:
     file, listed = received("qrels"), received("distractors")
     if file is None and listed is None and not form.get("no_distractors"):
         raise Invalid("Choose a file of judgments, or a list of distractors.")
-    kind = "preference" if form.get("holds") == "preference" else "graded"
-    prepared = qrels.prepare(file.path, file.name, kind) if file is not None else None
+    holds = form.get("holds", "")
+    kind, second = ("preference", "") if holds == "preference" else ("graded", holds)
+    prepared = qrels.prepare(file.path, file.name, kind, second) if file is not None else None
     distractors = None
     if listed is not None:
         distractors = read_distractors(listed.path)

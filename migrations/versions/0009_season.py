@@ -59,6 +59,8 @@ def downgrade() -> None:
         batch_op.drop_column("fixes")
     with op.batch_alter_table("topic_set", schema=None) as batch_op:
         batch_op.drop_column("seed")
+    with op.batch_alter_table("qrels_revision", schema=None) as batch_op:
+        batch_op.drop_column("rounds")
     with op.batch_alter_table("team", schema=None) as batch_op:
         batch_op.drop_constraint(op.f("fk_team_merged_into_id"), type_="foreignkey")
         batch_op.drop_column("affiliation")
@@ -105,6 +107,7 @@ def downgrade() -> None:
         batch_op.drop_constraint(op.f("ck_entry_state"), type_="check")
         batch_op.drop_constraint(op.f("fk_entry_agreed_by"), type_="foreignkey")
         batch_op.drop_column("state")
+        batch_op.drop_column("why")
         batch_op.drop_column("agreement_version")
         batch_op.drop_column("agreed_at")
         batch_op.drop_column("agreed_by")
@@ -320,6 +323,7 @@ def _widen_tables() -> None:
 
     with op.batch_alter_table("entry", schema=None) as batch_op:
         batch_op.add_column(sa.Column("state", sa.String(), server_default="entered", nullable=False))
+        batch_op.add_column(sa.Column("why", sa.String(), server_default=sa.text("''"), nullable=False))
         batch_op.add_column(sa.Column("agreement_version", Id, nullable=True))
         batch_op.add_column(sa.Column("agreed_at", Moment, nullable=True))
         batch_op.add_column(sa.Column("agreed_by", Id, nullable=True))
@@ -387,6 +391,9 @@ def _widen_tables() -> None:
         batch_op.add_column(sa.Column("home_page", sa.String(), server_default=sa.text("''"), nullable=False))
         batch_op.add_column(sa.Column("merged_into_id", Id, nullable=True))
         batch_op.create_foreign_key(batch_op.f("fk_team_merged_into_id"), "team", ["merged_into_id"], ["id"])
+
+    with op.batch_alter_table("qrels_revision", schema=None) as batch_op:
+        batch_op.add_column(sa.Column("rounds", sa.String(), server_default=sa.text("''"), nullable=False))
 
     with op.batch_alter_table("topic_set", schema=None) as batch_op:
         batch_op.add_column(sa.Column("seed", sa.String(), server_default=sa.text("''"), nullable=False))

@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.trial]
 WIDE = 1280
 
 TASK_PAGES = (
-    *("", "?bounds", "?pin=baselines&columns=AP", "/history", "/about", "/news"),
+    *("", "?bounds", "?pin=baselines&columns=AP", "/history", "/about", "/news", "/enter"),
     *("/compare", "/compare?a={1}&b={2}&topic=PY003", "/compare?run={1}&run={2}&run={3}"),
     *("/measures", "/intervals", "/efficiency", "/curves", "/curves?kind=roc"),
     *("/topics", "/topics?sort=median", "/topics/PY003", "/heatmap"),
@@ -25,7 +25,7 @@ RUN_PAGES = (
 )
 SITE_PAGES = (
     *("/", "/measures", "/measures/AP", "/sign-in?next=/teams", "/sign-up", "/nothing"),
-    "/join/nonsense",
+    *("/join/nonsense", "/teams/1"),
 )
 FAULTS = """options => axe.run({resultTypes: ["violations"], ...options}).then(answer =>
   answer.violations.map(fault =>

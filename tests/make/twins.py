@@ -14,7 +14,17 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.base import UtcDateTime
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Entry, Snapshot, Task, Team, TopicSet, UploadBatch, WebSession, metadata
+from leaderboard.db.tables import (
+    Entry,
+    Snapshot,
+    Task,
+    Team,
+    Topic,
+    TopicSet,
+    UploadBatch,
+    WebSession,
+    metadata,
+)
 from leaderboard.services import policy, snapshots
 from leaderboard.services.assessors import links
 from leaderboard.services.pools import pools, previews
@@ -111,6 +121,7 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
             session.execute(update(Task).where(Task.slug == "draft").values(published_at=None))
     builders.drain(database)
     _mask(database, secret)
+    _hide_more(database, secret)
     for slug, was in SNAPSHOTS:
         _freeze(database, slug, was)
     for slug in ("blind", "sealed", "open"):
@@ -155,6 +166,25 @@ def _announce(database: Database, slug: str, secret: str) -> None:
 
 def _task_id(session: Session, slug: str) -> int:
     return session.scalars(select(Task.id).where(Task.slug == slug)).one()
+
+
+def _hide_more(database: Database, secret: str) -> None:
+    """Only one world has a topic left out for what its judgments say, and a team that waits to enter."""
+    with database.write() as session:
+        if secret == "a":
+            public = session.scalar(select(TopicSet.topics).where(TopicSet.name == "public")) or ()
+            hidden = next(topic for topic in TOPICS if topic not in public)
+            of = Topic.task_id.in_(select(Task.id).where(Task.slug.in_(("blind", "sealed"))))
+            session.execute(
+                update(Topic).where(of, Topic.topic_id == hidden).values(excluded="Nothing is relevant.")
+            )
+        else:
+            wolves = session.scalars(select(Team.id).where(Team.name == "Wolves")).one()
+            tasks = session.scalars(select(Task).where(Task.slug.in_(("blind", "sealed", "open"))))
+            session.add_all(
+                Entry(task_id=task.id, team_id=wolves, state="waiting", created_at=task.created_at)
+                for task in tasks.all()
+            )
 
 
 def _pool(database: Database, slug: str) -> None:

@@ -211,12 +211,25 @@ def test_machine_judgments_get_a_line_that_is_marked(organiser: FlaskClient) -> 
     assert rows[0][:4] == ["1", "Better ones.", "6", "3"]
 
 
+def test_rounds_are_said_and_asked_about(organiser: FlaskClient) -> None:
+    """The preview says what the second column was taken for, unless the form did."""
+    rounds = "1 0.5 a 1\n1 1 x 1\n2 1 a 1\n"
+    preview = pages.main(organiser.get(_send(organiser, qrels=_file(rounds, "r.txt"))))
+    assert "second column of the judgments holds 0.5, 1" in preview
+    told = pages.main(organiser.get(_send(organiser, qrels=_file(rounds, "r.txt"), holds="rounds")))
+    assert "second column" not in told
+    subtopics = organiser.get(_send(organiser, qrels=_file(rounds, "r.txt"), holds="subtopics"))
+    assert "judgments of subtopics" in pages.main(subtopics)
+
+
 def test_what_stands_beside_the_judgments_is_listed(organiser: FlaskClient, database: Database) -> None:
     """Preferences, subtopics and distractors have their counts, their files and their place in the list."""
     organiser.post(
         _send(organiser, qrels=_file("1 x a 2\n", "p.txt"), holds="preference"), data={"base": "1"}
     )
-    organiser.post(_send(organiser, qrels=_file("1 1 a 1\n1 2 x 1\n", "s.txt")), data={"base": "2"})
+    organiser.post(
+        _send(organiser, qrels=_file("1 1 a 1\n1 2 x 1\n", "s.txt"), holds="subtopics"), data={"base": "2"}
+    )
     nothing = (io.BytesIO(b""), "")
     organiser.post(_send(organiser, qrels=nothing, distractors=_file("x\ny\n", "d.txt")), data={"base": "3"})
     build.drain(database)

@@ -18,7 +18,6 @@ VIEWERS = (None, "Nina", "Carl", "Berta", "Otto", "Olga")
 
 OPEN = (200,) * 6
 ACCOUNT = (401,) + (200,) * 5
-TEAM = (401, 404, 404, 200, 404, 404)
 SENDER = (401, 404, 404, 200, 404, 200)
 CREATOR = (401, 403, 403, 403, 200, 200)
 ORGANISER = (401, 403, 403, 403, 403, 200)
@@ -128,7 +127,14 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/site/mail"): OPERATOR,
     ("GET", "/teams"): ACCOUNT,
     ("POST", "/teams"): (401,) + (422,) * 5,
-    ("GET", "/teams/{owls}"): TEAM,
+    ("GET", "/teams/{owls}"): OPEN,
+    ("GET", "/teams/{bears}"): (401, 404, 200, 404, 404, 404),
+    ("POST", "/teams/{owls}/details"): (401, 404, 404, 303, 404, 404),
+    ("POST", "/teams/{owls}/name"): (401, 404, 404, 422, 404, 404),
+    ("POST", "/teams/{owls}/offers"): (401, 404, 404, 403, 404, 404),
+    ("POST", "/teams/{owls}/members/{anna}/captain"): (401, 404, 404, 403, 404, 404),
+    ("GET", "/merge/nonsense"): (401,) + (404,) * 5,
+    ("POST", "/merge/nonsense"): (401,) + (422,) * 5,
     ("POST", "/teams/{owls}/invitations"): (401, 404, 404, 201, 404, 404),
     ("POST", "/invitations/{invited}/revoke"): (401, 404, 404, 303, 404, 404),
     ("POST", "/teams/{owls}/leave"): (401, 404, 404, 303, 404, 404),
@@ -143,6 +149,10 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     },
     ("GET", "/tasks/robots/submit"): ACCOUNT,
     ("POST", "/tasks/robots/submit"): (401,) + (422,) * 5,
+    ("GET", "/tasks/robots/enter"): OPEN,
+    ("POST", "/tasks/robots/enter"): (401,) + (422,) * 5,
+    **{("GET", f"/tasks/robots/entries{rest}"): ORGANISER for rest in ("", *FILES)},
+    ("POST", "/tasks/robots/entries/{owls}"): (401, 403, 403, 403, 403, 422),
     ("GET", "/uploads/{accepted}"): SENDER,
     ("GET", "/uploads/{accepted}.json"): SENDER,
     ("GET", "/uploads/{accepted}/file"): SENDER,
@@ -187,6 +197,8 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/tasks/robots/organise/publish"): (401, 403, 403, 403, 403, 303),
     ("POST", "/tasks/robots/discard"): (401, 403, 403, 403, 403, 409),
     ("POST", "/tasks/robots/organise/exclusions"): (401, 403, 403, 403, 403, 409),
+    ("POST", "/tasks/robots/organise/topics/judged"): (401, 403, 403, 403, 403, 303),
+    ("POST", "/tasks/robots/organise/topics/all"): (401, 403, 403, 403, 403, 303),
     ("POST", "/tasks/robots/organise/dates"): (401, 403, 403, 403, 403, 303),
     **{
         ("GET", f"/tasks/robots{rest}"): ORGANISER
@@ -242,6 +254,11 @@ DRAFTS = {
     ("POST", "/tasks/draft/submit"): (401, 404, 404, 404, 404, 422),
     ("GET", "/tasks/draft/members"): (401, 404, 404, 404, 404, 200),
     ("POST", "/tasks/draft/members/{berta}/link"): (401,) + (404,) * 5,
+    ("GET", "/tasks/draft/enter"): (404, 404, 404, 404, 404, 200),
+    ("POST", "/tasks/draft/enter"): (401,) + (422,) * 5,
+    **{("GET", f"/tasks/draft/entries{rest}"): (401, 404, 404, 404, 404, 200) for rest in ("", *FILES)},
+    ("POST", "/tasks/draft/entries/{owls}"): (401,) + (404,) * 5,
+    ("POST", "/tasks/draft/organise/topics/judged"): (401, 404, 404, 404, 404, 303),
     ("GET", "/tasks/draft/organise"): (401, 404, 404, 404, 404, 200),
     ("GET", "/tasks/draft/activity"): (401, 404, 404, 404, 404, 200),
     ("GET", "/tasks/draft/announce"): (401, 404, 404, 404, 404, 200),

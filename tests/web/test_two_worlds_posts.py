@@ -112,6 +112,11 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     "accounts.sign_in_now": [("", {"name": name, "password": "wrong"}) for name in ("Ann", "Zed", "Nobody")],
     "accounts.sign_up_now": [("", {"name": name, "password": PASSWORD}) for name in ("Ann", "Somebody")],
     "teams.create": [("", {"name": name}) for name in ("owls", "Some team", "Team 2")],
+    "teams.rename": [("", {"name": name}) for name in ("Owls", "Free name")],
+    "teams.describe": [("", {"affiliation": "Nest", "home_page": "https://example.org"})],
+    "teams.merge": [("", {"team": str(team)}) for team in (1, 2)],
+    "entries.enter": [("", {"team": str(team), "code": "guess", "agreed": "1"}) for team in (1, 2, 3)],
+    "entries.decide": [("", {"decision": "accept"}), ("", {"decision": "refuse", "why": "No."})],
     "side_by_side.ask": [("", {"run": "1", "other": str(other), "assessor": "1"}) for other in (2, 4, 7)],
     "pools.create": [("", {"method": "depth", "depth": "5", "run": str(run)}) for run in (1, 4, 7)],
 }

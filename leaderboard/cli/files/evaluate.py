@@ -53,6 +53,11 @@ SPOOL_BYTES = 2**22
     type=click.IntRange(min=1),
     help="Documents in the collection, for measures that need it (trec_eval -N).",
 )
+@click.option(
+    "--second-column",
+    type=click.Choice(["subtopics", "rounds"]),
+    help="What the second column of QRELS is. [seen in it]",
+)
 @click.option("--preferences", type=EXISTING, help="Preference judgments, for measures that need them.")
 @click.option(
     "--documents", type=EXISTING, help="The documents' text (corpus.jsonl, TREC, TSV), for measures that do."
@@ -72,6 +77,7 @@ def evaluate(
     judged_only: bool,
     complete: bool,
     collection_size: int | None,
+    second_column: str | None,
     preferences: Path | None,
     documents: Path | None,
     dissimilarities: Path | None,
@@ -83,7 +89,8 @@ def evaluate(
     """
     from leaderboard.trec.scores.scoring import Inputs, Options
 
-    inputs = Inputs(qrels, collection_size, preferences, documents, dissimilarities)
+    second = second_column or ""
+    inputs = Inputs(qrels, collection_size, preferences, documents, dissimilarities, second)
     options = Options(names or DEFAULT_MEASURES, level, int(dialect), depth, judged_only, complete)
     # Nothing is printed before all runs were read, and a large output need not fit into memory.
     with SpooledTemporaryFile(max_size=SPOOL_BYTES) as spool:

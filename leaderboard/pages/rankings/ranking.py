@@ -20,7 +20,7 @@ from leaderboard.services.evaluations.columns import MeasureColumn, column_of
 from leaderboard.services.evaluations.shown import ShownEdition, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.rankings.stored import OrderedRanking, ordered
-from leaderboard.services.tasks import topics
+from leaderboard.services.tasks import scored_topics, topics
 from leaderboard.services.tasks.head import TaskHead
 from leaderboard.trec.documents.documents import Document
 from leaderboard.trec.documents.marking import Piece, marked, snippet, terms
@@ -167,7 +167,7 @@ def ranking_page(
         topic_id=topic.topic_id,
         title=topic.title,
         description=topic.description,
-        excluded=topic.excluded if sight.details else "",
+        excluded=scored_topics.why_left_out(topic.excluded, sight),
         scores=_scores(session, run, shown, topic_id) if field else (),
         basis=shown.basis,
         dialect=dialect,

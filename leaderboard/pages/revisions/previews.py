@@ -47,6 +47,8 @@ class Preview(ChangedJudgments):
     """Why it cannot be published; empty where it can."""
     waiting: WaitingResult | None
     """The job that the ranks wait for."""
+    rounds: str
+    """Values of the file's second column, where it was passed over unasked."""
     runs: int
     """How many runs would be scored again."""
 
@@ -89,6 +91,7 @@ def preview(session: Session, viewer: Viewer, slug: str, token: str) -> Preview:
         ranks=ranks if isinstance(ranks, RankChanges) else None,
         waiting=ranks if isinstance(ranks, WaitingResult) else None,
         why_no_ranks=why,
+        rounds=draft.prepared.rounds,
         runs=session.scalar(runs) or 0,
         level=task.level,
     )

@@ -24,6 +24,8 @@ class RunHead(TaskHead):
     id: int
     name: str
     team: str
+    team_id: int | None
+    """The team's page; None where the reader may not know of it by this run."""
     kind: str
     by_topic: bool
     """Whether the reader may see its scores by topic, and they are there."""
@@ -51,6 +53,11 @@ class SeenRun:
         return policy.owns(self.viewer, self.run.team_id) or self.sight.organises
 
     @property
+    def _shows_team(self) -> bool:
+        """Whether the reader finds the team's page, which hides pseudonyms and withdrawn runs."""
+        return not self.team.masked and (self.is_own or self.run.withdrawn_at is None)
+
+    @property
     def is_told(self) -> bool:
         """Whether the reader may read what its file says."""
         return self.sight.details or self.is_own
@@ -74,6 +81,7 @@ class SeenRun:
             "id": self.run.id,
             "name": self.run.name,
             "team": self.team.name,
+            "team_id": self.run.team_id if self._shows_team else None,
             "kind": self.run.kind,
             "by_topic": by_topic,
         }

@@ -8,13 +8,13 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Run, Task, Team
-from leaderboard.errors import Closed
+from leaderboard.errors import Closed, Forbidden
 from leaderboard.services import policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import admission, facts
 from leaderboard.services.runs.admission import KINDS, ORGANISERS_KINDS
 from leaderboard.services.runs.limits import RULE, Quota
-from leaderboard.services.tasks import phases
+from leaderboard.services.tasks import entries, phases, scored_topics
 from leaderboard.trec.facts.fields import FIELD_OF, FIELDS, FactField, FactValue, as_written
 
 RECENT = 50
@@ -28,6 +28,8 @@ class TeamChoice:
     id: int
     name: str
     quota: Quota | None
+    missing: str
+    """What it has to do before it may send runs, in a sentence; empty where nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class UploadForm:
     slug: str
     task: str
     topics: int
+    scored: int
+    """How many of the topics are known to count."""
     depth: int
     tag_pattern: str
     visibility: str
@@ -75,12 +79,14 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
     task, sight = policy.visible_task(session, viewer, slug)
     open_phases, phase = _phases(session, viewer, task)
     chosen = phases.find(session, task, phase) if phase else phases.of_task(session, task.id)[-1]
-    teams, closed = _choices(session, viewer, slug, phase)
+    topics = admission.topics_of(session, task, chosen)
+    teams, closed = _choices(session, viewer, task, phase)
     organises = policy.organises(viewer, task.id)
     return UploadForm(
         slug=task.slug,
         task=task.name,
-        topics=len(admission.topics_of(session, task, chosen)),
+        topics=len(topics),
+        scored=len(set(topics) & set(scored_topics.scored(session, task))),
         depth=task.depth,
         tag_pattern=task.tag_pattern,
         visibility=chosen.visibility or task.visibility,
@@ -109,18 +115,20 @@ def _phases(session: Session, viewer: Viewer, task: Task) -> tuple[tuple[str, ..
     return names, asked
 
 
-def _choices(session: Session, viewer: Viewer, slug: str, phase: str) -> tuple[tuple[TeamChoice, ...], str]:
+def _choices(session: Session, viewer: Viewer, task: Task, phase: str) -> tuple[tuple[TeamChoice, ...], str]:
     rows = session.execute(
         select(Team.id, Team.name).where(Team.id.in_(viewer.team_ids)).order_by(Team.canonical)
     )
     choices, closed = [], ""
     for team_id, name in rows:
-        quota = None
+        quota, missing = None, ""
         try:
-            quota = admission.quota(session, viewer, slug, team_id, phase)
+            quota = admission.quota(session, viewer, task.slug, team_id, phase)
         except Closed as error:
             closed = error.message
-        choices.append(TeamChoice(team_id, name, quota))
+        except Forbidden:
+            missing = entries.state_of(session, task, team_id).missing
+        choices.append(TeamChoice(team_id, name, quota, missing))
     return tuple(choices), closed
 
 

@@ -27,6 +27,7 @@ from leaderboard.services.phase_rules import ALL_TOPICS
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import changes, phases
 from leaderboard.services.tasks.changes import ChangeRow
+from leaderboard.services.tasks.entries import RULES
 from leaderboard.tables.latex import DIGITS
 from leaderboard.tables.record import Column, Files, Place, Table
 
@@ -89,6 +90,8 @@ class AboutPage:
     grade_names: dict[int, str]
     opens_at: datetime | None
     closes_at: datetime | None
+    entering: str
+    """How teams enter, in a sentence; empty where the first run does."""
     organises: bool
     details: bool
     """Whether scores by topic are shown to the viewer."""
@@ -176,6 +179,7 @@ def about(session: Session, viewer: Viewer, slug: str) -> AboutPage:
         opens_at=phase.opens_at,
         closes_at=phase.closes_at,
         organises=sight.organises,
+        entering=RULES[task.entry_rule] if task.entry_rule != "free" or task.agreement else "",
         details=sight.details,
         assesses=task.id in viewer.coordinates,
         links=tuple((link["title"], link["address"]) for link in task.links),

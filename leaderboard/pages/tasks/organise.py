@@ -7,6 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Account, Qrels, QrelsRevision, Run, Team, Upload
+from leaderboard.pages.tasks import entries
 from leaderboard.pages.tasks.overviews import TaskOverview, overview
 from leaderboard.services import policy
 from leaderboard.services.jobs import failed as failed_jobs
@@ -64,6 +65,8 @@ class DeskPage:
     uploads: tuple[UploadRow, ...]
     runs: tuple[RunRow, ...]
     failed: tuple[FailedJob, ...]
+    waiting_teams: int
+    """How many teams wait for a yes before they enter."""
 
 
 def desk(session: Session, viewer: Viewer, slug: str) -> DeskPage:
@@ -75,6 +78,7 @@ def desk(session: Session, viewer: Viewer, slug: str) -> DeskPage:
         uploads=_uploads(session, task.id),
         runs=_runs(session, viewer, task.id),
         failed=failed_jobs.of_task(session, task.id),
+        waiting_teams=entries.waiting(session, task.id),
     )
 
 

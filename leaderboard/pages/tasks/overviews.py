@@ -14,6 +14,7 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.tasks import phases
+from leaderboard.services.tasks.scored_topics import NOT_JUDGED
 from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 
 
@@ -43,11 +44,16 @@ class TaskOverview:
     revision: int | None
     origin: str
     judgments: int
+    rounds: str
+    """Values of the second column of the judgments, where it was passed over unasked."""
     grades: dict[int, int]
     topics_without_judgments: tuple[str, ...]
     judged_not_topics: tuple[str, ...]
     topics_without_relevant: tuple[str, ...]
     excluded: dict[str, str]
+    scores_judged: int
+    """How many topics are left out because they are not judged; 0 where every topic counts."""
+    not_judged: str = NOT_JUDGED
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +108,7 @@ def overview(session: Session, viewer: Viewer, slug: str) -> TaskOverview:
         revision=revision.number if revision else None,
         origin=origin or "",
         judgments=revision.judgments if revision else 0,
+        rounds=revision.rounds if revision else "",
         grades=dict(sorted(counted.items())),
         topics_without_judgments=tuple(sorted(topic_ids - judgments.keys())) if revision else (),
         judged_not_topics=tuple(sorted(judgments.keys() - topic_ids)),
@@ -113,6 +120,7 @@ def overview(session: Session, viewer: Viewer, slug: str) -> TaskOverview:
             )
         ),
         excluded={row.topic_id: row.excluded for row in rows if row.excluded},
+        scores_judged=sum(row.excluded == NOT_JUDGED for row in rows),
     )
 
 

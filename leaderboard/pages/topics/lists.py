@@ -18,6 +18,7 @@ from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import shown_edition
 from leaderboard.services.policy import Viewer
+from leaderboard.services.tasks import scored_topics
 from leaderboard.services.tasks.head import TaskHead
 from leaderboard.services.tasks.topics import grade_names
 from leaderboard.stats.reliability.topic_discrimination import FEWEST_RUNS, discrimination
@@ -121,7 +122,9 @@ def topic_list(
         .where(Topic.task_id == task.id)
         .order_by(Topic.position)
     )
-    listed = [TopicRow(row.topic_id, row.title, row.excluded if sight.details else "") for row in rows]
+    listed = [
+        TopicRow(row.topic_id, row.title, scored_topics.why_left_out(row.excluded, sight)) for row in rows
+    ]
     grades: tuple[int, ...] = ()
     if field is not None:
         judgments = alignments.compiled_judgments(session, field.source).judgments

@@ -22,7 +22,7 @@ from leaderboard.services.evaluations.damaged import scores_of_runs
 from leaderboard.services.evaluations.shown import FloatArray, Source, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs.names import RunName
-from leaderboard.services.tasks import topics
+from leaderboard.services.tasks import scored_topics, topics
 from leaderboard.services.tasks.head import TaskHead
 from leaderboard.trec.read.lines import bytes_of
 
@@ -130,7 +130,7 @@ def topic_page(
         description=topic.description,
         narrative=topic.narrative,
         subtopics=tuple(topic.subtopics),
-        excluded=topic.excluded if sight.details else "",
+        excluded=scored_topics.why_left_out(topic.excluded, sight),
         basis=shown.basis,
         grade_names=topics.grade_names(task),
         level=task.level,

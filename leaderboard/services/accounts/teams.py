@@ -1,5 +1,8 @@
 """Teams: made by anyone with an account, joined by an invitation, led by a captain."""
 
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 
 from sqlalchemy import select
@@ -8,14 +11,25 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Member, Team
-from leaderboard.errors import Conflict, Forbidden, NotFound
+from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound, Problem
 from leaderboard.services import audit, throttles
 from leaderboard.services.accounts import names
 from leaderboard.services.policy import Viewer, owns, require_account
 
 TEAMS_PER_DAY = 20
 TEAMS_PER_DAY_OF_A_NETWORK = 100
+DETAIL_CHARACTERS = 200
+HOME_PAGE = re.compile(r"https://[A-Za-z0-9.-]+(?::\d{1,5})?(?:[/?#][^\s<>\"']*)?")
 CAPTAIN, MEMBER = "captain", "member"
+
+
+@dataclass(frozen=True, slots=True)
+class TeamDetails:
+    """What a team says of itself."""
+
+    affiliation: str = ""
+    country: str = ""
+    home_page: str = ""
 
 
 def count_creation(session: Session, viewer: Viewer, name: str) -> None:
@@ -50,13 +64,17 @@ def _add(session: Session, viewer: Viewer, name: str) -> Team:
         with session.begin_nested():
             session.add(team)
     except IntegrityError:
-        raise Conflict(
-            f"There is a team {shown!r} already, or one whose name looks the same; choose another name, "
-            "or ask a member for an invitation.",
-            name=shown,
-        ) from None
+        raise _taken(shown) from None
     audit.record(session, viewer, "team.create", f"team:{team.id}", name=shown)
     return team
+
+
+def _taken(shown: str) -> Conflict:
+    return Conflict(
+        f"There is a team {shown!r} already, or one whose name looks the same; choose another name, "
+        "or ask a member for an invitation.",
+        name=shown,
+    )
 
 
 def ensure(session: Session, viewer: Viewer, name: str, task_id: int | None = None) -> int:
@@ -90,6 +108,65 @@ def add_member(session: Session, team_id: int, account_id: int) -> None:
     session.add(Member(team_id=team_id, account_id=account_id, role=MEMBER, joined_at=now(session)))
 
 
+def require_captain(session: Session, viewer: Viewer, team_id: int) -> Team:
+    """The viewer's team, held, whose captain the viewer is; raises NotFound or Forbidden."""
+    team = own_team(session, viewer, team_id)
+    lock_row(session, Team, team_id)
+    own = session.get(Member, (team_id, require_account(viewer)))
+    if own is None or own.role != CAPTAIN:
+        raise Forbidden("Only the team's captain may do this.")
+    return team
+
+
+def describe(session: Session, viewer: Viewer, team_id: int, details: TeamDetails) -> None:
+    """Say who the team is; for its members. Raises Invalid for a home page that is not an https address."""
+    team = own_team(session, viewer, team_id)
+    throttles.spend(session, f"team details {team_id}", TEAMS_PER_DAY, timedelta(days=1))
+    problems = [problem for problem in _detail_problems(details) if problem is not None]
+    if problems:
+        raise Invalid("The team cannot be described like this.", problems)
+    team.affiliation, team.country = details.affiliation.strip(), details.country.strip()
+    team.home_page = details.home_page.strip()
+    audit.record(session, viewer, "team.describe", f"team:{team_id}", **asdict(details))
+
+
+def _detail_problems(details: TeamDetails) -> Iterator[Problem | None]:
+    for field, value in asdict(details).items():
+        if len(value) > DETAIL_CHARACTERS or not value.isprintable():
+            rule = f"has at most {DETAIL_CHARACTERS} characters, all of which can be seen."
+            yield Problem(rule, "Shorten it.", field=field, value=value[:40])
+    page = details.home_page.strip()
+    if page and not HOME_PAGE.fullmatch(page):
+        rule = "is an address that begins with https://, without a name and password."
+        yield Problem(rule, "Copy it from a browser.", field="home_page", value=page[:80])
+
+
+def rename(session: Session, viewer: Viewer, team_id: int, name: str) -> None:
+    """Give the team another name, everywhere at once; for its captain. `count_creation` counted the try.
+
+    What was frozen in snapshots keeps the name it had, and the audit has both. Raises as `create`.
+    """
+    team = require_captain(session, viewer, team_id)
+    shown, before = names.displayed(name, "a team"), team.name
+    try:
+        with session.begin_nested():
+            team.name, team.canonical, team.skeleton = shown, names.canonical(shown), names.skeleton(shown)
+            session.flush()
+    except IntegrityError:
+        raise _taken(shown) from None
+    audit.record(session, viewer, "team.rename", f"team:{team_id}", before=before, name=shown)
+
+
+def hand_over(session: Session, viewer: Viewer, team_id: int, account_id: int) -> None:
+    """Make another member the captain; for the captain, who stays a member."""
+    require_captain(session, viewer, team_id)
+    members = {member.account_id: member for member in _locked_members(session, team_id)}
+    if account_id not in members or account_id == viewer.account_id:
+        raise NotFound("That person is not another member of this team.")
+    members[require_account(viewer)].role, members[account_id].role = MEMBER, CAPTAIN
+    audit.record(session, viewer, "team.hand_over", f"team:{team_id}", account=account_id)
+
+
 def leave(session: Session, viewer: Viewer, team_id: int) -> None:
     """Take the viewer out of the team; where the captain leaves, the longest-standing member leads.
 
@@ -115,11 +192,8 @@ def step_down(session: Session, team_id: int, account_id: int) -> None:
 
 def remove(session: Session, viewer: Viewer, team_id: int, account_id: int) -> None:
     """Take another member out of the team; for its captain only."""
-    own_team(session, viewer, team_id)
+    require_captain(session, viewer, team_id)
     members = {member.account_id: member for member in _locked_members(session, team_id)}
-    own = members.get(require_account(viewer))
-    if own is None or own.role != CAPTAIN:
-        raise Forbidden("Only the team's captain may remove members.")
     if account_id not in members or account_id == viewer.account_id:
         raise NotFound("That person is not another member of this team.")
     session.delete(members[account_id])

@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sqlalchemy import select
@@ -42,6 +42,8 @@ class PreparedQrels:
     """(topic, subtopic, docno, grade)."""
     packed: bytes
     warnings: tuple[Problem, ...]
+    rounds: str = ""
+    """Values of the file's second column, where it was taken for rounds without being asked to."""
     subtopics: dict[str, dict[str, dict[bytes, int]]] = field(default_factory=dict)
     preferences: PreferenceJudgments | None = None
 
@@ -85,16 +87,17 @@ class Change:
     topics_lost: tuple[str, ...]
 
 
-def prepare(path: Path, file_name: str = "", kind: str = "graded") -> PreparedQrels:
+def prepare(path: Path, file_name: str = "", kind: str = "graded", second: str = "") -> PreparedQrels:
     """The judgments of a file; raises Invalid with the lines at fault.
 
-    kind is `preference` for a file of preferences; whether a qrels file judges subtopics is seen in it.
+    kind is `preference` for a file of preferences; second says what the second column of a qrels file is,
+    `subtopics` or `rounds`; empty: what is seen in it.
     """
     name, sha256 = file_name or path.name, hashlib.sha256(path.read_bytes()).hexdigest()
     if kind == "preference":
         read = read_preferences(path)
         return of_preferences(read, name, sha256)
-    qrels = read_qrels(path)
+    qrels = read_qrels(path, second=second)
     made = (
         of_subtopics(qrels.subtopics, name, sha256, tuple(qrels.notes))
         if qrels.kind == "subtopic"
@@ -102,7 +105,7 @@ def prepare(path: Path, file_name: str = "", kind: str = "graded") -> PreparedQr
     )
     if not made.rows:
         raise Invalid(f"{name} holds no judgment.")
-    return made
+    return made if second else replace(made, rounds=qrels.rounds)
 
 
 def of_grades(

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
@@ -104,6 +104,7 @@ def add(
         note=note.strip(),
         topics=prepared.topics,
         judgments=prepared.size,
+        rounds=prepared.rounds,
         packed=content if _is_kept(qrels.name) else prepared.packed,
         distractors=pack_distractors(distractors),
         created_at=now(session),
@@ -142,7 +143,7 @@ def stored(session: Session, revision: QrelsRevision) -> PreparedQrels:
             else judged_inputs.subtopics(session, revision.id)
         )
         return of_subtopics(whole, name, sha256)
-    return of_grades(unpack_judgments(revision.packed), name, sha256)
+    return replace(of_grades(unpack_judgments(revision.packed), name, sha256), rounds=revision.rounds)
 
 
 def distractors_of(revision: QrelsRevision | None) -> frozenset[bytes]:

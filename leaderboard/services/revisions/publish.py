@@ -6,7 +6,7 @@ scores rest on. Judgments of a machine may have a line of their own that no boar
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -194,7 +194,9 @@ def _add_beside(
     if before == prepared.facts:
         raise Conflict(f"These {KINDS[name]} are there already; nothing was added.")
     lines.add(session, viewer, qrels, parent, prepared, new.note)
-    same, others = lines.stored(session, board), lines.distractors_of(board)
+    # Whether the second column holds subtopics is answered by those that stand beside it now.
+    same = replace(lines.stored(session, board), rounds="")
+    others = lines.distractors_of(board)
     line = session.get_one(Qrels, board.qrels_id)
     revision = lines.add(session, viewer, line, board, same, new.note, others)
     return revision, compare(before, prepared.facts)

@@ -14,7 +14,7 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files
 from leaderboard.services.runs import limits
 from leaderboard.services.runs.limits import Quota
-from leaderboard.services.tasks import phases, topic_sets
+from leaderboard.services.tasks import entries, phases, scored_topics, topic_sets
 from leaderboard.trec.documents.documents import DocnoFilter
 from leaderboard.trec.facts.fields import FactValue
 from leaderboard.trec.runs.check import Rules
@@ -118,7 +118,10 @@ def _open(
     if not viewer.is_operator:
         policy.require_account(viewer)
     team = _own_team(session, viewer, team_id, any_team and policy.organises(viewer, task.id))
-    return task, team, require_taken(session, viewer, task, phase_name)
+    phase = require_taken(session, viewer, task, phase_name)
+    if not policy.organises(viewer, task.id):
+        entries.require_entered(session, task, team)
+    return task, team, phase
 
 
 def require_taken(session: Session, viewer: Viewer, task: Task, phase_name: str = "") -> Phase:
@@ -138,7 +141,7 @@ def _own_team(session: Session, viewer: Viewer, team_id: int, any_team: bool) ->
     """The team; one of others and one that does not exist look the same, unless any may be named."""
     may_name = any_team or viewer.is_operator or policy.owns(viewer, team_id)
     team = session.get(Team, team_id) if may_name else None
-    if team is None:
+    if team is None or team.merged_into_id is not None:
         raise NotFound(f"There is no team {team_id} of yours.", team=team_id)
     return team
 
@@ -150,16 +153,20 @@ def phase_of(session: Session, upload: Upload) -> Phase:
 
 def _rules(session: Session, task: Task, phase: Phase, team_id: int | None) -> UploadRules:
     visibility = phase.visibility or task.visibility
+    topics = topics_of(session, task, phase)
+    counted = set(scored_topics.scored(session, task))
+    scored = tuple(topic for topic in topics if topic in counted)
     known = collections.known_docnos(session, task.collection_id)
     revision = (
         files.newest(session, task.id) if visibility == "open" and policy.is_shown(session, task) else None
     )
     checks = Rules(
-        topics=tuple(topics_of(session, task, phase)),
+        topics=tuple(topics),
         depth=task.depth,
         tag_pattern=task.tag_pattern or None,
         unknown_docnos=None if known is None else partial(DocnoFilter.unknown, known),
         judged=tuple(revision.topics) if revision else (),
+        scored=None if len(scored) == len(topics) else scored,
     )
     runs = session.execute(
         select(Run.id, Run.name, Run.sketch).where(Run.task_id == task.id, Run.team_id == team_id)

@@ -179,11 +179,12 @@ def _copies(sketch: bytes, rules: UploadRules) -> list[Problem]:
 
 
 def _with_probe_problems(report: Report, run: Checked, rules: UploadRules) -> Report:
-    topics = rules.checks.topics or ()
-    depths = sorted(run.depths.values())
+    topics = set(rules.checks.expected)
+    depths = sorted(depth for topic, depth in run.depths.items() if topic in topics)
     problems = []
     if topics and len(depths) < LEAST_COVERAGE * len(topics):
-        problems.append(f"has {len(depths)} of {len(topics)} topics; a blind task scores at least 80%.")
+        which = "topics" if rules.checks.scored is None else "scored topics"
+        problems.append(f"has {len(depths)} of {len(topics)} {which}; a blind task scores at least 80%.")
     if depths and depths[len(depths) // 2] < LEAST_MEDIAN_DEPTH:
         problems.append(
             "lists fewer than 10 documents for most topics; a blind task scores deeper runs only."

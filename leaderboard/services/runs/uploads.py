@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import add_unless_taken, lock_key, lock_row, now
 from leaderboard.db.tables import (
-    Entry,
     Phase,
     RankingBlock,
     RankingIndex,
@@ -31,6 +30,7 @@ from leaderboard.services.runs import admission, facts, limits, prepare
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.prepare import PreparedUpload
 from leaderboard.services.statistics import prepared
+from leaderboard.services.tasks import entries
 from leaderboard.trec.runs.reports import Report
 
 MENDABLE_BYTES = 2**26
@@ -328,14 +328,8 @@ def _add_rankings(session: Session, run: Run, checked: _Checked) -> None:
     assert packed is not None, "an accepted file has a run"
     session.add(RankingIndex(run_id=run.id, body=packed.index))
     _insert(session, RankingBlock, {"run_id": run.id}, packed.blocks)
-    _enter(session, run.task_id, run.team_id)
+    entries.ensure(session, checked.task, run.team_id)
     session.flush()
-
-
-def _enter(session: Session, task_id: int, team_id: int) -> None:
-    entry = select(Entry.id).where(Entry.task_id == task_id, Entry.team_id == team_id)
-    if session.scalar(entry) is None:
-        session.add(Entry(task_id=task_id, team_id=team_id, created_at=now(session)))
 
 
 def _add_chunks(session: Session, upload_id: int, stored: PreparedUpload) -> None:

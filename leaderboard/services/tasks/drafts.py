@@ -33,6 +33,8 @@ class TaskDraft:
     description: str = ""
     qrels: Path | None = None
     qrels_name: str = ""
+    second: str = ""
+    """What the second column of the qrels is: `subtopics`, `rounds`, or empty for what is seen in it."""
     collection: str | None = None
     documents: Path | None = None
     depth: int = 1000
@@ -87,7 +89,7 @@ def prepare(draft: TaskDraft) -> PreparedTask:
     if problems:
         raise Invalid("The task cannot be made like this.", problems)
     topics = trec_topics.read_topics(draft.topics)
-    judged = qrels.prepare(draft.qrels, draft.qrels_name) if draft.qrels else None
+    judged = qrels.prepare(draft.qrels, draft.qrels_name, second=draft.second) if draft.qrels else None
     measures, primary = _measures(draft, judged)
     documents = collections.prepare(draft.documents) if draft.documents else None
     return PreparedTask(draft, tuple(topics), judged, documents, measures, primary)

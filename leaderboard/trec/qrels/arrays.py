@@ -25,16 +25,18 @@ class _Irregular(Exception):
     """Something that the careful reader must look at."""
 
 
-def read_judgments(path: Path, limits: Limits = DEFAULT_LIMITS) -> CompiledJudgments:
+def read_judgments(path: Path, limits: Limits = DEFAULT_LIMITS, second: str = "") -> CompiledJudgments:
     """The judgments of a qrels file, ready to be aligned with runs.
 
     Plain four-column files are read in bulk; any other goes through `read_qrels`, whose rules and
-    errors these are, and subtopics are kept. What bulk reading takes, `read_qrels` takes too.
+    errors these are, and subtopics are kept, as second says. What bulk reading takes, `read_qrels` takes too.
     """
     try:
-        return _in_bulk(path, limits)
+        if second != "subtopics":
+            return _in_bulk(path, limits)
     except _Irregular:
-        return compile_qrels(read_qrels(path, limits))
+        pass
+    return compile_qrels(read_qrels(path, limits, second))
 
 
 def _in_bulk(path: Path, limits: Limits) -> CompiledJudgments:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from leaderboard.errors import MAX_PROBLEMS, Problem
+from leaderboard.errors import MAX_PROBLEMS, Invalid, Problem
 from leaderboard.trec.read.entries import GRADE_DIGITS, ID_BYTES, hidden_entries, hides_entries, unfit_text
 from leaderboard.trec.read.lines import (
     DEFAULT_LIMITS,
@@ -20,7 +20,11 @@ from leaderboard.trec.read.lines import (
 )
 
 BEIR_HEADER = (b"query-id", b"corpus-id", b"score")
+SECOND_COLUMNS = ("", "subtopics", "rounds")
+"""What the second column is: what the file shows, or what its sender says (rounds: it is passed over)."""
+LABELS_NAMED = 10
 
+_RUN_LINE = re.compile(rb"\S+\s+\S+\s+\S+\s+-?\d+\s+[-+.\deE]+\s+\S+")
 _GRADE = re.compile(rb"[+-]?\d{1,%d}|L\d" % GRADE_DIGITS)
 
 Fields = tuple[bytes, bytes, bytes, bytes]
@@ -32,13 +36,15 @@ class Qrels:
     """The judgments of a file, topics in its order.
 
     judgments: topic -> docno -> grade, of several subtopics the highest; subtopics: topic ->
-    subtopic -> docno -> grade, {} unless kind is 'subtopic'; notes are oddities seen while reading.
+    subtopic -> docno -> grade, {} unless kind is 'subtopic'; notes are oddities seen while reading;
+    rounds names the values of a second column that was passed over although a topic has several of them.
     """
 
     judgments: dict[str, dict[bytes, int]]
     kind: str
     notes: tuple[Problem, ...] = ()
     subtopics: dict[str, dict[str, dict[bytes, int]]] = field(default_factory=dict)
+    rounds: str = ""
 
     def entries(self) -> Iterator[tuple[str, str, bytes, int]]:
         """Every judgment as (topic, subtopic, docno, grade); subtopic is '' in graded qrels."""
@@ -56,13 +62,16 @@ class Qrels:
         return dict(sorted(Counter(entry[3] for entry in self.entries()).items()))
 
 
-def read_qrels(path: Path, limits: Limits = DEFAULT_LIMITS) -> Qrels:
+def read_qrels(path: Path, limits: Limits = DEFAULT_LIMITS, second: str = "") -> Qrels:
     """The judgments in a file: `topic iteration docno grade`, BEIR's three columns, or NTCIR's L0 to L3.
 
-    Blank lines and `#` comments are passed over, negative grades kept. The qrels are of kind
-    'subtopic' where some topic has more than one iteration. Raises Invalid with up to 25 problems.
+    Blank lines and `#` comments are passed over, negative grades kept. The qrels are of kind 'subtopic'
+    where second says so or, second being empty, some document of a topic has several values in the second
+    column. Raises Invalid with up to 25 problems.
     """
-    reader = _Reader()
+    if second not in SECOND_COLUMNS:
+        raise Invalid(f"The second column is `subtopics` or `rounds`, not {shown(second)!r}.")
+    reader = _Reader(second)
     for number, line in raw_lines(path, limits):
         if line.startswith(b"#"):
             reader.pass_over(number, line)
@@ -76,7 +85,8 @@ def read_qrels(path: Path, limits: Limits = DEFAULT_LIMITS) -> Qrels:
 class _Reader:
     """Collects judgments line by line."""
 
-    def __init__(self) -> None:
+    def __init__(self, second: str) -> None:
+        self.second = second
         self.problems = Problems("qrels file")
         self.tabs = False
         self.columns = 0
@@ -91,8 +101,10 @@ class _Reader:
 
     def add(self, number: int, line: bytes) -> None:
         """Take a line that is neither blank nor a comment."""
-        if not self.columns and self._is_header(line):
-            return
+        if not self.columns:
+            if self._is_header(line):
+                return
+            self._require_judgments(number, line)
         fields = self._fields(number, line)
         if fields is None:
             return
@@ -131,10 +143,31 @@ class _Reader:
             text_of(topic): {text_of(subtopic): grades for subtopic, grades in parts.items()}
             for topic, parts in self.grades.items()
         }
-        several = any(len(parts) > 1 for parts in subtopics.values())
         judgments = {topic: _highest(list(parts.values())) for topic, parts in subtopics.items()}
         notes = () if self.doubled is None else (self.doubled,)
-        return Qrels(judgments, "subtopic" if several else "graded", notes, subtopics if several else {})
+        if self._judges_subtopics(subtopics):
+            return Qrels(judgments, "subtopic", notes, subtopics)
+        rounds = _rounds(subtopics)
+        return Qrels(judgments, "graded", (*notes, *_passed_over(rounds, self.second)), rounds=rounds)
+
+    def _judges_subtopics(self, parts_of: dict[str, dict[str, dict[bytes, int]]]) -> bool:
+        """Whether the second column names subtopics: a document of a topic may then have several."""
+        if self.second:
+            return self.second == "subtopics"
+        return any(
+            sum(map(len, parts.values())) > len(set().union(*parts.values())) for parts in parts_of.values()
+        )
+
+    def _require_judgments(self, number: int, line: bytes) -> None:
+        """Raise Invalid where the first line shows that the file is a run or holds topics."""
+        if _RUN_LINE.fullmatch(line.strip()):
+            rule, remedy = "This is a run, not judgments.", "Send it as a run; qrels have four columns."
+        elif line.lstrip().startswith((b"<", b"{")) or _is_title(line):
+            rule, remedy = "This is a topics file, not judgments.", "Put it under Topics."
+        else:
+            return
+        self.problems.add(Problem(rule, remedy, number, "", shown(line)))
+        self.problems.stop()
 
     def _is_header(self, line: bytes) -> bool:
         """Whether this first line is BEIR's header; from there on tabs alone separate the columns."""
@@ -197,3 +230,25 @@ def _highest(parts: list[dict[bytes, int]]) -> dict[bytes, int]:
         for docno, grade in grades.items():
             highest[docno] = max(grade, highest.get(docno, grade))
     return highest
+
+
+def _is_title(line: bytes) -> bool:
+    """Whether a line is an id, a tab and a text."""
+    return len(line.split(b"\t")) == 2 and not _GRADE.fullmatch(line.split()[-1])
+
+
+def _rounds(parts_of: dict[str, dict[str, dict[bytes, int]]]) -> str:
+    """The values of the second column where a topic has several, in words; empty where none has."""
+    if all(len(parts) <= 1 for parts in parts_of.values()):
+        return ""
+    values = sorted({shown(value) for parts in parts_of.values() for value in parts})
+    more = f" and {len(values) - LABELS_NAMED:,} more" if len(values) > LABELS_NAMED else ""
+    return ", ".join(values[:LABELS_NAMED]) + more
+
+
+def _passed_over(rounds: str, second: str) -> tuple[Problem, ...]:
+    """The note that a second column was passed over, unless the sender said that it holds rounds."""
+    if not rounds or second:
+        return ()
+    rule = f"The second column holds {rounds}, but no document of a topic has two of them."
+    return (Problem(rule, "It was taken for rounds; say so if these are subtopics.", field="iteration"),)

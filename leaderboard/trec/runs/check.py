@@ -36,7 +36,7 @@ class Rules:
     topics: the ids it may hold, None for any; depth: most documents a topic, None for any;
     tag_pattern: a regular expression for the whole tag, None or '' for any; unknown_docnos: takes a
     buffer and where docnos lie in it, gives the places of those not in the collection; judged: topics
-    with judgments, empty where none are.
+    with judgments, empty where none are; scored: those of the topics that count, None for all of them.
     """
 
     topics: tuple[str, ...] | None = None
@@ -44,6 +44,14 @@ class Rules:
     tag_pattern: str | None = None
     unknown_docnos: UnknownDocnos | None = None
     judged: Collection[str] = ()
+    scored: Collection[str] | None = None
+
+    @property
+    def expected(self) -> Collection[str]:
+        """The topics a run should have: those that count, or those judged where no topics are known."""
+        if self.scored is not None:
+            return self.scored
+        return self.topics if self.topics is not None else sorted(self.judged)
 
 
 def read_and_check(
@@ -261,9 +269,9 @@ def _missing_topics(run: Checked, rules: Rules) -> Iterator[Problem]:
 
 def _unjudged_topics(run: Checked, rules: Rules) -> Iterator[Problem]:
     judged = set(rules.judged)
-    asked = run.depths.keys() if rules.topics is None else run.depths.keys() & set(rules.topics)
-    unjudged = [topic for topic in run.depths if topic in asked and topic not in judged]
-    if rules.judged and unjudged:
+    unjudged = [topic for topic in run.depths if topic not in judged]
+    # Where the task's topics are known, rankings of those that nobody judged are no fault of the run.
+    if rules.topics is None and judged and unjudged:
         yield Problem(f"There are no judgments for {_topics(unjudged)}.", "They do not count in the means.")
 
 
@@ -284,8 +292,7 @@ def _unknown_docnos(run: Checked) -> Iterator[Problem]:
 
 
 def _missing(run: Checked, rules: Rules) -> list[str]:
-    expected = rules.topics if rules.topics is not None else sorted(rules.judged)
-    return [topic for topic in expected if topic not in run.depths]
+    return [topic for topic in rules.expected if topic not in run.depths]
 
 
 def _topics(topics: Collection[str]) -> str:

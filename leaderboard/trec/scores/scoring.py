@@ -38,6 +38,8 @@ class Inputs:
     preferences: Path | None = None
     documents: Path | None = None
     dissimilarities: Path | None = None
+    second: str = ""
+    """What the second column of the qrels is: `subtopics`, `rounds`, or empty for what is seen in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +79,9 @@ def score_runs(inputs: Inputs, runs: Iterable[Path], options: Options) -> Iterat
 
 def _judgments(inputs: Inputs) -> CompiledJudgments:
     if inputs.preferences is None:
-        return _read(read_judgments, inputs.qrels)
+        return _read(partial(read_judgments, second=inputs.second), inputs.qrels)
     preferences = _read(read_preferences, inputs.preferences)
-    return compile_qrels(_read(read_qrels, inputs.qrels), preferences)
+    return compile_qrels(_read(partial(read_qrels, second=inputs.second), inputs.qrels), preferences)
 
 
 def _measures(options: Options, inputs: Inputs, compiled: CompiledJudgments) -> list[BoundMeasure]:

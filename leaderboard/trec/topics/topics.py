@@ -19,6 +19,11 @@ TSV_HEADERS = frozenset(
     {("_id", "text"), ("qid", "query"), ("id", "query"), ("id", "text"), ("topic", "title"), ("id", "title")}
 )
 
+QRELS_HEADER = ("query-id", "corpus-id", "score")
+_QRELS_LINE = re.compile(
+    r"\S+\s+(?:[\d.]+|Q0)\s+\S+\s+(?:[+-]?\d+|L\d)|[^\s]+\t[^\s]+\t(?:[+-]?\d+|L\d)", re.IGNORECASE
+)
+"""Topic, iteration, docno and grade; or without the iteration, separated by tabs."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 
@@ -88,9 +93,24 @@ def _tsv_topics(lines: Iterable[Line], problems: Problems) -> Iterator[Draft]:
         if len(fields) == 2:
             yield Draft(number, fields[0], fields[1])
             continue
+        if place == 0:
+            _require_topics(number, line, problems)
         rule = f"A topic has 2 columns, id and title, separated by a tab; this line has {len(fields)}."
         remedy = "Put a tab after the id." if len(fields) == 1 else "Take the tabs out of the title."
         problems.add(Problem(rule, remedy, number, "", shown(line)))
+
+
+def _require_topics(number: int, line: str, problems: Problems) -> None:
+    """Raise Invalid where the first line shows that the file is a run or holds judgments."""
+    words = line.split()
+    if _QRELS_LINE.fullmatch(line.strip()) or tuple(map(str.lower, words)) == QRELS_HEADER:
+        rule, remedy = "This is a qrels file, not topics.", "Put it under Judgments."
+    elif len(words) == 6 and words[1].upper() == "Q0":
+        rule, remedy = "This is a run, not topics.", "Send it as a run once the task is published."
+    else:
+        return
+    problems.add(Problem(rule, remedy, number, "", shown(line)))
+    problems.stop()
 
 
 def _json_topics(lines: Iterable[Line], problems: Problems) -> Iterator[Draft]:

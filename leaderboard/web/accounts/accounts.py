@@ -1,13 +1,16 @@
 """Signing in, up and out; the account's own page."""
 
+from dataclasses import replace
+
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
 from leaderboard.errors import Forbidden, Invalid, LeaderboardError
 from leaderboard.pages import accounts as pages
 from leaderboard.pages import mail as mail_pages
-from leaderboard.services.accounts import accounts, deletion, devices, exports, passwords, sessions
+from leaderboard.services.accounts import accounts, deletion, devices, exports, passwords, sessions, teams
 from leaderboard.services.accounts import sign_in as signing
 from leaderboard.services.accounts.accounts import AccountCredentials
 from leaderboard.services.accounts.passwords import AccountPassword
@@ -148,12 +151,20 @@ def sign_up() -> ResponseReturnValue:
 @blueprint.post("/sign-up")
 @rule(PUBLIC)
 def sign_up_now() -> ResponseReturnValue:
-    """Make an account and sign in."""
+    """Make an account, and a team where one is named, and sign in."""
     require_safe_sign_in()
     _require_open()
     name, password = request.form.get("name", ""), request.form.get("password", "")
+    team, asker = request.form.get("team", "").strip(), viewer()
+
+    def found(session: Session, account_id: int) -> None:
+        captain = replace(asker, account_id=account_id, name=name)
+        if team:
+            teams.count_creation(session, captain, team)
+            teams.create(session, captain, team)
+
     try:
-        made = make_account(name, password)
+        made = make_account(name, password, found)
     except LeaderboardError as error:
         if wants_json():
             raise
@@ -176,6 +187,7 @@ def _sign_up_page(error: LeaderboardError | None = None, name: str = "") -> str:
         name=name,
         next=_next(),
         purpose=purpose(_next()),
+        team=request.form.get("team", ""),
         shortest=passwords.MIN_CHARACTERS,
     )
 

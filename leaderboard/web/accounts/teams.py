@@ -1,15 +1,22 @@
-"""The viewer's teams: making them, inviting, leaving."""
+"""Teams: making them, their pages, inviting, joining, leaving, merging."""
+
+from collections.abc import Callable
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from sqlalchemy.orm import Session
 
-from leaderboard.errors import Invalid, LeaderboardError
+from leaderboard.errors import Conflict, Invalid, LeaderboardError, OverQuota
 from leaderboard.pages import accounts as pages
 from leaderboard.pages import invitations as listed
-from leaderboard.services.accounts import invitations, teams
+from leaderboard.pages import teams as team_pages
+from leaderboard.services.accounts import invitations, merges, teams
+from leaderboard.services.accounts.teams import CAPTAIN, TeamDetails
+from leaderboard.web import responses
 from leaderboard.web.accounts.invitations import invited
 from leaderboard.web.errors import form_again, wants_json
-from leaderboard.web.rules import SIGNED_IN, rule
+from leaderboard.web.files import number
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.security import local_path
 from leaderboard.web.session import reading, viewer, writing
 
@@ -47,23 +54,118 @@ def create() -> ResponseReturnValue:
 
 
 @blueprint.get("/teams/<id:team_id>")
-@rule(SIGNED_IN)
+@rule(PUBLIC)
 def show(team_id: int) -> ResponseReturnValue:
-    """One of the viewer's teams with its members."""
-    return _team_page(team_id)
+    """A team with its runs, and for its members what they can change."""
+    page = team_pages.team_page(reading(), viewer(), team_id)
+    if page.id != team_id:
+        return redirect(url_for("teams.show", team_id=page.id), 303)
+    return responses.page(_team_page(team_id))
 
 
-def _team_page(team_id: int, invitation: str = "", error: LeaderboardError | None = None) -> str:
-    page = pages.team_page(reading(), viewer(), team_id)
-    links = listed.invitation_rows(reading(), invitations.TEAM, team_id=team_id)
+def _team_page(
+    team_id: int, error: LeaderboardError | None = None, *, invitation: str = "", offer: str = ""
+) -> str:
+    page = team_pages.team_page(reading(), viewer(), team_id)
+    links = listed.invitation_rows(reading(), invitations.TEAM, team_id=page.id) if page.is_member else ()
     return render_template(
         "accounts/team.html",
         page=page,
-        members=pages.members_table(page),
+        members=team_pages.members_table(page),
+        runs=team_pages.runs_table(page),
         invitation=invitation,
         invitations=listed.table(links),
+        offer=offer,
+        offer_days=merges.OFFER_DAYS,
         error=error,
+        sent=request.form,
     )
+
+
+def _changed(team_id: int, *acts: Callable[[Session], object]) -> ResponseReturnValue:
+    """Do acts, each in a transaction of its own, and show the team, with the error where there is one."""
+    try:
+        for act in acts:
+            with writing() as session:
+                act(session)
+    except (Invalid, Conflict, OverQuota) as error:
+        if wants_json():
+            raise
+        return form_again(_team_page(team_id, error), error)
+    return redirect(url_for("teams.show", team_id=team_id), 303)
+
+
+@blueprint.post("/teams/<id:team_id>/details")
+@rule(SIGNED_IN)
+def describe(team_id: int) -> ResponseReturnValue:
+    """Say who the team is."""
+    asker, form = viewer(), request.form
+    details = TeamDetails(*(form.get(key, "") for key in ("affiliation", "country", "home_page")))
+    return _changed(team_id, lambda session: teams.describe(session, asker, team_id, details))
+
+
+@blueprint.post("/teams/<id:team_id>/name")
+@rule(SIGNED_IN)
+def rename(team_id: int) -> ResponseReturnValue:
+    """Give the team another name."""
+    asker, name = viewer(), request.form.get("name", "")
+    teams.own_team(reading(), asker, team_id)
+    return _changed(
+        team_id,
+        lambda session: teams.count_creation(session, asker, name),
+        lambda session: teams.rename(session, asker, team_id, name),
+    )
+
+
+@blueprint.post("/teams/<id:team_id>/members/<id:account_id>/captain")
+@rule(SIGNED_IN)
+def hand_over(team_id: int, account_id: int) -> ResponseReturnValue:
+    """Make another member the captain."""
+    asker = viewer()
+    return _changed(team_id, lambda session: teams.hand_over(session, asker, team_id, account_id))
+
+
+@blueprint.post("/teams/<id:team_id>/offers")
+@rule(SIGNED_IN)
+def offer_merge(team_id: int) -> ResponseReturnValue:
+    """Make the link by which another team joins this one, and show it, this once."""
+    asker = viewer()
+    with writing() as session:
+        token = merges.offer(session, asker, team_id)
+    return _team_page(team_id, offer=url_for("teams.merge_form", token=token, _external=True)), 201
+
+
+@blueprint.get("/merge/<token>")
+@rule(SIGNED_IN)
+def merge_form(token: str) -> ResponseReturnValue:
+    """What an offer to merge means; only the page's button accepts it."""
+    return _merge_page(token)
+
+
+def _merge_page(token: str, error: LeaderboardError | None = None) -> str:
+    offer = merges.offered(reading(), viewer(), token)
+    own = [
+        row for row in pages.own_teams(reading(), viewer()) if row.role == CAPTAIN and row.id != offer.team_id
+    ]
+    return render_template("accounts/merge.html", offer=offer, teams=own, token=token, error=error)
+
+
+@blueprint.post("/merge/<token>")
+@rule(SIGNED_IN)
+def merge(token: str) -> ResponseReturnValue:
+    """Merge one of the viewer's teams into the one that offered it."""
+    asker = viewer()
+    try:
+        team_id = number("team", None)
+        if team_id is None:
+            raise Invalid("Choose the team that joins the other one.")
+        with writing() as session:
+            merged = merges.accept(session, asker, token, team_id)
+    except (Invalid, Conflict) as error:
+        if wants_json():
+            raise
+        return form_again(_merge_page(token, error), error)
+    return redirect(url_for("teams.show", team_id=merged), 303)
 
 
 @blueprint.post("/teams/<id:team_id>/invitations")
@@ -76,7 +178,7 @@ def invite(team_id: int) -> ResponseReturnValue:
         if wants_json():
             raise
         return form_again(_team_page(team_id, error=error), error)
-    return _team_page(team_id, link), 201
+    return _team_page(team_id, invitation=link), 201
 
 
 @blueprint.post("/teams/<id:team_id>/leave")

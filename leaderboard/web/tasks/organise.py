@@ -13,7 +13,7 @@ from leaderboard.services import collections
 from leaderboard.services.jobs import failed
 from leaderboard.services.tasks import create as tasks
 from leaderboard.services.tasks import dates as written_dates
-from leaderboard.services.tasks import drafts, templates
+from leaderboard.services.tasks import drafts, scored_topics, templates
 from leaderboard.services.tasks import organise as operations
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.web.errors import status_of, wants_json
@@ -86,6 +86,7 @@ def _draft() -> TaskDraft:
         dialect=number("dialect", 10) or 0,
         visibility=form.get("visibility") or template.visibility,
         template=template.key,
+        second=form.get("second", ""),
         measures=tuple(re.split(r"[\s;]+", form.get("measures", "").strip())) if form.get("measures") else (),
         primary=form.get("primary", "").strip() or None,
         origin=form.get("origin", "human"),
@@ -163,6 +164,28 @@ def exclude(slug: str) -> ResponseReturnValue:
     asker, topic, reason = viewer(), request.form.get("topic", ""), request.form.get("reason", "")
     with writing() as session:
         operations.exclude_topic(session, asker, slug, topic, reason)
+    return redirect(url_for("organise.show", slug=slug), 303)
+
+
+@blueprint.post("/tasks/<slug>/organise/topics/judged")
+@rule(SIGNED_IN)
+def score_judged(slug: str) -> ResponseReturnValue:
+    """Leave the topics without judgments out of means and rules."""
+    asker = viewer()
+    with writing() as session:
+        scored_topics.score_judged(session, asker, slug)
+    wake()
+    return redirect(url_for("organise.show", slug=slug), 303)
+
+
+@blueprint.post("/tasks/<slug>/organise/topics/all")
+@rule(SIGNED_IN)
+def score_all(slug: str) -> ResponseReturnValue:
+    """Count topics without judgments again as soon as they have some."""
+    asker = viewer()
+    with writing() as session:
+        scored_topics.score_all(session, asker, slug)
+    wake()
     return redirect(url_for("organise.show", slug=slug), 303)
 
 

@@ -289,7 +289,7 @@ def test_output_of_many_topics_comes_out_whole(tmp_path: Path) -> None:
 
 def test_subtopics_of_the_qrels_reach_the_diversity_measures(tmp_path: Path) -> None:
     """The second column is the subtopic; measures of grades take the highest grade of a document."""
-    (tmp_path / "qrels").write_text("1 1 a 1\n1 2 b 2\n1 3 c 1\n")
+    (tmp_path / "qrels").write_text("1 1 a 1\n1 2 b 2\n1 3 c 1\n1 2 c 0\n")
     (tmp_path / "run").write_text("1 Q0 a 1 9 t\n1 Q0 x 2 8 t\n1 Q0 b 3 7 t\n")
     done = call(
         tmp_path / "qrels",

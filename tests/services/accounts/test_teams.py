@@ -7,6 +7,7 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Audit, Member
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound, OverQuota, SignInNeeded
 from leaderboard.pages import accounts as pages
+from leaderboard.pages import teams as team_pages
 from leaderboard.services.accounts import teams
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from tests.make.people import account, join, team, viewer
@@ -45,7 +46,7 @@ def test_the_maker_is_captain(database: Database, anna: int, owls: int) -> None:
         assert [(row.name, row.role, row.members, row.runs) for row in pages.own_teams(session, asker)] == [
             ("Owls", "captain", 1, 0)
         ]
-        assert pages.team_page(session, asker, owls).is_captain
+        assert team_pages.team_page(session, asker, owls).is_captain
 
 
 def test_visitors_make_no_team(database: Database) -> None:
@@ -90,7 +91,7 @@ def test_strangers_see_and_do_nothing(database: Database, owls: int, anna: int, 
     """For whoever is not in a team, it does not exist: neither page nor act, organiser or not."""
     stranger = viewer(database, account(database, "Olga", is_organiser=True))
     with pytest.raises(NotFound), database.read() as session:
-        pages.team_page(session, stranger, owls)
+        team_pages.team_page(session, stranger, owls)
     with database.write() as session:
         with pytest.raises(NotFound):
             teams.leave(session, stranger, owls)

@@ -191,7 +191,7 @@ def test_a_task_of_subtopic_qrels_ranks_by_a_measure_of_subtopics(database: Data
     """Where the board's own judgments are of subtopics, nothing stands beside them."""
     path = tmp_path / "subtopics.txt"
     path.write_text("1 1 a 1\n1 2 x 1\n2 1 y 1\n2 2 d 0\n")
-    prepared = qrels.prepare(path)
+    prepared = qrels.prepare(path, second="subtopics")
     build.task(database, tmp_path, judgments=None, measures=("alpha_nDCG@5", "AP"), primary="alpha_nDCG@5")
     build.run(database, tmp_path, FIRST, "first")
     with database.write() as session:
@@ -200,7 +200,7 @@ def test_a_task_of_subtopic_qrels_ranks_by_a_measure_of_subtopics(database: Data
     assert scores(database, "alpha_nDCG@5")["first"] == pytest.approx(1.0)
     path.write_text("1 1 a 1\n1 2 x 0\n2 1 y 1\n2 2 d 0\n")
     with database.write() as session:
-        made = revise(session, qrels.prepare(path))
+        made = revise(session, qrels.prepare(path, second="subtopics"))
     assert (made.number, made.change.changed) == (2, 1)
     with database.read() as session:
         revision = qrels.newest(session, 1)

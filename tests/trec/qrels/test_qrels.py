@@ -42,14 +42,44 @@ def test_formats_say_the_same(content: str, written: Written) -> None:
     assert read_qrels(written(content)).judgments == {"1": {b"a": 2, b"b": 0}}
 
 
-def test_several_iterations_are_subtopics(written: Written) -> None:
-    """Where a topic has more than one iteration, these are subtopics; a document's grade is its highest."""
+def test_several_iterations_of_a_document_are_subtopics(written: Written) -> None:
+    """Where a document of a topic has several iterations, these are subtopics; its grade is the highest."""
     qrels = read_qrels(written("1 1 a 0\n1 2 a 2\n1 2 b 1\n2 1 c -2\n"))
     assert qrels.kind == "subtopic"
     assert qrels.judgments == {"1": {b"a": 2, b"b": 1}, "2": {b"c": -2}}
     assert qrels.subtopics["1"] == {"1": {b"a": 0}, "2": {b"a": 2, b"b": 1}}
     assert ("1", "2", b"a", 2) in list(qrels.entries())
     assert len(list(qrels.entries())) == 4
+
+
+def test_rounds_are_not_subtopics(written: Written) -> None:
+    """No document has two values of the second column: they are rounds unless the sender says more."""
+    path = written("1 0.5 a 2\n1 1 b 1\n2 1 c 0\n")
+    seen = read_qrels(path)
+    assert (seen.kind, seen.rounds) == ("graded", "0.5, 1")
+    assert "holds 0.5, 1, but no document of a topic has two of them" in str(seen.notes[0])
+    told = read_qrels(path, second="rounds")
+    assert (told.kind, told.notes, told.judgments) == ("graded", (), seen.judgments)
+    assert read_qrels(path, second="subtopics").subtopics["1"] == {"0.5": {b"a": 2}, "1": {b"b": 1}}
+    assert read_qrels(written("1 1 a 0\n1 2 a 2\n"), second="rounds").judgments == {"1": {b"a": 2}}
+    assert read_qrels(written("1 1 a 0\n2 2 a 2\n")).notes == ()
+    with pytest.raises(Invalid, match="not 'x'"):
+        read_qrels(path, second="x")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("1 Q0 a 1 0.5 tag\n", "This is a run, not judgments."),
+        ("<top>\n<num> 1\n", "This is a topics file, not judgments. Put it under Topics."),
+        ("1\ta title\n2\tanother\n", "This is a topics file"),
+        ('{"id": "1", "title": "x"}\n', "This is a topics file"),
+    ],
+)
+def test_another_kind_of_file_is_called_what_it_is(content: str, words: str, written: Written) -> None:
+    """A run or topics in the place of judgments are named once, not once a line."""
+    assert words in refusal(written, content)
+    assert "more)" not in refusal(written, content)
 
 
 def test_equal_double_is_noted(written: Written) -> None:

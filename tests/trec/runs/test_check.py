@@ -212,9 +212,17 @@ def test_many_missing_topics_are_counted(written: Written) -> None:
 
 
 def test_topics_without_judgments_are_warned_of(written: Written) -> None:
-    """Topics that no judgment covers are named, unless nothing is judged yet."""
-    report = report_of(written, GOOD, Rules(TOPICS, judged=("1",)))
+    """Topics that no judgment covers are named, unless the task is known to have them."""
+    report = report_of(written, GOOD, Rules(judged=("1",)))
     assert warned(report) == "There are no judgments for 1 topic (2). They do not count in the means."
+    assert report_of(written, GOOD, Rules(TOPICS, judged=("1",))).warnings == ()
+
+
+def test_only_topics_that_are_scored_are_missed(written: Written) -> None:
+    """A run without the topics that do not count is whole."""
+    report = report_of(written, GOOD, Rules((*TOPICS, "3", "4"), scored=(*TOPICS, "4")))
+    assert "no documents for 1 topic (4)" in warned(report)
+    assert report_of(written, GOOD, Rules((*TOPICS, "3"), scored=TOPICS)).warnings == ()
 
 
 def test_rank_against_score_is_warned_of(written: Written) -> None:
@@ -302,5 +310,4 @@ def test_a_topic_the_task_does_not_have_is_not_also_called_unjudged(tmp_path: Pa
     path.write_text("1 Q0 a 1 2 t\n2 Q0 a 1 2 t\n9 Q0 a 1 2 t\n")
     _, report = read_and_check(path, Rules(topics=("1", "2"), judged=("1",)))
     assert [problem.value for problem in report.problems] == ["9"]
-    warnings = [str(warning) for warning in report.warnings if "no judgments" in str(warning)]
-    assert warnings == ["There are no judgments for 1 topic (2). They do not count in the means."]
+    assert report.warnings == ()

@@ -166,6 +166,13 @@ def test_broken_xml_is_refused_with_its_line(written: Written) -> None:
             "1\ta\n2 b\n",
             "line 2: '2 b': A topic has 2 columns, id and title, separated by a tab; this line has 1.",
         ),
+        (
+            "1 0 d1 2\n1 0 d2 0\n",
+            "line 1: '1 0 d1 2': This is a qrels file, not topics. Put it under Judgments.",
+        ),
+        ("1\t0\td1\tL2\n", "This is a qrels file"),
+        ("query-id\tcorpus-id\tscore\n1\td1\t1\n", "This is a qrels file"),
+        ("1 Q0 d1 1 3.0 tag\n", "This is a run, not topics."),
         ("1\ta\n2\tb\tc\n", "Take the tabs out of the title."),
         ('{"id": "1"}\n{"id": \n', "line 2: '{\"id\": ': The line is not valid JSON"),
         ('{"id": "1"}\n[]\n', "line 2: '[]': The line is JSON but not an object."),

@@ -154,7 +154,7 @@ def test_sign_up_says_what_is_wrong(client: FlaskClient, name: str, password: st
     response = client.post("/sign-up", data={"name": name, "password": password})
     assert response.status_code == 422
     assert sentence in pages.main(response)
-    assert pages.form(response, "/sign-up") == {"next": "/", "name": name, "password": ""}
+    assert pages.form(response, "/sign-up") == {"next": "/", "name": name, "password": "", "team": ""}
 
 
 def test_a_taken_name_is_said(client: FlaskClient, database: Database) -> None:

@@ -92,3 +92,34 @@ def test_taken_team_names_cost_what_free_ones_do(
     sign_in(client, "Anna")
     tries = [client.post("/teams", data={"name": "owls"}).status_code for _ in range(22)]
     assert tries == [409] * 20 + [429] * 2
+
+
+def test_a_team_says_who_it_is_and_joins_another(app: Flask, client: FlaskClient, sign_in: SignIn) -> None:
+    """Details with a link that lends no rank, a new name, a wrong one with its rule, a merge by a link."""
+    sign_in(client, "Anna")
+    owls = _make_team(client)
+    details = {"affiliation": "Nest", "country": "Norway", "home_page": "https://example.org/owls"}
+    assert client.post(f"{owls}/details", data=details).status_code == 303
+    link = pages.parsed(client.get(owls)).find("a", href="https://example.org/owls")
+    assert link is not None
+    assert link["rel"] == ["ugc", "nofollow"]
+    wrong = client.post(f"{owls}/details", data={**details, "home_page": "http://example.org"})
+    assert wrong.status_code == 422
+    assert "begins with https://" in pages.main(wrong)
+    client.post(f"{owls}/name", data={"name": "Snowy Owls"})
+    other = browser(app)
+    sign_in(other, "Bert")
+    bears = _make_team(other, "Bears")
+    assert client.post(f"{owls}/name", data={"name": "bears"}).status_code == 409
+    shown = pages.parsed(client.post(f"{owls}/offers")).find(id="invitation")
+    assert shown is not None
+    offer = urlsplit(str(shown["value"])).path
+    page = other.get(offer)
+    assert "Join team Snowy Owls" in pages.main(page)
+    assert "captain of no other team" in pages.main(client.get(offer))
+    assert other.post(offer, data=pages.form(page, offer)).headers["Location"] == owls
+    assert other.get(bears).headers["Location"] == owls
+    assert [row[:2] for row in pages.table(client.get(owls), "Members")] == [
+        ["Anna", "captain"],
+        ["Bert", "member"],
+    ]

@@ -1,0 +1,162 @@
+"""A team: who it is, its members, and its runs as far as a viewer may know of them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import exists, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Account, Entry, Member, Run, Task, Team
+from leaderboard.errors import NotFound, SignInNeeded
+from leaderboard.services import policy
+from leaderboard.services.accounts.teams import CAPTAIN, TeamDetails
+from leaderboard.services.policy import Viewer
+from leaderboard.services.runs.names import RunName
+from leaderboard.tables.record import Column, Place, Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberRow:
+    """A member of a team."""
+
+    account_id: int
+    name: str
+    role: str
+    joined_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamRun(RunName):
+    """A run of the team."""
+
+    slug: str
+    task: str
+    is_withdrawn: bool
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamPage:
+    """A team as a viewer may know it; members are named to the team and to organisers of its tasks alone."""
+
+    id: int
+    name: str
+    details: TeamDetails
+    size: int
+    members: tuple[MemberRow, ...]
+    runs: tuple[TeamRun, ...]
+    is_member: bool
+    is_captain: bool
+
+
+def team_page(session: Session, viewer: Viewer, team_id: int) -> TeamPage:
+    """The team, or the one it was merged into.
+
+    To others than its members and the organisers of its tasks there is a team only where they may see a run
+    of its under its name: a page of a team that goes by a pseudonym everywhere would give its name away.
+    Raises NotFound, or SignInNeeded for a visitor, who may be a member: both as where there is no team.
+    """
+    team = session.get(Team, team_id)
+    if team is not None and team.merged_into_id is not None:
+        team = session.get(Team, team.merged_into_id)
+    runs = _runs(session, viewer, team.id) if team is not None else ()
+    if team is None or not (runs or _is_insider(session, viewer, team.id)):
+        if viewer.account_id is None:
+            raise SignInNeeded("Sign in first.")
+        raise NotFound(f"There is no team {team_id}, or you may not know of it.", team=team_id)
+    is_insider = _is_insider(session, viewer, team.id)
+    members = _members(session, team.id)
+    is_member = policy.owns(viewer, team.id)
+    return TeamPage(
+        id=team.id,
+        name=team.name,
+        details=TeamDetails(team.affiliation, team.country, team.home_page),
+        size=len(members),
+        members=members if is_insider else (),
+        runs=runs,
+        is_member=is_member,
+        is_captain=any(row.role == CAPTAIN and row.account_id == viewer.account_id for row in members),
+    )
+
+
+def members_table(page: TeamPage) -> Table[MemberRow]:
+    """A team's members; its captain may remove the others."""
+    columns: list[Column[MemberRow]] = [
+        Column(key="name", head="Name", value=lambda row: row.name),
+        Column(key="role", head="Role", value=lambda row: row.role),
+        Column(key="since", head="Since", value=lambda row: row.joined_at),
+    ]
+    if page.is_captain:
+        columns.append(Column(key="lead", head="Captain", value=lambda row: row.account_id))
+        columns.append(Column(key="remove", head="Remove", value=lambda row: row.account_id))
+    return Table(name="members", caption="Members", columns=columns, rows=page.members)
+
+
+def runs_table(page: TeamPage) -> Table[TeamRun]:
+    """A team's runs by task, newest first."""
+    columns: list[Column[TeamRun]] = [
+        Column(key="run", head="Run", value=lambda row: row.name),
+        Column(key="task", head="Task", value=lambda row: row.task),
+        Column(key="kind", head="Kind", value=lambda row: "withdrawn" if row.is_withdrawn else row.kind),
+        Column(key="sent", head="Sent", value=lambda row: row.created_at.isoformat(), shown=~Place.PRINT),
+    ]
+    return Table(name="runs", caption=f"Runs of {page.name} by task", columns=columns, rows=page.runs)
+
+
+def _is_insider(session: Session, viewer: Viewer, team_id: int) -> bool:
+    """Whether the viewer is in the team, or organises a task that it is in."""
+    if viewer.is_operator or policy.owns(viewer, team_id):
+        return True
+    entered = exists().where(Entry.team_id == team_id, Entry.task_id.in_(viewer.organises))
+    return bool(viewer.organises) and bool(session.scalar(select(entered)))
+
+
+def _members(session: Session, team_id: int) -> tuple[MemberRow, ...]:
+    rows = session.execute(
+        select(Account.id, Account.name, Member.role, Member.joined_at)
+        .join(Member, Member.account_id == Account.id)
+        .where(Member.team_id == team_id)
+        .order_by(Member.joined_at, Account.id)
+    )
+    return tuple(
+        MemberRow(account_id=account_id, name=name, role=role, joined_at=joined_at)
+        for account_id, name, role, joined_at in rows
+    )
+
+
+def _runs(session: Session, viewer: Viewer, team_id: int) -> tuple[TeamRun, ...]:
+    """The team's runs in tasks where the viewer knows it by its name, and may know of its runs."""
+    is_own = policy.owns(viewer, team_id) or viewer.is_operator
+    tasks = session.scalars(
+        select(Task).where(Task.id.in_(select(Run.task_id).where(Run.team_id == team_id)))
+    )
+    known = {task.id: task for task in tasks if is_own or _is_known(session, viewer, task, team_id)}
+    rows = session.execute(
+        select(Run.id, Run.name, Run.kind, Run.task_id, Run.withdrawn_at, Run.created_at)
+        .where(Run.team_id == team_id, Run.task_id.in_(known))
+        .order_by(Run.task_id.desc(), Run.id.desc())
+    )
+    return tuple(
+        TeamRun(
+            run_id=row.id,
+            name=row.name,
+            team="",
+            kind=row.kind,
+            is_own=is_own,
+            slug=known[row.task_id].slug,
+            task=known[row.task_id].name,
+            is_withdrawn=row.withdrawn_at is not None,
+            created_at=row.created_at,
+        )
+        for row in rows
+        if row.withdrawn_at is None or is_own or policy.organises(viewer, row.task_id)
+    )
+
+
+def _is_known(session: Session, viewer: Viewer, task: Task, team_id: int) -> bool:
+    if policy.organises(viewer, task.id):
+        return True
+    if task.published_at is None or not policy.sight_of(session, viewer, task).means:
+        return False
+    shown = policy.shown_teams(session, viewer, task).get(team_id)
+    return shown is not None and not shown.masked

@@ -1,0 +1,231 @@
+"""Two teams become one: one captain offers it by a link, the other's accepts it for a team.
+
+Members, runs and uploads go to the team that offered, so what both have used of a limit is counted together.
+It is possible while no task of the other team is over: what was won under a name stays under it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import lock_row, now
+from leaderboard.db.tables import (
+    Entry,
+    GroupedTeam,
+    Invitation,
+    Member,
+    Run,
+    RunGroup,
+    Task,
+    Team,
+    Token,
+    Upload,
+)
+from leaderboard.errors import Conflict, NotFound
+from leaderboard.services import audit, policy
+from leaderboard.services.accounts import sessions, teams
+from leaderboard.services.policy import Viewer, require_account
+
+KIND = "merge"
+OFFER_DAYS = 7
+DEAD_OFFER = "This offer was used already, withdrawn, or has run out; ask the other team for a new one."
+REFUSED, ENTERED = "refused", "entered"
+
+
+@dataclass(frozen=True, slots=True)
+class TeamOffer:
+    """The team that would take another one in."""
+
+    team_id: int
+    name: str
+
+
+def offer(session: Session, viewer: Viewer, team_id: int) -> str:
+    """The token of an offer to take another team in; offers made before end. For the captain."""
+    teams.require_captain(session, viewer, team_id)
+    token, at = sessions.new_token(), now(session)
+    session.execute(update(Token).where(Token.kind == KIND, Token.team_id == team_id).values(revoked_at=at))
+    session.add(
+        Token(
+            kind=KIND,
+            token_sha256=sessions.digest(token),
+            account_id=viewer.account_id,
+            team_id=team_id,
+            created_at=at,
+            expires_at=at + timedelta(days=OFFER_DAYS),
+        )
+    )
+    audit.record(session, viewer, "team.offer_merge", f"team:{team_id}")
+    return token
+
+
+def offered(session: Session, viewer: Viewer, token: str) -> TeamOffer:
+    """What an offer leads to; NotFound where it no longer works."""
+    require_account(viewer)
+    row = session.execute(
+        select(Team.id, Team.name)
+        .join(Token, Token.team_id == Team.id)
+        .join(Member, (Member.team_id == Team.id) & (Member.account_id == Token.account_id))
+        .where(
+            Token.kind == KIND,
+            Token.token_sha256 == sessions.digest(token),
+            Token.used_at.is_(None),
+            Token.revoked_at.is_(None),
+            Token.expires_at > now(session),
+            # Who offered it must lead the team still.
+            Member.role == teams.CAPTAIN,
+            Team.merged_into_id.is_(None),
+        )
+    ).one_or_none()
+    if row is None:
+        raise NotFound(DEAD_OFFER)
+    return TeamOffer(row.id, row.name)
+
+
+def accept(session: Session, viewer: Viewer, token: str, team_id: int) -> int:
+    """Merge the viewer's team into the one that offered it, whose id this is. For the captain.
+
+    Raises Conflict where the team has results in a task that is over, files that wait for their check, or
+    goes by a pseudonym in a task where the other does not.
+    """
+    target_id = offered(session, viewer, token).team_id
+    if target_id == team_id:
+        raise Conflict("A team cannot be merged with itself; open the link as the other team's captain.")
+    for held in sorted((target_id, team_id)):
+        # Ascending, so that two merges never wait for each other; no file comes in for either meanwhile.
+        lock_row(session, Team, held)
+    offered(session, viewer, token)
+    source = teams.require_captain(session, viewer, team_id)
+    tasks = _tasks(session, team_id)
+    _require_possible(session, team_id, target_id, tasks)
+    renamed = _move_runs(session, team_id, target_id)
+    for task in tasks:
+        _join_entries(session, task, team_id, target_id)
+    _move_groups(session, team_id, target_id)
+    _move_members(session, team_id, target_id)
+    at = now(session)
+    session.execute(
+        update(Token).where(Token.team_id.in_((team_id, target_id)), Token.kind == KIND).values(used_at=at)
+    )
+    session.execute(
+        update(Token).where(Token.team_id == team_id, Token.used_at.is_(None)).values(revoked_at=at)
+    )
+    session.execute(update(Invitation).where(Invitation.team_id == team_id).values(revoked_at=at))
+    session.execute(update(Team).where(Team.merged_into_id == team_id).values(merged_into_id=target_id))
+    source.merged_into_id = target_id
+    session.flush()
+    audit.record(session, viewer, "team.merge", f"team:{target_id}", merged=team_id, renamed=renamed)
+    return target_id
+
+
+def _tasks(session: Session, team_id: int) -> list[Task]:
+    """The tasks that the team entered or sent files to."""
+    entered = select(Entry.task_id).where(Entry.team_id == team_id)
+    sent = select(Upload.task_id).where(Upload.team_id == team_id)
+    return list(session.scalars(select(Task).where(Task.id.in_(entered.union(sent))).order_by(Task.id)))
+
+
+def _require_possible(session: Session, source: int, target: int, tasks: Sequence[Task]) -> None:
+    waiting = select(Upload.id).where(Upload.team_id == source, Upload.state.in_(("received", "held")))
+    if session.scalar(waiting.limit(1)) is not None:
+        raise Conflict("A file of this team waits for its check or for a look; try again after that.")
+    for task in tasks:
+        if policy.is_closed(session, task.id):
+            raise Conflict(
+                f"{task.name} is over: results stay under the name they were won by. Make the offer as this "
+                "team, so that the other one joins it, or keep both."
+            )
+        mine, theirs = _entries(session, task, source, target)
+        if mine is not None and theirs is not None and bool(mine.pseudonym) != bool(theirs.pseudonym):
+            raise Conflict(
+                f"In {task.name} one of the teams goes by a pseudonym and the other does not: merged, the "
+                "pseudonym would be given away. Wait until names are shown."
+            )
+
+
+def _entries(session: Session, task: Task, source: int, target: int) -> tuple[Entry | None, Entry | None]:
+    rows = session.scalars(select(Entry).where(Entry.task_id == task.id, Entry.team_id.in_((source, target))))
+    by_team = {entry.team_id: entry for entry in rows}
+    return by_team.get(source), by_team.get(target)
+
+
+def _join_entries(session: Session, task: Task, source: int, target: int) -> None:
+    """One entry of two: a refusal stays one, a pseudonym is the target's and is kept for the longer time."""
+    mine, theirs = _entries(session, task, source, target)
+    if mine is None:
+        return
+    if theirs is None:
+        mine.team_id = target
+        return
+    states = {mine.state, theirs.state}
+    if REFUSED in states:
+        theirs.why = theirs.why or mine.why
+        theirs.state = REFUSED
+    elif ENTERED in states:
+        theirs.state = ENTERED
+    dates = (mine.reveal_at, theirs.reveal_at)
+    theirs.reveal_at = None if None in dates else max(date for date in dates if date is not None)
+    theirs.primary_run_id = theirs.primary_run_id or mine.primary_run_id
+    session.delete(mine)
+    session.flush()
+    _keep_final(session, task, target)
+
+
+def _keep_final(session: Session, task: Task, target: int) -> None:
+    """Where both have marked more runs together than may count, the marks made last go."""
+    if task.final_runs is None:
+        return
+    marked = session.scalars(
+        select(Run)
+        .where(Run.task_id == task.id, Run.team_id == target, Run.final_at.is_not(None))
+        .order_by(Run.final_at, Run.id)
+    ).all()
+    for run in marked[task.final_runs :]:
+        run.final_at = run.final_by = None
+
+
+def _move_runs(session: Session, source: int, target: int) -> dict[str, str]:
+    """Give runs and uploads to the target; the new names of those whose names it has."""
+    rows = session.execute(select(Run.task_id, Run.name).where(Run.team_id == target))
+    taken = {(row.task_id, row.name) for row in rows}
+    renamed = {}
+    for run in session.scalars(select(Run).where(Run.team_id == source).order_by(Run.id)).all():
+        name, number = run.name, 1
+        while (run.task_id, name) in taken:
+            number += 1
+            name = f"{run.name} ({number})"
+        if name != run.name:
+            renamed[str(run.id)] = name
+        taken.add((run.task_id, name))
+        run.name, run.team_id = name, target
+    session.execute(update(Upload).where(Upload.team_id == source).values(team_id=target))
+    session.flush()
+    return renamed
+
+
+def _move_groups(session: Session, source: int, target: int) -> None:
+    """In a task where the target is, its own groups stay; elsewhere it takes the other's places."""
+    rows = session.execute(
+        select(GroupedTeam, RunGroup.task_id)
+        .join(RunGroup, RunGroup.id == GroupedTeam.group_id)
+        .where(GroupedTeam.team_id.in_((source, target)))
+    ).all()
+    here = {task_id for place, task_id in rows if place.team_id == target}
+    kept = {place.group_id for place, task_id in rows if place.team_id == source and task_id not in here}
+    session.execute(delete(GroupedTeam).where(GroupedTeam.team_id == source))
+    session.add_all(GroupedTeam(group_id=group_id, team_id=target) for group_id in sorted(kept))
+
+
+def _move_members(session: Session, source: int, target: int) -> None:
+    there = set(session.scalars(select(Member.account_id).where(Member.team_id == target)))
+    moving = session.scalars(select(Member.account_id).where(Member.team_id == source)).all()
+    session.execute(delete(Member).where(Member.team_id == source))
+    at = now(session)
+    session.add_all(
+        Member(team_id=target, account_id=account_id, role=teams.MEMBER, joined_at=at)
+        for account_id in moving
+        if account_id not in there
+    )

@@ -1,0 +1,175 @@
+"""Entering a task: freely, by an organiser's yes or by a code, with an agreement where the task has one.
+
+A free task without an agreement is entered by the first run. What a new version of the agreement changes is
+asked for before the next run; runs that were sent stay.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from hmac import compare_digest
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import lock_row, now
+from leaderboard.db.tables import Entry, Task, Team
+from leaderboard.errors import Closed, Forbidden, Invalid, NotFound, Problem
+from leaderboard.services import audit, policy, throttles
+from leaderboard.services.policy import Viewer, require_account
+
+WAITING, ENTERED, REFUSED = "waiting", "entered", "refused"
+RULES = {
+    "free": "Every team may enter.",
+    "approval": "Teams ask to enter, and the organisers decide.",
+    "code": "Teams enter by a code that the organisers give them.",
+}
+CODES_AN_HOUR, CODES_AN_HOUR_OF_A_NETWORK = 10, 50
+WHY_CHARACTERS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class EntryState:
+    """Where a team stands in a task: state is empty before it asked; agreed is the version it agreed to.
+
+    missing says in a sentence what keeps it from sending runs; empty where nothing does.
+    """
+
+    state: str
+    why: str
+    agreed: int | None
+    missing: str
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRequest:
+    """What a team brings to enter: the code, and the version of the agreement it agrees to."""
+
+    code: str = ""
+    agreed: int | None = None
+
+
+def state_of(session: Session, task: Task, team_id: int) -> EntryState:
+    """Where a team stands in the task."""
+    entry = _entry(session, task.id, team_id)
+    if entry is None:
+        return EntryState("", "", None, _missing(task, None))
+    return EntryState(entry.state, entry.why, entry.agreement_version, _missing(task, entry))
+
+
+def require_entered(session: Session, task: Task, team: Team) -> None:
+    """Raise Forbidden, naming rule and remedy, unless the team may send runs to the task."""
+    missing = state_of(session, task, team.id).missing
+    if missing:
+        raise Forbidden(f"{team.name}: {missing} See /tasks/{task.slug}/enter.", task=task.slug)
+
+
+def ensure(session: Session, task: Task, team_id: int) -> Entry:
+    """The team's entry, made where there is none: it entered by its first run, or by who invited it."""
+    entry = _entry(session, task.id, team_id)
+    if entry is None:
+        entry = Entry(task_id=task.id, team_id=team_id, state=ENTERED, created_at=now(session))
+        session.add(entry)
+        session.flush()
+    return entry
+
+
+def count_code(session: Session, viewer: Viewer, slug: str) -> None:
+    """Count one try of a code: commit this before `enter`, so that wrong ones cost.
+
+    Raises OverQuota after 10 an hour of an account, 50 of a network.
+    """
+    account_id = require_account(viewer)
+    task, _ = policy.visible_task(session, viewer, slug)
+    hour = timedelta(hours=1)
+    key = f"entry code {task.id}"
+    throttles.spend(session, f"{key} account {account_id}", CODES_AN_HOUR, hour)
+    network = throttles.network(viewer.ip)
+    throttles.spend(session, f"{key} ip {network}", CODES_AN_HOUR_OF_A_NETWORK, hour)
+
+
+def enter(session: Session, viewer: Viewer, slug: str, team_id: int, asked: EntryRequest) -> EntryState:
+    """Enter one of the viewer's teams, or ask to, or agree to a new version of the agreement.
+
+    Raises NotFound for a team of others, Closed where the task takes no runs any more, Forbidden for a wrong
+    code or a team that was refused, Invalid where the agreement as it is now was not agreed to.
+    """
+    account_id = require_account(viewer)
+    task, _ = policy.visible_task(session, viewer, slug)
+    if not policy.owns(viewer, team_id):
+        raise NotFound(f"There is no team {team_id} of yours.", team=team_id)
+    if task.published_at is None or policy.is_closed(session, task.id):
+        raise Closed(f"{task.name} cannot be entered now.")
+    # Two members at once would make two entries.
+    lock_row(session, Team, team_id)
+    entry = _entry(session, task.id, team_id)
+    if entry is not None and entry.state == REFUSED:
+        raise Forbidden(f"The organisers refused this team: {entry.why} Write to them.")
+    _require_agreed(task, entry, asked)
+    state = _admitted(task, asked.code) if entry is None or entry.state == WAITING else entry.state
+    if entry is None or entry.state != state:
+        entry = entry or Entry(task_id=task.id, team_id=team_id, created_at=now(session))
+        entry.state = state
+        session.add(entry)
+        audit.record(session, viewer, "entry.enter", f"task:{task.id}", team=team_id, state=entry.state)
+    if task.agreement and entry.agreement_version != task.agreement_version:
+        entry.agreement_version, entry.agreed_at = task.agreement_version, now(session)
+        entry.agreed_by = account_id
+        version = task.agreement_version
+        audit.record(session, viewer, "entry.agree", f"task:{task.id}", team=team_id, version=version)
+    session.flush()
+    return state_of(session, task, team_id)
+
+
+def decide(session: Session, viewer: Viewer, slug: str, team_id: int, *, accept: bool, why: str = "") -> None:
+    """Let a team in, or refuse it with a reason that it reads; its runs stay. For organisers.
+
+    Raises NotFound for a team that did not ask, Invalid for a refusal without a reason.
+    """
+    task = policy.own_task(session, viewer, slug)
+    lock_row(session, Team, team_id)
+    entry = _entry(session, task.id, team_id)
+    if entry is None:
+        raise NotFound("This team did not ask to enter.", team=team_id)
+    reason = why.strip()
+    if not accept and not 0 < len(reason) <= WHY_CHARACTERS:
+        rule = f"says why the team is refused, in 1 to {WHY_CHARACTERS} characters; it reads this."
+        raise Invalid("Say why the team is refused.", [Problem(rule, "Write a sentence.", field="why")])
+    entry.state, entry.why = (ENTERED, "") if accept else (REFUSED, reason)
+    action = "entry.accept" if accept else "entry.refuse"
+    audit.record(session, viewer, action, f"task:{task.id}", team=team_id, why=entry.why)
+
+
+def _entry(session: Session, task_id: int, team_id: int) -> Entry | None:
+    return session.scalar(select(Entry).where(Entry.task_id == task_id, Entry.team_id == team_id))
+
+
+def _missing(task: Task, entry: Entry | None) -> str:
+    """What keeps a team from sending runs, with the remedy; empty where nothing does."""
+    if entry is not None and entry.state == REFUSED:
+        return f"the organisers refused this team: {entry.why}"
+    if entry is not None and entry.state == WAITING:
+        return "the organisers have not decided yet whether this team may enter."
+    if entry is None and task.entry_rule != "free":
+        return f"this team has not entered the task. {RULES[task.entry_rule]}"
+    if task.agreement and (entry is None or entry.agreement_version != task.agreement_version):
+        return f"this team has not agreed to version {task.agreement_version} of the task's agreement."
+    return ""
+
+
+def _require_agreed(task: Task, entry: Entry | None, asked: EntryRequest) -> None:
+    has_agreed = entry is not None and entry.agreement_version == task.agreement_version
+    if task.agreement and not has_agreed and asked.agreed != task.agreement_version:
+        rule = f"is needed to version {task.agreement_version}, the one shown on this page."
+        problem = Problem(rule, "Read it and tick the box.", field="agreement")
+        raise Invalid("The agreement was not agreed to, or has changed meanwhile.", [problem])
+
+
+def _admitted(task: Task, code: str) -> str:
+    """The state of a new entry by the task's rule; raises Forbidden for a wrong code."""
+    if task.entry_rule == "approval":
+        return WAITING
+    if task.entry_rule == "code":
+        right = task.entry_code.strip().encode()
+        if not right or not compare_digest(code.strip().encode(), right):
+            raise Forbidden("This is not the code of the task; ask its organisers for it.")
+    return ENTERED
