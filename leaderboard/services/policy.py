@@ -5,6 +5,7 @@ score, no judgment and no Judged@k, until the task closes: per-topic reciprocal 
 judgments in about twenty uploads. sealed: nothing but that a run is valid, until the task closes.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -61,6 +62,8 @@ class Sight:
     """Whether per-topic scores, judgments and others' rankings are shown."""
     why: str
     """A sentence saying what is held back and until when; empty where nothing is."""
+    step: float | None = None
+    """By how much a team's public score has to improve to be shown anew (the Ladder); None: always shown."""
 
     def hides(self, measure: str) -> bool:
         """Whether this measure is held back: how much of a run is judged is itself a hint."""
@@ -83,7 +86,9 @@ def sight(viewer: Viewer, task: Task, closed: bool) -> Sight:
             PUBLIC_TOPICS,
             BLIND_DECIMALS,
             False,
-            "This task is blind until it closes: means over its public topics only, at three decimals.",
+            "This task is blind until it closes: means over its public topics only, at three decimals."
+            + _ladder_words(task),
+            task.ladder_step,
         )
     return Sight(
         False,
@@ -92,6 +97,16 @@ def sight(viewer: Viewer, task: Task, closed: bool) -> Sight:
         BLIND_DECIMALS,
         False,
         "This task is sealed: no score is shown until it closes.",
+    )
+
+
+def _ladder_words(task: Task) -> str:
+    """What the Ladder keeps back, in words."""
+    if task.ladder_step is None:
+        return ""
+    return (
+        f" A team's scores change only when a run improves on its best by more than {task.ladder_step:g}: "
+        "until then its later runs show the best so far, in steps."
     )
 
 
@@ -109,8 +124,12 @@ def is_closed(session: Session, task_id: int, moment: datetime | None = None) ->
     closing = list(session.scalars(select(Phase.closes_at).where(Phase.task_id == task_id)))
     if not closing or None in closing:
         return False
-    at = moment or now(session)
-    return all(closes is not None and closes <= at for closes in closing)
+    return are_over(closing, moment or now(session))
+
+
+def are_over(closing: Collection[datetime | None], at: datetime) -> bool:
+    """Whether phases with these closing times, at least one, are all over at a moment; None never is."""
+    return bool(closing) and all(closes is not None and closes <= at for closes in closing)
 
 
 def sight_of(session: Session, viewer: Viewer, task: Task) -> Sight:

@@ -26,7 +26,7 @@ from leaderboard.web import (
     session,
     topics,
 )
-from leaderboard.web.accounts import accounts, second_factor, teams
+from leaderboard.web.accounts import accounts, my, second_factor, teams
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, settled
 from leaderboard.web.boards import boards, efficiency, intervals, snapshots
 from leaderboard.web.comparisons import comparisons, curves, many
@@ -67,6 +67,7 @@ PAGES = (
     side_by_side,
     side_by_side_judging,
     clicks,
+    my,
     teams,
     accounts,
     second_factor,

@@ -10,7 +10,8 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Run, Task
 from leaderboard.services import policy
-from leaderboard.services.boards.rows import RANKED_KIND
+from leaderboard.services.evaluations import choices
+from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.names import RunName
@@ -103,14 +104,20 @@ def rank_changes(
 
 def scored_runs(session: Session, viewer: Viewer, task: Task, run_ids: Collection[int]) -> list[RunName]:
     """The runs by id, with the names this viewer may read, without those that were withdrawn."""
-    names = policy.team_names(session, viewer, task)
+    names, left_out = policy.team_names(session, viewer, task), choices.not_chosen(session, task)
     rows = session.execute(
         select(Run.id, Run.name, Run.team_id, Run.kind)
         .where(Run.task_id == task.id, Run.withdrawn_at.is_(None), Run.id.in_(run_ids))
         .order_by(Run.id)
     )
     return [
-        RunName(run_id=row.id, name=row.name, team=names.get(row.team_id, ""), kind=row.kind) for row in rows
+        RunName(
+            run_id=row.id,
+            name=row.name,
+            team=names.get(row.team_id, ""),
+            kind=choices.shown_kind(row.id, row.kind, left_out),
+        )
+        for row in rows
     ]
 
 

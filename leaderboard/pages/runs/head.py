@@ -10,7 +10,7 @@ from leaderboard.db.tables import Edition, Evaluation, Run, Task
 from leaderboard.errors import NotFound
 from leaderboard.services import policy
 from leaderboard.services.boards.rows import Row, rank, read_rows
-from leaderboard.services.evaluations import score
+from leaderboard.services.evaluations import choices, score
 from leaderboard.services.evaluations.columns import MeasureColumn, column_of
 from leaderboard.services.evaluations.shown import Basis, ShownEdition, Source, means, shown_edition
 from leaderboard.services.policy import ShownTeam, Sight, Viewer
@@ -39,6 +39,8 @@ class SeenRun:
     sight: Sight
     shown: ShownEdition
     team: ShownTeam
+    left_out: frozenset[int]
+    """The task's official runs that do not count at the end."""
 
     @property
     def basis(self) -> Basis | None:
@@ -74,7 +76,7 @@ class SeenRun:
             "id": self.run.id,
             "name": self.run.name,
             "team": self.team.name,
-            "kind": self.run.kind,
+            "kind": choices.shown_kind(self.run.id, self.run.kind, self.left_out),
             "by_topic": by_topic,
         }
 
@@ -114,6 +116,7 @@ def seen_run(session: Session, viewer: Viewer, run_id: int) -> SeenRun:
         sight=sight,
         shown=shown_edition(session, task, sight),
         team=teams.get(run.team_id, ShownTeam("", masked=True)),
+        left_out=choices.not_chosen(session, task),
     )
 
 

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Account, Run, Task, Team, Upload
 from leaderboard.errors import NotFound
+from leaderboard.pages.runs.actions import RunActions, actions_of
 from leaderboard.services import policy
 from leaderboard.services.jobs import queue
 from leaderboard.services.jobs.queue import RunState
@@ -37,6 +38,8 @@ class UploadPage:
     progress: RunState
     created_at: datetime
     checked_at: datetime | None
+    actions: RunActions | None
+    """What the reader may do with the run; None where there is none."""
 
 
 def upload_page(session: Session, viewer: Viewer, upload_id: int) -> UploadPage:
@@ -52,6 +55,8 @@ def upload_page(session: Session, viewer: Viewer, upload_id: int) -> UploadPage:
         raise NotFound(f"There is no upload {upload_id}.", upload=upload_id)
     upload, task, team, sender = row
     wishes = RunRequest(**upload.wishes)
+    run = session.scalar(select(Run).where(Run.upload_id == upload.id))
+    closed = {task.id} if run is not None and policy.is_closed(session, task.id) else ()
     return UploadPage(
         id=upload.id,
         task_slug=task.slug,
@@ -61,12 +66,13 @@ def upload_page(session: Session, viewer: Viewer, upload_id: int) -> UploadPage:
         file_name=upload.file_name,
         sha256=upload.sha256,
         size=upload.bytes,
-        name=wishes.name,
+        name=wishes.name if run is None else run.name,
         kind=wishes.kind,
         state=upload.state,
         report=report_of(upload),
-        run_id=session.scalar(select(Run.id).where(Run.upload_id == upload.id)),
+        run_id=None if run is None else run.id,
         progress=queue.check_position(session, upload.id),
         created_at=upload.created_at,
         checked_at=upload.checked_at,
+        actions=actions_of(session, viewer, [run], {task.id: task}, closed)[run.id] if run else None,
     )

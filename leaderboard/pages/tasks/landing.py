@@ -12,7 +12,8 @@ from leaderboard.measures.grammar import parse
 from leaderboard.pages.tasks import overviews
 from leaderboard.pages.tasks.overviews import TaskRow
 from leaderboard.services import collections, policy
-from leaderboard.services.boards.rows import RANKED_KIND
+from leaderboard.services.evaluations import choices
+from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import column
 from leaderboard.services.policy import ALL_TOPICS, Viewer
 from leaderboard.services.runs import admission
@@ -84,7 +85,7 @@ class AboutPage:
 
 
 def landing(session: Session, viewer: Viewer) -> tuple[LandingRow, ...]:
-    """All tasks the viewer may know of; three statements, and one more for each that is blind or sealed."""
+    """All tasks the viewer may know of; four statements, and one more for each that is blind or sealed."""
     rows = overviews.listing(session, viewer)
     shown = {row.id for row in rows if row.visibility == "open" or policy.is_closed(session, row.id)}
     revisions = _revisions(session, shown)
@@ -222,8 +223,9 @@ def _leaders(session: Session, task_ids: set[int]) -> dict[int, LeadingRun]:
         .order_by(Run.name)
     ).all()
     leaders: dict[int, LeadingRun] = {}
+    left_out = _left_out(session, task_ids)
     for task_id, run_id, name, measures, key, version, mean in rows:
-        if {"key": key, "version": version} not in measures:
+        if run_id in left_out or {"key": key, "version": version} not in measures:
             continue
         by = column(parse(key))
         best = leaders.get(task_id)
@@ -234,3 +236,9 @@ def _leaders(session: Session, task_ids: set[int]) -> dict[int, LeadingRun]:
         elif mean == best.value:
             leaders[task_id] = replace(best, tied=best.tied + 1)
     return leaders
+
+
+def _left_out(session: Session, task_ids: set[int]) -> frozenset[int]:
+    """The official runs of the tasks that do not count; one statement, and four for a task that chooses."""
+    choosing = select(Task).where(Task.id.in_(task_ids), Task.final_runs.is_not(None))
+    return frozenset[int]().union(*(choices.not_chosen(session, task) for task in session.scalars(choosing)))

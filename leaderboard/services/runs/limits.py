@@ -1,15 +1,17 @@
 """How many runs a team and an account may send, and how many of their files may be rejected."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import ColumnElement, func, or_, select
+from sqlalchemy import ColumnElement, case, func, or_, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Account, Member, Phase, TaskRole, Team, Upload
 from leaderboard.errors import OverQuota
 from leaderboard.services import throttles
+from leaderboard.services.policy import Viewer
 
 REJECTED_AN_HOUR = 20
 REJECTED_AN_HOUR_OF_A_NETWORK = 100
@@ -49,6 +51,37 @@ def quota(session: Session, phase: Phase, team: Team, account_id: int | None) ->
         left(phase.runs_in_all),
         midnight + timedelta(days=1),
     )
+
+
+def quotas(session: Session, phases: Mapping[int, Phase], viewer: Viewer) -> dict[int, Quota]:
+    """What an account may still add to each of many tasks, with any of its teams; one statement.
+
+    What it sent with all its teams is never less than what one of these did, so that alone is counted.
+    phases are by task.
+    """
+    midnight = _midnight(now(session))
+    is_today = case((Upload.created_at >= midnight, 1), else_=0)
+    rows = session.execute(
+        select(Upload.task_id, func.count().label("sent"), func.sum(is_today).label("today"))
+        .where(
+            Upload.task_id.in_(phases),
+            Upload.state.in_(("received", "accepted")),
+            or_(Upload.account_id == viewer.account_id, Upload.team_id.in_(viewer.team_ids)),
+        )
+        .group_by(Upload.task_id)
+    )
+    used = {row.task_id: (int(row.today), row.sent) for row in rows}
+
+    def left(limit: int | None, sent: int) -> int | None:
+        return None if limit is None else max(0, limit - sent)
+
+    def quota_of(task_id: int, phase: Phase) -> Quota:
+        today, sent = used.get(task_id, (0, 0))
+        return Quota(
+            left(phase.runs_per_day, today), left(phase.runs_in_all, sent), midnight + timedelta(days=1)
+        )
+
+    return {task_id: quota_of(task_id, phase) for task_id, phase in phases.items()}
 
 
 def hold(session: Session, team_id: int, account_id: int | None) -> None:

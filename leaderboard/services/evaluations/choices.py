@@ -1,0 +1,111 @@
+"""Which runs of a team count once a task is closed: those it marked, else its best or its newest."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Edition, Run, Task
+from leaderboard.services import policy
+from leaderboard.services.evaluations.columns import column_of
+from leaderboard.services.evaluations.shown import means
+from leaderboard.services.policy import ALL_TOPICS, PUBLIC_TOPICS
+
+RANKED_KIND = "official"
+NOT_CHOSEN = "not chosen"
+"""The kind that an official run is shown with where it does not count: it has no rank then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenRun:
+    """A run that may count: whose it is, whether its team marked it, its public score (more is better)."""
+
+    run_id: int
+    team_id: int
+    is_marked: bool = False
+    score: float | None = None
+
+
+def counting(runs: Iterable[ChosenRun], most: int | None, unmarked: str) -> frozenset[int]:
+    """The runs that count, at most `most` of a team (None: all of them).
+
+    Of a team that marked runs, these; of one that marked none, its best by score (unmarked is `best`; equal
+    ones in the order in which they came, those without a score last) or its newest (`newest`). Of more
+    marked runs than may count, the same rule takes the best or the newest.
+    """
+    if most is None:
+        return frozenset(run.run_id for run in runs)
+    order = _best_first if unmarked == "best" else _newest_first
+    teams: dict[int, list[ChosenRun]] = {}
+    for run in runs:
+        teams.setdefault(run.team_id, []).append(run)
+    chosen: set[int] = set()
+    for own in teams.values():
+        candidates = [run for run in own if run.is_marked] or own
+        chosen.update(run.run_id for run in sorted(candidates, key=order)[:most])
+    return frozenset(chosen)
+
+
+def _best_first(run: ChosenRun) -> tuple[bool, float, int]:
+    return run.score is None, -(run.score or 0.0), run.run_id
+
+
+def _newest_first(run: ChosenRun) -> tuple[int]:
+    return (-run.run_id,)
+
+
+def is_decided(session: Session, task: Task, at: datetime | None = None) -> bool:
+    """Whether the task's choice of runs is final: it asks for one, and is closed (at a moment, else now)."""
+    return task.final_runs is not None and policy.is_closed(session, task.id, at)
+
+
+def not_chosen(session: Session, task: Task, at: datetime | None = None) -> frozenset[int]:
+    """The official runs that do not count, though they are on the board; none before the close.
+
+    At most four statements, none where the task lets all runs count.
+    """
+    if not is_decided(session, task, at):
+        return frozenset()
+    runs = session.execute(
+        select(Run.id, Run.team_id, Run.final_at).where(
+            Run.task_id == task.id, Run.kind == RANKED_KIND, Run.withdrawn_at.is_(None)
+        )
+    ).all()
+    scores = _public_scores(session, task) if task.unmarked == "best" else {}
+    candidates = [
+        ChosenRun(
+            run_id=run.id, team_id=run.team_id, is_marked=run.final_at is not None, score=scores.get(run.id)
+        )
+        for run in runs
+    ]
+    return frozenset(run.id for run in runs) - counting(candidates, task.final_runs, task.unmarked)
+
+
+def shown_kind(run_id: int, kind: str, left_out: frozenset[int]) -> str:
+    """The kind that a run is shown with, given those that do not count."""
+    return NOT_CHOSEN if run_id in left_out else kind
+
+
+def rule_in_words(task: Task) -> str:
+    """How the runs that count are chosen, as a sentence for participants; empty where all count."""
+    if task.final_runs is None:
+        return ""
+    one = task.final_runs == 1
+    marked = "the run that it marked" if one else f"up to {task.final_runs} runs that it marked"
+    other = "by the public score" if task.unmarked == "best" else "that it sent"
+    which = {"best": "best", "newest": "newest"}[task.unmarked]
+    others = f"its {which} {other}" if one else f"its {task.final_runs} {which} {other}"
+    return f"At the end count, of each team, {marked} before the close; of a team that marked none, {others}."
+
+
+def _public_scores(session: Session, task: Task) -> dict[int, float]:
+    """The scores, more being better, on the public topics; on all where the task has no public ones."""
+    edition = session.scalar(select(Edition).where(Edition.task_id == task.id, Edition.state == "current"))
+    if edition is None:
+        return {}
+    key = edition.primary_measure
+    topics = PUBLIC_TOPICS if PUBLIC_TOPICS in edition.topic_sets else ALL_TOPICS
+    scored = means(session, edition, topics, keys=(key,))
+    return {run_id: column_of(key).sign * scores[key] for run_id, scores in scored.items()}
