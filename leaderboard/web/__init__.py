@@ -28,7 +28,7 @@ from leaderboard.web import (
 )
 from leaderboard.web.accounts import accounts, my, second_factor, teams
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, settled
-from leaderboard.web.boards import boards, efficiency, intervals, snapshots
+from leaderboard.web.boards import boards, efficiency, intervals, reveal, snapshots
 from leaderboard.web.comparisons import comparisons, curves, many
 from leaderboard.web.pools import audits, pools
 from leaderboard.web.runs import facts, files, runs, sections, uploads
@@ -42,6 +42,7 @@ PAGES = (
     boards,
     snapshots,
     intervals,
+    reveal,
     measure_orders,
     comparisons,
     many,
