@@ -308,9 +308,7 @@ def _budget(session: Session, task: Task, edition: Edition, held: Sight, runs: i
         step=held.step,
         bits=bits,
         error=budgets.error_bound(bits, topics) if topics else 1.0,
-        ladder_error=budgets.ladder_bound(sum(counts), held.step, topics)
-        if by_ladder and held.step
-        else None,
+        ladder_error=_ladder_error(sum(counts), held.step, topics),
         hidden_order=round(float(np.log2(np.arange(1, runs + 1)).sum())),
     )
 

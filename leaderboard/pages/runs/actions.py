@@ -20,14 +20,14 @@ class RunActions:
 
     run_id: int
     slug: str
-    rules: RunRules
     is_own: bool
     """Whether the reader is of its team or organises its task."""
     is_marked: bool
     """Whether its team marked it, as far as the reader may know."""
     final_runs: int | None
     """How many runs of a team count at the end; None is all, and the mark makes a run its primary one."""
-    marked: int
+    marked: int = 0
+    rules: RunRules = RunRules()
 
 
 def actions_of(

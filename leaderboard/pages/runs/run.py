@@ -13,6 +13,7 @@ from leaderboard.pages.runs.head import RunHead, SeenRun, caption, head_facts, s
 from leaderboard.pages.runs.scores import MeasureValue, RivalRun, RunStanding, explained, stand
 from leaderboard.services import policy
 from leaderboard.services.boards.rows import place_facts
+from leaderboard.services.evaluations.choices import is_decided
 from leaderboard.services.jobs import queue
 from leaderboard.services.jobs.queue import RunState
 from leaderboard.services.policy import Viewer
@@ -173,11 +174,15 @@ def _is_scored_by_topic(seen: SeenRun, standing: RunStanding) -> bool:
 
 
 def _actions(session: Session, seen: SeenRun) -> RunActions:
-    """What the reader may do with the run; for others it is asked only whether its mark may be told."""
-    task = seen.task
-    is_closed = (seen.is_own or task.final_runs is not None) and policy.is_closed(session, task.id)
-    closed = {task.id} if is_closed else ()
-    return actions_of(session, seen.viewer, [seen.run], {task.id: task}, closed)[seen.run.id]
+    """What the reader may do with the run; others than its own people only read of its mark."""
+    task, run = seen.task, seen.run
+    if seen.is_own:
+        closed = {task.id} if policy.is_closed(session, task.id) else ()
+        return actions_of(session, seen.viewer, [run], {task.id: task}, closed)[run.id]
+    is_told = run.final_at is not None and (task.final_runs is None or is_decided(session, task))
+    return RunActions(
+        run_id=run.id, slug=task.slug, is_own=False, is_marked=is_told, final_runs=task.final_runs
+    )
 
 
 def _state(session: Session, seen: SeenRun) -> RunState:
