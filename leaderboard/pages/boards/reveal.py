@@ -145,7 +145,7 @@ def table(page: RevealPage) -> Table[RankChange]:
     return Table(
         name=f"{page.slug}-reveal",
         caption=f"Runs of {page.task} by {page.measure.key}, on {page.public_topics} public and "
-        f"{page.hidden_topics} hidden topics; ranks are among the runs that count.",
+        f"{page.hidden_topics} hidden topics; ranks are among the ranked runs.",
         columns=[
             Column(key="hidden_rank", head="Hidden rank", value=lambda row: row.new_rank, digits=0),
             Column(key="run", head="Run", value=lambda row: row.run.name),
@@ -218,7 +218,7 @@ def budget_table(page: RevealPage) -> Table[BudgetRow]:
             words=lambda row: f"{row.value:,.{row.digits}f}",
             digits=2,
         ),
-        Column(key="note", head="", value=lambda row: row.note, shown=~Place.PRINT),
+        Column(key="note", head="Meaning", value=lambda row: row.note, shown=~Place.PRINT),
     ]
     caption = f"What the public scores of {page.task} can have given away; seen by its organisers only."
     return Table(

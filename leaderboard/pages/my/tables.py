@@ -20,6 +20,7 @@ def task_table(page: MyPage) -> Table[OwnTask]:
     columns: list[Column[OwnTask]] = [
         Column(key="task", value=lambda row: row.slug, shown=Where.DATA),
         Column(key="name", head="Task", value=lambda row: row.name),
+        Column(key="send", head="Next", value=lambda row: row.state, shown=Where.PAGE),
         Column(
             key="team", head="Team", value=lambda row: row.team, words=lambda row: row.team or "organiser"
         ),
@@ -39,7 +40,6 @@ def task_table(page: MyPage) -> Table[OwnTask]:
             digits=0,
         ),
         Column(key="runs", head="Runs", value=lambda row: row.runs, digits=0),
-        Column(key="send", head="Next", value=lambda row: row.state, shown=Where.PAGE),
     ]
     caption = (
         "The next deadline first. What is left is of you with all your teams: accepted runs count, withdrawn "
@@ -53,6 +53,7 @@ def run_table(page: MyPage) -> Table[OwnRun]:
     columns: list[Column[OwnRun]] = [
         Column(key="run", head="Run", value=lambda row: row.name),
         Column(key="run_id", value=lambda row: row.run_id, shown=Where.DATA),
+        Column(key="actions", head="Change it", value=lambda row: row.run_id, shown=Where.PAGE),
         Column(key="task", head="Task", value=lambda row: row.slug),
         Column(key="team", head="Team", value=lambda row: row.team),
         Column(key="kind", value=lambda row: row.kind, shown=Where.DATA),
@@ -76,7 +77,6 @@ def run_table(page: MyPage) -> Table[OwnRun]:
             words=lambda row: _choice_words(row) or None,
         ),
         Column(key="sent", head="Sent, UTC", value=lambda row: _iso(row.created_at)),
-        Column(key="actions", head="Change it", value=lambda row: row.run_id, shown=Where.PAGE),
     ]
     caption = (
         "Runs of your teams, newest first, as their boards show them to you: a rank with its range, where "
