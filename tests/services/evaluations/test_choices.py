@@ -1,5 +1,6 @@
 """Which runs count at the end: the rule, over all small cases and over a task that closes."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
@@ -169,6 +170,24 @@ def test_marks_have_a_limit_and_an_end(database: Database, task: dict[str, int])
     _set(database, final_runs=None)
     act(anna, "good")
     assert marked() == {task["good"]}, "where all runs count, the one primary run may change at any time"
+
+
+@pytest.mark.dialect
+def test_marks_at_once_stay_within_the_limit(database: Database, task: dict[str, int]) -> None:
+    """Two of three runs may be marked, however many members press the buttons in one moment."""
+    anna = people.viewer(database, 1)
+    _set(database, final_runs=2)
+
+    def press(name: str) -> bool:
+        try:
+            with database.write() as session:
+                marks.mark(session, anna, task[name])
+        except Conflict:
+            return False
+        return True
+
+    with ThreadPoolExecutor(3) as pool:
+        assert sum(pool.map(press, ("good", "fair", "poor"))) == 2
 
 
 def test_nobody_else_sees_marks_before_they_count(database: Database, task: dict[str, int]) -> None:
