@@ -209,7 +209,7 @@ def _own_run(run: Any, of: SeenTask, shown: OwnBoard, state: RunState, actions: 
         name=run.name,
         task=of.task.name,
         slug=of.task.slug,
-        team=dict(of.teams)[run.team_id],
+        team=dict(of.teams).get(run.team_id, ""),
         kind=choices.shown_kind(run.id, run.kind, shown.left_out),
         state=state if of.sight.means or is_gone else RunState("valid"),
         measure=shown.by.key,
