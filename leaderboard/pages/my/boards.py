@@ -60,7 +60,7 @@ def boards_of(session: Session, tasks: Mapping[int, SeenTask], runs: Sequence[An
 def _board(
     session: Session, of: SeenTask, row: Any, scores: Mapping[int, float], runs: Sequence[Any]
 ) -> OwnBoard:
-    left_out = choices.not_chosen(session, of.task) if of.is_closed else frozenset[int]()
+    left_out = choices.not_chosen(session, of.task) if of.closed else frozenset[int]()
     by = column_of(row.Edition.primary_measure if row else of.task.primary_measure)
     own = {run.id: scores[run.id] for run in runs if run.id in scores and not of.sight.hides(by.key)}
     ranked = tuple(

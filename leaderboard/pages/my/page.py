@@ -178,6 +178,7 @@ def _runs(session: Session, viewer: Viewer, tasks: Mapping[int, SeenTask]) -> tu
             Run.id,
             Run.task_id,
             Run.team_id,
+            Run.phase_id,
             Run.name,
             Run.kind,
             Run.ranking_sha256,
@@ -194,7 +195,7 @@ def _runs(session: Session, viewer: Viewer, tasks: Mapping[int, SeenTask]) -> tu
         return ()
     boards = boards_of(session, tasks, rows)
     states = queue.run_states(session, [run.id for run in own])
-    closed = {task_id for task_id, of in tasks.items() if of.is_closed}
+    closed = frozenset[int]().union(*(of.closed for of in tasks.values()))
     actions = actions_of(session, viewer, own, {task_id: of.task for task_id, of in tasks.items()}, closed)
     return tuple(
         _own_run(run, tasks[run.task_id], boards[run.task_id], states[run.id], actions[run.id]) for run in own

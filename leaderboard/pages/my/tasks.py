@@ -19,6 +19,8 @@ class SeenTask:
     phases: tuple[Phase, ...]
     sight: Sight
     is_closed: bool
+    closed: frozenset[int]
+    """The ids of its phases that are over."""
     teams: tuple[tuple[int, str], ...]
 
 
@@ -49,6 +51,7 @@ def seen_tasks(session: Session, viewer: Viewer, at: datetime) -> dict[int, Seen
             phases=own,
             sight=policy.sight(viewer, task, is_closed),
             is_closed=is_closed,
+            closed=frozenset(phase.id for phase in own if policy.are_over([phase.closes_at], at)),
             teams=tuple(teams[task.id]),
         )
 

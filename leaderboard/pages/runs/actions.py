@@ -16,7 +16,7 @@ from leaderboard.services.runs.withdrawals import RunRules
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunActions:
-    """What a reader may do with one run, and how many marks its team has given in the task."""
+    """What a reader may do with one run, and how many marks its team has given in its phase."""
 
     run_id: int
     slug: str
@@ -35,14 +35,14 @@ def actions_of(
 ) -> dict[int, RunActions]:
     """Run id -> what the viewer may do with it; runs may be rows with a run's columns.
 
-    closed are the ids of the tasks that are closed. Two statements, none where no run is the viewer's own.
+    closed are the ids of the phases that are over. Two statements, none where no run is the viewer's own.
     """
     own = {run.id for run in runs if policy.owns(viewer, run.team_id)}
     by_team = withdrawals.withdrawn_by_its_team(session, [run for run in runs if run.id in own])
-    marks = _marks(session, viewer, {run.task_id for run in runs}) if own else {}
+    marks = _marks(session, viewer, {run.phase_id for run in runs}) if own else {}
 
     def actions(run: Any, task: Task) -> RunActions:
-        is_closed = task.id in closed
+        is_closed = run.phase_id in closed
         is_own = run.id in own or policy.organises(viewer, task.id)
         # Which runs a team means to count is nobody else's business until they do.
         is_told = is_own or task.final_runs is None or is_closed
@@ -53,22 +53,22 @@ def actions_of(
             is_own=is_own,
             is_marked=run.final_at is not None and is_told,
             final_runs=task.final_runs,
-            marked=marks.get((task.id, run.team_id), 0),
+            marked=marks.get((run.phase_id, run.team_id), 0),
         )
 
     return {run.id: actions(run, tasks[run.task_id]) for run in runs}
 
 
-def _marks(session: Session, viewer: Viewer, task_ids: Collection[int]) -> dict[tuple[int, int], int]:
-    """How many runs each of the viewer's teams has marked, by task and team."""
+def _marks(session: Session, viewer: Viewer, phase_ids: Collection[int]) -> dict[tuple[int, int], int]:
+    """How many runs each of the viewer's teams has marked, by phase and team."""
     rows = session.execute(
-        select(Run.task_id, Run.team_id, func.count())
+        select(Run.phase_id, Run.team_id, func.count())
         .where(
-            Run.task_id.in_(task_ids),
+            Run.phase_id.in_(phase_ids),
             Run.team_id.in_(viewer.team_ids),
             Run.final_at.is_not(None),
             Run.withdrawn_at.is_(None),
         )
-        .group_by(Run.task_id, Run.team_id)
+        .group_by(Run.phase_id, Run.team_id)
     )
-    return {(task_id, team_id): marked for task_id, team_id, marked in rows}
+    return {(phase_id, team_id): marked for phase_id, team_id, marked in rows}

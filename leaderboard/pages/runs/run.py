@@ -11,9 +11,8 @@ from leaderboard.errors import Problem
 from leaderboard.pages.runs.actions import RunActions, actions_of
 from leaderboard.pages.runs.head import RunHead, SeenRun, caption, head_facts, seen_run
 from leaderboard.pages.runs.scores import MeasureValue, RivalRun, RunStanding, explained, stand
-from leaderboard.services import policy
 from leaderboard.services.boards.rows import place_facts
-from leaderboard.services.evaluations.choices import is_decided
+from leaderboard.services.evaluations.choices import is_over
 from leaderboard.services.jobs import queue
 from leaderboard.services.jobs.queue import RunState
 from leaderboard.services.policy import Viewer
@@ -177,9 +176,9 @@ def _actions(session: Session, seen: SeenRun) -> RunActions:
     """What the reader may do with the run; others than its own people only read of its mark."""
     task, run = seen.task, seen.run
     if seen.is_own:
-        closed = {task.id} if policy.is_closed(session, task.id) else ()
+        closed = {run.phase_id} if is_over(session, run.phase_id) else ()
         return actions_of(session, seen.viewer, [run], {task.id: task}, closed)[run.id]
-    is_told = run.final_at is not None and (task.final_runs is None or is_decided(session, task))
+    is_told = run.final_at is not None and (task.final_runs is None or is_over(session, run.phase_id))
     return RunActions(
         run_id=run.id, slug=task.slug, is_own=False, is_marked=is_told, final_runs=task.final_runs
     )

@@ -10,6 +10,7 @@ from leaderboard.db.tables import Account, Run, Task, Team, Upload
 from leaderboard.errors import NotFound
 from leaderboard.pages.runs.actions import RunActions, actions_of
 from leaderboard.services import policy
+from leaderboard.services.evaluations.choices import is_over
 from leaderboard.services.jobs import queue
 from leaderboard.services.jobs.queue import RunState
 from leaderboard.services.policy import Viewer
@@ -56,7 +57,7 @@ def upload_page(session: Session, viewer: Viewer, upload_id: int) -> UploadPage:
     upload, task, team, sender = row
     wishes = RunRequest(**upload.wishes)
     run = session.scalar(select(Run).where(Run.upload_id == upload.id))
-    closed = {task.id} if run is not None and policy.is_closed(session, task.id) else ()
+    closed = {run.phase_id} if run is not None and is_over(session, run.phase_id) else ()
     return UploadPage(
         id=upload.id,
         task_slug=task.slug,

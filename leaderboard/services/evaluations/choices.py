@@ -7,8 +7,8 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Edition, Run, Task
-from leaderboard.services import policy
+from leaderboard.db.engine import now
+from leaderboard.db.tables import Edition, Phase, Run, Task
 from leaderboard.services.evaluations.columns import column_of
 from leaderboard.services.evaluations.shown import means
 from leaderboard.services.policy import ALL_TOPICS, PUBLIC_TOPICS
@@ -56,31 +56,37 @@ def _newest_first(run: ChosenRun) -> tuple[int]:
     return (-run.run_id,)
 
 
-def is_decided(session: Session, task: Task, at: datetime | None = None) -> bool:
-    """Whether the task's choice of runs is final: it asks for one, and is closed (at a moment, else now)."""
-    return task.final_runs is not None and policy.is_closed(session, task.id, at)
+def is_over(session: Session, phase_id: int, at: datetime | None = None) -> bool:
+    """Whether a phase has a closing time that has passed, at a moment, else now."""
+    closes = session.scalar(select(Phase.closes_at).where(Phase.id == phase_id))
+    return closes is not None and closes <= (at or now(session))
 
 
 def not_chosen(session: Session, task: Task, at: datetime | None = None) -> frozenset[int]:
-    """The official runs that do not count, though they are on the board; none before the close.
+    """The official runs that do not count, though they are on the board; none before their phase's close.
 
-    At most four statements, none where the task lets all runs count.
+    Teams choose for every phase. At most four statements, none where the task lets all runs count.
     """
-    if not is_decided(session, task, at):
+    if task.final_runs is None:
         return frozenset()
     runs = session.execute(
-        select(Run.id, Run.team_id, Run.final_at).where(
-            Run.task_id == task.id, Run.kind == RANKED_KIND, Run.withdrawn_at.is_(None)
+        select(Run.id, Run.team_id, Run.phase_id, Run.final_at)
+        .join(Phase, Phase.id == Run.phase_id)
+        .where(
+            Run.task_id == task.id,
+            Run.kind == RANKED_KIND,
+            Run.withdrawn_at.is_(None),
+            Phase.closes_at <= (at or now(session)),
         )
     ).all()
-    scores = _public_scores(session, task) if task.unmarked == "best" else {}
-    candidates = [
-        ChosenRun(
-            run_id=run.id, team_id=run.team_id, is_marked=run.final_at is not None, score=scores.get(run.id)
-        )
-        for run in runs
-    ]
-    return frozenset(run.id for run in runs) - counting(candidates, task.final_runs, task.unmarked)
+    scores = _public_scores(session, task) if runs and task.unmarked == "best" else {}
+    phases: dict[int, list[ChosenRun]] = {}
+    for run in runs:
+        is_marked, score = run.final_at is not None, scores.get(run.id)
+        candidate = ChosenRun(run_id=run.id, team_id=run.team_id, is_marked=is_marked, score=score)
+        phases.setdefault(run.phase_id, []).append(candidate)
+    chosen = (counting(candidates, task.final_runs, task.unmarked) for candidates in phases.values())
+    return frozenset(run.id for run in runs) - frozenset[int]().union(*chosen)
 
 
 def shown_kind(run_id: int, kind: str, left_out: frozenset[int]) -> str:

@@ -1,18 +1,18 @@
 """The runs that a team marks: those it wants counted at the end, or, where all count, its primary one."""
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_key, lock_row, now
-from leaderboard.db.tables import Run, Task
+from leaderboard.db.tables import Phase, Run, Task
 from leaderboard.errors import Closed, Conflict
 from leaderboard.services import audit, policy
-from leaderboard.services.evaluations.choices import RANKED_KIND, is_decided
+from leaderboard.services.evaluations.choices import RANKED_KIND, is_over
 from leaderboard.services.policy import Viewer
 
 
 def most(task: Task) -> int:
-    """How many runs a team may mark in the task."""
+    """How many runs a team may mark in each phase of the task."""
     return task.final_runs or 1
 
 
@@ -52,21 +52,25 @@ def unmark(session: Session, viewer: Viewer, run_id: int) -> None:
 
 def marked(session: Session, task: Task) -> frozenset[int]:
     """The runs of the task that their teams marked, without withdrawn ones."""
-    runs = select(Run.id).where(Run.task_id == task.id, Run.final_at.is_not(None), Run.withdrawn_at.is_(None))
-    return frozenset(session.scalars(runs))
+    return frozenset(session.scalars(_marked(task)))
 
 
 def shown(session: Session, task: Task) -> frozenset[int]:
     """The marked runs that everybody may know of: where marks decide what counts, none before they do."""
-    if task.final_runs is not None and not is_decided(session, task):
-        return frozenset()
-    return marked(session, task)
+    if task.final_runs is None:
+        return marked(session, task)
+    over = _marked(task).join(Phase, Phase.id == Run.phase_id).where(Phase.closes_at <= now(session))
+    return frozenset(session.scalars(over))
+
+
+def _marked(task: Task) -> Select[int]:
+    return select(Run.id).where(Run.task_id == task.id, Run.final_at.is_not(None), Run.withdrawn_at.is_(None))
 
 
 def marked_besides(session: Session, run: Run) -> list[Run]:
-    """The other runs of its team in its task that are marked and not withdrawn, in order of arrival."""
+    """The other runs of its team in its phase that are marked and not withdrawn, in order of arrival."""
     others = select(Run).where(
-        Run.task_id == run.task_id,
+        Run.phase_id == run.phase_id,
         Run.team_id == run.team_id,
         Run.id != run.id,
         Run.final_at.is_not(None),
@@ -86,6 +90,7 @@ def _held(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task]:
     run, task, _ = policy.visible_run(session, viewer, run_id)
     policy.require_member(viewer, run.team_id)
     hold(session, run)
-    if is_decided(session, task) and not viewer.is_operator:
+    is_decided = task.final_runs is not None and is_over(session, run.phase_id)
+    if is_decided and not viewer.is_operator:
         raise Closed(f"{task.name} is closed: which runs count was chosen before.")
     return run, task

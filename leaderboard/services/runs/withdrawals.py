@@ -11,7 +11,7 @@ from leaderboard.db.tables import Member, Run, Task
 from leaderboard.errors import Closed, Conflict, Forbidden, Invalid
 from leaderboard.services import audit, policy
 from leaderboard.services.evaluations import editions
-from leaderboard.services.evaluations.choices import RANKED_KIND
+from leaderboard.services.evaluations.choices import RANKED_KIND, is_over
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import marks
 from leaderboard.services.statistics import prepared
@@ -30,7 +30,7 @@ class RunRules:
 def rules_of(viewer: Viewer, run: Any, task: Task, *, is_closed: bool, by_its_team: bool) -> RunRules:
     """What the viewer may do with a run, or with a row that has a run's columns.
 
-    by_its_team: whether a withdrawn run was withdrawn by a member of its team.
+    is_closed: whether its phase is over; by_its_team: whether a member of its team withdrew it.
     """
     own, organises = policy.owns(viewer, run.team_id), policy.organises(viewer, task.id)
     is_gone, is_marked = run.withdrawn_at is not None, run.final_at is not None
@@ -54,7 +54,7 @@ def withdraw(session: Session, viewer: Viewer, run_id: int, why: str) -> None:
     if not policy.organises(viewer, task.id):
         if not task.may_withdraw:
             raise Forbidden(f"Teams may not withdraw runs of {task.name}; ask its organisers.")
-        _require_not_closed(session, task)
+        _require_not_closed(session, task, run)
     if run.withdrawn_at is not None:
         raise Conflict(f"Run {run.name} is withdrawn already.")
     if not why.strip():
@@ -76,7 +76,7 @@ def restore(session: Session, viewer: Viewer, run_id: int) -> None:
     if not policy.organises(viewer, task.id):
         if run.withdrawn_at is not None and not withdrawn_by_its_team(session, [run]):
             raise Forbidden(f"An organiser withdrew {run.name}; ask the organisers of {task.name}.")
-        _require_not_closed(session, task)
+        _require_not_closed(session, task, run)
     if run.withdrawn_at is None:
         raise Conflict(f"Run {run.name} is not withdrawn.")
     why = run.withdrawn_why
@@ -108,6 +108,6 @@ def _held(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task]:
     return run, task
 
 
-def _require_not_closed(session: Session, task: Task) -> None:
-    if policy.is_closed(session, task.id):
+def _require_not_closed(session: Session, task: Task, run: Run) -> None:
+    if is_over(session, run.phase_id):
         raise Closed(f"{task.name} is closed: only its organisers withdraw or restore runs now.")

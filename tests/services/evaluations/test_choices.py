@@ -172,6 +172,34 @@ def test_marks_have_a_limit_and_an_end(database: Database, task: dict[str, int])
     assert marked() == {task["good"]}, "where all runs count, the one primary run may change at any time"
 
 
+def test_teams_choose_for_every_phase(database: Database, task: dict[str, int]) -> None:
+    """Runs of an open phase are all ranked while those of one that is over are chosen; marks are apart."""
+    anna = people.viewer(database, 1)
+    with database.write() as session:
+        late = Phase(task_id=1, name="late", closes_at=datetime.now(UTC) + timedelta(days=1))
+        session.add(late)
+        session.flush()
+        late_runs = (task["good"], task["poor"])
+        session.execute(update(Run).where(Run.id.in_(late_runs)).values(phase_id=late.id))
+        session.execute(
+            update(Phase).where(Phase.id != late.id).values(closes_at=datetime.now(UTC) - timedelta(hours=1))
+        )
+    with database.write() as session:
+        marks.mark(session, anna, task["poor"])
+        with pytest.raises(Closed):
+            marks.mark(session, anna, task["fair"])
+    ranked = {name for name, (rank, _) in _ranks(database).items() if rank}
+    assert ranked == {"good", "poor", "fair", "bobs"}, "one run a team in the phase that is over"
+    with database.read() as session:
+        one = session.scalars(select(Task)).one()
+        assert marks.shown(session, one) == frozenset(), "the late phase has not closed"
+        over = {run.run: run.rank for run in board.board(session, ANONYMOUS, "t").rows}
+        assert set(over) == ranked
+    with database.write() as session:
+        session.execute(update(Phase).values(closes_at=datetime.now(UTC) - timedelta(minutes=1)))
+    assert {name for name, (rank, _) in _ranks(database).items() if rank} == {"poor", "fair", "bobs"}
+
+
 @pytest.mark.dialect
 def test_marks_at_once_stay_within_the_limit(database: Database, task: dict[str, int]) -> None:
     """Two of three runs may be marked, however many members press the buttons in one moment."""
