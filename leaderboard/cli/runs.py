@@ -14,7 +14,7 @@ from leaderboard.db.engine import Database
 from leaderboard.errors import LeaderboardError
 from leaderboard.services.accounts import teams
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.runs import admission, prepare, primary_runs, uploads
+from leaderboard.services.runs import admission, marks, prepare, uploads, withdrawals
 from leaderboard.services.runs import describe as run_descriptions
 from leaderboard.services.runs.admission import KINDS
 from leaderboard.services.runs.batch_plans import (
@@ -122,11 +122,31 @@ def _members(path: Path, folder: Path, limits: Limits) -> Iterator[BatchFile]:
 
 @run.command()
 @click.argument("run_id", type=int)
+@click.option("--undo", is_flag=True, help="Take the mark back.")
 @data_option
-def primary(run_id: int, data: Path | None) -> None:
-    """Make a run its team's primary one: it stands for the team where a board shows one run a team."""
+def primary(run_id: int, undo: bool, data: Path | None) -> None:
+    """Mark a run for its team: it counts at the end or, where all runs count, is the team's primary one."""
     with opened(data) as (database, _), database.write() as session:
-        primary_runs.declare(session, OPERATOR, run_id)
+        (marks.unmark if undo else marks.mark)(session, OPERATOR, run_id)
+
+
+@run.command()
+@click.argument("run_id", type=int)
+@click.option("--why", required=True, help="The reason; it stays on the run's page.")
+@data_option
+def withdraw(run_id: int, why: str, data: Path | None) -> None:
+    """Take a run off the board; its file and scores are kept."""
+    with opened(data) as (database, _), database.write() as session:
+        withdrawals.withdraw(session, OPERATOR, run_id, why)
+
+
+@run.command()
+@click.argument("run_id", type=int)
+@data_option
+def restore(run_id: int, data: Path | None) -> None:
+    """Put a withdrawn run back on the board."""
+    with opened(data) as (database, _), database.write() as session:
+        withdrawals.restore(session, OPERATOR, run_id)
 
 
 @run.command()

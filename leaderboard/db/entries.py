@@ -22,8 +22,6 @@ class Entry(Base):
     team_id: Mapped[int] = mapped_column(ForeignKey("team.id", ondelete="CASCADE"), index=True)
     pseudonym: Mapped[str | None]
     reveal_at: Mapped[datetime | None]
-    primary_run_id: Mapped[int | None] = mapped_column(ForeignKey("run.id"))
-    """The run the team wants to be known by in this task; None: its best."""
     state: Mapped[str] = mapped_column(default="entered", server_default="entered")
     why: Mapped[str] = mapped_column(default="", server_default=text("''"))
     """Why it was refused, in the organisers' words."""

@@ -106,7 +106,7 @@ class Run(Base):
     withdrawn_by: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
     withdrawn_why: Mapped[str] = mapped_column(default="")
     final_at: Mapped[datetime | None]
-    """When its team marked it as one that counts at the end."""
+    """When its team marked it: to count at the end or, where all runs of a task count, as its primary one."""
     final_by: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
     created_at: Mapped[datetime]
 

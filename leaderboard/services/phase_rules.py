@@ -77,20 +77,22 @@ def rules_of_all(session: Session) -> dict[int, tuple[PhaseRule, ...]]:
     return by_task
 
 
-def hidden(session: Session, phases: Sequence[PhaseRule]) -> tuple[PhaseRule, ...]:
-    """The phases that are not shown to everybody; where all are open nobody asks for the time."""
+def hidden(
+    session: Session, phases: Sequence[PhaseRule], at: datetime | None = None
+) -> tuple[PhaseRule, ...]:
+    """The phases that are not shown to everybody at a moment; where all are open nobody asks for the time."""
     if all(phase.visibility == "open" for phase in phases):
         return ()
-    at = now(session)
-    return tuple(phase for phase in phases if not phase.is_shown(at))
+    moment = at or now(session)
+    return tuple(phase for phase in phases if not phase.is_shown(moment))
 
 
-def newest(session: Session, phases: Sequence[PhaseRule]) -> PhaseRule:
+def newest(session: Session, phases: Sequence[PhaseRule], at: datetime | None = None) -> PhaseRule:
     """The last ranked phase that has opened: the one whose board a task shows unless another is asked for."""
     if len(phases) == 1:
         return phases[0]
-    at = now(session)
-    opened = [phase for phase in phases if phase.opens_at is None or phase.opens_at <= at]
+    moment = at or now(session)
+    opened = [phase for phase in phases if phase.opens_at is None or phase.opens_at <= moment]
     ranked = [phase for phase in opened if phase.is_ranked]
     return ranked[-1] if ranked else phases[0]
 

@@ -5,7 +5,7 @@ score, no judgment and no Judged@k, until the task closes: per-topic reciprocal 
 judgments in about twenty uploads. sealed: nothing but that a run is valid, until the task closes.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -88,6 +88,8 @@ class Sight:
     """Its name."""
     is_ranked: bool = True
     """Whether its runs have ranks."""
+    step: float | None = None
+    """By how much a team's public score has to improve to be shown anew (the Ladder); None: always shown."""
 
     def hides(self, measure: str) -> bool:
         """Whether this measure is held back: how much of a run is judged is itself a hint."""
@@ -110,7 +112,9 @@ def sight(viewer: Viewer, task: Task, phase: PhaseRule, hidden: Sequence[PhaseRu
     if phase not in hidden:
         return Sight(False, True, phase.topic_set, BLIND_DECIMALS, False, _until(hidden))
     if phase.visibility == "blind":
-        return Sight(False, True, public_part(phase.topic_set), BLIND_DECIMALS, False, _why(phase))
+        why = _why(phase) + _ladder_words(task)
+        seen = Sight(False, True, public_part(phase.topic_set), BLIND_DECIMALS, False, why)
+        return replace(seen, step=task.ladder_step)
     return Sight(False, False, public_part(phase.topic_set), BLIND_DECIMALS, False, _why(phase))
 
 
@@ -124,6 +128,16 @@ def _why(phase: PhaseRule) -> str:
 def _until(hidden: Sequence[PhaseRule]) -> str:
     names = ", ".join(phase.name for phase in hidden)
     return f"Means only, at three decimals: scores by topic wait for the scores of {names} to be shown."
+
+
+def _ladder_words(task: Task) -> str:
+    """What the Ladder keeps back, in words."""
+    if task.ladder_step is None:
+        return ""
+    return (
+        f" A team's scores change only when a run improves on its best by more than {task.ladder_step:g}: "
+        "until then its later runs show the best so far, in steps."
+    )
 
 
 def viewer_of(session: Session, account_id: int, name: str, is_organiser: bool, ip: str = "") -> Viewer:
@@ -150,8 +164,12 @@ def is_closed(session: Session, task_id: int, moment: datetime | None = None) ->
     closing = list(session.scalars(select(Phase.closes_at).where(Phase.task_id == task_id)))
     if not closing or None in closing:
         return False
-    at = moment or now(session)
-    return all(closes is not None and closes <= at for closes in closing)
+    return are_over(closing, moment or now(session))
+
+
+def are_over(closing: Collection[datetime | None], at: datetime) -> bool:
+    """Whether phases with these closing times, at least one, are all over at a moment; None never is."""
+    return bool(closing) and all(closes is not None and closes <= at for closes in closing)
 
 
 def is_shown(session: Session, task: Task) -> bool:
@@ -161,24 +179,32 @@ def is_shown(session: Session, task: Task) -> bool:
 
 def sight_of(session: Session, viewer: Viewer, task: Task, phase_id: int | None = None) -> Sight:
     """What the viewer sees of the task now: of the phase of that id, else of the one whose board it shows."""
-    return _sight(session, viewer, task, phase_rules.rules_of(session, task), phase_id)
+    return sight_by_rules(session, viewer, task, phase_rules.rules_of(session, task), phase_id)
 
 
-def _sight(
-    session: Session, viewer: Viewer, task: Task, phases: Sequence[PhaseRule], phase_id: int | None = None
+def sight_by_rules(
+    session: Session,
+    viewer: Viewer,
+    task: Task,
+    phases: Sequence[PhaseRule],
+    phase_id: int | None = None,
+    at: datetime | None = None,
 ) -> Sight:
-    hidden = phase_rules.hidden(session, phases)
+    """As `sight_of`, by rules that were read before, at a moment (now unless given)."""
+    hidden = phase_rules.hidden(session, phases, at)
     if len(phases) == 1:
         return sight(viewer, task, phases[0], hidden)
     chosen = next((phase for phase in phases if phase.id == phase_id), None)
-    chosen = chosen or _asked(session, viewer, task, phases)
+    chosen = chosen or _asked(session, viewer, task, phases, at)
     seen = sight(viewer, task, chosen, hidden)
     return replace(seen, phase_id=chosen.id, phase=chosen.name, is_ranked=chosen.is_ranked)
 
 
-def _asked(session: Session, viewer: Viewer, task: Task, phases: Sequence[PhaseRule]) -> PhaseRule:
+def _asked(
+    session: Session, viewer: Viewer, task: Task, phases: Sequence[PhaseRule], at: datetime | None
+) -> PhaseRule:
     if not viewer.phase:
-        return phase_rules.newest(session, phases)
+        return phase_rules.newest(session, phases, at)
     asked = next((phase for phase in phases if phase.name == viewer.phase), None)
     if asked is None:
         names = ", ".join(phase.name for phase in phases)
@@ -200,7 +226,7 @@ def visible_task(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sig
     phases = phase_rules.rules(task, (row for row in rows if row.Task is task))
     # A page says the dates of its task once more under its title: not worth another statement.
     session.info[_phases_of(slug)] = phases
-    return task, _sight(session, viewer, task, phases)
+    return task, sight_by_rules(session, viewer, task, phases)
 
 
 def seen_phases(session: Session, viewer: Viewer, slug: str) -> tuple[PhaseRule, ...]:
@@ -243,7 +269,7 @@ def visible_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Tas
     rows = session.execute(phase_rules.with_phases(found)).all()
     if rows:
         run, task = rows[0].Run, rows[0].Task
-        seen = _sight(session, viewer, task, phase_rules.rules(task, rows), run.phase_id)
+        seen = sight_by_rules(session, viewer, task, phase_rules.rules(task, rows), run.phase_id)
         published = task.published_at is not None or seen.organises
         if published and (seen.means or owns(viewer, run.team_id)):
             return run, task, seen

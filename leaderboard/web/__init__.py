@@ -26,9 +26,9 @@ from leaderboard.web import (
     session,
     topics,
 )
-from leaderboard.web.accounts import accounts, invitations, mail, openid, second_factor, teams
+from leaderboard.web.accounts import accounts, invitations, mail, my, openid, second_factor, teams
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, settled
-from leaderboard.web.boards import boards, efficiency, intervals, snapshots
+from leaderboard.web.boards import boards, efficiency, intervals, reveal, snapshots
 from leaderboard.web.comparisons import comparisons, curves, many
 from leaderboard.web.pools import audits, pools
 from leaderboard.web.runs import batches, checks, facts, files, runs, sections, uploads
@@ -47,6 +47,7 @@ PAGES = (
     boards,
     snapshots,
     intervals,
+    reveal,
     measure_orders,
     comparisons,
     many,
@@ -80,6 +81,7 @@ PAGES = (
     side_by_side,
     side_by_side_judging,
     clicks,
+    my,
     teams,
     invitations,
     accounts,

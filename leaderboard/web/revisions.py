@@ -89,11 +89,11 @@ def _of_changes(page: ChangedJudgments) -> dict[str, Any]:
         "tables": {name: table(page) for name, table in changed.TABLES.items()},
         "runs": page.ranks.rows[: RUNS_AT_FIRST if is_cut else None] if page.ranks else (),
         "topics": page.changes.changed_topics[: TOPICS_AT_FIRST if is_cut else None],
-        "slopes": _slopes(page.ranks) if page.ranks else None,
+        "slopes": slopes_of(page.ranks) if page.ranks else None,
     }
 
 
-def _slopes(ranks: RankChanges) -> SlopeChart | None:
+def slopes_of(ranks: RankChanges) -> SlopeChart | None:
     """The ranked runs, of many those that moved most."""
     ranked = [row for row in ranks.rows if row.old_rank is not None and row.new_rank is not None]
     chosen = sorted(ranked, key=lambda row: -abs(row.moved))[:SLOPES]

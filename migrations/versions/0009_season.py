@@ -27,7 +27,7 @@ UPLOAD = {"ck_upload_state": "state IN ('received', 'held', 'accepted', 'rejecte
 
 
 def upgrade() -> None:
-    """Make the tables of a season; invitations get a table of their own."""
+    """Make the tables of a season; invitations get a table of their own, primary runs a mark."""
     _make_tables()
     _widen_tables()
     _check_uploads(UPLOAD)
@@ -35,6 +35,7 @@ def upgrade() -> None:
         "UPDATE upload SET phase_id = (SELECT min(id) FROM phase WHERE phase.task_id = upload.task_id)"
     )
     _move_invitations()
+    _move_primary_runs()
 
 
 def downgrade() -> None:
@@ -45,6 +46,7 @@ def downgrade() -> None:
         "(SELECT max(used_at) FROM invitation_use WHERE invitation_id = invitation.id) "
         "FROM invitation WHERE kind = 'team'"
     )
+    _move_primary_runs_back()
     op.execute("UPDATE upload SET state = 'rejected' WHERE state = 'held'")
     _check_uploads(UPLOAD_BEFORE)
     with op.batch_alter_table("upload", schema=None, table_args=_checks(UPLOAD_BEFORE)) as batch_op:
@@ -445,3 +447,25 @@ def _move_invitations() -> None:
 def _checks(checks: Mapping[str, str]) -> tuple[sa.CheckConstraint, ...]:
     # SQLite's tables are made anew, and what they check is not read from the old ones.
     return tuple(sa.CheckConstraint(rule, name=op.f(name)) for name, rule in checks.items())
+
+
+def _move_primary_runs() -> None:
+    """A team's primary run becomes the run that it marked; when it was is not known, so when the run came."""
+    op.execute(
+        "UPDATE run SET final_at = created_at WHERE id IN "
+        "(SELECT primary_run_id FROM entry WHERE primary_run_id IS NOT NULL)"
+    )
+    with op.batch_alter_table("entry", schema=None) as batch_op:
+        batch_op.drop_constraint(op.f("fk_entry_primary_run_id_run"), type_="foreignkey")
+        batch_op.drop_column("primary_run_id")
+
+
+def _move_primary_runs_back() -> None:
+    """The newest run that a team marked becomes its primary one."""
+    with op.batch_alter_table("entry", schema=None) as batch_op:
+        batch_op.add_column(sa.Column("primary_run_id", Id, nullable=True))
+        batch_op.create_foreign_key(op.f("fk_entry_primary_run_id_run"), "run", ["primary_run_id"], ["id"])
+    op.execute(
+        "UPDATE entry SET primary_run_id = (SELECT max(run.id) FROM run WHERE run.task_id = entry.task_id "
+        "AND run.team_id = entry.team_id AND run.final_at IS NOT NULL)"
+    )

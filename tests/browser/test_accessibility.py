@@ -1,13 +1,20 @@
 """Every kind of page, light and dark, wide and narrow: axe finds nothing, nothing scrolls sideways."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Page
+from sqlalchemy import select
 
+from leaderboard.db.engine import Database
+from leaderboard.db.tables import Account
+from leaderboard.services.accounts import sessions
 from tests.browser.conftest import Demo
+from tests.make import blind
+from tests.make.sites import Site
 
 pytestmark = [pytest.mark.browser, pytest.mark.trial]
 WIDE = 1280
@@ -76,6 +83,28 @@ def test_every_kind_of_page_is_for_everybody(window: Page, demo: Demo, width: in
     for address in addresses(demo, docno):
         window.goto(address)
         faults += [f"{address}: {fault}" for fault in page_faults(window, width)]
+    assert faults == []
+
+
+def test_a_teams_own_pages_are_for_everybody(
+    width: int, browser: Browser, site: Site, site_database: Database, tmp_path: Path
+) -> None:
+    """My page, a run with its actions, a report; after the close what moved from public to hidden topics."""
+    blind.task(site_database, tmp_path)
+    with site_database.write() as session:
+        ann = session.scalars(select(Account.id).where(Account.name == "Ann")).one()
+        token = sessions.start(session, ann, "127.0.0.1", "test")
+    context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
+    context.add_cookies([{"name": "session", "value": token, "url": site.address}])
+    window, faults = context.new_page(), []
+    for step in ("/my", "/runs/1", "/uploads/1", "/tasks/t/reveal", "/tasks/t"):
+        if step == "/tasks/t/reveal":
+            blind.close(site_database)
+        answer = window.goto(f"{site.address}{step}")
+        assert answer is not None
+        assert answer.status == 200
+        faults += [f"{step}: {fault}" for fault in page_faults(window, width)]
+    context.close()
     assert faults == []
 
 

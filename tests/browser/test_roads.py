@@ -48,6 +48,9 @@ def test_a_participant_goes_from_an_account_to_a_rank(
     expect(page.locator("#state")).to_contain_text("scored")
     expect(page.get_by_role("table", name="Means")).to_contain_text("1 of 1")
 
+    page.get_by_role("link", name="My page").first.click()
+    expect(page.get_by_role("table", name="Runs of your teams")).to_contain_text("1 of 1")
+    expect(page.get_by_role("table", name="Files sent for your teams")).to_contain_text("rejected, 1 problem")
     page.get_by_role("link", name="Small task").click()
     board = page.get_by_role("table", name="Ranked by mean AP")
     expect(board.get_by_role("row", name="good")).to_contain_text("Team One")

@@ -297,6 +297,12 @@ def test_a_team_is_known_by_its_primary_run(task, tmp_path: Path) -> None:  # ty
     shown = task("board", "t", "--one-per-team").output
     assert "worse" in shown
     assert "good" not in shown
+    task("run", "primary", str(worse), "--undo")
+    assert "worse" not in task("board", "t", "--one-per-team").output
+    task("run", "withdraw", str(worse), "--why", "wrong index")
+    assert "worse" not in task("board", "t").output
+    task("run", "restore", str(worse))
+    assert "worse" in task("board", "t").output
 
 
 def test_a_board_is_frozen_once_and_listed(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

@@ -10,7 +10,7 @@ from leaderboard.db.tables import Entry, Run
 from leaderboard.errors import Conflict, Forbidden, NotFound
 from leaderboard.services import collections, policy
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
-from leaderboard.services.runs import describe, primary_runs, uploads
+from leaderboard.services.runs import describe, marks, withdrawals
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.tasks import create, life
 from tests.make import build, people
@@ -113,8 +113,8 @@ def test_no_refusal_names_the_team_of_a_run(database: Database, tmp_path: Path) 
     with database.write() as session:
         session.execute(update(Entry).values(pseudonym="Team 1"))
     acts = (
-        lambda session: uploads.withdraw(session, stranger, run_id, "why"),
-        lambda session: primary_runs.declare(session, stranger, run_id),
+        lambda session: withdrawals.withdraw(session, stranger, run_id, "why"),
+        lambda session: marks.mark(session, stranger, run_id),
         lambda session: describe.description_page(session, stranger, run_id),
         lambda session: describe.describe(session, stranger, run_id, {}),
     )

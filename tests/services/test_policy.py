@@ -22,7 +22,7 @@ from leaderboard.services.boards import board
 from leaderboard.services.boards.board import Board
 from leaderboard.services.phase_rules import PhaseRule
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
-from leaderboard.services.runs import uploads
+from leaderboard.services.runs import withdrawals
 from tests.make import build, people
 
 TOPICS = tuple(str(number) for number in range(1, 11))
@@ -224,7 +224,7 @@ def test_a_sealed_run_exists_for_its_team_only(database: Database, tmp_path: Pat
     own, other = _task(database, tmp_path, "sealed", 3, 5)
     member = _member(database, "Team 0")
     with database.write() as session:
-        uploads.withdraw(session, OPERATOR, other, "a mistake")
+        withdrawals.withdraw(session, OPERATOR, other, "a mistake")
     with database.read() as session:
         for viewer, run_id in ((member, other), (ANONYMOUS, own), (member, 999)):
             for read in (run.run_page, policy.visible_run):

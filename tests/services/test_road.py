@@ -26,7 +26,7 @@ from leaderboard.services.jobs import queue
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.qrels import files
 from leaderboard.services.qrels.lines import Origin
-from leaderboard.services.runs import admission, prepare, uploads
+from leaderboard.services.runs import admission, prepare, uploads, withdrawals
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.files import StoredFile
 from leaderboard.services.runs.uploads import Delivery
@@ -245,7 +245,7 @@ def test_a_failed_job_blocks_the_switch_until_it_is_retried_or_the_run_withdrawn
         state = queue.run_states(session, ids)[held.subject_id]
         assert (state.state, state.message) == ("failed", "It broke.")
     with database.write() as session:
-        uploads.withdraw(session, OPERATOR, held.subject_id, "cannot be scored")
+        withdrawals.withdraw(session, OPERATOR, held.subject_id, "cannot be scored")
     with database.read() as session:
         assert session.scalar(select(Edition.number).where(Edition.state == "current")) == 2
 

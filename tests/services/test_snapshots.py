@@ -15,7 +15,7 @@ from leaderboard.pages.boards import snapshot
 from leaderboard.services import snapshots
 from leaderboard.services.boards import board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
-from leaderboard.services.runs import uploads
+from leaderboard.services.runs import withdrawals
 from leaderboard.services.snapshots import FrozenBoard
 from tests.make import build, people
 from tests.make.damage import damage
@@ -99,7 +99,7 @@ def test_places_in_a_queue_are_no_part_of_a_board(database: Database, tmp_path: 
     build.run(database, tmp_path, HALF, "third", team_name="Three")
     queued = _freeze(database)
     with database.write() as session:
-        uploads.withdraw(session, OPERATOR, 3, "a mistake")
+        withdrawals.withdraw(session, OPERATOR, 3, "a mistake")
     assert _freeze(database).body != queued.body
     rows = json.loads(queued.body)["rows"]
     assert [(row["run"], row["scored"], row["rank"]) for row in rows] == [
@@ -117,7 +117,7 @@ def test_what_differs_by_now_is_said_in_words(database: Database, tmp_path: Path
     build.revise(database, tmp_path, {"1": {"x": 1}, "2": {"x": 1}, "3": {"x": 1}})
     build.run(database, tmp_path, HALF, "third", team_name="Three")
     with database.write() as session:
-        uploads.withdraw(session, OPERATOR, 1, "a mistake")
+        withdrawals.withdraw(session, OPERATOR, 1, "a mistake")
     build.drain(database)
     assert _page(database, address).since == (
         "It shows edition 2 under qrels revision 2 (here: edition 1, revision 1).",

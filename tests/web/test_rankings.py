@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 
 from leaderboard.db.engine import Database
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.runs import uploads
+from leaderboard.services.runs import withdrawals
 from leaderboard.services.runs.admission import RunRequest
 from tests.make import build
 from tests.make.copies import built_once
@@ -211,7 +211,7 @@ def test_a_withdrawn_runs_ranking_keeps_its_grades(
 ) -> None:
     """It has no score and no place among the others, and does not count as a finder."""
     with database.write() as session:
-        uploads.withdraw(session, OPERATOR, mine, "wrong index")
+        withdrawals.withdraw(session, OPERATOR, mine, "wrong index")
     found = client.get(f"/runs/{mine}/topics/1.json").get_json()
     assert (found["scores"], [row["grade"] for row in found["documents"]]) == ({}, [0, 2, None])
     assert [row["runs"] for row in found["documents"]] == [0, 1, None]

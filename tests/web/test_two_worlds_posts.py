@@ -249,7 +249,7 @@ def test_the_forms_reach_what_they_change(worlds: tuple[Undoing, Undoing]) -> No
         ("Ann", "/tasks/sealed/submit", _run("other-a")),
         ("Ann", "/runs/1/withdraw", WHY),
         ("Ann", "/runs/1/facts", {"type": "manual"}),
-        ("Ann", "/runs/1/primary", {}),
+        ("Ann", "/runs/1/mark", {}),
         ("Olga", "/tasks/new", _task("draft")),
         ("Olga", "/tasks/new", _task("mine", collection="blind")),
         ("Olga", "/tasks/olgas/settings/address", {"slug": "draft"}),
@@ -294,10 +294,10 @@ def _teams_listed_by_the_upload(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _hidden_run_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def alike(session: Session, task: Task, _: int, name: str) -> str | None:
-        return session.scalar(select(Run.name).where(Run.task_id == task.id, Run.name == name))
+    def name_for(session: Session, task: Task, _: int, name: str) -> tuple[str, str | None]:
+        return name, session.scalar(select(Run.name).where(Run.task_id == task.id, Run.name == name))
 
-    monkeypatch.setattr(runs, "_name_alike", alike)
+    monkeypatch.setattr(runs, "_name_for", name_for)
 
 
 def _any_collection(monkeypatch: pytest.MonkeyPatch) -> None:

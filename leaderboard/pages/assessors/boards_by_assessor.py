@@ -22,7 +22,8 @@ from leaderboard.measures.judged import FloatArray, IntArray, Judged, Judgments
 from leaderboard.services import phase_rules
 from leaderboard.services.assessors import judged_pools
 from leaderboard.services.assessors.judged_pools import WHOSE, GivenLabel, JudgedPool, PoolAssessor
-from leaderboard.services.boards.rows import RANKED_KIND
+from leaderboard.services.evaluations import choices
+from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import column
 from leaderboard.services.policy import Viewer
 from leaderboard.services.pools import documents as pool_documents
@@ -167,7 +168,8 @@ def _runs(session: Session, task: Task) -> dict[int, str]:
         .where(Run.phase_id == phase.id, Run.withdrawn_at.is_(None), Run.kind == RANKED_KIND)
         .order_by(Run.name)
     )
-    return {run_id: name for run_id, name in rows}
+    left_out = choices.not_chosen(session, task)
+    return {run_id: name for run_id, name in rows if run_id not in left_out}
 
 
 def _settled(session: Session, task: Task, pool: JudgedPool, labels: Iterable[GivenLabel]) -> By:

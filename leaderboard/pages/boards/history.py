@@ -12,8 +12,11 @@ from leaderboard.db.tables import Edition, Qrels, QrelsRevision, Run, Task
 from leaderboard.measures.grammar import parse
 from leaderboard.pages.tasks.landing import LeadingRun
 from leaderboard.services import policy, snapshots
-from leaderboard.services.boards.rows import RANKED_KIND, of_phase
-from leaderboard.services.evaluations.shown import Basis, basis_of, means
+from leaderboard.services.boards.rows import of_phase
+from leaderboard.services.evaluations import choices
+from leaderboard.services.evaluations.answers import seen_means
+from leaderboard.services.evaluations.choices import RANKED_KIND
+from leaderboard.services.evaluations.shown import Basis, basis_of
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.snapshots import ListedSnapshot
 from leaderboard.tables.record import Column, Files, Place, Table
@@ -209,6 +212,7 @@ def _editions(session: Session, task: Task, sight: Sight, runs: Sequence[_Run]) 
         assert edition.shown_from is not None, "only editions that were shown are read"
         basis = basis_of(edition, revision, qrels, sight)
         on_board = [run for run in runs if _is_on_board(run, edition.shown_to)]
+        left_out = choices.not_chosen(session, task, edition.shown_to)
         editions.append(
             PastEdition(
                 basis=basis,
@@ -216,8 +220,8 @@ def _editions(session: Session, task: Task, sight: Sight, runs: Sequence[_Run]) 
                 shown_to=edition.shown_to,
                 runs=len(on_board),
                 leader=_leader(
-                    on_board,
-                    means(session, edition, sight.topic_set, keys=(edition.primary_measure,)),
+                    [run for run in on_board if run.id not in left_out],
+                    seen_means(session, edition, sight, keys=(edition.primary_measure,)),
                     edition,
                     sight,
                 ),
@@ -243,7 +247,7 @@ def _leader(
     measure = parse(key).measure
     sign = -1 if measure.direction == "lower" else 1
     ranked = [
-        (_rounded(scores[run.id][key], sight.decimals), run)
+        (scores[run.id][key], run)
         for run in runs
         if run.kind == RANKED_KIND and key in scores.get(run.id, {})
     ]
@@ -253,10 +257,6 @@ def _leader(
     first = sorted((run.name, run.id) for value, run in ranked if sign * value == best)
     name, run_id = first[0]
     return LeadingRun(run_id, name, key, sign * best, sight.decimals or measure.digits, len(first))
-
-
-def _rounded(value: float, decimals: int | None) -> float:
-    return value if decimals is None else round(value, decimals)
 
 
 def _changes(

@@ -12,6 +12,7 @@ from leaderboard.services.statistics.standings import ALPHA, Standing
 from leaderboard.tables.latex import escaped
 from leaderboard.tables.record import Column, Files, Place, Table
 
+PUBLIC_FACTS = ("public_score", "public_rank", "moved_up")
 BELOW_THE_FIRST = r"$^{\dagger}$"
 """LaTeX behind the value of a run that the first one can be told to be better than."""
 
@@ -23,6 +24,8 @@ def facts(view: View) -> dict[str, Any]:
         of_row |= _covered(view, row)
         if view.bounds:
             of_row |= _bounds(view, row)
+        if view.public:
+            of_row |= _public(view, row)
         if view.facts:
             of_row["facts"] = {column.key: _stated(column, row) for column in view.facts}
     return whole
@@ -32,6 +35,7 @@ def table(view: View) -> Table[Row]:
     """The rows and columns of a view; print has ranks, names, scores and the bounds asked for."""
     columns = [
         *_columns(view.board, view.measures, view.all_rows),
+        *(_public_column(view, key) for key in PUBLIC_FACTS if view.public),
         *(_covered_column(view, key) for key in ("unjudged", "judged_at_10", "outside_the_pool")),
         *(_bound_column(view, key, head) for key, head in (("lowest", "Lowest"), ("highest", "Highest"))),
         *(_fact_column(column) for column in view.facts),
@@ -150,6 +154,18 @@ def _covered(view: View, row: Row) -> dict[str, Any]:
         "judged_at_10": covered.judged_top if covered else None,
         "outside_the_pool": row.run_id in view.outside if covered else None,
     }
+
+
+def _public(view: View, row: Row) -> dict[str, Any]:
+    """Where a run stood on the public topics, each None where it has no rank."""
+    place = view.public.get(row.run_id)
+    return dict(
+        zip(PUBLIC_FACTS, (place.score, place.rank, place.moved) if place else [None] * 3, strict=True)
+    )
+
+
+def _public_column(view: View, key: str) -> Column[Row]:
+    return Column(key=key, value=lambda row: _public(view, row)[key], shown=Place.DATA)
 
 
 def _bounds(view: View, row: Row) -> dict[str, float | None]:

@@ -12,6 +12,7 @@ from leaderboard.measures.grammar import parse
 from leaderboard.pages.boards import coverage as coverages
 from leaderboard.pages.boards.coverage import Bounds, Coverage, CoveredRun
 from leaderboard.pages.boards.facts import FactColumn, FieldChoice, choices_of, columns_of, matches
+from leaderboard.pages.boards.reveal import PublicPlace, public_places
 from leaderboard.services import policy
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
@@ -90,6 +91,9 @@ class View:
     bounds_said: str = ""
     """What the bounds say of the order, or why there are none; empty where they were not asked for."""
 
+    public: dict[int, PublicPlace] = field(default_factory=dict)
+    """Run id -> where it stood on the public topics of a blind task; empty while the others are held back."""
+
     @property
     def listed(self) -> int:
         """How many runs are left."""
@@ -102,7 +106,7 @@ class View:
 
 
 def view(session: Session, viewer: Viewer, shown: Board, wish: BoardChoice) -> View:
-    """What the viewer is to see of a board by a wish; four statements at most, none where all is in memory.
+    """What the viewer is to see of a board by a wish; five statements at most, none where all is in memory.
 
     Names of columns that the board does not have, or that are held back, are passed over.
     """
@@ -127,6 +131,7 @@ def view(session: Session, viewer: Viewer, shown: Board, wish: BoardChoice) -> V
         outside=coverages.outside_the_pool(covered),
         bounds=bounds,
         bounds_said=bounds_said,
+        public=public_places(session, shown),
     )
 
 

@@ -17,8 +17,9 @@ from leaderboard.measures.judged import Judged
 from leaderboard.pages.scores.table import require_details
 from leaderboard.services import policy
 from leaderboard.services.boards import rows as board_rows
-from leaderboard.services.boards.rows import RANKED_KIND, Row
+from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.alignments import alignments
+from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import MeasureColumn, column
 from leaderboard.services.evaluations.shown import ShownEdition, Source, shown_edition
 from leaderboard.services.policy import Sight, Viewer

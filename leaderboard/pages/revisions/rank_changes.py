@@ -10,7 +10,9 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Run, Task
 from leaderboard.services import policy
-from leaderboard.services.boards.rows import RANKED_KIND, of_phase
+from leaderboard.services.boards.rows import of_phase
+from leaderboard.services.evaluations import choices
+from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs.names import RunName
@@ -105,14 +107,20 @@ def scored_runs(
     session: Session, viewer: Viewer, task: Task, sight: Sight, run_ids: Collection[int]
 ) -> list[RunName]:
     """The runs of the phase that is seen, by id, with names as this viewer may read them; none withdrawn."""
-    names = policy.team_names(session, viewer, task)
+    names, left_out = policy.team_names(session, viewer, task), choices.not_chosen(session, task)
     rows = session.execute(
         select(Run.id, Run.name, Run.team_id, Run.kind)
         .where(Run.task_id == task.id, Run.withdrawn_at.is_(None), *of_phase(sight), Run.id.in_(run_ids))
         .order_by(Run.id)
     )
     return [
-        RunName(run_id=row.id, name=row.name, team=names.get(row.team_id, ""), kind=row.kind) for row in rows
+        RunName(
+            run_id=row.id,
+            name=row.name,
+            team=names.get(row.team_id, ""),
+            kind=choices.shown_kind(row.id, row.kind, left_out),
+        )
+        for row in rows
     ]
 
 

@@ -10,7 +10,7 @@ from leaderboard.db.tables import Edition, Evaluation, Run, Task
 from leaderboard.errors import NotFound
 from leaderboard.services import policy
 from leaderboard.services.boards.rows import Row, rank, read_rows
-from leaderboard.services.evaluations import score
+from leaderboard.services.evaluations import choices, score
 from leaderboard.services.evaluations.columns import MeasureColumn, column_of
 from leaderboard.services.evaluations.shown import Basis, ShownEdition, Source, means, shown_edition
 from leaderboard.services.policy import ShownTeam, Sight, Viewer
@@ -41,6 +41,8 @@ class SeenRun:
     sight: Sight
     shown: ShownEdition
     team: ShownTeam
+    left_out: frozenset[int]
+    """The task's official runs that do not count at the end."""
 
     @property
     def basis(self) -> Basis | None:
@@ -82,7 +84,7 @@ class SeenRun:
             "name": self.run.name,
             "team": self.team.name,
             "team_id": self.run.team_id if self._shows_team else None,
-            "kind": self.run.kind,
+            "kind": choices.shown_kind(self.run.id, self.run.kind, self.left_out),
             "by_topic": by_topic,
         }
 
@@ -122,6 +124,7 @@ def seen_run(session: Session, viewer: Viewer, run_id: int) -> SeenRun:
         sight=sight,
         shown=shown_edition(session, task, sight),
         team=teams.get(run.team_id, ShownTeam("", masked=True)),
+        left_out=choices.not_chosen(session, task),
     )
 
 

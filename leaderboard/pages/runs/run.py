@@ -6,18 +6,18 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Run, Upload
+from leaderboard.db.tables import Upload
 from leaderboard.errors import Problem
+from leaderboard.pages.runs.actions import RunActions, actions_of
 from leaderboard.pages.runs.head import RunHead, SeenRun, caption, head_facts, seen_run
 from leaderboard.pages.runs.scores import MeasureValue, RivalRun, RunStanding, explained, stand
-from leaderboard.services import policy
 from leaderboard.services.boards.rows import place_facts
+from leaderboard.services.evaluations.choices import is_over
 from leaderboard.services.jobs import queue
 from leaderboard.services.jobs.queue import RunState
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import facts as run_facts
 from leaderboard.services.runs.facts import COST_OF, Fact, header_of
-from leaderboard.services.runs.primary_runs import DECLARED_KIND
 from leaderboard.services.statistics.standings import Place
 from leaderboard.stats.pairs.methods import method
 from leaderboard.tables.record import Column, Table
@@ -43,10 +43,7 @@ class RunPage(RunHead):
     warnings: tuple[Problem, ...]
     upload_id: int | None
     is_own: bool
-    may_withdraw: bool
-    is_primary: bool
-    """Whether its team declared it its primary run."""
-    may_declare: bool
+    actions: RunActions
     place: Place | None
     """Among the ranked runs by the primary measure; None where that cannot be said."""
     comparison: str
@@ -63,7 +60,7 @@ class RunPage(RunHead):
 def run_page(session: Session, viewer: Viewer, run_id: int) -> RunPage:
     """The run's page; raises NotFound where there is none or the viewer may not know of it."""
     seen = seen_run(session, viewer, run_id)
-    run, sight, is_own = seen.run, seen.sight, seen.is_own
+    run, is_own = seen.run, seen.is_own
     standing = stand(session, seen)
     edition = seen.shown.edition
     return RunPage(
@@ -79,9 +76,7 @@ def run_page(session: Session, viewer: Viewer, run_id: int) -> RunPage:
         warnings=_warnings(session, seen) if is_own else (),
         upload_id=run.upload_id if is_own else None,
         is_own=is_own,
-        may_withdraw=is_own and run.withdrawn_at is None,
-        is_primary=standing.is_primary and (sight.means or is_own),
-        may_declare=_may_declare(viewer, run) and not standing.is_primary,
+        actions=_actions(session, seen),
         place=standing.place,
         comparison=method(seen.task.comparison).title if standing.place else "",
         leader=standing.leader,
@@ -101,6 +96,7 @@ def facts(page: RunPage) -> dict[str, Any]:
     return {
         **head_facts(page),
         "state": page.state.state,
+        "marked": page.actions.is_marked,
         "position": page.state.position,
         "message": page.state.message,
         "scores": {row.column.key: row.value for row in page.measures},
@@ -176,9 +172,16 @@ def _is_scored_by_topic(seen: SeenRun, standing: RunStanding) -> bool:
     return seen.sight.details and source is not None and bool(source.topics) and all_there
 
 
-def _may_declare(viewer: Viewer, run: Run) -> bool:
-    """Whether the viewer may make the run its team's primary one."""
-    return policy.owns(viewer, run.team_id) and run.withdrawn_at is None and run.kind == DECLARED_KIND
+def _actions(session: Session, seen: SeenRun) -> RunActions:
+    """What the reader may do with the run; others than its own people only read of its mark."""
+    task, run = seen.task, seen.run
+    if seen.is_own:
+        closed = {run.phase_id} if is_over(session, run.phase_id) else ()
+        return actions_of(session, seen.viewer, [run], {task.id: task}, closed)[run.id]
+    is_told = run.final_at is not None and (task.final_runs is None or is_over(session, run.phase_id))
+    return RunActions(
+        run_id=run.id, slug=task.slug, is_own=False, is_marked=is_told, final_runs=task.final_runs
+    )
 
 
 def _state(session: Session, seen: SeenRun) -> RunState:

@@ -8,10 +8,12 @@ import numpy as np
 from sqlalchemy import and_, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Edition, Entry, Evaluation, EvaluationMean, Run
+from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, Run
 from leaderboard.measures.judged import FloatArray
 from leaderboard.pages.runs.head import SeenRun
-from leaderboard.services.boards.rows import RANKED_KIND, of_phase
+from leaderboard.services.boards.rows import of_phase
+from leaderboard.services.evaluations.answers import seen_means
+from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.statistics import requests, standings
 from leaderboard.services.statistics.standings import Place, RankedRun, Standing
@@ -80,21 +82,18 @@ class RunStanding:
     measures: tuple[MeasureValue, ...]
     place: Place | None
     leader: RivalRun | None
-    is_primary: bool
-    """Whether its team declared it its primary run."""
 
 
 def stand(session: Session, seen: SeenRun) -> RunStanding:
     """Where a run stands among the ranked runs, by the board's own rule; one statement."""
     edition, columns = seen.shown.edition, seen.columns
-    rivals, is_primary = _rivals(session, seen, edition if columns else None)
+    rivals = _rivals(session, seen, edition if columns else None)
     by = next((column for column in columns if edition and column.key == edition.primary_measure), None)
     ranked = _ranked(rivals, by) if by else []
     return RunStanding(
         measures=tuple(_value(rivals, column, seen) for column in columns),
         place=_place(session, seen, by, ranked) if by else None,
         leader=ranked[0] if ranked and ranked[0].run_id != seen.run.id else None,
-        is_primary=is_primary,
     )
 
 
@@ -107,18 +106,15 @@ def spread_of(values: FloatArray) -> FieldSpread:
     return FieldSpread(*np.percentile(values, (0, 25, 50, 75, 100)).tolist())
 
 
-def _rivals(session: Session, seen: SeenRun, edition: Edition | None) -> tuple[list[RivalRun], bool]:
-    """The run, and beside it the runs that may be ranked under the edition; whether it is declared primary.
+def _rivals(session: Session, seen: SeenRun, edition: Edition | None) -> list[RivalRun]:
+    """The run, and beside it the runs that may be ranked under the edition.
 
     Values are rounded before anything is ordered by them, so that order tells no more.
     """
-    is_entry = (Entry.task_id == Run.task_id) & (Entry.team_id == Run.team_id)
-    is_primary = (Entry.primary_run_id == Run.id).label("is_primary")
-    facts = Run.id, Run.name, Run.kind, Run.ranking_sha256, is_primary
     if edition is None:
-        rows = session.execute(select(*facts).outerjoin(Entry, is_entry).where(Run.id == seen.run.id)).all()
-        return [], any(row.is_primary for row in rows)
-    statement = _with_means(select(*facts, *SCORED).outerjoin(Entry, is_entry), edition, seen.sight.topic_set)
+        return []
+    facts = Run.id, Run.name, Run.kind, Run.ranking_sha256
+    statement = _with_means(select(*facts, *SCORED), edition, seen.sight.topic_set)
     ranked = and_(Run.kind == RANKED_KIND, Run.withdrawn_at.is_(None), *of_phase(seen.sight))
     rows = session.execute(
         statement.where(Run.task_id == seen.task.id, (Run.id == seen.run.id) | ranked)
@@ -129,8 +125,10 @@ def _rivals(session: Session, seen: SeenRun, edition: Edition | None) -> tuple[l
     for row in rows:
         if row.mean is not None and versions[row.measure] == row.measure_version:
             values[row.id][row.measure] = row.mean if decimals is None else round(row.mean, decimals)
-    rivals = {row.id: _rival(row, values[row.id], seen.sight.is_ranked) for row in rows}
-    return list(rivals.values()), any(row.is_primary for row in rows if row.id == seen.run.id)
+    if seen.sight.step is not None:
+        values = seen_means(session, edition, seen.sight, values)
+    rivals = {row.id: _rival(row, values.get(row.id, {}), seen) for row in rows}
+    return list(rivals.values())
 
 
 def _with_means(selected: Any, edition: Edition, topic_set: str) -> Any:
@@ -148,12 +146,13 @@ def _with_means(selected: Any, edition: Edition, topic_set: str) -> Any:
     return selected.outerjoin(Evaluation, is_score).outerjoin(EvaluationMean, is_mean)
 
 
-def _rival(row: Any, values: Mapping[str, float], is_ranked: bool) -> RivalRun:
+def _rival(row: Any, values: Mapping[str, float], seen: SeenRun) -> RivalRun:
+    may_rank = seen.sight.is_ranked and row.id not in seen.left_out
     return RivalRun(
         run_id=row.id,
         name=row.name,
         ranking_sha256=row.ranking_sha256,
-        is_ranked=is_ranked and row.kind == RANKED_KIND,
+        is_ranked=may_rank and row.kind == RANKED_KIND,
         values=values,
     )
 

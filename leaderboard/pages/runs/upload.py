@@ -8,8 +8,10 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Account, Run, Task, Team, Upload
 from leaderboard.errors import NotFound
+from leaderboard.pages.runs.actions import RunActions, actions_of
 from leaderboard.pages.runs.files import SentFile, download_name, sent_as
 from leaderboard.services import policy
+from leaderboard.services.evaluations.choices import is_over
 from leaderboard.services.jobs import queue
 from leaderboard.services.jobs.queue import RunState
 from leaderboard.services.policy import Viewer
@@ -49,6 +51,8 @@ class UploadPage:
     fixed_ids: tuple[int, ...]
     """The uploads that were made of this one by fixes."""
     has_file: bool
+    actions: RunActions | None
+    """What the reader may do with the run; None where there is none."""
 
 
 def upload_page(session: Session, viewer: Viewer, upload_id: int) -> UploadPage:
@@ -56,6 +60,8 @@ def upload_page(session: Session, viewer: Viewer, upload_id: int) -> UploadPage:
     upload, task, team, sender = _row(session, viewer, upload_id)
     wishes = RunRequest(**upload.wishes)
     fixed = select(Upload.id).where(Upload.fixed_from_id == upload_id).order_by(Upload.id)
+    run = session.scalar(select(Run).where(Run.upload_id == upload.id))
+    closed = {run.phase_id} if run is not None and is_over(session, run.phase_id) else ()
     return UploadPage(
         id=upload.id,
         task_slug=task.slug,
@@ -65,11 +71,11 @@ def upload_page(session: Session, viewer: Viewer, upload_id: int) -> UploadPage:
         file_name=upload.file_name,
         sha256=upload.sha256,
         size=upload.bytes,
-        name=wishes.name,
+        name=wishes.name if run is None else run.name,
         kind=wishes.kind,
         state=upload.state,
         report=report_of(upload),
-        run_id=session.scalar(select(Run.id).where(Run.upload_id == upload.id)),
+        run_id=None if run is None else run.id,
         progress=queue.check_position(session, upload.id),
         created_at=upload.created_at,
         checked_at=upload.checked_at,
@@ -79,6 +85,7 @@ def upload_page(session: Session, viewer: Viewer, upload_id: int) -> UploadPage:
         fixed_from_id=upload.fixed_from_id,
         fixed_ids=tuple(session.scalars(fixed)),
         has_file=fixing.is_kept(session, upload.id),
+        actions=actions_of(session, viewer, [run], {task.id: task}, closed)[run.id] if run else None,
     )
 
 

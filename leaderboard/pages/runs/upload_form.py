@@ -10,6 +10,7 @@ from leaderboard.db.engine import now
 from leaderboard.db.tables import Run, Task, Team
 from leaderboard.errors import Closed, Forbidden
 from leaderboard.services import policy
+from leaderboard.services.evaluations import choices
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import admission, facts
 from leaderboard.services.runs.admission import KINDS, ORGANISERS_KINDS
@@ -71,6 +72,10 @@ class UploadForm:
     fields: tuple[FactField, ...]
     """What may be said of the run, in order."""
     earlier: tuple[EarlierRun, ...]
+    choice: str
+    """Which runs count at the end, in words; empty where all do."""
+    may_withdraw: bool
+    """Whether teams may withdraw runs."""
 
 
 def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
@@ -101,6 +106,8 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
         details=sight.details,
         fields=FIELDS,
         earlier=_earlier(session, viewer, task),
+        choice=choices.rule_in_words(task),
+        may_withdraw=task.may_withdraw,
     )
 
 

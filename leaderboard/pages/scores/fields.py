@@ -11,7 +11,7 @@ from leaderboard.db.tables import Edition, Task
 from leaderboard.errors import UnknownMeasure
 from leaderboard.measures.grammar import parse
 from leaderboard.pages.scores.table import ComparedRun, named_runs
-from leaderboard.services.boards.rows import RANKED_KIND
+from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import MeasureColumn, column
 from leaderboard.services.evaluations.shown import Basis, FloatArray, ShownEdition, Source, scores_of
 from leaderboard.services.policy import Sight, Viewer

@@ -13,6 +13,7 @@ from leaderboard.errors import Invalid, NotFound, UnknownMeasure
 from leaderboard.measures.grammar import parse
 from leaderboard.services import policy
 from leaderboard.services.boards.rows import of_phase
+from leaderboard.services.evaluations import choices
 from leaderboard.services.evaluations.columns import MeasureColumn, column
 from leaderboard.services.evaluations.shown import Basis, FloatArray, Source, scores_of, shown_edition
 from leaderboard.services.policy import Sight, Viewer
@@ -145,13 +146,14 @@ def named_runs(
         .order_by(Run.id)
     ).all()
     teams = policy.team_names(session, viewer, task) if rows else {}
+    left_out = choices.not_chosen(session, task)
     return tuple(
         ComparedRun(
             run_id=row.id,
             name=row.name,
             team=teams.get(row.team_id, ""),
             team_id=row.team_id,
-            kind=row.kind,
+            kind=choices.shown_kind(row.id, row.kind, left_out),
             ranking_sha256=row.ranking_sha256,
         )
         for row in rows

@@ -21,7 +21,8 @@ from leaderboard.measures.grammar import parse
 from leaderboard.pages.tasks import news, overviews
 from leaderboard.pages.tasks.overviews import TaskRow
 from leaderboard.services import collections, phase_rules, policy
-from leaderboard.services.boards.rows import RANKED_KIND
+from leaderboard.services.evaluations import choices
+from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import column
 from leaderboard.services.phase_rules import ALL_TOPICS
 from leaderboard.services.policy import Viewer
@@ -264,8 +265,9 @@ def _leaders(session: Session, phase_ids: set[int]) -> dict[int, LeadingRun]:
         .order_by(Run.name)
     ).all()
     leaders: dict[int, LeadingRun] = {}
+    left_out = _left_out(session, phase_ids)
     for task_id, run_id, name, measures, key, version, mean in rows:
-        if {"key": key, "version": version} not in measures:
+        if run_id in left_out or {"key": key, "version": version} not in measures:
             continue
         by = column(parse(key))
         best = leaders.get(task_id)
@@ -276,3 +278,10 @@ def _leaders(session: Session, phase_ids: set[int]) -> dict[int, LeadingRun]:
         elif mean == best.value:
             leaders[task_id] = replace(best, tied=best.tied + 1)
     return leaders
+
+
+def _left_out(session: Session, phase_ids: set[int]) -> frozenset[int]:
+    """The official runs of the tasks that do not count; one statement, and four for a task that chooses."""
+    choosing = select(Task).join(Phase, Phase.task_id == Task.id).where(Phase.id.in_(phase_ids))
+    choosing = choosing.where(Task.final_runs.is_not(None))
+    return frozenset[int]().union(*(choices.not_chosen(session, task) for task in session.scalars(choosing)))

@@ -15,8 +15,8 @@ from leaderboard.pages.topics import found_documents
 from leaderboard.pages.topics.documents import Documents, documents
 from leaderboard.pages.topics.found_documents import RunFinds
 from leaderboard.services import policy
-from leaderboard.services.boards.rows import RANKED_KIND
 from leaderboard.services.evaluations import alignments
+from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.damaged import scores_of_runs
 from leaderboard.services.evaluations.shown import FloatArray, Source, shown_edition

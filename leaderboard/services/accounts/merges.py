@@ -168,7 +168,6 @@ def _join_entries(session: Session, task: Task, source: int, target: int) -> Non
         theirs.state = ENTERED
     dates = (mine.reveal_at, theirs.reveal_at)
     theirs.reveal_at = None if None in dates else max(date for date in dates if date is not None)
-    theirs.primary_run_id = theirs.primary_run_id or mine.primary_run_id
     session.delete(mine)
     session.flush()
     _keep_final(session, task, target)

@@ -13,10 +13,12 @@ from leaderboard.measures.grammar import parse
 from leaderboard.services import policy
 from leaderboard.services.boards import rows as board_rows
 from leaderboard.services.boards.rows import Row, rank, read_rows
+from leaderboard.services.evaluations import choices
+from leaderboard.services.evaluations.choices import NOT_CHOSEN
 from leaderboard.services.evaluations.columns import MeasureColumn, column, ranked_by
 from leaderboard.services.evaluations.shown import ShownEdition, Source, shown_edition
 from leaderboard.services.policy import Sight, Viewer
-from leaderboard.services.runs import primary_runs
+from leaderboard.services.runs import marks
 from leaderboard.services.statistics import standings
 from leaderboard.services.statistics.requests import WaitingResult, refusal
 from leaderboard.services.statistics.sentences import sentences as sentences_of
@@ -88,7 +90,7 @@ def board(
 
     edition is the number of an earlier edition, at a moment whose edition and runs are wanted, with the
     scores these runs have by now; the board of now unless said otherwise. one_per_team leaves of each
-    team's official runs the one it declared its primary run, else its best. Raises NotFound for an
+    team's ranked runs the best that it marked, else its best. Raises NotFound for an
     unknown task or edition and a moment before the first, UnknownMeasure for one that is not a column or
     has no better and worse, Invalid for an edition and a moment at once.
     """
@@ -103,7 +105,7 @@ def board(
     sorted_by = _sort_measure(measures, measure, primary)
     rows = rank(read_rows(session, viewer, task, sight, current, measures, at), sorted_by)
     if one_per_team and sight.means:
-        rows = rank(board_rows.one_per_team(rows, primary_runs.declared(session, task)), sorted_by)
+        rows = rank(board_rows.one_per_team(rows, marks.shown(session, task)), sorted_by)
     standing, sentences = _standing(session, task, sight, shown, sorted_by, rows)
     return Board(
         task=task.name,
@@ -121,12 +123,18 @@ def board(
         sight=sight,
         editions=shown.numbers,
         standing=standing,
-        sentences=sentences + board_measures.lacking(shown),
+        sentences=_on_the_choice(task, rows) + sentences + board_measures.lacking(shown),
         comparison=task.comparison,
         one_per_team=one_per_team,
         source=shown.source if sight.details else None,
         at=at,
     )
+
+
+def _on_the_choice(task: Task, rows: tuple[Row, ...]) -> tuple[str, ...]:
+    """What decided which runs have ranks, where not all of them do."""
+    is_decided = any(row.kind == NOT_CHOSEN for row in rows)
+    return (choices.rule_in_words(task),) if is_decided else ()
 
 
 def differences(

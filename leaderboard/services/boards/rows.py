@@ -11,13 +11,14 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Run, Task
 from leaderboard.services import policy
+from leaderboard.services.evaluations import choices
+from leaderboard.services.evaluations.answers import seen_means
+from leaderboard.services.evaluations.choices import NOT_CHOSEN, RANKED_KIND
 from leaderboard.services.evaluations.columns import MeasureColumn
-from leaderboard.services.evaluations.shown import means
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.statistics.standings import Place
 
-RANKED_KIND = "official"
 PLACE_FACTS = tuple(field.name for field in fields(Place))
 
 
@@ -53,16 +54,20 @@ def rank(rows: Iterable[Row], by: MeasureColumn) -> tuple[Row, ...]:
     """The rows in order, with ranks: equal values share one (1, 2, 2, 4), inner order by name.
 
     Only scored official runs are ranked; baselines and late runs stand where their score puts
-    them, runs without a score at the end.
+    them, runs that were not chosen below these, runs without a score at the end.
     """
     sign = -1.0 if by.direction == "higher" else 1.0
     runs = list(rows)
-    scored = [(sign * value, row.run, row) for row in runs if (value := row.scores.get(by.key)) is not None]
-    scored.sort(key=lambda entry: entry[:2])
+    scored = [
+        (row.kind == NOT_CHOSEN, sign * value, row.run, row)
+        for row in runs
+        if (value := row.scores.get(by.key)) is not None
+    ]
+    scored.sort(key=lambda entry: entry[:3])
     unscored = sorted((row for row in runs if row.scores.get(by.key) is None), key=lambda row: row.run)
     ordered: list[Row] = []
     place, last, last_rank = 0, None, 0
-    for value, _, row in scored:
+    for _, value, _, row in scored:
         if row.kind != RANKED_KIND or not row.is_ranked:
             ordered.append(_with_rank(row, None))
             continue
@@ -73,10 +78,11 @@ def rank(rows: Iterable[Row], by: MeasureColumn) -> tuple[Row, ...]:
     return (*ordered, *(_with_rank(row, None) for row in unscored))
 
 
-def one_per_team(rows: tuple[Row, ...], primary: frozenset[int]) -> list[Row]:
-    """Of each team's ranked runs the primary one, else the first; runs that have no rank stay."""
-    chosen = {row.team_id: row.run_id for row in reversed(rows) if row.rank is not None}
-    chosen.update({row.team_id: row.run_id for row in rows if row.rank is not None and row.run_id in primary})
+def one_per_team(rows: tuple[Row, ...], marked: frozenset[int]) -> list[Row]:
+    """Of each team's ranked runs the first that it marked, else the first; runs that have no rank stay."""
+    ranked = [row for row in reversed(rows) if row.rank is not None]
+    chosen = {row.team_id: row.run_id for row in ranked}
+    chosen.update({row.team_id: row.run_id for row in ranked if row.run_id in marked})
     return [row for row in rows if row.rank is None or chosen[row.team_id] == row.run_id]
 
 
@@ -98,11 +104,12 @@ def read_rows(
     runs = session.execute(_columns(sight).where(Run.task_id == task.id, *of_phase(sight), on_board)).all()
     if not sight.means:
         runs = [run for run in runs if policy.owns(viewer, run.team_id)]
-    scores = means(session, edition, sight.topic_set) if edition is not None and sight.means else {}
+    scores = seen_means(session, edition, sight) if edition is not None and sight.means else {}
     keys = [measure.key for measure in measures]
     unscored = {run.id: run.withdrawn_at is not None for run in runs if not scores.get(run.id)}
     states = _states(session, sight, edition, unscored)
     teams = policy.shown_teams(session, viewer, task)
+    left_out = choices.not_chosen(session, task, then)
     return [
         Row(
             rank=None,
@@ -110,8 +117,8 @@ def read_rows(
             run=run.name,
             team=teams[run.team_id].name,
             team_id=run.team_id,
-            kind=run.kind,
-            scores=_rounded(scores.get(run.id, {}), keys, sight.decimals),
+            kind=choices.shown_kind(run.id, run.kind, left_out),
+            scores={key: scores.get(run.id, {}).get(key) for key in keys},
             state=states.get(run.id, "done"),
             order_differs=run.order_differs and sight.details,
             ranking_sha256=run.ranking_sha256,
@@ -166,13 +173,3 @@ def _columns(sight: Sight) -> Any:
 
 def _with_rank(row: Row, place: int | None) -> Row:
     return row if row.rank == place else Row(place, *_BESIDES_RANK(row))
-
-
-def _rounded(
-    scores: Mapping[str, float], keys: Iterable[str], decimals: int | None
-) -> dict[str, float | None]:
-    """The scores of all columns, rounded before anything is ordered by them, so that order tells no more."""
-    values = {key: scores.get(key) for key in keys}
-    if decimals is None:
-        return values
-    return {key: None if value is None else round(value, decimals) for key, value in values.items()}

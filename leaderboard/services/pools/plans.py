@@ -13,7 +13,7 @@ from leaderboard.pooling.choosing import chosen_runs
 from leaderboard.pooling.methods import DEFAULT, BoundMethod, method
 from leaderboard.services import policy
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs import primary_runs
+from leaderboard.services.runs import marks
 from leaderboard.services.runs.names import RunName
 
 OFFICIAL, ALL, CHOSEN = "official", "all", "chosen"
@@ -76,7 +76,7 @@ def candidates(session: Session, viewer: Viewer, task: Task) -> tuple[PooledRun,
         .where(Run.task_id == task.id, Run.withdrawn_at.is_(None))
         .order_by(Run.id)
     ).all()
-    primary, teams = primary_runs.declared(session, task), policy.team_names(session, viewer, task)
+    primary, teams = marks.marked(session, task), policy.team_names(session, viewer, task)
     return tuple(
         PooledRun(
             run_id=row.id,

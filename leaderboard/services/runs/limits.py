@@ -1,16 +1,18 @@
 """How many runs a team and an account may send, and how many of their files may be rejected."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import ColumnElement, func, or_, select
+from sqlalchemy import ColumnElement, case, func, or_, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Account, Member, Phase, TaskRole, Team, Upload
 from leaderboard.errors import OverQuota
 from leaderboard.services import throttles
+from leaderboard.services.policy import Viewer
 
 REJECTED_AN_HOUR = 20
 REJECTED_AN_HOUR_OF_A_NETWORK = 100
@@ -60,6 +62,36 @@ def quota(session: Session, phase: Phase, team: Team, account_id: int | None) ->
         max(0, min(left_in_all)) if left_in_all else None,
         midnight + timedelta(days=1),
     )
+
+
+def quotas(session: Session, phases: Mapping[int, Phase], viewer: Viewer) -> dict[int, Quota]:
+    """What an account may still add to each of many tasks, with any of its teams; one statement.
+
+    What it sent with all its teams is never less than what one of these did, so that alone is counted.
+    phases are by task.
+    """
+    midnight = _midnight(now(session))
+    is_today = case((Upload.created_at >= midnight, 1), else_=0)
+    rows = session.execute(
+        select(Upload.phase_id, func.count().label("sent"), func.sum(is_today).label("today"))
+        .where(
+            Upload.phase_id.in_([phase.id for phase in phases.values()]),
+            Upload.state.in_(COUNTED),
+            or_(Upload.account_id == viewer.account_id, Upload.team_id.in_(viewer.team_ids)),
+        )
+        .group_by(Upload.phase_id)
+    )
+    used = {row.phase_id: (int(row.today), row.sent) for row in rows}
+
+    def left(limit: int | None, sent: int) -> int | None:
+        return None if limit is None else max(0, limit - sent)
+
+    def quota_of(phase: Phase) -> Quota:
+        today, sent = used.get(phase.id, (0, 0))
+        per_day, in_all = _account_limits(phase)
+        return Quota(left(per_day, today), left(in_all, sent), midnight + timedelta(days=1))
+
+    return {task_id: quota_of(phase) for task_id, phase in phases.items()}
 
 
 def hold(session: Session, team_id: int, account_id: int | None) -> None:
@@ -167,10 +199,15 @@ def _senders(phase: Phase, team: Team, account_id: int | None) -> list[_Sender]:
     if account_id is not None:
         teams = select(Member.team_id).where(Member.account_id == account_id)
         whose = or_(Upload.account_id == account_id, Upload.team_id.in_(teams))
-        per_day = phase.runs_per_day if phase.account_runs_per_day is None else phase.account_runs_per_day
-        in_all = phase.runs_in_all if phase.account_runs_in_all is None else phase.account_runs_in_all
-        senders.append(_Sender("You and your teams have together", whose, per_day, in_all))
+        senders.append(_Sender("You and your teams have together", whose, *_account_limits(phase)))
     return senders
+
+
+def _account_limits(phase: Phase) -> tuple[int | None, int | None]:
+    """Runs that an account may send with all its teams, a day and in all: as many as a team unless said."""
+    per_day = phase.runs_per_day if phase.account_runs_per_day is None else phase.account_runs_per_day
+    in_all = phase.runs_in_all if phase.account_runs_in_all is None else phase.account_runs_in_all
+    return per_day, in_all
 
 
 def _is_free(session: Session, upload: Upload) -> bool:

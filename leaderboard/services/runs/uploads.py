@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from itertools import islice
+from itertools import count, islice
 from typing import Any
 
 from sqlalchemy import delete, insert, select
@@ -20,7 +20,7 @@ from leaderboard.db.tables import (
     UploadBatch,
     UploadChunk,
 )
-from leaderboard.errors import Conflict, Invalid, NotFound, OverQuota, Problem
+from leaderboard.errors import Conflict, NotFound, OverQuota, Problem
 from leaderboard.services import audit, policy
 from leaderboard.services.accounts import names
 from leaderboard.services.evaluations import editions
@@ -29,7 +29,6 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import admission, facts, limits, prepare
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.prepare import PreparedUpload
-from leaderboard.services.statistics import prepared
 from leaderboard.services.tasks import entries
 from leaderboard.trec.runs.reports import Report
 
@@ -134,25 +133,6 @@ def decide(session: Session, upload_id: int, prepared: PreparedUpload) -> Submis
     return submission
 
 
-def withdraw(session: Session, viewer: Viewer, run_id: int, why: str) -> None:
-    """Take a run off the board, for good and with a reason; its file and scores are kept.
-
-    Raises Conflict where it is withdrawn already, Forbidden unless the team or an organiser asks.
-    """
-    run, task, _ = policy.visible_run(session, viewer, run_id)
-    if not policy.organises(viewer, task.id):
-        policy.require_member(viewer, run.team_id)
-    if run.withdrawn_at is not None:
-        raise Conflict(f"Run {run.name} is withdrawn already.")
-    if not why.strip():
-        raise Invalid("Say why the run is withdrawn; the reason stays on its page.")
-    run.withdrawn_at, run.withdrawn_by, run.withdrawn_why = now(session), viewer.account_id, why.strip()
-    session.flush()
-    editions.drop_jobs(session, run.id)
-    prepared.prepare(session, task.id)
-    audit.record(session, viewer, "run.withdraw", f"run:{run.id}", why=run.withdrawn_why)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Checked:
     """A checked upload that is about to become a run or a rejection; is_stored: whether its file is."""
@@ -216,11 +196,10 @@ def _new_upload(session: Session, delivery: Delivery, phase: Phase) -> Upload:
 
 def _decide(session: Session, checked: _Checked) -> Submission:
     upload = checked.upload
-    report = _with_name_problem(
-        session, checked.task, upload.team_id, checked.wishes, checked.prepared.report
-    )
+    name, alike = _name_for(session, checked.task, upload.team_id, checked.wishes.name)
+    report = _with_name_problem(checked.wishes, alike, checked.prepared.report)
     is_held = report.accepted and _waits_for_a_look(session, upload)
-    run = _new_run(session, checked) if report.accepted and not is_held else None
+    run = _new_run(session, checked, name) if report.accepted and not is_held else None
     upload.report, upload.checked_at = report.as_json(), now(session)
     if run is None:
         upload.state = "held" if is_held else "rejected"
@@ -268,10 +247,7 @@ def _within_limits(
     return prepared
 
 
-def _with_name_problem(
-    session: Session, task: Task, team_id: int, wishes: RunRequest, report: Report
-) -> Report:
-    alike = _name_alike(session, task, team_id, wishes.name)
+def _with_name_problem(wishes: RunRequest, alike: str | None, report: Report) -> Report:
     if alike == wishes.name:
         rule, remedy = "is the name of another run of this task.", "Send the run under another name."
     elif alike is not None:
@@ -287,20 +263,29 @@ def _with_name_problem(
     return replace(report, problems=(problem, *report.problems))
 
 
-def _name_alike(session: Session, task: Task, team_id: int, name: str) -> str | None:
-    """The name of a run of the task that is this one or looks like it; None where there is none.
+def _name_for(session: Session, task: Task, team_id: int, name: str) -> tuple[str, str | None]:
+    """The name that a run gets, and the name of a run that stands in its way, if any.
 
-    While nobody may know of other teams' runs, only the team's own are looked at: a refusal would tell.
+    That of a withdrawn run is free, with a number behind it: `bm25 (2)`. While nobody may know of other
+    teams' runs, only the team's own are looked at: a refusal would tell.
     """
     lock_key(session, f"run names {task.id}")
-    known = select(Run.name).where(Run.task_id == task.id)
+    known = select(Run.name, Run.withdrawn_at).where(Run.task_id == task.id)
     if not policy.sight_of(session, policy.ANONYMOUS, task).means:
         known = known.where(Run.team_id == team_id)
-    alike = [other for other in session.scalars(known) if names.looks_like(name, other)]
-    return name if name in alike else next(iter(alike), None)
+    runs = session.execute(known).all()
+    for number in count(1):
+        wanted = name if number == 1 else f"{name} ({number})"
+        alike = [run for run in runs if names.looks_like(wanted, run.name)]
+        standing = [run.name for run in alike if run.withdrawn_at is None]
+        if standing:
+            return name, name if wanted in standing else standing[0]
+        if not alike:
+            return wanted, None
+    raise AssertionError("some number is free")
 
 
-def _new_run(session: Session, checked: _Checked) -> Run:
+def _new_run(session: Session, checked: _Checked, name: str) -> Run:
     packed, upload, wishes = checked.prepared.run, checked.upload, checked.wishes
     assert packed is not None, "an accepted file has a run"
     return Run(
@@ -308,7 +293,7 @@ def _new_run(session: Session, checked: _Checked) -> Run:
         task_id=upload.task_id,
         phase_id=checked.phase.id,
         team_id=upload.team_id,
-        name=wishes.name,
+        name=name,
         tag=packed.tag,
         kind=wishes.kind,
         description=wishes.description,

@@ -7,6 +7,7 @@ from leaderboard.db.engine import lock_key
 from leaderboard.db.tables import Edition, Job, QrelsRevision, Run, Statistic, Task
 from leaderboard.measures.grammar import parse
 from leaderboard.services import phase_rules
+from leaderboard.services.evaluations import choices
 from leaderboard.services.evaluations.shown import scored_runs, source_of
 from leaderboard.services.jobs import queue
 from leaderboard.services.statistics import requests
@@ -46,8 +47,10 @@ def _wanted(session: Session, task: Task, edition: Edition) -> list[Request]:
     """What the board's pages would wait for: the measure that ranks it comes first."""
     phases = phase_rules.rules_of(session, task)
     phase = phase_rules.newest(session, phases)
-    official = (Run.phase_id == phase.id, Run.kind == "official", Run.withdrawn_at.is_(None))
-    runs = session.execute(select(Run.id, Run.ranking_sha256).where(*official).order_by(Run.id)).all()
+    official = (Run.phase_id == phase.id, Run.kind == choices.RANKED_KIND, Run.withdrawn_at.is_(None))
+    rows = session.execute(select(Run.id, Run.ranking_sha256).where(*official).order_by(Run.id)).all()
+    left_out = choices.not_chosen(session, task)
+    runs = [row for row in rows if row.id not in left_out]
     revision = session.get_one(QrelsRevision, edition.revision_id)
     source = source_of(edition, revision, phase.topic_set)
     procedures = [

@@ -108,7 +108,7 @@ def _sign_in_page(error: LeaderboardError | None = None, name: str = "") -> str:
 
 
 def _next() -> str:
-    return local_path(request.values.get("next", ""))
+    return local_path(request.values.get("next", ""), url_for("my.show"))
 
 
 @blueprint.get("/sign-in/<token>")

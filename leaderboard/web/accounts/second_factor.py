@@ -162,7 +162,7 @@ def _or_page(act: Callable[[], ResponseReturnValue]) -> ResponseReturnValue:
 
 
 def _next() -> str:
-    return local_path(request.values.get("next", ""))
+    return local_path(request.values.get("next", ""), url_for("my.show"))
 
 
 def _code_page(error: LeaderboardError | None = None) -> str:

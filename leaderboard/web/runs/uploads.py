@@ -2,15 +2,27 @@
 
 import secrets
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from flask import Blueprint, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from sqlalchemy.orm import Session
 
 from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages.runs.upload import UploadPage, upload_file, upload_page
 from leaderboard.pages.runs.upload_form import upload_form
-from leaderboard.services.runs import admission, describe, fixing, limits, prepare, primary_runs, uploads
+from leaderboard.services.policy import Viewer
+from leaderboard.services.runs import (
+    admission,
+    describe,
+    fixing,
+    limits,
+    marks,
+    prepare,
+    uploads,
+    withdrawals,
+)
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.prepare import PreparedUpload
 from leaderboard.services.runs.uploads import Delivery, Submission
@@ -22,6 +34,7 @@ from leaderboard.web.files import Received, form_key, number, received
 from leaderboard.web.rules import SIGNED_IN, Body, rule
 from leaderboard.web.runs import batches, files
 from leaderboard.web.runs.facts import facts_given
+from leaderboard.web.security import local_path
 from leaderboard.web.session import reading, settings, viewer, wake, writing
 
 blueprint = Blueprint("uploads", __name__)
@@ -194,18 +207,36 @@ def fix(upload_id: int) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def withdraw(run_id: int) -> ResponseReturnValue:
     """Take a run off the board, for its team and the task's organisers."""
-    asker, why = viewer(), request.form.get("why", "")
-    with writing() as session:
-        uploads.withdraw(session, asker, run_id, why)
-    wake()
-    return redirect(url_for("runs.show", run_id=run_id), 303)
+    why = request.form.get("why", "")
+    return _changed(run_id, lambda session, asker: withdrawals.withdraw(session, asker, run_id, why))
 
 
-@blueprint.post("/runs/<id:run_id>/primary")
+@blueprint.post("/runs/<id:run_id>/restore")
 @rule(SIGNED_IN)
-def declare_primary(run_id: int) -> ResponseReturnValue:
-    """Make a run its team's primary one, for its members."""
+def restore(run_id: int) -> ResponseReturnValue:
+    """Put a withdrawn run back on the board, for its team and the task's organisers."""
+    return _changed(run_id, lambda session, asker: withdrawals.restore(session, asker, run_id))
+
+
+@blueprint.post("/runs/<id:run_id>/mark")
+@rule(SIGNED_IN)
+def mark(run_id: int) -> ResponseReturnValue:
+    """Mark a run to count at the end, or as its team's primary one, for its members."""
+    return _changed(run_id, lambda session, asker: marks.mark(session, asker, run_id))
+
+
+@blueprint.post("/runs/<id:run_id>/unmark")
+@rule(SIGNED_IN)
+def unmark(run_id: int) -> ResponseReturnValue:
+    """Take a run's mark back, for its team's members."""
+    return _changed(run_id, lambda session, asker: marks.unmark(session, asker, run_id))
+
+
+def _changed(run_id: int, change: Callable[[Session, Viewer], None]) -> ResponseReturnValue:
+    """Change a run, and go back to its page or to where the form was."""
     asker = viewer()
     with writing() as session:
-        primary_runs.declare(session, asker, run_id)
-    return redirect(url_for("runs.show", run_id=run_id), 303)
+        change(session, asker)
+    wake()
+    page = url_for("runs.show", run_id=run_id)
+    return redirect(local_path(request.form.get("next", ""), page), 303)

@@ -15,7 +15,7 @@ from leaderboard.errors import Conflict, Invalid, LeaderboardError, NotFound, Un
 from leaderboard.pages.comparisons import many, many_tables
 from leaderboard.pages.comparisons.many import Choice, ManyComparison, many_comparison
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
-from leaderboard.services.runs import uploads
+from leaderboard.services.runs import withdrawals
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.cache import KeptResults
 from leaderboard.services.statistics.procedures import ranking_overlaps
@@ -281,7 +281,7 @@ def test_too_many_runs_are_refused(
 def test_a_withdrawn_run_is_not_compared(database: Database, filled: dict[str, int]) -> None:
     """A run that was withdrawn is as good as none."""
     with database.write() as session:
-        uploads.withdraw(session, OPERATOR, filled["weak"], "a mistake")
+        withdrawals.withdraw(session, OPERATOR, filled["weak"], "a mistake")
     with pytest.raises(NotFound, match="no run"):
         compared(database, list(filled.values()))
 

@@ -20,7 +20,7 @@ from leaderboard.services.accounts import accounts
 from leaderboard.services.boards import board
 from leaderboard.services.boards.board import Board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
-from leaderboard.services.runs import uploads
+from leaderboard.services.runs import withdrawals
 from leaderboard.services.runs.admission import RunRequest
 from tests.make import build
 
@@ -64,7 +64,7 @@ def test_only_scored_official_runs_have_a_rank(database: Database, tmp_path: Pat
     build.drain(database)
     build.run(database, tmp_path, BEST, "fresh")
     with database.write() as session:
-        uploads.withdraw(session, OPERATOR, gone, "a mistake")
+        withdrawals.withdraw(session, OPERATOR, gone, "a mistake")
     shown = _board(database)
     assert _ranks(shown) == [(None, "base"), (1, "second"), (None, "fresh")]
     assert [row.state for row in shown.rows] == ["done", "done", "queued"]
@@ -108,7 +108,7 @@ def test_an_earlier_edition_stays_as_it_was(database: Database, tmp_path: Path) 
     assert (old.rows, old.basis and old.basis.is_current) == (before.rows, False)
     assert _board(database).rows[0].scores == {"RR": 1.0}
     with database.write() as session:
-        uploads.withdraw(session, OPERATOR, 1, "found to be wrong since")
+        withdrawals.withdraw(session, OPERATOR, 1, "found to be wrong since")
     assert _board(database, edition=1).rows == old.rows
     assert [row.run for row in _board(database).rows] == ["later"]
     with pytest.raises(NotFound, match="no edition 9"):

@@ -19,7 +19,7 @@ from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
-from leaderboard.services.runs import primary_runs, uploads
+from leaderboard.services.runs import marks, withdrawals
 from leaderboard.services.statistics import methods, requests
 from leaderboard.services.statistics.cache import KeptResults
 from leaderboard.services.statistics.procedures import (
@@ -299,7 +299,7 @@ def test_withdrawing_a_run_asks_anew(database: Database, tmp_path: Path) -> None
     """Without the run there is another board, with another comparison."""
     ids = fill(database, tmp_path)
     with database.write() as session:
-        uploads.withdraw(session, OPERATOR, ids["middle"], "a mistake")
+        withdrawals.withdraw(session, OPERATOR, ids["middle"], "a mistake")
     build.drain(database)
     assert len(standing(database).run_ids) == 3
 
@@ -333,19 +333,19 @@ def test_a_team_may_declare_its_primary_run(database: Database, filled: dict[str
     shown = board(database, one_per_team=True)
     assert [row.run for row in shown.rows] == ["strong"]
     with database.write() as session:
-        primary_runs.declare(session, OPERATOR, filled["middle"])
+        marks.mark(session, OPERATOR, filled["middle"])
     shown = board(database, one_per_team=True)
     assert [(row.rank, row.run) for row in shown.rows] == [(1, "middle")]
     assert "the only ranked run" in shown.sentences[0]
     with database.read() as session:
-        assert run.run_page(session, OPERATOR, filled["middle"]).is_primary
+        assert run.run_page(session, OPERATOR, filled["middle"]).actions.is_marked
     with database.write() as session:
-        uploads.withdraw(session, OPERATOR, filled["middle"], "a mistake")
+        withdrawals.withdraw(session, OPERATOR, filled["middle"], "a mistake")
     assert [row.run for row in board(database, one_per_team=True).rows] == ["strong"]
     with database.write() as session, pytest.raises(Conflict, match="has no rank"):
-        primary_runs.declare(session, OPERATOR, filled["middle"])
+        marks.mark(session, OPERATOR, filled["middle"])
     with database.write() as session, pytest.raises(Forbidden):
-        primary_runs.declare(session, Viewer(account_id=1), filled["weak"])
+        marks.mark(session, Viewer(account_id=1), filled["weak"])
 
 
 @pytest.mark.parametrize("visibility", ["blind", "sealed"])

@@ -28,7 +28,7 @@ def _is_in(client: FlaskClient) -> bool:
 def test_signing_up_signs_in_and_out_again(client: FlaskClient) -> None:
     """A new account is signed in at once; signing out ends the session on the server too."""
     fields = {**pages.form(client.get("/sign-up"), "/sign-up"), "name": "Anna", "password": PASSWORD}
-    assert client.post("/sign-up", data=fields).headers["Location"] == "/"
+    assert client.post("/sign-up", data=fields).headers["Location"] == "/my"
     assert _is_in(client)
     kept = client.get_cookie("session")
     assert kept is not None
@@ -51,7 +51,7 @@ def test_an_evil_way_back_is_not_gone(client: FlaskClient, database: Database) -
     """A link that asks to be sent to another site after signing in ends on ours."""
     account(database, "Anna")
     data = {"name": "Anna", "password": PASSWORD, "next": "//evil.example"}
-    assert client.post("/sign-in", data=data).headers["Location"] == "/"
+    assert client.post("/sign-in", data=data).headers["Location"] == "/my"
 
 
 def test_nobody_and_a_wrong_password_look_the_same(client: FlaskClient, database: Database) -> None:
@@ -154,7 +154,7 @@ def test_sign_up_says_what_is_wrong(client: FlaskClient, name: str, password: st
     response = client.post("/sign-up", data={"name": name, "password": password})
     assert response.status_code == 422
     assert sentence in pages.main(response)
-    assert pages.form(response, "/sign-up") == {"next": "/", "name": name, "password": "", "team": ""}
+    assert pages.form(response, "/sign-up") == {"next": "/my", "name": name, "password": "", "team": ""}
 
 
 def test_a_taken_name_is_said(client: FlaskClient, database: Database) -> None:

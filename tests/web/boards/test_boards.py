@@ -14,7 +14,7 @@ from leaderboard.db.engine import Database
 from leaderboard.services.boards import board as service
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
-from leaderboard.services.runs import uploads
+from leaderboard.services.runs import withdrawals
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.settings import Settings
 from leaderboard.web.boards import boards
@@ -89,7 +89,7 @@ def full(database: Database, tmp_path: Path) -> None:
     build.drain(database)
     with database.write() as session:
         run_id = next(row.run_id for row in service.board(session, OPERATOR, "t").rows if row.run == "gone")
-        uploads.withdraw(session, OPERATOR, run_id, "a mistake")
+        withdrawals.withdraw(session, OPERATOR, run_id, "a mistake")
     build.run(database, tmp_path, BEST, "fresh", team_name="Team fresh")
 
 

@@ -17,7 +17,7 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Entry
 from leaderboard.pages.runs import files
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.runs import uploads
+from leaderboard.services.runs import withdrawals
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.web.runs import files as run_files
 from tests.make import build, people
@@ -142,7 +142,7 @@ def test_a_withdrawn_file_is_no_longer_given_away(
     build.task(database, tmp_path, measures=("AP",))
     run_id = sent(database, tmp_path)
     with database.write() as session:
-        uploads.withdraw(session, OPERATOR, run_id, "by mistake")
+        withdrawals.withdraw(session, OPERATOR, run_id, "by mistake")
     assert client.get(f"/runs/{run_id}/file").status_code == 404
     assert client.get(f"/runs/{run_id}.trec_eval").status_code == 404
 

@@ -12,7 +12,7 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Run
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.runs import uploads
+from leaderboard.services.runs import withdrawals
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.settings import Settings
 from tests.make import build
@@ -61,7 +61,7 @@ def test_a_withdrawn_run_keeps_its_page_without_scores(
 ) -> None:
     """Reason and file stay; no mean, no topic's score and no place on a topic's page."""
     with database.write() as session:
-        uploads.withdraw(session, OPERATOR, run_id, "wrong index")
+        withdrawals.withdraw(session, OPERATOR, run_id, "wrong index")
     page = client.get(f"/runs/{run_id}")
     assert "wrong index" in main(page)
     assert parsed(page).find("table") is None

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 from werkzeug.test import TestResponse
 
-from leaderboard.db.tables import Job, RankingBlock, Run, Upload, UploadChunk
+from leaderboard.db.tables import Job, RankingBlock, Run, Task, Upload, UploadChunk
 from leaderboard.settings import Settings
 from leaderboard.web import create_app
 from leaderboard.web.runs import uploads as sending
@@ -241,6 +241,39 @@ def test_a_team_withdraws_its_run(site: Site) -> None:
         run = session.get_one(Run, site.world.run)
     assert (run.withdrawn_why, run.withdrawn_by) == ("Wrong index.", site.world.berta)
     assert client.post(address, data={"why": "Again."}).status_code == 409
+
+
+def test_a_teams_actions_are_one_row_at_the_top(site: Site) -> None:
+    """Before any score, for its members: what each button does, and the way back to where it was pressed."""
+    client, page = site.browser("Berta"), f"/runs/{site.world.run}"
+    text = client.get(page).text
+    assert 0 < text.index('class="toolbar"') < (text + 'id="scores"').index('id="scores"')
+    assert "Describe" in text
+    assert 'class="toolbar"' not in site.browser("Carl").get(page).text
+    back = {"next": "/my#runs", "why": "Wrong index."}
+    for act, says in (
+        ("mark", "primary run"),
+        ("unmark", "Make primary"),
+        ("withdraw", "withdrawn"),
+        ("restore", "Withdraw"),
+    ):
+        assert client.post(f"{page}/{act}", data=back).headers["Location"] == "/my#runs"
+        assert says in pages.main(client.get("/my"))
+    assert client.post(f"{page}/mark", data={"next": "//evil.example"}).headers["Location"] == page
+    upload = client.get(f"/uploads/{site.world.accepted}").text
+    assert 'class="toolbar"' in upload
+    assert "Not primary" in upload
+
+
+def test_what_becomes_of_runs_is_said_before_the_upload(site: Site) -> None:
+    """Whether they can be withdrawn, and which of them count at the end."""
+    client = site.browser("Berta")
+    assert "A withdrawn run still counts as one that was sent" in pages.main(client.get(SUBMIT))
+    with site.database.write() as session:
+        session.execute(update(Task).values(may_withdraw=False, final_runs=3, unmarked="newest"))
+    text = pages.main(client.get(SUBMIT))
+    assert "Teams may not withdraw runs of this task" in text
+    assert "up to 3 runs that it marked before the close; of a team that marked none, its 3 newest" in text
 
 
 def test_rejected_files_are_limited_and_accepted_ones_are_not(site: Site) -> None:

@@ -1,0 +1,321 @@
+"""How runs moved from the public to the hidden topics of a blind task, and what its answers gave away."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Edition, Evaluation, Run, Task
+from leaderboard.errors import NotFound
+from leaderboard.measures.grammar import parse
+from leaderboard.pages.revisions import rank_changes
+from leaderboard.pages.revisions.rank_changes import RankChange, RankChanges, scored_runs
+from leaderboard.services import policy
+from leaderboard.services.boards.board import Board
+from leaderboard.services.boards.rows import Row
+from leaderboard.services.evaluations.answers import seen_means
+from leaderboard.services.evaluations.columns import MeasureColumn, column_of
+from leaderboard.services.evaluations.damaged import scores_of_runs
+from leaderboard.services.evaluations.shown import Source, means, shown_edition
+from leaderboard.services.phase_rules import public_part
+from leaderboard.services.policy import ANONYMOUS, BLIND_DECIMALS, Sight, Viewer
+from leaderboard.services.tasks.head import TaskHead
+from leaderboard.stats import budgets
+from leaderboard.tables.record import Column, Files, Place, Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicPlace:
+    """Where a run stood on the public topics, among the runs that the board ranks."""
+
+    score: float
+    rank: int
+    moved: int
+    """How many ranks better it stands on the board than on the public topics."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerBudget:
+    """What the board of a blind task has told so far, and at most gave away."""
+
+    answers: int
+    """Scored runs of teams, withdrawn ones too, counted again under every qrels revision."""
+    teams: int
+    measures: int
+    decimals: int
+    step: float | None
+    bits: float
+    error: float
+    """How far any public mean may lie from a run's true one (95%)."""
+    ladder_error: float | None
+    """The same of a team's score by the Ladder, had one team asked for all answers."""
+    hidden_order: int
+    """Bits that the order of the ranked runs has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevealPage(TaskHead):
+    """The runs of a blind task on its public and its hidden topics."""
+
+    is_closed: bool
+    """Whether everybody may see it; before the close only organisers do."""
+    measure: MeasureColumn
+    public_topics: int
+    hidden_topics: int
+    ranks: RankChanges
+    board_ranks: dict[int, float] = field(default_factory=dict)
+    """Run id -> its score on all topics, which the board ranks by."""
+    told: dict[int, float] = field(default_factory=dict)
+    """Run id -> its public score as participants are or were shown it."""
+    budget: AnswerBudget | None = None
+    """For organisers."""
+
+
+def reveal_page(session: Session, viewer: Viewer, slug: str) -> RevealPage:
+    """The page of a blind task; raises NotFound for other tasks, and while hidden topics are held back."""
+    task, sight = policy.visible_task(session, viewer, slug)
+    shown = shown_edition(session, task, sight)
+    edition, source = shown.edition, shown.source
+    phase = next(
+        rule for rule in policy.seen_phases(session, viewer, slug) if sight.phase_id in (None, rule.id)
+    )
+    if phase.visibility != "blind" or edition is None or source is None or not sight.details:
+        raise NotFound(f"{task.name} has no public and hidden topics to compare. {sight.why}".strip())
+    key = edition.primary_measure
+    by = column_of(key)
+    public = _values(means(session, edition, public_part(sight.topic_set), keys=(key,)), key)
+    whole = _values(means(session, edition, sight.topic_set, keys=(key,)), key)
+    hidden_topics = [topic for topic in source.topics if topic not in _public_topics(edition, sight)]
+    hidden = _hidden(session, source, by, hidden_topics, whole)
+    runs = scored_runs(session, viewer, task, sight, whole)
+    ranked = {run.run_id for run in runs}
+    held = policy.sight(ANONYMOUS, task, phase, (phase,))
+    return RevealPage(
+        task=task.name,
+        slug=task.slug,
+        sight=sight,
+        basis=shown.basis,
+        is_closed=policy.is_shown(session, task),
+        measure=by,
+        public_topics=len(source.topics) - len(hidden_topics),
+        hidden_topics=len(hidden_topics),
+        ranks=rank_changes.rank_changes(runs, public, hidden, by),
+        board_ranks={run_id: value for run_id, value in whole.items() if run_id in ranked},
+        told=_values(seen_means(session, edition, held, keys=(key,)), key),
+        budget=_budget(session, task, edition, held, len(runs)) if sight.organises else None,
+    )
+
+
+def public_places(session: Session, shown: Board) -> dict[int, PublicPlace]:
+    """Where the ranked runs of a blind task's board stood on the public topics; one statement.
+
+    Empty for other tasks, and for a reader who may not know of the hidden topics.
+    """
+    source = shown.source
+    ranked = [row for row in shown.rows if row.rank is not None]
+    if shown.visibility != "blind" or source is None or not shown.sight.details or not ranked:
+        return {}
+    edition = session.get_one(Edition, source.edition_id)
+    by = shown.by
+    public = _values(means(session, edition, public_part(shown.sight.topic_set), keys=(by.key,)), by.key)
+    return _places(ranked, public, by.sign)
+
+
+def facts(page: RevealPage) -> dict[str, Any]:
+    """The page as plain values at full precision."""
+    budget = page.budget
+    return {
+        "task": page.slug,
+        "measure": page.measure.key,
+        "public_topics": page.public_topics,
+        "hidden_topics": page.hidden_topics,
+        "tau": page.ranks.tau,
+        "tau_ap": page.ranks.tau_ap,
+        "runs": table(page).facts(),
+        **({"budget": {row.key: row.value for row in budget_rows(budget)}} if budget else {}),
+    }
+
+
+def table(page: RevealPage) -> Table[RankChange]:
+    """The runs in the order of the hidden topics."""
+    digits = page.measure.digits
+
+    def score(key: str, head: str, values: dict[int, float], shown: int) -> Column[RankChange]:
+        return Column(key=key, head=head, value=lambda row: values.get(row.run.run_id), digits=shown)
+
+    return Table(
+        name=f"{page.slug}-reveal",
+        caption=f"Runs of {page.task} by {page.measure.key}, on {page.public_topics} public and "
+        f"{page.hidden_topics} hidden topics; ranks are among the ranked runs.",
+        columns=[
+            Column(key="hidden_rank", head="Hidden rank", value=lambda row: row.new_rank, digits=0),
+            Column(key="run", head="Run", value=lambda row: row.run.name),
+            Column(key="team", head="Team", value=lambda row: row.run.team),
+            Column(key="run_id", value=lambda row: row.run.run_id, shown=Place.DATA),
+            Column(key="kind", value=lambda row: row.run.kind, shown=Place.DATA),
+            Column(key="public_rank", head="Public rank", value=lambda row: row.old_rank, digits=0),
+            Column(key="moved_up", head="Moved", value=lambda row: row.moved, digits=0),
+            Column(key="hidden", head="Hidden", value=lambda row: row.new, digits=digits),
+            Column(key="public", head="Public", value=lambda row: row.old, digits=digits),
+            score("shown", "Public, as shown", page.told, BLIND_DECIMALS),
+            score("all", "All", page.board_ranks, digits),
+        ],
+        rows=page.ranks.rows,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetRow:
+    """One figure of a budget."""
+
+    key: str
+    what: str
+    value: float | None
+    digits: int = 0
+    note: str = ""
+
+
+def budget_rows(budget: AnswerBudget) -> tuple[BudgetRow, ...]:
+    """The figures of a budget, with what they mean."""
+    per_answer = f"{budget.measures} measures, {budget.decimals} decimals"
+    rows = (
+        BudgetRow(key="answers", what="Answers so far", value=budget.answers, note=per_answer),
+        BudgetRow(key="teams", what="Teams that asked", value=budget.teams),
+        BudgetRow(key="bits", what="Bits told, at most", value=budget.bits),
+        BudgetRow(
+            key="order_bits",
+            what="Bits in the order of the ranked runs",
+            value=budget.hidden_order,
+            note="what there is to be guessed, if nothing is known of it",
+        ),
+        BudgetRow(
+            key="error",
+            what="A public mean may be off by",
+            value=budget.error,
+            digits=2,
+            note="with 95% confidence, whatever teams did with the answers; 1 or more promises nothing",
+        ),
+        BudgetRow(key="ladder_step", what="Step of the Ladder", value=budget.step, digits=3),
+        BudgetRow(
+            key="ladder_error",
+            what="A team's score by the Ladder may be off by",
+            value=budget.ladder_error,
+            digits=2,
+            note="had one team asked for all of it (Blum and Hardt, 2015, theorem 3.1)",
+        ),
+    )
+    return tuple(row for row in rows if row.value is not None)
+
+
+def budget_table(page: RevealPage) -> Table[BudgetRow]:
+    """The budget of the answers; no rows for who does not organise the task."""
+    columns: list[Column[BudgetRow]] = [
+        Column(key="key", value=lambda row: row.key, shown=Place.DATA),
+        Column(key="what", head="What", value=lambda row: row.what),
+        Column(
+            key="value",
+            head="Value",
+            value=lambda row: row.value,
+            words=lambda row: f"{row.value:,.{row.digits}f}",
+            digits=2,
+        ),
+        Column(key="note", head="Meaning", value=lambda row: row.note, shown=~Place.PRINT),
+    ]
+    caption = f"What the public scores of {page.task} can have given away; seen by its organisers only."
+    return Table(
+        name=f"{page.slug}-budget",
+        caption=caption,
+        columns=columns,
+        rows=budget_rows(page.budget) if page.budget else (),
+    )
+
+
+FILES = Files(facts=facts, tables={"runs": table, "budget": budget_table})
+
+
+def _values(scores: dict[int, dict[str, float]], key: str) -> dict[int, float]:
+    return {run_id: of_run[key] for run_id, of_run in scores.items() if key in of_run}
+
+
+def _public_topics(edition: Edition, sight: Sight) -> Collection[str]:
+    return set(edition.topic_sets.get(public_part(sight.topic_set), {"topics": ()})["topics"])
+
+
+def _hidden(
+    session: Session, source: Source, by: MeasureColumn, topics: Collection[str], runs: Collection[int]
+) -> dict[int, float]:
+    """Run id -> its aggregate over the hidden topics; one statement."""
+    places = np.array(
+        [place for topic, place in zip(source.topics, source.places, strict=True) if topic in topics],
+        dtype=np.int64,
+    )
+    if not len(places):
+        return {}
+    wanted = (
+        Evaluation.revision_id == source.revision_id,
+        Evaluation.dialect == source.dialect,
+        Evaluation.measure == by.key,
+        Evaluation.measure_version == by.version,
+        Evaluation.run_id.in_(runs),
+    )
+    with scores_of_runs(session, *wanted):
+        columns = Evaluation.run_id, Evaluation.scores, Evaluation.parts
+        rows = session.execute(select(*columns).where(*wanted)).all()
+    bound = parse(by.key)
+    return {
+        run_id: bound.aggregate(
+            scores[places], None if parts is None else parts.reshape(-1, len(scores))[:, places]
+        )
+        for run_id, scores, parts in rows
+    }
+
+
+def _places(ranked: list[Row], public: dict[int, float], sign: int) -> dict[int, PublicPlace]:
+    rows = [row for row in ranked if row.run_id in public]
+    values = sorted((sign * public[row.run_id] for row in rows), reverse=True)
+
+    def place(row: Row) -> PublicPlace:
+        score = public[row.run_id]
+        rank = 1 + values.index(sign * score)
+        return PublicPlace(score=score, rank=rank, moved=rank - (row.rank or rank))
+
+    return {row.run_id: place(row) for row in rows}
+
+
+def _budget(session: Session, task: Task, edition: Edition, held: Sight, runs: int) -> AnswerBudget:
+    """What participants were told; baselines are the organisers' own and tell nobody anything."""
+    counts = session.scalars(
+        select(func.count())
+        .select_from(Evaluation)
+        .join(Run, Run.id == Evaluation.run_id)
+        .where(
+            Run.task_id == task.id,
+            Run.kind != "baseline",
+            Evaluation.measure == edition.primary_measure,
+            Evaluation.dialect == edition.dialect,
+        )
+        .group_by(Run.team_id)
+    ).all()
+    keys = [measure["key"] for measure in edition.measures if not held.hides(measure["key"])]
+    told = [key for key in keys if held.step is None or column_of(key).direction != "none"]
+    decimals = held.decimals or BLIND_DECIMALS
+    topics = len(_public_topics(edition))
+    bits = budgets.answer_bits(counts, len(told), decimals, held.step)
+    return AnswerBudget(
+        answers=sum(counts),
+        teams=len(counts),
+        measures=len(told),
+        decimals=decimals,
+        step=held.step,
+        bits=bits,
+        error=budgets.error_bound(bits, topics) if topics else 1.0,
+        ladder_error=_ladder_error(sum(counts), held.step, topics),
+        hidden_order=round(float(np.log2(np.arange(1, runs + 1)).sum())),
+    )
+
+
+def _ladder_error(answers: int, step: float | None, topics: int) -> float | None:
+    return budgets.ladder_bound(answers, step, topics) if step and answers and topics else None

@@ -1,0 +1,123 @@
+"""Which runs of a team count once a task is closed: those it marked, else its best or its newest."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import now
+from leaderboard.db.tables import Edition, Phase, Run, Task
+from leaderboard.services import phase_rules
+from leaderboard.services.evaluations.columns import column_of
+from leaderboard.services.evaluations.shown import means
+
+RANKED_KIND = "official"
+NOT_CHOSEN = "not chosen"
+"""The kind that an official run is shown with where it does not count: it has no rank then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenRun:
+    """A run that may count: whose it is, whether its team marked it, its public score (more is better)."""
+
+    run_id: int
+    team_id: int
+    is_marked: bool = False
+    score: float | None = None
+
+
+def counting(runs: Iterable[ChosenRun], most: int | None, unmarked: str) -> frozenset[int]:
+    """The runs that count, at most `most` of a team (None: all of them).
+
+    Of a team that marked runs, these; of one that marked none, its best by score (unmarked is `best`; equal
+    ones in the order in which they came, those without a score last) or its newest (`newest`). Of more
+    marked runs than may count, the same rule takes the best or the newest.
+    """
+    if most is None:
+        return frozenset(run.run_id for run in runs)
+    order = _best_first if unmarked == "best" else _newest_first
+    teams: dict[int, list[ChosenRun]] = {}
+    for run in runs:
+        teams.setdefault(run.team_id, []).append(run)
+    chosen: set[int] = set()
+    for own in teams.values():
+        candidates = [run for run in own if run.is_marked] or own
+        chosen.update(run.run_id for run in sorted(candidates, key=order)[:most])
+    return frozenset(chosen)
+
+
+def _best_first(run: ChosenRun) -> tuple[bool, float, int]:
+    return run.score is None, -(run.score or 0.0), run.run_id
+
+
+def _newest_first(run: ChosenRun) -> tuple[int]:
+    return (-run.run_id,)
+
+
+def is_over(session: Session, phase_id: int, at: datetime | None = None) -> bool:
+    """Whether a phase has a closing time that has passed, at a moment, else now."""
+    closes = session.scalar(select(Phase.closes_at).where(Phase.id == phase_id))
+    return closes is not None and closes <= (at or now(session))
+
+
+def not_chosen(session: Session, task: Task, at: datetime | None = None) -> frozenset[int]:
+    """The official runs that do not count, though they are on the board; none before their phase's close.
+
+    Teams choose for every phase. At most four statements, none where the task lets all runs count.
+    """
+    if task.final_runs is None:
+        return frozenset()
+    runs = session.execute(
+        select(Run.id, Run.team_id, Run.phase_id, Run.final_at)
+        .join(Phase, Phase.id == Run.phase_id)
+        .where(
+            Run.task_id == task.id,
+            Run.kind == RANKED_KIND,
+            Run.withdrawn_at.is_(None),
+            Phase.closes_at <= (at or now(session)),
+        )
+    ).all()
+    scores = _public_scores(session, task) if runs and task.unmarked == "best" else {}
+    phases: dict[int, list[ChosenRun]] = {}
+    for run in runs:
+        is_marked, score = run.final_at is not None, scores.get(run.id)
+        candidate = ChosenRun(run_id=run.id, team_id=run.team_id, is_marked=is_marked, score=score)
+        phases.setdefault(run.phase_id, []).append(candidate)
+    chosen = (counting(candidates, task.final_runs, task.unmarked) for candidates in phases.values())
+    return frozenset(run.id for run in runs) - frozenset[int]().union(*chosen)
+
+
+def shown_kind(run_id: int, kind: str, left_out: frozenset[int]) -> str:
+    """The kind that a run is shown with, given those that do not count."""
+    return NOT_CHOSEN if run_id in left_out else kind
+
+
+def rule_in_words(task: Task) -> str:
+    """How the runs that count are chosen, as a sentence for participants; empty where all count."""
+    if task.final_runs is None:
+        return ""
+    one = task.final_runs == 1
+    marked = "the run that it marked" if one else f"up to {task.final_runs} runs that it marked"
+    other = "by the public score" if task.unmarked == "best" else "that it sent"
+    which = {"best": "best", "newest": "newest"}[task.unmarked]
+    others = f"its {which} {other}" if one else f"its {task.final_runs} {which} {other}"
+    return f"At the end count, of each team, {marked} before the close; of a team that marked none, {others}."
+
+
+def _public_scores(session: Session, task: Task) -> dict[int, float]:
+    """Run id -> score, more being better, on the public topics of its phase, on all where none are public."""
+    edition = session.scalar(select(Edition).where(Edition.task_id == task.id, Edition.state == "current"))
+    if edition is None:
+        return {}
+    key = edition.primary_measure
+    sets = {
+        rule.topic_set: phase_rules.public_part(rule.topic_set)
+        for rule in phase_rules.rules_of(session, task)
+    }
+    scores: dict[int, float] = {}
+    for whole, public in sets.items():
+        scored = means(session, edition, public if public in edition.topic_sets else whole, keys=(key,))
+        scores |= {run_id: column_of(key).sign * values[key] for run_id, values in scored.items()}
+    return scores

@@ -1,0 +1,113 @@
+"""Taking a run off the board, with a reason, and putting it back."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import now
+from leaderboard.db.tables import Member, Run, Task
+from leaderboard.errors import Closed, Conflict, Forbidden, Invalid
+from leaderboard.services import audit, policy
+from leaderboard.services.evaluations import editions
+from leaderboard.services.evaluations.choices import RANKED_KIND, is_over
+from leaderboard.services.policy import Viewer
+from leaderboard.services.runs import marks
+from leaderboard.services.statistics import prepared
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRules:
+    """What a viewer may do with a run at this moment."""
+
+    may_mark: bool = False
+    may_unmark: bool = False
+    may_withdraw: bool = False
+    may_restore: bool = False
+
+
+def rules_of(viewer: Viewer, run: Any, task: Task, *, is_closed: bool, by_its_team: bool) -> RunRules:
+    """What the viewer may do with a run, or with a row that has a run's columns.
+
+    is_closed: whether its phase is over; by_its_team: whether a member of its team withdrew it.
+    """
+    own, organises = policy.owns(viewer, run.team_id), policy.organises(viewer, task.id)
+    is_gone, is_marked = run.withdrawn_at is not None, run.final_at is not None
+    may_choose = own and not is_gone and run.kind == RANKED_KIND
+    may_choose = may_choose and (task.final_runs is None or not is_closed)
+    return RunRules(
+        may_mark=may_choose and not is_marked,
+        may_unmark=may_choose and is_marked,
+        may_withdraw=not is_gone and (organises or (own and task.may_withdraw and not is_closed)),
+        may_restore=is_gone and (organises or (own and by_its_team and not is_closed)),
+    )
+
+
+def withdraw(session: Session, viewer: Viewer, run_id: int, why: str) -> None:
+    """Take a run off the board with a reason; its file and scores are kept, and it may be restored.
+
+    Its team may do so until the task closes, unless teams may not withdraw there; organisers always. Raises
+    Forbidden for all others, Closed after the close, Conflict where it is withdrawn already.
+    """
+    run, task = _held(session, viewer, run_id)
+    if not policy.organises(viewer, task.id):
+        if not task.may_withdraw:
+            raise Forbidden(f"Teams may not withdraw runs of {task.name}; ask its organisers.")
+        _require_not_closed(session, task, run)
+    if run.withdrawn_at is not None:
+        raise Conflict(f"Run {run.name} is withdrawn already.")
+    if not why.strip():
+        raise Invalid("Say why the run is withdrawn; the reason stays on its page.")
+    run.withdrawn_at, run.withdrawn_by, run.withdrawn_why = now(session), viewer.account_id, why.strip()
+    session.flush()
+    editions.drop_jobs(session, run.id)
+    prepared.prepare(session, task.id)
+    audit.record(session, viewer, "run.withdraw", f"run:{run.id}", why=run.withdrawn_why)
+
+
+def restore(session: Session, viewer: Viewer, run_id: int) -> None:
+    """Put a withdrawn run back on the board, as it was; its evaluation is queued where scores are missing.
+
+    Its team may do so until the task closes, where one of its members withdrew it; organisers always. The
+    mark that it had is kept unless the team marked others in its place. Raises as `withdraw` does.
+    """
+    run, task = _held(session, viewer, run_id)
+    if not policy.organises(viewer, task.id):
+        if run.withdrawn_at is not None and not withdrawn_by_its_team(session, [run]):
+            raise Forbidden(f"An organiser withdrew {run.name}; ask the organisers of {task.name}.")
+        _require_not_closed(session, task, run)
+    if run.withdrawn_at is None:
+        raise Conflict(f"Run {run.name} is not withdrawn.")
+    why = run.withdrawn_why
+    run.withdrawn_at, run.withdrawn_by, run.withdrawn_why = None, None, ""
+    if run.final_at is not None and len(marks.marked_besides(session, run)) >= marks.most(task):
+        run.final_at = run.final_by = None
+    session.flush()
+    editions.queue_run(session, run)
+    prepared.prepare(session, task.id)
+    audit.record(session, viewer, "run.restore", f"run:{run.id}", was=why)
+
+
+def withdrawn_by_its_team(session: Session, runs: list[Any]) -> frozenset[int]:
+    """Which of the runs, or rows with a run's columns, a member of their team withdrew; one statement."""
+    by = {run.withdrawn_by for run in runs if run.withdrawn_by is not None}
+    if not by:
+        return frozenset()
+    rows = session.execute(select(Member.team_id, Member.account_id).where(Member.account_id.in_(by)))
+    members = {(row.team_id, row.account_id) for row in rows}
+    return frozenset(run.id for run in runs if (run.team_id, run.withdrawn_by) in members)
+
+
+def _held(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task]:
+    """A run of the viewer's team or task, held so that withdrawing, restoring and marking take turns."""
+    run, task, _ = policy.visible_run(session, viewer, run_id)
+    if not policy.organises(viewer, task.id):
+        policy.require_member(viewer, run.team_id)
+    marks.hold(session, run)
+    return run, task
+
+
+def _require_not_closed(session: Session, task: Task, run: Run) -> None:
+    if is_over(session, run.phase_id):
+        raise Closed(f"{task.name} is closed: only its organisers withdraw or restore runs now.")
