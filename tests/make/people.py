@@ -1,10 +1,12 @@
 """Plain builders of accounts, teams and viewers for tests."""
 
+from datetime import datetime
+
 from pyotp import TOTP
 from sqlalchemy import update
 
 from leaderboard.db.engine import Database, now
-from leaderboard.db.tables import Account, SecondFactor
+from leaderboard.db.tables import Account, Entry, SecondFactor, Task
 from leaderboard.services.accounts import accounts, second_factors, teams
 from leaderboard.services.accounts.passwords import AccountPassword
 from leaderboard.services.policy import Viewer, viewer_of
@@ -62,3 +64,12 @@ def code_of(database: Database, account_id: int) -> str:
     """The code that an account's authenticator shows now."""
     with database.read() as session:
         return TOTP(session.get_one(SecondFactor, account_id).secret).at(now(session))
+
+
+def mask(database: Database, team_id: int, pseudonym: str, until: datetime | None = None) -> None:
+    """Let a team go by a pseudonym in every task it is in; the other teams show their names."""
+    with database.write() as session:
+        session.execute(update(Task).values(naming="team"))
+        session.execute(update(Entry).values(reveal_at=Entry.created_at))
+        own = update(Entry).where(Entry.team_id == team_id)
+        session.execute(own.values(pseudonym=pseudonym, reveal_at=until))

@@ -33,6 +33,8 @@ VALUES: dict[str, Sequence[object]] = {
     "session_id": (1, 999),
     "account_id": (1, 2, 999),
     "assessor_id": (1, 2, 999),
+    "invitation_id": (1, 999),
+    "group_id": (1, 999),
 }
 """What every placeholder of an address is filled with: all there is in either world, and what is not."""
 

@@ -103,14 +103,15 @@ def rank_changes(
 
 def scored_runs(session: Session, viewer: Viewer, task: Task, run_ids: Collection[int]) -> list[RunName]:
     """The runs by id, with the names this viewer may read, without those that were withdrawn."""
-    names = policy.team_names(session, viewer, task)
+    names = policy.shown_names(session, viewer, task)
     rows = session.execute(
         select(Run.id, Run.name, Run.team_id, Run.kind)
         .where(Run.task_id == task.id, Run.withdrawn_at.is_(None), Run.id.in_(run_ids))
         .order_by(Run.id)
     )
     return [
-        RunName(run_id=row.id, name=row.name, team=names.get(row.team_id, ""), kind=row.kind) for row in rows
+        RunName(run_id=row.id, name=names.run(row.id, row.name), team=names.team(row.team_id), kind=row.kind)
+        for row in rows
     ]
 
 

@@ -1,6 +1,6 @@
 """One run as a reader first sees it: what it is, what it got by the board's measures, where that puts it."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -44,6 +44,8 @@ class RunPage(RunHead):
     upload_id: int | None
     is_own: bool
     may_withdraw: bool
+    pseudonym: str
+    """What others know the run by, for its team and organisers; empty where that is its name."""
     is_primary: bool
     """Whether its team declared it its primary run."""
     may_declare: bool
@@ -68,11 +70,11 @@ def run_page(session: Session, viewer: Viewer, run_id: int) -> RunPage:
     edition = seen.shown.edition
     return RunPage(
         **seen.head(by_topic=_is_scored_by_topic(seen, standing)),
-        description=run.description,
-        facts=known_facts(run.details, seen.team.masked) if seen.is_told else (),
-        header=header_of(run.details) if seen.is_told and not seen.team.masked else {},
+        description="" if seen.masked else run.description,
+        facts=known_facts(run.details, seen.masked) if seen.is_told else (),
+        header=header_of(run.details) if seen.is_told and not seen.masked else {},
         withdrawn_at=run.withdrawn_at,
-        withdrawn_why=run.withdrawn_why,
+        withdrawn_why="" if seen.masked else run.withdrawn_why,
         state=_state(session, seen),
         primary=edition.primary_measure if edition is not None else seen.task.primary_measure,
         measures=standing.measures,
@@ -80,6 +82,7 @@ def run_page(session: Session, viewer: Viewer, run_id: int) -> RunPage:
         upload_id=run.upload_id if is_own else None,
         is_own=is_own,
         may_withdraw=is_own and run.withdrawn_at is None,
+        pseudonym=_pseudonym(session, seen) if is_own else "",
         is_primary=standing.is_primary and (sight.means or is_own),
         may_declare=_may_declare(viewer, run) and not standing.is_primary,
         place=standing.place,
@@ -181,11 +184,19 @@ def _may_declare(viewer: Viewer, run: Run) -> bool:
     return policy.owns(viewer, run.team_id) and run.withdrawn_at is None and run.kind == DECLARED_KIND
 
 
+def _pseudonym(session: Session, seen: SeenRun) -> str:
+    if seen.task.naming == "names":
+        return ""
+    return policy.shown_names(session, policy.ANONYMOUS, seen.task).run(seen.run.id, "")
+
+
 def _state(session: Session, seen: SeenRun) -> RunState:
     """Where the run is on its way to scores; no more than that it is valid while all scores are held back."""
     if not seen.sight.means and seen.run.withdrawn_at is None:
         return RunState("valid")
-    return queue.run_state(session, seen.run)
+    state = queue.run_state(session, seen.run)
+    # Why a run was withdrawn is its team's own words.
+    return replace(state, message="") if seen.masked and seen.run.withdrawn_at is not None else state
 
 
 def _warnings(session: Session, seen: SeenRun) -> tuple[Problem, ...]:

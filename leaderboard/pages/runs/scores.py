@@ -129,7 +129,7 @@ def _rivals(session: Session, seen: SeenRun, edition: Edition | None) -> tuple[l
     for row in rows:
         if row.mean is not None and versions[row.measure] == row.measure_version:
             values[row.id][row.measure] = row.mean if decimals is None else round(row.mean, decimals)
-    rivals = {row.id: _rival(row, values[row.id]) for row in rows}
+    rivals = {row.id: _rival(row, seen, values[row.id]) for row in rows}
     return list(rivals.values()), any(row.is_primary for row in rows if row.id == seen.run.id)
 
 
@@ -148,10 +148,10 @@ def _with_means(selected: Any, edition: Edition, topic_set: str) -> Any:
     return selected.outerjoin(Evaluation, is_score).outerjoin(EvaluationMean, is_mean)
 
 
-def _rival(row: Any, values: Mapping[str, float]) -> RivalRun:
+def _rival(row: Any, seen: SeenRun, values: Mapping[str, float]) -> RivalRun:
     return RivalRun(
         run_id=row.id,
-        name=row.name,
+        name=seen.names.run(row.id, row.name),
         ranking_sha256=row.ranking_sha256,
         is_ranked=row.kind == RANKED_KIND,
         values=values,

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import select
@@ -88,7 +89,7 @@ def landing(session: Session, viewer: Viewer) -> tuple[LandingRow, ...]:
     rows = overviews.listing(session, viewer)
     shown = {row.id for row in rows if row.visibility == "open" or policy.is_closed(session, row.id)}
     revisions = _revisions(session, shown)
-    leaders = _leaders(session, shown)
+    leaders = _leaders(session, viewer, shown)
     return tuple(LandingRow(row, row.id in shown, revisions.get(row.id), leaders.get(row.id)) for row in rows)
 
 
@@ -192,10 +193,11 @@ def _revisions(session: Session, task_ids: set[int]) -> dict[int, int]:
     return {task_id: number for task_id, number in rows}
 
 
-def _leaders(session: Session, task_ids: set[int]) -> dict[int, LeadingRun]:
+def _leaders(session: Session, viewer: Viewer, task_ids: set[int]) -> dict[int, LeadingRun]:
     rows = session.execute(
         select(
             Task.id,
+            Task.naming,
             Run.id,
             Run.name,
             Edition.measures,
@@ -219,10 +221,17 @@ def _leaders(session: Session, task_ids: set[int]) -> dict[int, LeadingRun]:
         .where(
             Task.id.in_(task_ids), Run.task_id == Task.id, Run.kind == RANKED_KIND, Run.withdrawn_at.is_(None)
         )
-        .order_by(Run.name)
     ).all()
+    masking = {row.id for row in rows if row.naming != "names"}
+    named = {
+        task_id: policy.shown_names(session, viewer, session.get_one(Task, task_id)) for task_id in masking
+    }
+    runs = [
+        (named[task_id].run(run_id, name) if task_id in named else name, run_id, task_id, *scored)
+        for task_id, _, run_id, name, *scored in rows
+    ]
     leaders: dict[int, LeadingRun] = {}
-    for task_id, run_id, name, measures, key, version, mean in rows:
+    for name, run_id, task_id, measures, key, version, mean in sorted(runs, key=itemgetter(0)):
         if {"key": key, "version": version} not in measures:
             continue
         by = column(parse(key))

@@ -26,6 +26,7 @@ from leaderboard.services.accounts import names
 from leaderboard.services.evaluations import editions
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import Viewer
+from leaderboard.services.pseudonyms import pseudonyms
 from leaderboard.services.runs import admission, facts, limits, prepare
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.prepare import PreparedUpload
@@ -260,12 +261,15 @@ def _name_alike(session: Session, task: Task, team_id: int, name: str) -> str | 
     """The name of a run of the task that is this one or looks like it; None where there is none.
 
     While nobody may know of other teams' runs, only the team's own are looked at: a refusal would tell.
+    For the same reason runs of masked teams are known by what others read.
     """
     lock_key(session, f"run names {task.id}")
-    known = select(Run.name).where(Run.task_id == task.id)
+    known = select(Run.id, Run.name).where(Run.task_id == task.id)
     if not policy.sight_of(session, policy.ANONYMOUS, task).means:
         known = known.where(Run.team_id == team_id)
-    alike = [other for other in session.scalars(known) if names.looks_like(name, other)]
+    shown = policy.shown_names(session, policy.Viewer(team_ids=frozenset({team_id})), task)
+    others = (shown.run(*row) for row in session.execute(known))
+    alike = [other for other in others if names.looks_like(name, other)]
     return name if name in alike else next(iter(alike), None)
 
 
@@ -305,6 +309,7 @@ def _enter(session: Session, task_id: int, team_id: int) -> None:
     entry = select(Entry.id).where(Entry.task_id == task_id, Entry.team_id == team_id)
     if session.scalar(entry) is None:
         session.add(Entry(task_id=task_id, team_id=team_id, created_at=now(session)))
+        pseudonyms.enter(session, task_id)
 
 
 def _add_chunks(session: Session, upload_id: int, stored: PreparedUpload) -> None:
