@@ -35,7 +35,7 @@ from leaderboard.web.runs import facts, files, runs, sections, uploads
 from leaderboard.web.scores import heat_maps, measure_orders
 from leaderboard.web.side_by_side import judging as side_by_side_judging
 from leaderboard.web.side_by_side import side_by_side
-from leaderboard.web.tasks import naming, organise, tasks
+from leaderboard.web.tasks import groups, naming, organise, tasks
 
 PAGES = (
     tasks,
@@ -56,6 +56,7 @@ PAGES = (
     rankings,
     uploads,
     organise,
+    groups,
     naming,
     revisions,
     pools,

@@ -2,16 +2,19 @@
 
 import shutil
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from sqlalchemy import select, update
 
-from leaderboard.db.engine import Database
-from leaderboard.db.tables import Entry, Run, Snapshot, Task, Team, Upload
+from leaderboard.db.engine import Database, now
+from leaderboard.db.tables import Entry, Invitation, Run, Snapshot, Task, Team, Upload
 from leaderboard.services import policy, snapshots
+from leaderboard.services.accounts import sessions
+from leaderboard.services.boards import groups
 from leaderboard.services.pools import pools, previews
 from leaderboard.services.pools.plans import Plan
+from leaderboard.services.pseudonyms import reviews
 from leaderboard.services.runs import uploads
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.settings import Settings
@@ -26,6 +29,8 @@ NAMED = "e" * 16
 UNDER_PSEUDONYMS = "f" * 16
 SECRETS = {"a": ("Aardvarks", "Zebras", "Quokkas"), "b": ("Zyx Lab", "Beta University", "Mu")}
 """World -> the true names of three teams, which sort otherwise in each."""
+TOKEN = "for-reviewers"
+GROUP = "students"
 PSEUDONYMS = ("Otter", "Heron", "Ibex")
 OBJECTS: dict[str, Sequence[object]] = {
     "slug": (SLUG,),
@@ -34,7 +39,7 @@ OBJECTS: dict[str, Sequence[object]] = {
     "upload_id": (2,),
     "team_id": (2, 3),
     "name": ("AP",),
-    "token": ("nonsense",),
+    "token": ("nonsense", TOKEN),
     "number": (1,),
     "part": ("qrels",),
     "suffix": ("txt",),
@@ -80,6 +85,7 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     mask(database, secret)
     _freeze(database, UNDER_PSEUDONYMS)
     _pool(database)
+    _group(database, secret)
 
 
 def _send(database: Database, folder: Path, secret: str, team: str, number: int) -> None:
@@ -108,6 +114,23 @@ def mask(database: Database, secret: str) -> None:
         session.execute(update(Entry).where(Entry.team_id == owls).values(shown))
 
 
+def _group(database: Database, secret: str) -> None:
+    """Two masked teams are a group, and one of them has a link for reviewers."""
+    with database.write() as session:
+        ids = dict(session.execute(select(Team.name, Team.id)).all())
+        first, second, _ = (ids[name] for name in SECRETS[secret])
+        groups.declare(session, policy.OPERATOR, SLUG, GROUP, teams=[first, second])
+        link = Invitation(
+            token_sha256=sessions.digest(TOKEN),
+            kind=reviews.REVIEW,
+            team_id=first,
+            task_id=session.scalars(select(Task.id).where(Task.slug == SLUG)).one(),
+            created_at=now(session),
+            expires_at=now(session) + timedelta(days=1),
+        )
+        session.add(link)
+
+
 def _freeze(database: Database, address: str) -> None:
     with database.write() as session:
         frozen = snapshots.freeze(session, policy.OPERATOR, SLUG)
@@ -130,6 +153,8 @@ def build(template: Path, folder: Path, secret: str, moment: datetime) -> World:
     database = Database(f"sqlite:///{path}")
     _fill(database, folder, secret)
     twins.stop_the_clock(database, moment)
+    with database.write() as session:
+        session.execute(update(Invitation).values(expires_at=moment + timedelta(days=1)))
     with database.read() as session:
         digests = session.scalars(select(Upload.sha256)).all()
         assert len(set(digests)) == len(digests), "files differ by their tags at least"
