@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from leaderboard.cli.site import FILE, data_option, opened
+from leaderboard.errors import Invalid
 from leaderboard.pages.tasks import naming, overviews
 from leaderboard.pages.tasks.groups import groups_page
 from leaderboard.pages.tasks.overviews import TaskOverview
@@ -179,7 +180,9 @@ def group(slug: str, name: str, teams: tuple[str, ...], runs: tuple[int, ...], d
                 said = f"{name} is no group of {slug} any more."
             else:
                 ids = {team: team_id for team_id, team in known.teams.items()}
-                chosen = [ids.get(team, 0) for team in teams]
+                if unknown := [team for team in teams if team not in ids]:
+                    raise Invalid(f"{unknown[0]} is no team of {slug}; its teams are {', '.join(ids)}.")
+                chosen = [ids[team] for team in teams]
                 made = groups.declare(session, OPERATOR, slug, name, teams=chosen, runs=runs)
                 tested = "tested within" if made.is_early else "declared after the first score: no verdicts"
                 said = f"{name}: {len(made.members)} {made.kind}, {tested}."

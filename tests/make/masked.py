@@ -34,7 +34,7 @@ GROUP = "students"
 PSEUDONYMS = ("Otter", "Heron", "Ibex")
 OBJECTS: dict[str, Sequence[object]] = {
     "slug": (SLUG,),
-    "run_id": (1, 2, 5),
+    "run_id": (2, 5),
     "topic_id": ("1",),
     "upload_id": (2,),
     "team_id": (2, 3),
@@ -58,10 +58,12 @@ OBJECTS: dict[str, Sequence[object]] = {
     "invitation_id": (1, 9),
 }
 """What addresses are filled with."""
+DOCNO = "d00"
+JUDGMENTS = {"1": {DOCNO: 2, "b": 0, "c": 1}, "2": {"a": 0, "d": 1}, "3": {"e": 3, "f": 1}}
 RANKINGS: tuple[Mapping[str, Sequence[str]], ...] = (
-    {"1": ["a", "c", "b"], "2": ["d", "a"], "3": ["e", "f"]},
-    {"1": ["b", "a"], "2": ["a", "d"], "3": ["f", "e"]},
-    {"1": ["c", "b", "a"], "2": ["a"], "3": ["e"]},
+    {"1": [DOCNO, "c", "b"], "2": ["d", "a"], "3": ["e", "f"]},
+    {"1": ["b", DOCNO], "2": ["a", "d"], "3": ["f", "e"]},
+    {"1": ["c", "b", DOCNO], "2": ["a"], "3": ["e"]},
 )
 
 
@@ -73,14 +75,14 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     # Ids of teams follow the order of their making, which is another one in each world.
     for name, account in sorted(zip(names, others, strict=False)):
         people.team(database, name, account)
-    builders.task(database, folder, SLUG, measures=("AP", "nDCG@10", "RR"))
+    builders.task(database, folder, SLUG, judgments=JUDGMENTS, measures=("AP", "nDCG@10", "RR"))
     builders.task(database, folder, "olgas", viewer=people.viewer(database, olga))
     builders.run(database, folder, RANKINGS[0], "owls-1", slug=SLUG, team_name="Owls")
     for number, name in enumerate((*names, names[0])):
         _send(database, folder, secret, name, number)
     builders.drain(database)
     _freeze(database, NAMED)
-    builders.revise(database, folder, {**builders.JUDGMENTS, "2": {"a": 1, "d": 0}}, SLUG)
+    builders.revise(database, folder, {**JUDGMENTS, "2": {"a": 1, "d": 0}}, SLUG)
     builders.drain(database)
     mask(database, secret)
     _freeze(database, UNDER_PSEUDONYMS)

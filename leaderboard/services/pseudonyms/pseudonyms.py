@@ -168,7 +168,7 @@ def _require_sure(session: Session, task: Task, is_sure: bool, what: str) -> Non
     if has_runs and task.published_at is not None and not is_sure:
         raise Conflict(
             f"Readers may have seen runs of {task.name} under {what}, and remember them. "
-            "Tick “I know that” to go on."
+            "Say that you know that, to go on."
         )
 
 
