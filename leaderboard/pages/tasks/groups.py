@@ -62,7 +62,7 @@ def table(page: GroupsPage) -> Table[Group]:
             Column(key="early", head="Early", value=lambda row: row.is_early),
             Column(key="kind", head="Of", value=lambda row: row.kind),
             Column(key="members", head="Members", value=page.names),
-            Column(key="remove", head="", value=lambda row: row.id, shown=Place.PAGE),
+            Column(key="remove", head="Remove", value=lambda row: row.id, shown=Place.PAGE),
         ],
         rows=page.groups,
     )

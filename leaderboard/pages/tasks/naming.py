@@ -148,7 +148,7 @@ def links_table(team: OwnTeam) -> Table[ReviewLink]:
             Column(key="made", head="Made", value=lambda row: row.created_at.isoformat()),
             Column(key="until", head="Works until", value=lambda row: row.expires_at.isoformat()),
             Column(key="note", head="For", value=lambda row: row.note),
-            Column(key="end", head="", value=lambda row: row.id, shown=Place.PAGE),
+            Column(key="end", head="End", value=lambda row: row.id, shown=Place.PAGE),
         ],
         rows=team.links,
     )
