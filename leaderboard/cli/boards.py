@@ -23,11 +23,14 @@ PLACE_HEADS = ("", "rank range", "beats", "beaten by", "undecided")
     "--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True
 )
 @click.option("--one-per-team", is_flag=True, help="Each team's primary run only, else its best.")
+@click.option("--group", help="The runs of this group only, ranked within it.")
 @data_option
-def board(slug: str, measure: str | None, form: str, one_per_team: bool, data: Path | None) -> None:
+def board(
+    slug: str, measure: str | None, form: str, one_per_team: bool, group: str | None, data: Path | None
+) -> None:
     """Print a task's board; a star marks the runs that may be the best."""
     with opened(data) as (database, _), database.read() as session:
-        shown = boards.board(session, OPERATOR, slug, measure, one_per_team=one_per_team)
+        shown = boards.board(session, OPERATOR, slug, measure, one_per_team=one_per_team, group=group)
     click.echo({"table": _table, "json": _json, "csv": _csv}[form](shown), nl=False)
 
 

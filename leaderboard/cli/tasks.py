@@ -8,10 +8,16 @@ import click
 from leaderboard.cli.editing import settings
 from leaderboard.cli.phases import phase
 from leaderboard.cli.site import FILE, data_option, opened
-from leaderboard.pages.tasks import overviews
+from leaderboard.errors import Invalid
+from leaderboard.pages.tasks import naming, overviews
 from leaderboard.pages.tasks import settings as pages
+from leaderboard.pages.tasks.groups import groups_page
 from leaderboard.pages.tasks.overviews import TaskOverview
+from leaderboard.services.boards import groups
 from leaderboard.services.policy import OPERATOR
+from leaderboard.services.pseudonyms import pseudonyms as drawing
+from leaderboard.services.pseudonyms.pseudonyms import UNTIL, NamingRequest
+from leaderboard.services.pseudonyms.words import TITLES
 from leaderboard.services.tasks import create as tasks
 from leaderboard.services.tasks import drafts, organise, roles, scored_topics, templates
 from leaderboard.services.tasks.drafts import VISIBILITIES, TaskDraft
@@ -167,6 +173,67 @@ def score_judged(slug: str, count_all: bool, data: Path | None) -> None:
             else:
                 left_out = scored_topics.score_judged(session, OPERATOR, slug)
         click.echo(f"{slug} leaves out {left_out} topics that are not judged.")
+
+
+@task.command()
+@click.argument("slug")
+@click.option("--like", "kind", type=click.Choice(tuple(TITLES)), default="animals", show_default=True)
+@click.option("--until", type=click.Choice(tuple(UNTIL)), default="close", show_default=True)
+@click.option("--date", "names_at", type=click.DateTime(), help="With --until date: when names show, UTC.")
+@click.option("--sure", is_flag=True, help="Also where runs were shown under names.")
+@click.option("--show-names", is_flag=True, help="Show all names again and forget the pseudonyms.")
+@data_option
+def pseudonyms(
+    slug: str,
+    kind: str,
+    until: str,
+    names_at: datetime | None,
+    sure: bool,
+    show_names: bool,
+    data: Path | None,
+) -> None:
+    """Let a task's teams go by pseudonyms, and print who has which."""
+    at = names_at.replace(tzinfo=UTC) if names_at else None
+    with opened(data) as (database, _):
+        with database.write() as session:
+            if show_names:
+                drawing.take_back(session, OPERATOR, slug)
+            else:
+                wanted = NamingRequest(kind=kind, until=until, names_at=at, is_sure=sure)
+                drawing.give(session, OPERATOR, slug, wanted)
+            teams = naming.naming_page(session, OPERATOR, slug).teams
+        for team in teams:
+            click.echo(f"{team.pseudonym}\t{team.team}" if team.pseudonym else team.team)
+
+
+@task.command()
+@click.argument("slug")
+@click.argument("name")
+@click.option("--team", "teams", multiple=True, help="A team of the task, by name; may come again.")
+@click.option("--run", "runs", multiple=True, type=int, help="A run of the task, by id; may come again.")
+@data_option
+def group(slug: str, name: str, teams: tuple[str, ...], runs: tuple[int, ...], data: Path | None) -> None:
+    """Declare a group of teams, or a family of runs, with a board of its own.
+
+    Declared before the task's first score its runs are tested within it. Without teams and runs the group
+    is taken away.
+    """
+    with opened(data) as (database, _):
+        with database.write() as session:
+            known = groups_page(session, OPERATOR, slug)
+            if not teams and not runs:
+                gone = next((each.id for each in known.groups if each.name == name), 0)
+                groups.remove(session, OPERATOR, slug, gone)
+                said = f"{name} is no group of {slug} any more."
+            else:
+                ids = {team: team_id for team_id, team in known.teams.items()}
+                if unknown := [team for team in teams if team not in ids]:
+                    raise Invalid(f"{unknown[0]} is no team of {slug}; its teams are {', '.join(ids)}.")
+                chosen = [ids[team] for team in teams]
+                made = groups.declare(session, OPERATOR, slug, name, teams=chosen, runs=runs)
+                tested = "tested within" if made.is_early else "declared after the first score: no verdicts"
+                said = f"{name}: {len(made.members)} {made.kind}, {tested}."
+        click.echo(said)
 
 
 @task.command("list")

@@ -105,6 +105,10 @@ class Task(Base):
     naming: Mapped[str] = mapped_column(default="names", server_default="names")
     """Of teams: names; or pseudonyms until names_at (`date`), the close, or a team's own choice (`team`)."""
     names_at: Mapped[datetime | None]
+    pseudonym_list: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    """What teams are named after: animals, plants or numbers; empty: no pseudonyms were given."""
+    pseudonym_seed: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    """The secret that they are drawn by."""
     archived_at: Mapped[datetime | None]
     click_key: Mapped[bytes | None] = mapped_column(deferred=True)
     """Secret that the users of click logs are hashed with; made at the first import."""

@@ -5,7 +5,8 @@ score, no judgment and no Judged@k, until the task closes: per-topic reciprocal 
 judgments in about twenty uploads. sealed: nothing but that a run is valid, until the task closes.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -292,12 +293,7 @@ def may_have_file(session: Session, viewer: Viewer, run: Run, task: Task, seen: 
 
 def is_masked(session: Session, viewer: Viewer, run: Run, task: Task) -> bool:
     """Whether the viewer knows the run's team by a pseudonym only."""
-    if owns(viewer, run.team_id) or reads(viewer, task.id):
-        return False
-    entry = session.execute(
-        select(Entry.pseudonym, Entry.reveal_at).where(Entry.task_id == task.id, Entry.team_id == run.team_id)
-    ).one()
-    return bool(entry.pseudonym) and (entry.reveal_at is None or entry.reveal_at > now(session))
+    return shown_names(session, viewer, task).is_masked(run.team_id)
 
 
 def owns(viewer: Viewer, team_id: int) -> bool:
@@ -406,24 +402,81 @@ class ShownTeam:
     masked: bool
 
 
+UNNAMED = ShownTeam("a team", masked=True)
+"""A team without a pseudonym in a task that does not show names."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownNames:
+    """The teams of a task, and the runs of those that are masked, by the names one viewer may read."""
+
+    teams: Mapping[int, ShownTeam]
+    runs: Mapping[int, str]
+
+    def team(self, team_id: int) -> str:
+        """What a team is called."""
+        return self.teams.get(team_id, UNNAMED).name
+
+    def is_masked(self, team_id: int) -> bool:
+        """Whether a team is known by a pseudonym only."""
+        return self.teams.get(team_id, UNNAMED).masked
+
+    def run(self, run_id: int, name: str) -> str:
+        """What a run of that name is called: that of a masked team by the pseudonym and a number."""
+        return self.runs.get(run_id, name)
+
+
+def shows_names(session: Session, task: Task) -> bool:
+    """Whether everybody may read the names of all teams of a task now, pseudonyms or not."""
+    if task.naming == "date":
+        return task.names_at is not None and task.names_at <= now(session)
+    return task.naming == "names" or (task.naming == "close" and is_closed(session, task.id))
+
+
 def shown_teams(session: Session, viewer: Viewer, task: Task) -> dict[int, ShownTeam]:
-    """Team id -> the team as this viewer knows it: by a pseudonym until its reveal date."""
+    """Team id -> the team as this viewer knows it.
+
+    By its pseudonym until the task shows names or the team itself does. Its members and the organisers
+    read its name.
+    """
     rows = session.execute(
         select(Team.id, Team.name, Entry.pseudonym, Entry.reveal_at)
         .join(Entry, Entry.team_id == Team.id)
         .where(Entry.task_id == task.id)
     ).all()
-    at = now(session) if any(row.pseudonym for row in rows) else None
+    if reads(viewer, task.id) or shows_names(session, task):
+        return {row.id: ShownTeam(row.name, False) for row in rows}
+    at = now(session)
 
     def shown(team_id: int, name: str, pseudonym: str | None, reveal_at: datetime | None) -> ShownTeam:
-        revealed = reveal_at is not None and at is not None and reveal_at <= at
-        if not pseudonym or revealed or owns(viewer, team_id) or reads(viewer, task.id):
+        if owns(viewer, team_id) or (reveal_at is not None and reveal_at <= at):
             return ShownTeam(name, False)
-        return ShownTeam(pseudonym, True)
+        return ShownTeam(pseudonym, True) if pseudonym else UNNAMED
 
     return {row.id: shown(*row) for row in rows}
 
 
-def team_names(session: Session, viewer: Viewer, task: Task) -> dict[int, str]:
-    """Team id -> the name this viewer may read."""
-    return {team_id: team.name for team_id, team in shown_teams(session, viewer, task).items()}
+def shown_names(session: Session, viewer: Viewer, task: Task) -> ShownNames:
+    """The teams and runs of a task by the names this viewer may read.
+
+    A masked team's runs are called by its pseudonym and a number, in order of arrival: their own names may
+    tell whose they are.
+    """
+    teams = shown_teams(session, viewer, task)
+    masked = {team_id: team.name for team_id, team in teams.items() if team.masked}
+    return ShownNames(teams, numbered_runs(session, task, masked) if masked else {})
+
+
+def numbered_runs(session: Session, task: Task, pseudonyms: Mapping[int, str]) -> dict[int, str]:
+    """Run id -> pseudonym and number of each run of some teams, withdrawn ones too, so that numbers stay."""
+    rows = session.execute(
+        select(Run.id, Run.team_id)
+        .where(Run.task_id == task.id, Run.team_id.in_(pseudonyms))
+        .order_by(Run.id)
+    )
+    counts: Counter[int] = Counter()
+    names = {}
+    for run_id, team_id in rows:
+        counts[team_id] += 1
+        names[run_id] = f"{pseudonyms[team_id]}-{counts[team_id]}"
+    return names

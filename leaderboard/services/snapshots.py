@@ -18,7 +18,7 @@ from leaderboard.services import audit, policy, throttles
 from leaderboard.services.boards import board
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row, place_facts
-from leaderboard.services.policy import ANONYMOUS, Sight, Viewer
+from leaderboard.services.policy import ANONYMOUS, ShownNames, Sight, Viewer
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.statistics.standings import ALPHA, Standing
 
@@ -120,12 +120,13 @@ def keep(session: Session, viewer: Viewer, frozen: FrozenBoard) -> str:
     return sha256[:ADDRESS]
 
 
-def listed(session: Session, task: Task, seen: Sight) -> tuple[ListedSnapshot, ...]:
+def listed(session: Session, viewer: Viewer, task: Task, seen: Sight) -> tuple[ListedSnapshot, ...]:
     """The task's snapshots that a viewer with this sight may see, newest first; one statement."""
     if not seen.means:
         return ()
+    names = policy.shown_names(session, viewer, task)
     # Whoever sees everything need not have the bodies looked at.
-    body = literal(None) if seen.details else Snapshot.body
+    body = literal(None) if seen.details and not names.runs else Snapshot.body
     rows = session.execute(
         select(Snapshot.sha256, Snapshot.created_at, Edition.number, body.label("body"))
         .join(Edition, Edition.id == Snapshot.edition_id)
@@ -135,7 +136,7 @@ def listed(session: Session, task: Task, seen: Sight) -> tuple[ListedSnapshot, .
     return tuple(
         ListedSnapshot(row.sha256[:ADDRESS], row.sha256, row.number, row.created_at)
         for row in rows
-        if row.body is None or _is_known_within(row.sha256, row.body, seen)
+        if row.body is None or _is_known_within(row.sha256, row.body, seen, names)
     )
 
 
@@ -189,22 +190,31 @@ def body_of(session: Session, shown: Board) -> bytes:
 
 def _is_shown(session: Session, viewer: Viewer, slug: str, facts: dict[str, Any]) -> bool:
     try:
-        return _within(facts, policy.visible_task(session, viewer, slug)[1])
+        task, seen = policy.visible_task(session, viewer, slug)
     except NotFound:
         return False
+    return _within(facts, seen, policy.shown_names(session, viewer, task))
 
 
-def _is_known_within(sha256: str, body: bytes, seen: Sight) -> bool:
+def _is_known_within(sha256: str, body: bytes, seen: Sight, names: ShownNames) -> bool:
     """Whether a stored body says no more than may be seen; of a damaged one nobody can tell: no."""
     try:
-        return _within(json.loads(whole_body(sha256, body)), seen)
+        return _within(json.loads(whole_body(sha256, body)), seen, names)
     except Damaged:
         return False
 
 
-def _within(facts: dict[str, Any], seen: Sight) -> bool:
-    """Whether a body says no more than may be seen: a task that was open may have become blind since."""
-    return seen.means and (seen.details or not facts["details"])
+def _within(facts: dict[str, Any], seen: Sight, names: ShownNames) -> bool:
+    """Whether a body says no more than may be seen.
+
+    A task that was open may have become blind since, and its teams may have been given pseudonyms.
+    """
+    named = (row for row in facts["rows"] if row["run_id"] in names.runs)
+    return (
+        seen.means
+        and (seen.details or not facts["details"])
+        and all(row["run"] == names.runs[row["run_id"]] for row in named)
+    )
 
 
 def _facts(session: Session, shown: Board) -> dict[str, Any]:

@@ -38,7 +38,18 @@ from leaderboard.web.side_by_side import side_by_side
 from leaderboard.web.site import accounts as site_accounts
 from leaderboard.web.site import audit as site_audit
 from leaderboard.web.site import site
-from leaderboard.web.tasks import activity, entries, members, news, organise, people, phases, tasks
+from leaderboard.web.tasks import (
+    activity,
+    entries,
+    groups,
+    members,
+    naming,
+    news,
+    organise,
+    people,
+    phases,
+    tasks,
+)
 from leaderboard.web.tasks import settings as task_settings
 
 PAGES = (
@@ -70,6 +81,8 @@ PAGES = (
     news,
     members,
     entries,
+    groups,
+    naming,
     revisions,
     pools,
     audits,

@@ -36,6 +36,15 @@ def upgrade() -> None:
     )
     _move_invitations()
     _move_primary_runs()
+    # Teams that had a pseudonym had it until a date of their own.
+    op.execute(
+        "UPDATE task SET naming = 'team' WHERE EXISTS "
+        "(SELECT 1 FROM entry WHERE entry.task_id = task.id AND entry.pseudonym IS NOT NULL)"
+    )
+    op.execute(
+        "UPDATE entry SET reveal_at = created_at WHERE pseudonym IS NULL "
+        "AND task_id IN (SELECT id FROM task WHERE naming = 'team')"
+    )
 
 
 def downgrade() -> None:
@@ -86,6 +95,8 @@ def downgrade() -> None:
         batch_op.drop_column("ladder_step")
         batch_op.drop_column("naming")
         batch_op.drop_column("names_at")
+        batch_op.drop_column("pseudonym_list")
+        batch_op.drop_column("pseudonym_seed")
         batch_op.drop_column("archived_at")
     with op.batch_alter_table("run", schema=None, table_args=_checks(RUN)) as batch_op:
         batch_op.drop_constraint(op.f("fk_run_final_by"), type_="foreignkey")
@@ -374,6 +385,8 @@ def _widen_tables() -> None:
         batch_op.add_column(sa.Column("ladder_step", sa.Double(), nullable=True))
         batch_op.add_column(sa.Column("naming", sa.String(), server_default="names", nullable=False))
         batch_op.add_column(sa.Column("names_at", Moment, nullable=True))
+        for name in ("pseudonym_list", "pseudonym_seed"):
+            batch_op.add_column(sa.Column(name, sa.String(), server_default=sa.text("''"), nullable=False))
         batch_op.add_column(sa.Column("archived_at", Moment, nullable=True))
     with op.batch_alter_table("task", schema=None, table_args=_checks(TASK)) as batch_op:
         batch_op.alter_column("links", server_default=None)

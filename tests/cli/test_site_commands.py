@@ -305,6 +305,24 @@ def test_a_team_is_known_by_its_primary_run(task, tmp_path: Path) -> None:  # ty
     assert "worse" in task("board", "t").output
 
 
+def test_teams_go_by_pseudonyms_and_groups_have_boards(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """`task pseudonyms` prints the map, `task group` what may be said; neither hides a mistake."""
+    for name, rankings in (("good", GOOD), ("worse", WORSE)):
+        task("run", "add", "t", build.run_file(tmp_path, rankings, name), "--team", f"Lab {name}")
+    task("worker", "--once")
+    refused = task("task", "pseudonyms", "t")
+    assert (refused.exit_code, "Readers may have seen" in refused.stderr) == (1, True)
+    rows = [line.split("\t") for line in task("task", "pseudonyms", "t", "--sure").output.splitlines()]
+    assert {team for _, team in rows} == {"Lab good", "Lab worse"}
+    assert "Lab good\n" in task("task", "pseudonyms", "t", "--show-names").output
+    late = task("task", "group", "t", "ours", "--team", "Lab good").output
+    assert late == "ours: 1 teams, declared after the first score: no verdicts.\n"
+    assert "worse" not in task("board", "t", "--group", "ours").output
+    assert "is no team of t" in task("task", "group", "t", "x", "--team", "Nobody").stderr
+    assert "no group of t any more" in task("task", "group", "t", "ours").output
+    assert task("task", "group", "t", "ours").exit_code == 1
+
+
 def test_a_board_is_frozen_once_and_listed(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     """The same board has the same address; a task without judgments ends in a sentence."""
     assert task("snapshot", "t", "--list").output == ""

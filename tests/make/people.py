@@ -1,12 +1,13 @@
 """Plain builders of accounts, teams and viewers for tests."""
 
+from datetime import datetime
 from typing import Any
 
 from pyotp import TOTP
 from sqlalchemy import update
 
 from leaderboard.db.engine import Database, now
-from leaderboard.db.tables import Account, SecondFactor
+from leaderboard.db.tables import Account, Entry, SecondFactor, Task
 from leaderboard.services.accounts import accounts, invitations, second_factors, teams
 from leaderboard.services.accounts.invitations import Invitation, InvitationRequest
 from leaderboard.services.accounts.passwords import AccountPassword
@@ -81,3 +82,12 @@ def confirmed_address(database: Database, account_id: int, address: str) -> None
     with database.write() as session:
         given = update(Account).where(Account.id == account_id)
         session.execute(given.values(email=address, email_confirmed_at=now(session), email_bounced_at=None))
+
+
+def mask(database: Database, team_id: int, pseudonym: str, until: datetime | None = None) -> None:
+    """Let a team go by a pseudonym in every task it is in; the other teams show their names."""
+    with database.write() as session:
+        session.execute(update(Task).values(naming="team"))
+        session.execute(update(Entry).values(reveal_at=Entry.created_at))
+        own = update(Entry).where(Entry.team_id == team_id)
+        session.execute(own.values(pseudonym=pseudonym, reveal_at=until))

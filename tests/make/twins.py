@@ -147,6 +147,8 @@ def _mask(database: Database, secret: str) -> None:
     masked = select(Team.id).where(Team.name == MASKED[secret]).scalar_subquery()
     with database.write() as session:
         session.execute(update(Entry).where(Entry.team_id == masked).values(pseudonym=PSEUDONYM))
+        session.execute(update(Task).values(naming="team"))
+        session.execute(update(Entry).where(Entry.team_id != masked).values(reveal_at=Entry.created_at))
 
 
 def _announce(database: Database, slug: str, secret: str) -> None:
@@ -249,7 +251,8 @@ def _held_back_task(database: Database, folder: Path, slug: str, secret: str) ->
     builders.drain(database)
 
 
-def _stop_the_clock(database: Database, moment: datetime) -> None:
+def stop_the_clock(database: Database, moment: datetime) -> None:
+    """Let all of it have happened at one moment."""
     with database.write() as session:
         for table in metadata.sorted_tables:
             for column in table.columns:
@@ -262,6 +265,6 @@ def build(template: Path, folder: Path, secret: str, moment: datetime) -> World:
     path = shutil.copyfile(template, folder / "world.sqlite3")
     database = Database(f"sqlite:///{path}")
     _fill(database, folder, secret)
-    _stop_the_clock(database, moment)
+    stop_the_clock(database, moment)
     settings = Settings(data=folder, database_url=f"sqlite:///{path}")
     return World(application(settings, database), database, moment)

@@ -37,6 +37,7 @@ VALUES: dict[str, Sequence[object]] = {
     "account_id": (1, 2, 999),
     "assessor_id": (1, 2, 999),
     "section": ("description", "address", "nothing"),
+    "group_id": (1, 999),
 }
 """What every placeholder of an address is filled with: all there is in either world, and what is not."""
 

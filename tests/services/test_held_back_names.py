@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Entry, Run
+from leaderboard.db.tables import Entry, Run, Task
 from leaderboard.errors import Conflict, Forbidden, NotFound
 from leaderboard.services import collections, policy
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
@@ -112,6 +112,7 @@ def test_no_refusal_names_the_team_of_a_run(database: Database, tmp_path: Path) 
     stranger = people.viewer(database, people.account(database, "Stranger"))
     with database.write() as session:
         session.execute(update(Entry).values(pseudonym="Team 1"))
+        session.execute(update(Task).values(naming="team"))
     acts = (
         lambda session: withdrawals.withdraw(session, stranger, run_id, "why"),
         lambda session: marks.mark(session, stranger, run_id),

@@ -275,6 +275,7 @@ def test_a_pseudonym_stands_until_its_reveal_date(
     with database.write() as session:
         at = _later(now(session), reveal)
         session.execute(update(Entry).values(pseudonym="Team X", reveal_at=at))
+        session.execute(update(Task).values(naming="team"))
     for viewer, name in ((ANONYMOUS, shown), (_member(database, "Team 0"), "Team 0"), (OPERATOR, "Team 0")):
         with database.read() as session:
             names = {

@@ -88,7 +88,8 @@ def test_the_same_board_is_one_snapshot_and_another_board_another(database: Data
         assert session.scalar(select(func.count()).select_from(Snapshot)) == 3
         task = session.scalars(select(Task)).one()
         seen = board.board(session, ANONYMOUS, "t").sight
-        assert [each.address for each in snapshots.listed(session, task, seen)][0::2] == [later, address]
+        shown = snapshots.listed(session, ANONYMOUS, task, seen)
+        assert [each.address for each in shown][0::2] == [later, address]
     after = _page(database, address)
     assert (after.rows, after.since) == (before.rows, ("1 run was added: third.",))
 
@@ -201,7 +202,7 @@ def test_the_policy_of_now_wins_over_what_was_frozen(database: Database, tmp_pat
     with database.read() as session:
         task = session.scalars(select(Task)).one()
         seen = board.board(session, ANONYMOUS, "t").sight
-        assert [each.address for each in snapshots.listed(session, task, seen)] == [early]
+        assert [each.address for each in snapshots.listed(session, ANONYMOUS, task, seen)] == [early]
 
 
 def test_a_damaged_snapshot_hides_no_other(database: Database, tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ POOLS = (
     *("/1/topics/1", "/1/topics/1.json", "/1/topics/1.csv", "/1/topics/1.tex"),
 )
 
+NAMING = ("pseudonyms", "pseudonyms.json", "pseudonyms.csv", "pseudonyms.tex", "groups")
 ASSESSORS = (*("/assessors", "/assessors.json", "/assessors.csv", "/assessors.tex"), "/guidelines")
 
 MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
@@ -185,6 +186,17 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/tasks/robots/announce"): (401, 403, 403, 403, 403, 422),
     **{("GET", f"/tasks/robots/members{rest}"): ORGANISER for rest in ("", *FILES)},
     ("POST", "/tasks/robots/members/{berta}/link"): (401, 403, 403, 403, 403, 201),
+    **{("GET", f"/tasks/robots/{page}"): ORGANISER for page in NAMING},
+    ("POST", "/tasks/robots/pseudonyms"): (401, 403, 403, 403, 403, 409),
+    ("POST", "/tasks/robots/pseudonyms/draw"): (401, 403, 403, 403, 403, 409),
+    ("POST", "/tasks/robots/pseudonyms/take-back"): (401, 403, 403, 403, 403, 409),
+    ("GET", "/tasks/robots/own-names"): ACCOUNT,
+    ("POST", "/tasks/robots/own-names/{owls}/show"): (401, 403, 403, 409, 403, 403),
+    ("POST", "/tasks/robots/own-names/{owls}/links"): (401, 403, 403, 409, 403, 403),
+    ("POST", "/tasks/robots/own-names/{owls}/links/9/end"): (401, 403, 403, 404, 403, 403),
+    ("GET", "/review/nonsense"): (404,) * 6,
+    ("POST", "/tasks/robots/groups"): (401, 403, 403, 403, 403, 422),
+    ("POST", "/tasks/robots/groups/9/remove"): (401, 403, 403, 403, 403, 404),
     **{("GET", f"/tasks/robots/side-by-side{rest}"): ORGANISER for rest in SIDE_BY_SIDE},
     ("POST", "/tasks/robots/side-by-side"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/side-by-side/assessors"): (401, 403, 403, 403, 403, 422),
@@ -267,6 +279,11 @@ DRAFTS = {
     ("GET", "/tasks/draft/activity"): (401, 404, 404, 404, 404, 200),
     ("GET", "/tasks/draft/announce"): (401, 404, 404, 404, 404, 200),
     ("POST", "/tasks/draft/announce"): (401, 404, 404, 404, 404, 422),
+    **{("GET", f"/tasks/draft/{page}"): (401, 404, 404, 404, 404, 200) for page in NAMING},
+    ("GET", "/tasks/draft/own-names"): (401, 404, 404, 404, 404, 200),
+    ("POST", "/tasks/draft/own-names/{owls}/show"): (401, 404, 404, 404, 404, 403),
+    ("POST", "/tasks/draft/groups"): (401, 404, 404, 404, 404, 422),
+    ("POST", "/tasks/draft/pseudonyms"): (401, 404, 404, 404, 404, 303),
     **{("GET", f"/tasks/draft/side-by-side{rest}"): (401, 404, 404, 404, 404, 200) for rest in SIDE_BY_SIDE},
     ("POST", "/tasks/draft/side-by-side"): (401, 404, 404, 404, 404, 422),
     ("POST", "/tasks/draft/side-by-side/assessors"): (401, 404, 404, 404, 404, 422),

@@ -5,7 +5,7 @@ visitor or another team's member can ask for, byte for byte, header for header.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import product
@@ -39,7 +39,7 @@ STATE = "?measure=Judged@10&edition=1&all"
 BOARD_STATES = (
     *("?measure=recip_rank", "?measure=AP", "?measure=NumRel", "?measure=Judged@10", "?measure=nonsense"),
     *("?edition=1", "?edition=2&measure=AP", "?edition=9", "?all"),
-    *("?one=team", "?run=1&reference=2&ranges"),
+    *("?one=team", "?group=students", "?run=1&reference=2&ranges"),
     *("?at=2000-01-01", "?at=9000-01-01", "?at=nonsense", f"?at={datetime.now(UTC):%Y-%m-%d}"),
 )
 PAIRS = (
@@ -102,7 +102,9 @@ def _addresses(app: Flask) -> list[str]:
     return [path + state for path, states in _walk(app) for state in states]
 
 
-def _walk(app: Flask) -> list[tuple[str, tuple[str, ...]]]:
+def _walk(
+    app: Flask, objects: Mapping[str, Sequence[object]] = walks.VALUES
+) -> list[tuple[str, tuple[str, ...]]]:
     """Every path with its states: the parameters of each; the first is none, the second all common ones."""
     walk = []
     for rule in app.url_map.bind("localhost").map.iter_rules():
@@ -136,7 +138,7 @@ def _walk(app: Flask) -> list[tuple[str, tuple[str, ...]]]:
             states = ("", *(f"?docno={docno}{topic}" for docno, topic in asked))
         if rule.endpoint in FIGURES:
             states = (*states, f"?figure={FIGURES[rule.endpoint]}")
-        walk += [(path, _of_form(path, states)) for path in walks.paths(rule)]
+        walk += [(path, _of_form(path, states)) for path in walks.paths(rule, objects)]
     return walk
 
 
@@ -146,7 +148,11 @@ def _of_form(path: str, states: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _differences(
-    worlds: tuple[World, World], name: str | None, of_each: int = 99, **options: Any
+    worlds: tuple[World, World],
+    name: str | None,
+    of_each: int = 99,
+    objects: Mapping[str, Sequence[object]] = walks.VALUES,
+    **options: Any,
 ) -> Iterator[str]:
     """The addresses that answer differently in the two worlds.
 
@@ -154,7 +160,7 @@ def _differences(
     a page decides who may see its subject before it reads them. Documents are named by a parameter.
     """
     one, other = (world.browser(name) for world in worlds)
-    for path, states in _walk(worlds[0].app):
+    for path, states in _walk(worlds[0].app, objects):
         refused = 0
         for number, state in enumerate(states[:of_each]):
             if number == 2 == refused and "?docno=" not in state:
@@ -259,7 +265,7 @@ def _rows_in_hidden_order(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _leader_of_every_task(monkeypatch: pytest.MonkeyPatch) -> None:
     real = landing._leaders
-    monkeypatch.setattr(landing, "_leaders", lambda session, _: real(session, {1, 2, 3}))
+    monkeypatch.setattr(landing, "_leaders", lambda session, viewer, _: real(session, viewer, {1, 2, 3}))
 
 
 def _tag_of_hidden_state(monkeypatch: pytest.MonkeyPatch) -> None:

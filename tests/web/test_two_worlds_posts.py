@@ -48,7 +48,7 @@ RUN = b"".join(
 TOPICS = b"1\tfirst topic\n2\tsecond topic\n"
 OBJECTS = {**walks.VALUES, "slug": (*walks.VALUES["slug"], "olgas")}
 """What addresses are filled with: also the task that one of the viewers organises."""
-RUN_NAMES = ("other-a", "other-b", "extra", "other", "own", "masked", "new")
+RUN_NAMES = ("other-a", "other-b", "extra", "other", "own", "masked", "new", "Team 2-1")
 """Names of hidden runs, of runs that are shown, and one that is free."""
 WHY = {"why": "A mistake."}
 COMPARED = (
@@ -118,6 +118,8 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     "entries.enter": [("", {"team": str(team), "code": "guess", "agreed": "1"}) for team in (1, 2, 3)],
     "entries.decide": [("", {"decision": "accept"}), ("", {"decision": "refuse", "why": "No."})],
     "side_by_side.ask": [("", {"run": "1", "other": str(other), "assessor": "1"}) for other in (2, 4, 7)],
+    "naming.give": [("", {"until": "close", "sure": ""})],
+    "groups.declare": [("", {"name": "students", "team": "1"})],
     "pools.create": [("", {"method": "depth", "depth": "5", "run": str(run)}) for run in (1, 4, 7)],
 }
 """Endpoint -> the queries and forms it is sent, others an empty one; a file is its content and name."""
@@ -193,22 +195,28 @@ def worlds(filled: tuple[Undoing, Undoing], monkeypatch: pytest.MonkeyPatch) -> 
     return filled
 
 
-def _posts(app: Flask, only: str = "") -> Iterator[tuple[str, Form]]:
+def _posts(
+    app: Flask, only: str = "", objects: Mapping[str, Sequence[object]] = OBJECTS
+) -> Iterator[tuple[str, Form]]:
     """Every address that takes a form, with what it is sent."""
     for rule in app.url_map.iter_rules():
         if "POST" not in (rule.methods or ()) or not rule.endpoint.startswith(only):
             continue
-        for path in walks.paths(rule, OBJECTS):
+        for path in walks.paths(rule, objects):
             for query, form in FORMS.get(rule.endpoint, [("", {})]):
                 yield path + query, form
 
 
 def _differences(
-    worlds: tuple[Undoing, Undoing], name: str | None, only: str = "", accept: str = "text/html"
+    worlds: tuple[Undoing, Undoing],
+    name: str | None,
+    only: str = "",
+    accept: str = "text/html",
+    objects: Mapping[str, Sequence[object]] = OBJECTS,
 ) -> Iterator[str]:
     """The forms that are answered differently in the two worlds."""
     one, other = worlds
-    for address, form in _posts(one.world.app, only):
+    for address, form in _posts(one.world.app, only, objects):
         answers = [_comparable(world.post(name, address, form, accept)) for world in worlds]
         changed = one.undo(), other.undo()
         if answers[0] != answers[1] or changed[0] != changed[1]:

@@ -26,7 +26,8 @@ def of_board(shown: Board, url: str) -> str:
     if shown.at is not None:
         note += f". As of {shown.at:%Y-%m-%d %H:%M} UTC"
     key = f"{shown.slug}-edition-{basis.edition}"
-    title = f"{shown.task}: board of runs by {shown.ranked_by}"
+    of = f" of the group {shown.group.name}" if shown.group else ""
+    title = f"{shown.task}: board of runs{of} by {shown.ranked_by}"
     return _entry(key, title, shown.task, shown.at or basis.shown_from, url, note)
 
 

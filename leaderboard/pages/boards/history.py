@@ -90,12 +90,13 @@ def history(session: Session, viewer: Viewer, slug: str) -> History:
         return page
     columns = select(Run.id, Run.name, Run.kind, Run.created_at, Run.withdrawn_at)
     rows = session.execute(columns.where(Run.task_id == task.id, *of_phase(sight)).order_by(Run.id))
-    runs = [_Run(*row) for row in rows]
+    names = policy.shown_names(session, viewer, task)
+    runs = [_Run(row.id, names.run(row.id, row.name), *row[2:]) for row in rows]
     return replace(
         page,
         editions=_editions(session, task, sight, runs),
         days=_days(runs),
-        snapshots=snapshots.listed(session, task, sight),
+        snapshots=snapshots.listed(session, viewer, task, sight),
     )
 
 

@@ -302,7 +302,7 @@ def _budget(session: Session, task: Task, edition: Edition, held: Sight, runs: i
     keys = [measure["key"] for measure in edition.measures if not held.hides(measure["key"])]
     told = [key for key in keys if held.step is None or column_of(key).direction != "none"]
     decimals = held.decimals or BLIND_DECIMALS
-    topics = len(_public_topics(edition))
+    topics = len(edition.topic_sets.get(held.topic_set, {"topics": ()})["topics"])
     bits = budgets.answer_bits(counts, len(told), decimals, held.step)
     return AnswerBudget(
         answers=sum(counts),

@@ -75,6 +75,7 @@ def board_facts(
         "comparison": shown.comparison if shown.places else None,
         "sentences": list(shown.sentences),
         "one_per_team": shown.one_per_team,
+        "group": shown.group.name if shown.group else None,
         "runs": len(shown.rows),
         "listed": len(rows),
         "rows": [

@@ -149,7 +149,7 @@ def pair_page(
         side_by_side=paired_topic(session, table.source, first, second, topic) if topic else None,
         level=task.level,
         p=p,
-        people=results.results(session, task, table.sight, first, second),
+        people=results.results(session, viewer, task, table.sight, first, second),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import select
@@ -14,7 +15,7 @@ from leaderboard.pages.topics import judgments
 from leaderboard.pages.topics.judgments import DocumentFinders, GradesOfTopic, Revision, finder_facts
 from leaderboard.services import collections, policy
 from leaderboard.services.evaluations.shown import ShownEdition, shown_edition
-from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.policy import ShownNames, Sight, Viewer
 from leaderboard.services.rankings.stored import DocumentPosition, positions_of
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.tasks import topics
@@ -278,13 +279,12 @@ def _chosen(
     docno: str,
 ) -> ChosenTopic:
     """Where the runs that the viewer may look into have the document for a topic."""
-    by_name = select(Run).where(Run.task_id == task.id, Run.withdrawn_at.is_(None)).order_by(Run.name)
-    runs = {
-        run.id: run for run in session.scalars(by_name) if sight.details or policy.owns(viewer, run.team_id)
-    }
+    kept = select(Run).where(Run.task_id == task.id, Run.withdrawn_at.is_(None)).order_by(Run.id)
+    runs = {run.id: run for run in session.scalars(kept) if sight.details or policy.owns(viewer, run.team_id)}
     dialect = shown.edition.dialect if shown.edition is not None else task.dialect
+    names = policy.shown_names(session, viewer, task)
     positions = positions_of(session, list(runs), topic.topic_id, docno, dialect)
-    places = _places(positions, runs, viewer, policy.team_names(session, viewer, task))
+    places = _places(positions, runs, viewer, names)
     have = {place.run_id for place in places}
     return ChosenTopic(
         topic_id=topic.topic_id,
@@ -294,12 +294,17 @@ def _chosen(
         of=len(runs),
         places=places,
         bands=_bands(places),
-        without=tuple((run.id, run.name) for run in runs.values() if run.id not in have),
+        without=tuple(
+            sorted(
+                ((run.id, names.run(run.id, run.name)) for run in runs.values() if run.id not in have),
+                key=itemgetter(1),
+            )
+        ),
     )
 
 
 def _places(
-    positions: Sequence[DocumentPosition], runs: Mapping[int, Run], viewer: Viewer, teams: Mapping[int, str]
+    positions: Sequence[DocumentPosition], runs: Mapping[int, Run], viewer: Viewer, names: ShownNames
 ) -> tuple[RunPlace, ...]:
     places = []
     for position in positions:
@@ -307,8 +312,8 @@ def _places(
         places.append(
             RunPlace(
                 run_id=run.id,
-                name=run.name,
-                team=teams.get(run.team_id, ""),
+                name=names.run(run.id, run.name),
+                team=names.team(run.team_id),
                 kind=run.kind,
                 is_own=policy.owns(viewer, run.team_id),
                 rank=position.rank,

@@ -157,12 +157,13 @@ def ranking_page(
         terms(topic.title, topic.description) if read == "texts" else None,
     )
     before, after = topics.neighbours(session, task, topic)
+    names = policy.shown_names(session, viewer, task)
     return RankingPage(
         task=task.name,
         slug=task.slug,
         run_id=run.id,
-        run=run.name,
-        team=policy.team_names(session, viewer, task).get(run.team_id, ""),
+        run=names.run(run.id, run.name),
+        team=names.team(run.team_id),
         is_own=policy.owns(viewer, run.team_id),
         topic_id=topic.topic_id,
         title=topic.title,

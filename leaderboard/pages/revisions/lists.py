@@ -91,7 +91,7 @@ def revision_list(session: Session, viewer: Viewer, slug: str) -> RevisionList:
         origin_name=board.origin_name if board is not None else "",
         rows=board.rows if board is not None else (),
         lines=tuple(line for line in lines if line.name != MAIN),
-        building=building(session, task) if sight.details else None,
+        building=building(session, viewer, task) if sight.details else None,
     )
 
 
@@ -246,21 +246,23 @@ def lines_of(session: Session, task: Task) -> tuple[Line, ...]:
     )
 
 
-def building(session: Session, task: Task) -> BuildingEdition | None:
+def building(session: Session, viewer: Viewer, task: Task) -> BuildingEdition | None:
     """The edition of a task's board that is on its way."""
     edition = session.scalar(select(Edition).where(Edition.task_id == task.id, Edition.state == "building"))
     if edition is None:
         return None
     rows = session.execute(
-        select(Job.state, Job.error, Run.name)
+        select(Job.state, Job.error, Run.id, Run.name)
         .join(Run, Run.id == Job.subject_id)
         .where(Job.edition_id == edition.id, Job.state != "superseded")
-        .order_by(Run.name)
     ).all()
+    names = policy.shown_names(session, viewer, task)
     number = session.get_one(QrelsRevision, edition.revision_id).number
     return BuildingEdition(
         revision=number,
         total=len(rows),
         done=sum(1 for row in rows if row.state == "done"),
-        failed=tuple((row.name, row.error) for row in rows if row.state == "failed"),
+        failed=tuple(
+            sorted((names.run(row.id, row.name), row.error) for row in rows if row.state == "failed")
+        ),
     )

@@ -107,7 +107,8 @@ def scored_runs(
     session: Session, viewer: Viewer, task: Task, sight: Sight, run_ids: Collection[int]
 ) -> list[RunName]:
     """The runs of the phase that is seen, by id, with names as this viewer may read them; none withdrawn."""
-    names, left_out = policy.team_names(session, viewer, task), choices.not_chosen(session, task)
+    left_out = choices.not_chosen(session, task)
+    names = policy.shown_names(session, viewer, task)
     rows = session.execute(
         select(Run.id, Run.name, Run.team_id, Run.kind)
         .where(Run.task_id == task.id, Run.withdrawn_at.is_(None), *of_phase(sight), Run.id.in_(run_ids))
@@ -116,8 +117,8 @@ def scored_runs(
     return [
         RunName(
             run_id=row.id,
-            name=row.name,
-            team=names.get(row.team_id, ""),
+            name=names.run(row.id, row.name),
+            team=names.team(row.team_id),
             kind=choices.shown_kind(row.id, row.kind, left_out),
         )
         for row in rows

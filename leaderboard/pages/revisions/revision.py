@@ -70,7 +70,7 @@ def revision_page(
     measures = fields.columns_of(new) if new is not None else ()
     by = fields.chosen(measures, new.primary_measure, measure) if new is not None else None
     ranks, why = _ranks(session, viewer, (task, sight), old, new, by)
-    on_its_way = building(session, task)
+    on_its_way = building(session, viewer, task)
     return RevisionPage(
         task=task.name,
         slug=task.slug,

@@ -108,7 +108,7 @@ def trec_eval_text(session: Session, viewer: Viewer, run_id: int, *, all_trec: b
     else:
         measures = [parse(column.key) for column in scored.columns]
         level = level_of(measures, task.level)
-    tag = run.name if scored.seen.team.masked else run.tag
+    tag = scored.seen.name if scored.seen.masked else run.tag
     return "".join(trec([_scores(tag, judged, measures, source, level)], level=level, per_topic=True))
 
 

@@ -13,7 +13,7 @@ from leaderboard.services.boards.rows import Row, rank, read_rows
 from leaderboard.services.evaluations import choices, score
 from leaderboard.services.evaluations.columns import MeasureColumn, column_of
 from leaderboard.services.evaluations.shown import Basis, ShownEdition, Source, means, shown_edition
-from leaderboard.services.policy import ShownTeam, Sight, Viewer
+from leaderboard.services.policy import ShownNames, Sight, Viewer
 from leaderboard.services.tasks.head import TaskHead
 
 
@@ -40,9 +40,19 @@ class SeenRun:
     task: Task
     sight: Sight
     shown: ShownEdition
-    team: ShownTeam
+    names: ShownNames
     left_out: frozenset[int]
     """The task's official runs that do not count at the end."""
+
+    @property
+    def name(self) -> str:
+        """What the reader knows the run by."""
+        return self.names.run(self.run.id, self.run.name)
+
+    @property
+    def masked(self) -> bool:
+        """Whether the reader knows its team by a pseudonym only."""
+        return self.names.is_masked(self.run.team_id)
 
     @property
     def basis(self) -> Basis | None:
@@ -57,7 +67,7 @@ class SeenRun:
     @property
     def _shows_team(self) -> bool:
         """Whether the reader finds the team's page, which hides pseudonyms and withdrawn runs."""
-        return not self.team.masked and (self.is_own or self.run.withdrawn_at is None)
+        return not self.masked and (self.is_own or self.run.withdrawn_at is None)
 
     @property
     def is_told(self) -> bool:
@@ -81,8 +91,8 @@ class SeenRun:
             "sight": self.sight,
             "basis": self.basis,
             "id": self.run.id,
-            "name": self.run.name,
-            "team": self.team.name,
+            "name": self.name,
+            "team": self.names.team(self.run.team_id),
             "team_id": self.run.team_id if self._shows_team else None,
             "kind": choices.shown_kind(self.run.id, self.run.kind, self.left_out),
             "by_topic": by_topic,
@@ -116,15 +126,14 @@ class ScoredRun:
 def seen_run(session: Session, viewer: Viewer, run_id: int) -> SeenRun:
     """The run; raises NotFound where there is none or the viewer may not know of it."""
     run, task, sight = policy.visible_run(session, viewer, run_id)
-    teams = policy.shown_teams(session, viewer, task)
     return SeenRun(
         viewer=viewer,
         run=run,
         task=task,
         sight=sight,
         shown=shown_edition(session, task, sight),
-        team=teams.get(run.team_id, ShownTeam("", masked=True)),
         left_out=choices.not_chosen(session, task),
+        names=policy.shown_names(session, viewer, task),
     )
 
 

@@ -20,9 +20,9 @@ class Provenance:
     """What the file was that a run came in."""
 
     file_name: str
-    """This and the tag are empty while the viewer is not to know the team."""
+    """Empty while the viewer is not to know the team, as are digest, size and tag: a guess could be tried."""
     sha256: str
-    size: int
+    size: int | None
     uploaded_at: datetime
     tag: str
     ranking_sha256: str
@@ -82,7 +82,7 @@ def origin_facts(page: OriginPage) -> dict[str, Any]:
     """Digests, versions and the command."""
     return {
         "measure_versions": {column.key: column.version for column in page.columns},
-        "file_sha256": page.provenance.sha256 if page.provenance else None,
+        "file_sha256": (page.provenance.sha256 or None) if page.provenance else None,
         "ranking_sha256": page.provenance.ranking_sha256 if page.provenance else None,
         "evaluator": page.evaluator,
         "command": page.command,
@@ -134,13 +134,13 @@ def _command(scored: ScoredRun, file_name: str) -> str:
 
 def _provenance(session: Session, seen: SeenRun) -> Provenance:
     """The facts of a run's file, without its name and tag while the viewer is not to know the team."""
-    run, masked = seen.run, seen.team.masked
+    run, masked = seen.run, seen.masked
     upload = session.get_one(Upload, run.upload_id)
     file_name = "" if masked else upload.file_name
     return Provenance(
         file_name=file_name,
-        sha256=upload.sha256,
-        size=upload.bytes,
+        sha256="" if masked else upload.sha256,
+        size=None if masked else upload.bytes,
         uploaded_at=upload.created_at,
         tag="" if masked else run.tag,
         ranking_sha256=run.ranking_sha256,

@@ -1,6 +1,6 @@
 """One run as a reader first sees it: what it is, what it got by the board's measures, where that puts it."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +11,7 @@ from leaderboard.errors import Problem
 from leaderboard.pages.runs.actions import RunActions, actions_of
 from leaderboard.pages.runs.head import RunHead, SeenRun, caption, head_facts, seen_run
 from leaderboard.pages.runs.scores import MeasureValue, RivalRun, RunStanding, explained, stand
+from leaderboard.services import policy
 from leaderboard.services.boards.rows import place_facts
 from leaderboard.services.evaluations.choices import is_over
 from leaderboard.services.jobs import queue
@@ -44,6 +45,8 @@ class RunPage(RunHead):
     upload_id: int | None
     is_own: bool
     actions: RunActions
+    pseudonym: str
+    """What others know the run by, for its team and organisers; empty where that is its name."""
     place: Place | None
     """Among the ranked runs by the primary measure; None where that cannot be said."""
     comparison: str
@@ -65,11 +68,11 @@ def run_page(session: Session, viewer: Viewer, run_id: int) -> RunPage:
     edition = seen.shown.edition
     return RunPage(
         **seen.head(by_topic=_is_scored_by_topic(seen, standing)),
-        description=run.description,
-        facts=known_facts(run.details, seen.team.masked) if seen.is_told else (),
-        header=header_of(run.details) if seen.is_told and not seen.team.masked else {},
+        description="" if seen.masked else run.description,
+        facts=known_facts(run.details, seen.masked) if seen.is_told else (),
+        header=header_of(run.details) if seen.is_told and not seen.masked else {},
         withdrawn_at=run.withdrawn_at,
-        withdrawn_why=run.withdrawn_why,
+        withdrawn_why="" if seen.masked else run.withdrawn_why,
         state=_state(session, seen),
         primary=edition.primary_measure if edition is not None else seen.task.primary_measure,
         measures=standing.measures,
@@ -77,6 +80,7 @@ def run_page(session: Session, viewer: Viewer, run_id: int) -> RunPage:
         upload_id=run.upload_id if is_own else None,
         is_own=is_own,
         actions=_actions(session, seen),
+        pseudonym=_pseudonym(session, seen) if is_own else "",
         place=standing.place,
         comparison=method(seen.task.comparison).title if standing.place else "",
         leader=standing.leader,
@@ -184,11 +188,19 @@ def _actions(session: Session, seen: SeenRun) -> RunActions:
     )
 
 
+def _pseudonym(session: Session, seen: SeenRun) -> str:
+    if seen.task.naming == "names":
+        return ""
+    return policy.shown_names(session, policy.ANONYMOUS, seen.task).run(seen.run.id, "")
+
+
 def _state(session: Session, seen: SeenRun) -> RunState:
     """Where the run is on its way to scores; no more than that it is valid while all scores are held back."""
     if not seen.sight.means and seen.run.withdrawn_at is None:
         return RunState("valid")
-    return queue.run_state(session, seen.run)
+    state = queue.run_state(session, seen.run)
+    # Why a run was withdrawn is its team's own words.
+    return replace(state, message="") if seen.masked and seen.run.withdrawn_at is not None else state
 
 
 def _warnings(session: Session, seen: SeenRun) -> tuple[Problem, ...]:

@@ -129,6 +129,8 @@ def _rivals(session: Session, seen: SeenRun, edition: Edition | None) -> list[Ri
         values = seen_means(session, edition, seen.sight, values)
     rivals = {row.id: _rival(row, values.get(row.id, {}), seen) for row in rows}
     return list(rivals.values())
+    rivals = {row.id: _rival(row, seen, values[row.id]) for row in rows}
+    return list(rivals.values()), any(row.is_primary for row in rows if row.id == seen.run.id)
 
 
 def _with_means(selected: Any, edition: Edition, topic_set: str) -> Any:
@@ -150,7 +152,7 @@ def _rival(row: Any, values: Mapping[str, float], seen: SeenRun) -> RivalRun:
     may_rank = seen.sight.is_ranked and row.id not in seen.left_out
     return RivalRun(
         run_id=row.id,
-        name=row.name,
+        name=seen.names.run(row.id, row.name),
         ranking_sha256=row.ranking_sha256,
         is_ranked=may_rank and row.kind == RANKED_KIND,
         values=values,

@@ -145,13 +145,15 @@ def named_runs(
         .where(Run.task_id == task.id, Run.withdrawn_at.is_(None), *of_phase(sight), *conditions)
         .order_by(Run.id)
     ).all()
-    teams = policy.team_names(session, viewer, task) if rows else {}
+    if not rows:
+        return ()
     left_out = choices.not_chosen(session, task)
+    names = policy.shown_names(session, viewer, task)
     return tuple(
         ComparedRun(
             run_id=row.id,
-            name=row.name,
-            team=teams.get(row.team_id, ""),
+            name=names.run(row.id, row.name),
+            team=names.team(row.team_id),
             team_id=row.team_id,
             kind=choices.shown_kind(row.id, row.kind, left_out),
             ranking_sha256=row.ranking_sha256,

@@ -77,7 +77,9 @@ class Rating(NamedTuple):
     is_difference: bool = False
 
 
-def results(session: Session, task: Task, sight: Sight, first: int, second: int) -> Results | None:
+def results(
+    session: Session, viewer: Viewer, task: Task, sight: Sight, first: int, second: int
+) -> Results | None:
     """The results of two runs; None without an answer, or where they are not for this viewer (yet).
 
     Organisers always see them. Others do where scores by topic are shown to them, once no answer is
@@ -91,7 +93,8 @@ def results(session: Session, task: Task, sight: Sight, first: int, second: int)
     if left and not sight.organises:
         return None
     rows = session.execute(select(Run.id, Run.name).where(Run.task_id == task.id, Run.id.in_(pair)))
-    names = {row.id: row.name for row in rows}
+    known = policy.shown_names(session, viewer, task)
+    names = {row.id: known.run(row.id, row.name) for row in rows}
     topics = _by_topic(session, task, given, first)
     means = [topic.satisfaction for topic in topics]
     return Results(
@@ -113,7 +116,7 @@ def results(session: Session, task: Task, sight: Sight, first: int, second: int)
 def results_of(session: Session, viewer: Viewer, slug: str, first: int, second: int) -> Results:
     """The results of two runs of a task; raises NotFound where there are none for this viewer."""
     task, sight = policy.visible_task(session, viewer, slug)
-    page = results(session, task, sight, first, second) if first != second else None
+    page = results(session, viewer, task, sight, first, second) if first != second else None
     if page is None:
         raise NotFound(f"Nobody has compared these two runs of {task.name} side by side.")
     return page

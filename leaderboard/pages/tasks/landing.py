@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import or_, select
@@ -114,7 +115,9 @@ def landing(session: Session, viewer: Viewer) -> tuple[LandingRow, ...]:
     phases = phase_rules.rules_of_all(session)
     shown = {row.id for row in rows if not phase_rules.hidden(session, phases[row.id])}
     revisions = _revisions(session, shown)
-    leaders = _leaders(session, {phase_rules.newest(session, phases[task_id]).id for task_id in shown})
+    leaders = _leaders(
+        session, viewer, {phase_rules.newest(session, phases[task_id]).id for task_id in shown}
+    )
     return tuple(LandingRow(row, row.id in shown, revisions.get(row.id), leaders.get(row.id)) for row in rows)
 
 
@@ -227,10 +230,11 @@ def _revisions(session: Session, task_ids: set[int]) -> dict[int, int]:
     return {task_id: number for task_id, number in rows}
 
 
-def _leaders(session: Session, phase_ids: set[int]) -> dict[int, LeadingRun]:
+def _leaders(session: Session, viewer: Viewer, phase_ids: set[int]) -> dict[int, LeadingRun]:
     rows = session.execute(
         select(
             Task.id,
+            Task.naming,
             Run.id,
             Run.name,
             Edition.measures,
@@ -262,11 +266,18 @@ def _leaders(session: Session, phase_ids: set[int]) -> dict[int, LeadingRun]:
                 Phase.topic_set_id.is_(None) & (TopicSet.name == ALL_TOPICS),
             ),
         )
-        .order_by(Run.name)
     ).all()
+    masking = {row.id for row in rows if row.naming != "names"}
+    named = {
+        task_id: policy.shown_names(session, viewer, session.get_one(Task, task_id)) for task_id in masking
+    }
+    runs = [
+        (named[task_id].run(run_id, name) if task_id in named else name, run_id, task_id, *scored)
+        for task_id, _, run_id, name, *scored in rows
+    ]
     leaders: dict[int, LeadingRun] = {}
     left_out = _left_out(session, phase_ids)
-    for task_id, run_id, name, measures, key, version, mean in rows:
+    for name, run_id, task_id, measures, key, version, mean in sorted(runs, key=itemgetter(0)):
         if run_id in left_out or {"key": key, "version": version} not in measures:
             continue
         by = column(parse(key))

@@ -11,7 +11,9 @@ from leaderboard.db.tables import Job, Task
 from leaderboard.errors import Invalid, UnknownMeasure
 from leaderboard.measures.grammar import parse
 from leaderboard.services import policy
+from leaderboard.services.boards import groups
 from leaderboard.services.boards import rows as board_rows
+from leaderboard.services.boards.groups import Group
 from leaderboard.services.boards.rows import Row, rank, read_rows
 from leaderboard.services.evaluations import choices
 from leaderboard.services.evaluations.choices import NOT_CHOSEN
@@ -26,6 +28,11 @@ from leaderboard.services.statistics.standings import PairOfRuns, Place, RankedR
 from leaderboard.services.tasks import board_measures
 from leaderboard.services.tasks.head import TaskHead
 from leaderboard.stats.pairs.methods import method
+
+CHOSEN_LATE = (
+    "This group was declared after scores were there, so it may have been chosen by looking at them: its "
+    "runs are ranked, and no verdict is given of which are better."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +67,10 @@ class Board(TaskHead):
     comparison: str = ""
     """Key of the test and correction the runs are compared by."""
     one_per_team: bool = False
+    groups: tuple[str, ...] = ()
+    """Names of the groups that have boards of their own."""
+    group: Group | None = None
+    """The group whose board it is; None is all runs."""
     source: Source | None = None
     """Where the scores by topic are, for a viewer who may see them."""
     at: datetime | None = None
@@ -84,15 +95,17 @@ def board(
     edition: int | None = None,
     *,
     one_per_team: bool = False,
+    group: str | None = None,
     at: datetime | None = None,
 ) -> Board:
     """The task's board, ranked by a measure (its primary one unless said otherwise).
 
     edition is the number of an earlier edition, at a moment whose edition and runs are wanted, with the
     scores these runs have by now; the board of now unless said otherwise. one_per_team leaves of each
-    team's ranked runs the best that it marked, else its best. Raises NotFound for an
-    unknown task or edition and a moment before the first, UnknownMeasure for one that is not a column or
-    has no better and worse, Invalid for an edition and a moment at once.
+    team's ranked runs the best that it marked, else its best; group of all runs those of a
+    group, ranked within it. Raises NotFound for an unknown task, edition or group and a moment before the
+    first, UnknownMeasure for one that is not a column or has no better and worse, Invalid for an edition
+    and a moment at once.
     """
     task, sight = policy.visible_task(session, viewer, slug)
     if edition is not None and at is not None:
@@ -103,10 +116,12 @@ def board(
     measures = tuple(column(parse(key)) for key in keys if not sight.hides(key))
     primary = current.primary_measure if current is not None else task.primary_measure
     sorted_by = _sort_measure(measures, measure, primary)
-    rows = rank(read_rows(session, viewer, task, sight, current, measures, at), sorted_by)
+    chosen = groups.find(session, task, group) if group is not None else None
+    known = read_rows(session, viewer, task, sight, current, measures, at)
+    rows = rank([row for row in known if chosen is None or chosen.has(row.team_id, row.run_id)], sorted_by)
     if one_per_team and sight.means:
         rows = rank(board_rows.one_per_team(rows, marks.shown(session, task)), sorted_by)
-    standing, sentences = _standing(session, task, sight, shown, sorted_by, rows)
+    standing, sentences = _standing(session, task, sight, shown, sorted_by, rows, chosen)
     return Board(
         task=task.name,
         slug=task.slug,
@@ -126,6 +141,8 @@ def board(
         sentences=_on_the_choice(task, rows) + sentences + board_measures.lacking(shown),
         comparison=task.comparison,
         one_per_team=one_per_team,
+        groups=groups.names_of(session, task),
+        group=chosen,
         source=shown.source if sight.details else None,
         at=at,
     )
@@ -156,7 +173,13 @@ def differences(
 
 
 def _standing(
-    session: Session, task: Task, sight: Sight, shown: ShownEdition, by: MeasureColumn, rows: tuple[Row, ...]
+    session: Session,
+    task: Task,
+    sight: Sight,
+    shown: ShownEdition,
+    by: MeasureColumn,
+    rows: tuple[Row, ...],
+    group: Group | None,
 ) -> tuple[Standing | WaitingResult | None, tuple[str, ...]]:
     """How the ranked runs stand to each other, and what that says in words."""
     ranked = [
@@ -168,12 +191,15 @@ def _standing(
         return None, ()
     if why := refusal(parse(by.key).measure):
         return None, (why,)
+    if group is not None and not group.is_early:
+        return None, (CHOSEN_LATE,)
     standing = standings.of_runs(
         session, shown.source, (by.key, by.version), by.sign, ranked, method(task.comparison)
     )
     if isinstance(standing, WaitingResult):
         return standing, ()
-    return standing, sentences_of(standing, ranked, ranked_by(by), by.digits)
+    of = f" of the group {group.name}" if group is not None else ""
+    return standing, sentences_of(standing, ranked, ranked_by(by), by.digits, of)
 
 
 def _sort_measure(measures: tuple[MeasureColumn, ...], name: str | None, primary: str) -> MeasureColumn:

@@ -108,24 +108,24 @@ def read_rows(
     keys = [measure.key for measure in measures]
     unscored = {run.id: run.withdrawn_at is not None for run in runs if not scores.get(run.id)}
     states = _states(session, sight, edition, unscored)
-    teams = policy.shown_teams(session, viewer, task)
     left_out = choices.not_chosen(session, task, then)
+    names = policy.shown_names(session, viewer, task)
     return [
         Row(
             rank=None,
             run_id=run.id,
-            run=run.name,
-            team=teams[run.team_id].name,
+            run=names.run(run.id, run.name),
+            team=names.team(run.team_id),
             team_id=run.team_id,
             kind=choices.shown_kind(run.id, run.kind, left_out),
             scores={key: scores.get(run.id, {}).get(key) for key in keys},
             state=states.get(run.id, "done"),
             order_differs=run.order_differs and sight.details,
             ranking_sha256=run.ranking_sha256,
-            description=run.description,
-            tag="" if teams[run.team_id].masked else run.tag,
+            description="" if names.is_masked(run.team_id) else run.description,
+            tag="" if names.is_masked(run.team_id) else run.tag,
             details=run.details,
-            masked=teams[run.team_id].masked,
+            masked=names.is_masked(run.team_id),
             is_ranked=sight.is_ranked,
         )
         for run in runs

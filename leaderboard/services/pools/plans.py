@@ -76,13 +76,13 @@ def candidates(session: Session, viewer: Viewer, task: Task) -> tuple[PooledRun,
         .where(Run.task_id == task.id, Run.withdrawn_at.is_(None))
         .order_by(Run.id)
     ).all()
-    primary, teams = marks.marked(session, task), policy.team_names(session, viewer, task)
+    primary, names = marks.marked(session, task), policy.shown_names(session, viewer, task)
     return tuple(
         PooledRun(
             run_id=row.id,
-            name=row.name,
+            name=names.run(row.id, row.name),
             team_id=row.team_id,
-            team=teams.get(row.team_id, ""),
+            team=names.team(row.team_id),
             kind=row.kind,
             primary=row.id in primary,
             ranking_sha256=row.ranking_sha256,

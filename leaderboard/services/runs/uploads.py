@@ -267,17 +267,19 @@ def _name_for(session: Session, task: Task, team_id: int, name: str) -> tuple[st
     """The name that a run gets, and the name of a run that stands in its way, if any.
 
     That of a withdrawn run is free, with a number behind it: `bm25 (2)`. While nobody may know of other
-    teams' runs, only the team's own are looked at: a refusal would tell.
+    teams' runs, only the team's own are looked at: a refusal would tell. For the same reason runs of masked
+    teams are known by what others read.
     """
     lock_key(session, f"run names {task.id}")
-    known = select(Run.name, Run.withdrawn_at).where(Run.task_id == task.id)
+    known = select(Run.id, Run.name, Run.withdrawn_at).where(Run.task_id == task.id)
     if not policy.sight_of(session, policy.ANONYMOUS, task).means:
         known = known.where(Run.team_id == team_id)
-    runs = session.execute(known).all()
+    shown = policy.shown_names(session, Viewer(team_ids=frozenset({team_id})), task)
+    runs = [(shown.run(run.id, run.name), run.withdrawn_at is None) for run in session.execute(known).all()]
     for number in count(1):
         wanted = name if number == 1 else f"{name} ({number})"
-        alike = [run for run in runs if names.looks_like(wanted, run.name)]
-        standing = [run.name for run in alike if run.withdrawn_at is None]
+        alike = [run for run in runs if names.looks_like(wanted, run[0])]
+        standing = [other for other, stands in alike if stands]
         if standing:
             return name, name if wanted in standing else standing[0]
         if not alike:

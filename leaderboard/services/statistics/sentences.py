@@ -13,10 +13,13 @@ SMALL_EFFECT = 0.2
 
 
 def sentences(
-    standing: Standing, ranked: Sequence[RankedRun], ranked_by: str, digits: int
+    standing: Standing, ranked: Sequence[RankedRun], ranked_by: str, digits: int, of: str = ""
 ) -> tuple[str, ...]:
-    """What a board says above its table of the ranked runs, which come in the board's order."""
-    lines = [_leaders(standing, ranked, ranked_by, digits)]
+    """What a board says above its table of the ranked runs, which come in the board's order.
+
+    of: which runs they are, such as ` of the group students`, where they are not all of the task's.
+    """
+    lines = [_leaders(standing, ranked, ranked_by, digits, of)]
     if standing.pairs and standing.topics > 1:
         lines.append(_pairs(standing))
         if standing.table.reachable:
@@ -24,18 +27,18 @@ def sentences(
     return tuple(filter(None, lines))
 
 
-def _leaders(standing: Standing, ranked: Sequence[RankedRun], ranked_by: str, digits: int) -> str:
+def _leaders(standing: Standing, ranked: Sequence[RankedRun], ranked_by: str, digits: int, of: str) -> str:
     first = [run.name for run in ranked if run.value == ranked[0].value]
     names = f"{', '.join(first[:-1])} and {first[-1]}" if len(first) > 1 else first[0]
     word = "Lowest" if standing.sign < 0 else "Highest"
     leader = f"{word} {ranked_by}: {names} ({ranked[0].value:.{digits}f})."
     if len(ranked) == 1:
-        return f"{leader} It is the only ranked run, so there is nothing to compare it with."
+        return f"{leader} It is the only ranked run{of}, so there is nothing to compare it with."
     if standing.topics == 1:
         return f"{leader} With one topic no test can tell runs apart."
     best = int(np.count_nonzero(standing.best))
     return (
-        f"{leader} {best:,} of {len(ranked):,} runs may be the best on topics like these "
+        f"{leader} {best:,} of {len(ranked):,} runs{of} may be the best on topics like these "
         f"{standing.topics:,} (95% set)."
     )
 

@@ -16,6 +16,7 @@ from leaderboard.db.tables import Entry, Task, Team
 from leaderboard.errors import Closed, Forbidden, Invalid, NotFound, Problem
 from leaderboard.services import audit, policy, throttles
 from leaderboard.services.policy import Viewer, require_account
+from leaderboard.services.pseudonyms import pseudonyms
 
 WAITING, ENTERED, REFUSED = "waiting", "entered", "refused"
 RULES = {
@@ -70,6 +71,7 @@ def ensure(session: Session, task: Task, team_id: int) -> Entry:
         entry = Entry(task_id=task.id, team_id=team_id, state=ENTERED, created_at=now(session))
         session.add(entry)
         session.flush()
+        pseudonyms.enter(session, task.id)
     return entry
 
 
@@ -117,6 +119,7 @@ def enter(session: Session, viewer: Viewer, slug: str, team_id: int, asked: Entr
         version = task.agreement_version
         audit.record(session, viewer, "entry.agree", f"task:{task.id}", team=team_id, version=version)
     session.flush()
+    pseudonyms.enter(session, task.id)
     return state_of(session, task, team_id)
 
 

@@ -31,7 +31,7 @@ CHART_AT_FIRST = 60
 """Runs in the plot of differences of a board that was not asked for whole."""
 FILTER_FROM = 10
 """Runs from which on a board offers to be searched without being asked."""
-CHOSEN = ("measure", "edition", "at", "one")
+CHOSEN = ("measure", "edition", "at", "one", "group")
 """Parts of the address that choose the board itself; the others choose what of it is shown."""
 FILTERS = ("q", "team", "kind", "tag", "field", "value", "own")
 STATE = (*CHOSEN, "run", "reference", "q", "team", "kind", "tag", "field", "value", "pin")
@@ -96,6 +96,7 @@ def _board(slug: str) -> Board:
         request.args.get("measure"),
         _edition(),
         one_per_team=request.args.get("one") == "team",
+        group=_words("group") or None,
         at=moments.as_of(reading(), request.args["at"]) if request.args.get("at") else None,
     )
 

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import update
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Entry, Run
+from leaderboard.db.tables import Run
 from leaderboard.pages.boards import tables
 from leaderboard.pages.boards import view as board_views
 from leaderboard.pages.boards.view import BoardChoice, View
@@ -19,7 +19,7 @@ from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.cache import KeptResults
 from leaderboard.tables.latex import latex_text
-from tests.make import build
+from tests.make import build, people
 from tests.make.copies import built_once
 
 TOPICS = tuple(str(number) for number in range(1, 13))
@@ -232,12 +232,11 @@ def test_a_pseudonymous_team_is_found_by_its_pseudonym_only(
 ) -> None:
     """The real name finds nothing, by search and by team, and is not among the choices."""
     bears = build.team(database, "Bears")
-    with database.write() as session:
-        session.execute(update(Entry).where(Entry.team_id == bears).values(pseudonym="Team X"))
+    people.mask(database, bears, "Team X")
     assert len(filled) == 4
     assert _names(_view(database, search="bears")) == []
     assert _names(_view(database, team="Bears")) == []
-    assert _names(_view(database, team="Team X")) == ["second", "third"]
+    assert _names(_view(database, team="Team X")) == ["Team X-1", "Team X-2"]
     assert _view(database).choices.teams == ("Owls", "Team X")
 
 
@@ -252,10 +251,9 @@ def test_a_masked_run_states_nothing_that_tells_whose_it_is(
         session.execute(update(Run).where(Run.id == filled["second"]).values(details=paper))
     assert _names(_view(database, tag="second")) == ["second"]
     assert _names(_view(database, field="paper")) == ["second"]
-    with database.write() as session:
-        session.execute(update(Entry).where(Entry.team_id == bears).values(pseudonym="Team X"))
-    assert _names(_view(database, tag="second")) == []
+    people.mask(database, bears, "Team X")
+    assert _names(_view(database, tag="second")) == _names(_view(database, search="second")) == []
     assert _names(_view(database, field="paper")) == []
     assert "paper" not in {each.key for each in _view(database).choices.fields}
-    assert _names(_view(database, field="type", value="manual")) == ["second"]
+    assert _names(_view(database, field="type", value="manual")) == ["Team X-1"]
     assert _names(_view(database, OPERATOR, field="paper")) == ["second"]

@@ -14,7 +14,7 @@ from sqlalchemy import update
 
 from leaderboard.cli import main as command_line
 from leaderboard.db.engine import Database, now
-from leaderboard.db.tables import Entry
+from leaderboard.db.tables import Entry, Task
 from leaderboard.pages.runs import files
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import withdrawals
@@ -123,13 +123,14 @@ def test_a_pseudonym_keeps_the_file_and_its_names_back(
     with database.write() as session:
         later = now(session) + timedelta(days=1)
         session.execute(update(Entry).values(pseudonym="Team X", reveal_at=later))
+        session.execute(update(Task).values(naming="team"))
     member, stranger = browser(app), browser(app)
     sign_in(member, "Ann")
     assert member.get(f"/runs/{run_id}/file").status_code == 200
     assert stranger.get(f"/runs/{run_id}/file").status_code == 404
     for suffix in ("", ".json", "/origin", "/origin.json"):
         assert "owls" not in stranger.get(f"/runs/{run_id}{suffix}").text
-    assert "runid                 \tall\tmine\n" in stranger.get(f"/runs/{run_id}.trec_eval").text
+    assert "runid                 \tall\tTeam X-1\n" in stranger.get(f"/runs/{run_id}.trec_eval").text
     with database.write() as session:
         session.execute(update(Entry).values(reveal_at=now(session)))
     assert stranger.get(f"/runs/{run_id}/file").status_code == 200

@@ -1,0 +1,182 @@
+"""Which names the teams of a task go by: the map for organisers, and what its members see of a team."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Entry, Run, Snapshot, Task, Team
+from leaderboard.services import policy
+from leaderboard.services.policy import ANONYMOUS, Viewer
+from leaderboard.services.pseudonyms import reviews
+from leaderboard.services.pseudonyms.reviews import ReviewLink
+from leaderboard.tables.record import Column, Files, Place, Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedTeam:
+    """A team with its pseudonym; masked while others read that."""
+
+    team_id: int
+    team: str
+    pseudonym: str
+    runs: int
+    masked: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamingPage:
+    """The pseudonyms of all teams of a task, for its organisers."""
+
+    task: str
+    slug: str
+    kind: str
+    """What teams are named after; empty where they have no pseudonyms."""
+    until: str
+    names_at: datetime | None
+    seed: str
+    is_over: bool
+    """Whether everybody reads all names by now."""
+    runs: int
+    snapshots: int
+    teams: tuple[NamedTeam, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnTeam:
+    """One of the viewer's teams in a task."""
+
+    team_id: int
+    team: str
+    pseudonym: str
+    masked: bool
+    may_show: bool
+    """Whether its name shows when a member says so."""
+    links: tuple[ReviewLink, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnTeamsPage:
+    """What others call the viewer's teams in a task."""
+
+    task: str
+    slug: str
+    until: str
+    names_at: datetime | None
+    teams: tuple[OwnTeam, ...]
+
+
+def naming_page(session: Session, viewer: Viewer, slug: str) -> NamingPage:
+    """The map of a task; raises NotFound, SignInNeeded or Forbidden unless the viewer organises it."""
+    task = policy.own_task(session, viewer, slug)
+    teams = _teams(session, task)
+    return NamingPage(
+        task=task.name,
+        slug=task.slug,
+        kind=task.pseudonym_list,
+        until=task.naming,
+        names_at=task.names_at,
+        seed=task.pseudonym_seed,
+        is_over=policy.shows_names(session, task),
+        runs=sum(team.runs for team in teams),
+        snapshots=session.scalar(select(func.count(Snapshot.id)).where(Snapshot.task_id == task.id)) or 0,
+        teams=teams,
+    )
+
+
+def facts(page: NamingPage) -> dict[str, Any]:
+    """The map as plain values."""
+    return {"task": page.slug, "seed": page.seed, "teams": table(page).facts()}
+
+
+def table(page: NamingPage) -> Table[NamedTeam]:
+    """Every team with its pseudonym."""
+    return Table(
+        name=f"{page.slug}-pseudonyms",
+        caption=f"Teams of {page.task} and what others call them, by pseudonym. For organisers only.",
+        columns=[
+            Column(key="pseudonym", head="Pseudonym", value=lambda row: row.pseudonym),
+            Column(key="team", head="Team", value=lambda row: row.team),
+            Column(key="runs", head="Runs", value=lambda row: row.runs, digits=0),
+            Column(
+                key="shown",
+                head="Others read",
+                value=lambda row: not row.masked,
+                words=lambda row: "the pseudonym" if row.masked else "the name",
+            ),
+            Column(key="team_id", value=lambda row: row.team_id, shown=Place.DATA),
+        ],
+        rows=page.teams,
+    )
+
+
+FILES = Files(facts=facts, tables={"pseudonyms": table})
+
+
+def own_teams_page(session: Session, viewer: Viewer, slug: str) -> OwnTeamsPage:
+    """The viewer's teams of a task; raises NotFound, SignInNeeded."""
+    task, _ = policy.visible_task(session, viewer, slug)
+    policy.require_account(viewer)
+    own = [team for team in _teams(session, task) if policy.owns(viewer, team.team_id)]
+    return OwnTeamsPage(
+        task=task.name,
+        slug=task.slug,
+        until=task.naming,
+        names_at=task.names_at,
+        teams=tuple(
+            OwnTeam(
+                team_id=team.team_id,
+                team=team.team,
+                pseudonym=team.pseudonym,
+                masked=team.masked,
+                may_show=team.masked and task.naming == "team",
+                links=reviews.of_team(session, task, team.team_id),
+            )
+            for team in own
+        ),
+    )
+
+
+def links_table(team: OwnTeam) -> Table[ReviewLink]:
+    """A team's links for reviewers, newest first."""
+    return Table(
+        name="links",
+        caption="Links for reviewers, newest first.",
+        columns=[
+            Column(key="made", head="Made", value=lambda row: row.created_at.isoformat()),
+            Column(key="until", head="Works until", value=lambda row: row.expires_at.isoformat()),
+            Column(key="note", head="For", value=lambda row: row.note),
+            Column(key="end", head="End", value=lambda row: row.id, shown=Place.PAGE),
+        ],
+        rows=team.links,
+    )
+
+
+def _teams(session: Session, task: Task) -> tuple[NamedTeam, ...]:
+    """The teams of a task by pseudonym; two statements and those of the names."""
+    seen = policy.shown_teams(session, ANONYMOUS, task)
+    runs = (
+        select(Run.team_id, func.count(Run.id).label("runs"))
+        .where(Run.task_id == task.id)
+        .group_by(Run.team_id)
+        .subquery()
+    )
+    rows = session.execute(
+        select(Team.id, Team.name, Entry.pseudonym, func.coalesce(runs.c.runs, 0).label("runs"))
+        .join(Entry, Entry.team_id == Team.id)
+        .outerjoin(runs, runs.c.team_id == Team.id)
+        .where(Entry.task_id == task.id)
+    )
+    teams = (
+        NamedTeam(
+            team_id=row.id,
+            team=row.name,
+            pseudonym=row.pseudonym or "",
+            runs=row.runs,
+            masked=seen[row.id].masked,
+        )
+        for row in rows
+    )
+    return tuple(sorted(teams, key=lambda team: (team.pseudonym, team.team)))

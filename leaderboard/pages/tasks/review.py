@@ -1,0 +1,85 @@
+"""What reviewers see by a link: a team's own runs of a task under its pseudonym."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from leaderboard.services import policy
+from leaderboard.services.boards import board
+from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.services.policy import Viewer
+from leaderboard.services.pseudonyms import reviews
+from leaderboard.services.tasks.head import TaskHead
+from leaderboard.tables.record import Column, Table
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedRun:
+    """A run by its pseudonym, with its rank and what it got, as the board shows them."""
+
+    name: str
+    kind: str
+    rank: int | None
+    scores: dict[str, float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewPage(TaskHead):
+    """A team's own runs of a task for readers who are not to know the team."""
+
+    pseudonym: str
+    ranked_by: str
+    ranked: int
+    """How many runs of all teams have a rank."""
+    measures: tuple[MeasureColumn, ...]
+    runs: tuple[ReviewedRun, ...]
+
+
+def review_page(session: Session, token: str) -> ReviewPage:
+    """The runs that a link shows; NotFound where it does not work.
+
+    Scores are those that everybody may see by now: a link opens nothing that a task holds back.
+    """
+    task, team_id, pseudonym = reviews.opened(session, token)
+    names = policy.numbered_runs(session, task, {team_id: pseudonym})
+    # A member's sight: a sealed task tells others not even which runs there are.
+    shown = board.board(session, Viewer(team_ids=frozenset({team_id})), task.slug)
+    own = (row for row in shown.rows if row.run_id in names)
+    return ReviewPage(
+        task=shown.task,
+        slug=shown.slug,
+        sight=shown.sight,
+        basis=shown.basis,
+        pseudonym=pseudonym,
+        ranked_by=shown.ranked_by,
+        ranked=sum(row.rank is not None for row in shown.rows) if shown.sight.means else 0,
+        measures=shown.measures if shown.sight.means else (),
+        runs=tuple(ReviewedRun(names[row.run_id], row.kind, row.rank, row.scores) for row in own),
+    )
+
+
+def table(page: ReviewPage) -> Table[ReviewedRun]:
+    """The runs in the board's order."""
+
+    def score(measure: MeasureColumn) -> Column[ReviewedRun]:
+        digits = page.sight.decimals or measure.digits
+        return Column(key=measure.key, value=lambda row: row.scores.get(measure.key), digits=digits)
+
+    columns: list[Column[Any]] = [
+        Column(key="run", head="Run", value=lambda row: row.name),
+        Column(key="kind", head="Kind", value=lambda row: row.kind),
+    ]
+    if page.measures:
+        columns.insert(0, Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0))
+    of = (
+        f" Ranks are among {page.ranked:,} ranked runs of all teams, by {page.ranked_by}."
+        if page.ranked
+        else ""
+    )
+    return Table(
+        name=f"{page.slug}-{page.pseudonym}",
+        caption=f"Runs of {page.pseudonym} on {page.task}.{of}",
+        columns=[*columns, *(score(measure) for measure in page.measures)],
+        rows=page.runs,
+    )

@@ -1,0 +1,1 @@
+"""Teams that readers know by another name: lists of names, the draw, and links for reviewers."""

@@ -1,0 +1,120 @@
+"""Links for reviewers: one shows a team's own runs of a task under its pseudonym, to whoever opens it."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, Select, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import lock_row, now
+from leaderboard.db.tables import Entry, Invitation, Task
+from leaderboard.errors import Conflict, Invalid, NotFound, Problem
+from leaderboard.services import audit, policy
+from leaderboard.services.accounts import sessions
+from leaderboard.services.policy import Viewer
+
+REVIEW = "review"
+DAYS, MOST_DAYS, MOST_LINKS, NOTE_CHARACTERS = 180, 730, 20, 200
+DEAD_LINK = "This link does not work, or no longer."
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewLink:
+    """A link for reviewers that works, as its team sees it; the link itself is shown once."""
+
+    id: int
+    note: str
+    created_at: datetime
+    expires_at: datetime
+
+
+def make(session: Session, viewer: Viewer, slug: str, team_id: int, days: int = DAYS, note: str = "") -> str:
+    """The token of a new link for reviewers to the team's runs of a task; for its members.
+
+    Raises NotFound, SignInNeeded, Forbidden, Invalid for a time out of range, Conflict for a team without
+    a pseudonym or with too many links.
+    """
+    task = _own(session, viewer, slug, team_id)
+    _check(days, note)
+    if _pseudonym(session, task.id, team_id) is None:
+        raise Conflict("Your team has no pseudonym in this task, so the board itself can be linked.")
+    # Two members at once could go over the limit.
+    lock_row(session, Task, task.id)
+    if len(of_team(session, task, team_id)) >= MOST_LINKS:
+        raise Conflict(f"Your team has {MOST_LINKS} links for reviewers here; end one of them first.")
+    token, at = sessions.new_token(), now(session)
+    link = Invitation(
+        token_sha256=sessions.digest(token),
+        kind=REVIEW,
+        team_id=team_id,
+        task_id=task.id,
+        note=" ".join(note.split()),
+        created_by=viewer.account_id,
+        created_at=at,
+        expires_at=at + timedelta(days=days),
+    )
+    session.add(link)
+    session.flush()
+    audit.record(session, viewer, "review.invite", f"team:{team_id}", task=task.id, invitation=link.id)
+    return token
+
+
+def end(session: Session, viewer: Viewer, slug: str, team_id: int, link_id: int) -> None:
+    """End a link for reviewers; for members of its team, NotFound for any other link."""
+    task = _own(session, viewer, slug, team_id)
+    link = session.scalar(_working(session).where(Invitation.id == link_id, *_of(task, team_id)))
+    if link is None:
+        raise NotFound(f"There is no link {link_id} of this team.")
+    link.revoked_at = now(session)
+    audit.record(session, viewer, "review.revoke_invitation", f"team:{team_id}", invitation=link.id)
+
+
+def of_team(session: Session, task: Task, team_id: int) -> tuple[ReviewLink, ...]:
+    """The team's links of a task that work, newest first."""
+    rows = session.scalars(_working(session).where(*_of(task, team_id)).order_by(Invitation.id.desc()))
+    return tuple(
+        ReviewLink(row.id, row.note, row.created_at, row.expires_at) for row in rows if row.expires_at
+    )
+
+
+def opened(session: Session, token: str) -> tuple[Task, int, str]:
+    """Task, team and pseudonym that a link shows; raises NotFound where it does not work.
+
+    A task that was taken back to a draft is shown to nobody, and without its pseudonym a team is not named.
+    """
+    link = session.scalar(_working(session).where(Invitation.token_sha256 == sessions.digest(token)))
+    if link is not None and link.task_id is not None and link.team_id is not None:
+        task, pseudonym = session.get_one(Task, link.task_id), _pseudonym(session, link.task_id, link.team_id)
+        if pseudonym is not None and task.published_at is not None:
+            return task, link.team_id, pseudonym
+    raise NotFound(DEAD_LINK)
+
+
+def _own(session: Session, viewer: Viewer, slug: str, team_id: int) -> Task:
+    task, _ = policy.visible_task(session, viewer, slug)
+    policy.require_member(viewer, team_id)
+    return task
+
+
+def _working(session: Session) -> Select[Invitation]:
+    return select(Invitation).where(
+        Invitation.kind == REVIEW, Invitation.revoked_at.is_(None), Invitation.expires_at > now(session)
+    )
+
+
+def _of(task: Task, team_id: int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return Invitation.task_id == task.id, Invitation.team_id == team_id
+
+
+def _pseudonym(session: Session, task_id: int, team_id: int) -> str | None:
+    return session.scalar(select(Entry.pseudonym).where(Entry.task_id == task_id, Entry.team_id == team_id))
+
+
+def _check(days: int, note: str) -> None:
+    problems = []
+    if not 1 <= days <= MOST_DAYS:
+        problems.append(Problem(f"is from 1 to {MOST_DAYS}.", "Write days.", field="days", value=str(days)))
+    if len(note) > NOTE_CHARACTERS:
+        problems.append(Problem(f"has at most {NOTE_CHARACTERS} characters.", "Shorten it.", field="note"))
+    if problems:
+        raise Invalid("No link was made.", problems)

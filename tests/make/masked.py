@@ -1,0 +1,165 @@
+"""Two sites with one task whose teams go by pseudonyms: only names, tags, files and team ids differ."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from sqlalchemy import select, update
+
+from leaderboard.db.engine import Database, now
+from leaderboard.db.tables import Entry, Invitation, Run, Snapshot, Task, Team, Upload
+from leaderboard.services import policy, snapshots
+from leaderboard.services.accounts import sessions
+from leaderboard.services.boards import groups
+from leaderboard.services.pools import pools, previews
+from leaderboard.services.pools.plans import Plan
+from leaderboard.services.pseudonyms import reviews
+from leaderboard.services.runs import uploads
+from leaderboard.services.runs.admission import RunRequest
+from leaderboard.settings import Settings
+from tests.make import build as builders
+from tests.make import people, twins
+from tests.make.apps import application
+from tests.make.twins import World
+
+SLUG = "masked"
+NAMED = "e" * 16
+"""Address of a snapshot that was made while names were shown."""
+UNDER_PSEUDONYMS = "f" * 16
+SECRETS = {"a": ("Aardvarks", "Zebras", "Quokkas"), "b": ("Zyx Lab", "Beta University", "Mu")}
+"""World -> the true names of three teams, which sort otherwise in each."""
+TOKEN = "for-reviewers"
+GROUP = "students"
+PSEUDONYMS = ("Otter", "Heron", "Ibex")
+OBJECTS: dict[str, Sequence[object]] = {
+    "slug": (SLUG,),
+    "run_id": (2, 5),
+    "topic_id": ("1",),
+    "upload_id": (2,),
+    "team_id": (2, 3),
+    "name": ("AP",),
+    "token": ("nonsense", TOKEN),
+    "number": (1,),
+    "part": ("qrels",),
+    "suffix": ("txt",),
+    "line_id": (1,),
+    "form": ("json", "csv"),
+    "address": (NAMED, UNDER_PSEUDONYMS),
+    "filename": ("app.css",),
+    "item": ("nothing",),
+    "side": ("left",),
+    "place": (1,),
+    "job_id": (1,),
+    "session_id": (1,),
+    "account_id": (2,),
+    "assessor_id": (1,),
+    "group_id": (1, 2, 9),
+    "invitation_id": (1, 9),
+}
+"""What addresses are filled with."""
+DOCNO = "d00"
+JUDGMENTS = {"1": {DOCNO: 2, "b": 0, "c": 1}, "2": {"a": 0, "d": 1}, "3": {"e": 3, "f": 1}}
+RANKINGS: tuple[Mapping[str, Sequence[str]], ...] = (
+    {"1": [DOCNO, "c", "b"], "2": ["d", "a"], "3": ["e", "f"]},
+    {"1": ["b", DOCNO], "2": ["a", "d"], "3": ["f", "e"]},
+    {"1": ["c", "b", DOCNO], "2": ["a"], "3": ["e"]},
+)
+
+
+def _fill(database: Database, folder: Path, secret: str) -> None:
+    ann, *others = (people.account(database, name) for name in ("Ann", "Bob", "Cyd", "Dee", "Stranger"))
+    olga = people.account(database, "Olga", is_organiser=True)
+    people.team(database, "Owls", ann)
+    names = SECRETS[secret]
+    # Ids of teams follow the order of their making, which is another one in each world.
+    for name, account in sorted(zip(names, others, strict=False)):
+        people.team(database, name, account)
+    builders.task(database, folder, SLUG, judgments=JUDGMENTS, measures=("AP", "nDCG@10", "RR"))
+    builders.task(database, folder, "olgas", viewer=people.viewer(database, olga))
+    builders.run(database, folder, RANKINGS[0], "owls-1", slug=SLUG, team_name="Owls")
+    for number, name in enumerate((*names, names[0])):
+        _send(database, folder, secret, name, number)
+    builders.drain(database)
+    _freeze(database, NAMED)
+    builders.revise(database, folder, {**JUDGMENTS, "2": {"a": 1, "d": 0}}, SLUG)
+    builders.drain(database)
+    mask(database, secret)
+    _freeze(database, UNDER_PSEUDONYMS)
+    _pool(database)
+    _group(database, secret)
+
+
+def _send(database: Database, folder: Path, secret: str, team: str, number: int) -> None:
+    """A run whose name, tag, file, header and facts say whose it is."""
+    word = team.split()[0].lower()
+    name = f"{word}-{secret}{number}"
+    path = builders.run_file(folder, RANKINGS[number % 3], name)
+    facts = {"code": f"https://example.org/{word}", "latency_ms": 5.0 + number}
+    wishes = RunRequest(name, description=f"The run of {team}.", facts=facts)
+    sent = builders.submit(database, path, SLUG, team_name=team, wishes=wishes)
+    assert sent.run_id is not None, sent.report
+    if number == 3:
+        with database.write() as session:
+            uploads.withdraw(session, policy.OPERATOR, sent.run_id, f"{team} made a mistake.")
+
+
+def mask(database: Database, secret: str) -> None:
+    """Give the three teams their pseudonyms; the fourth shows its name."""
+    with database.write() as session:
+        session.execute(update(Task).where(Task.slug == SLUG).values(naming="team"))
+        for name, pseudonym in zip(SECRETS[secret], PSEUDONYMS, strict=True):
+            team = select(Team.id).where(Team.name == name).scalar_subquery()
+            session.execute(update(Entry).where(Entry.team_id == team).values(pseudonym=pseudonym))
+        owls = select(Team.id).where(Team.name == "Owls").scalar_subquery()
+        shown = {"pseudonym": "Lark", "reveal_at": Entry.created_at}
+        session.execute(update(Entry).where(Entry.team_id == owls).values(shown))
+
+
+def _group(database: Database, secret: str) -> None:
+    """Two masked teams are a group, and one of them has a link for reviewers."""
+    with database.write() as session:
+        ids = dict(session.execute(select(Team.name, Team.id)).all())
+        first, second, _ = (ids[name] for name in SECRETS[secret])
+        groups.declare(session, policy.OPERATOR, SLUG, GROUP, teams=[first, second])
+        link = Invitation(
+            token_sha256=sessions.digest(TOKEN),
+            kind=reviews.REVIEW,
+            team_id=first,
+            task_id=session.scalars(select(Task.id).where(Task.slug == SLUG)).one(),
+            created_at=now(session),
+            expires_at=now(session) + timedelta(days=1),
+        )
+        session.add(link)
+
+
+def _freeze(database: Database, address: str) -> None:
+    with database.write() as session:
+        frozen = snapshots.freeze(session, policy.OPERATOR, SLUG)
+        snapshots.keep(session, policy.OPERATOR, frozen)
+        session.execute(update(Snapshot).where(Snapshot.sha256 == frozen.sha256).values(sha256=address * 4))
+
+
+def _pool(database: Database) -> None:
+    """All runs were pooled, so that audits name teams."""
+    with database.read() as session:
+        made = previews.preview(session, policy.OPERATOR, SLUG, Plan({"name": "take"}, reuse=False))
+    with database.write() as session:
+        number = pools.add(session, policy.OPERATOR, made)
+        pools.change(session, policy.OPERATOR, SLUG, number, pools.OPEN)
+
+
+def build(template: Path, folder: Path, secret: str, moment: datetime) -> World:
+    """World `a` or `b`, as if all of it had happened at one moment."""
+    path = shutil.copyfile(template, folder / "world.sqlite3")
+    database = Database(f"sqlite:///{path}")
+    _fill(database, folder, secret)
+    twins.stop_the_clock(database, moment)
+    with database.write() as session:
+        session.execute(update(Invitation).values(expires_at=moment + timedelta(days=1)))
+    with database.read() as session:
+        digests = session.scalars(select(Upload.sha256)).all()
+        assert len(set(digests)) == len(digests), "files differ by their tags at least"
+        assert sorted(session.scalars(select(Run.id))) == list(range(1, 6))
+    settings = Settings(data=folder, database_url=f"sqlite:///{path}")
+    return World(application(settings, database), database, moment)

@@ -1,0 +1,131 @@
+"""Two sites that differ only in who is behind the pseudonyms answer the same to everybody who may not know.
+
+Names of teams and runs, tags, headers, files and the order of ids differ. Whatever a visitor or a member of
+another team asks for, and whatever form they send, is answered byte for byte alike.
+"""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from leaderboard.services import policy
+from leaderboard.services.accounts import sessions
+from leaderboard.web import requests
+from leaderboard.web.runs import uploads
+from tests.make import masked, twins, walks
+from tests.make.twins import World
+from tests.web import test_two_worlds as gets
+from tests.web import test_two_worlds_posts as posts
+
+pytestmark = pytest.mark.slow
+NAMES = [name for names in masked.SECRETS.values() for name in names]
+
+
+@pytest.fixture(scope="module")
+def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, World]]:
+    """Two worlds with the same clock and run ids, built once."""
+    moment = datetime.now(UTC).replace(microsecond=0)
+    one, other = (
+        masked.build(sqlite_template, tmp_path_factory.mktemp(f"masked-{secret}"), secret, moment)
+        for secret in masked.SECRETS
+    )
+    yield one, other
+    for world in (one, other):
+        world.database.dispose()
+
+
+@pytest.fixture
+def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tuple[World, World]:
+    """The two worlds, where chance is the same too."""
+    monkeypatch.setattr(uploads, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
+    monkeypatch.setattr(gets, "DOCUMENTS", (masked.DOCNO,))
+    monkeypatch.setattr(requests, "new_id", lambda: "chance")
+    twins.open_under_one_address(monkeypatch)
+    monkeypatch.setattr(sessions, "resume", walks.remembered(sessions.resume))
+    return filled
+
+
+def test_no_address_names_a_masked_team(worlds: tuple[World, World]) -> None:
+    """A member of a team that shows its name gets the same bytes and headers."""
+    assert list(gets._differences(worlds, "Ann", objects=masked.OBJECTS)) == []
+
+
+def test_a_visitor_reads_no_more(worlds: tuple[World, World]) -> None:
+    """Visitors have the same addresses; each is asked for in its first state."""
+    assert list(gets._differences(worlds, None, of_each=1, objects=masked.OBJECTS)) == []
+
+
+def test_the_walk_reaches_what_is_masked(worlds: tuple[World, World]) -> None:
+    """Boards, groups, run pages, the link for reviewers and a later snapshot show pseudonyms, not names."""
+    addresses = {
+        f"/tasks/{masked.SLUG}.json": 200,
+        f"/tasks/{masked.SLUG}?group={masked.GROUP}": 200,
+        f"/tasks/{masked.SLUG}/history.json": 200,
+        f"/tasks/{masked.SLUG}/pools/audit.json": 200,
+        f"/snapshots/{masked.UNDER_PSEUDONYMS}": 200,
+        f"/snapshots/{masked.NAMED}": 404,
+        f"/review/{masked.TOKEN}": 200,
+        "/runs/2/origin": 200,
+        "/runs/2/file": 404,
+        "/runs/5": 200,
+    }
+    client = worlds[0].browser(None)
+    for address, status in addresses.items():
+        answer = client.get(address)
+        assert answer.status_code == status, address
+        assert (status == 404) == ("Otter" not in answer.text) or "history" in address, address
+        assert not any(name in answer.text for name in NAMES), address
+    assert client.get(f"/review/{masked.TOKEN}").headers["X-Robots-Tag"] == "noindex"
+
+
+def _sent(name: str) -> posts.Form:
+    return {"team": 1, "name": name, "kind": "official", "file": (b"1 Q0 d00 1 9 tag\n", "run.txt")}
+
+
+def test_no_form_names_a_masked_team(worlds: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Uploads under every name a run of the others has or is known by, and all other forms."""
+    both = [posts.Undoing(world, {"Ann": posts._token(world, "Ann")}) for world in worlds]
+    names = ("aardvarks-a0", "zyx-b0", "Otter-1", "Otter-2", "new")
+    forms = {**posts.FORMS, "uploads.send": [("", _sent(name)) for name in names]}
+    monkeypatch.setattr(sessions, "new_token", lambda: "chance")
+    monkeypatch.setattr(posts, "FORMS", forms)
+    assert list(posts._differences((both[0], both[1]), "Ann", objects=masked.OBJECTS)) == []
+    submit = f"/tasks/{masked.SLUG}/submit"
+    refused = [name for name in names if both[0].post("Ann", submit, _sent(name), posts.JSON)[0] == 422]
+    assert both[0].undo()
+    assert refused == ["Otter-1", "Otter-2"]
+
+
+def _true_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy.ShownNames, "run", lambda _, run_id, name: name)
+
+
+def _true_teams(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "shows_names", lambda *_: True)
+
+
+def _rows_by_team(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pseudonyms, in the order of the ids behind them."""
+    real = gets.board_rows.read_rows
+
+    def ordered(*given: object) -> list[gets.board_rows.Row]:
+        return sorted(real(*given), key=lambda row: row.team_id)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(gets.board, "read_rows", ordered)
+    monkeypatch.setattr(gets.board, "rank", lambda rows, _: tuple(rows))
+
+
+def _named_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leaderboard.services.snapshots._within", lambda *_: True)
+
+
+@pytest.mark.parametrize("plant", [_true_runs, _true_teams, _rows_by_team, _named_snapshots])
+def test_planted_leaks_are_found(
+    worlds: tuple[World, World], monkeypatch: pytest.MonkeyPatch, plant: Callable[[pytest.MonkeyPatch], None]
+) -> None:
+    """Each of these leaks makes the two worlds differ, so the walk would have caught it."""
+    plant(monkeypatch)
+    assert next(gets._differences(worlds, None, objects=masked.OBJECTS), None) is not None
