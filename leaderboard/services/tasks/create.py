@@ -15,7 +15,7 @@ from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.lines import Origin
 from leaderboard.services.revisions import publish as revisions
 from leaderboard.services.revisions.publish import NewRevision
-from leaderboard.services.tasks import public_topics, slugs, templates, topic_changes
+from leaderboard.services.tasks import slugs, templates, topic_changes, topic_sets
 from leaderboard.services.tasks.drafts import PreparedTask
 from leaderboard.trec.topics import topics as trec_topics
 
@@ -108,4 +108,4 @@ def _add_topics(session: Session, task: Task, topics: tuple[trec_topics.Topic, .
     topic_changes.insert_all(session, task, topics)
     session.add(TopicSet(task_id=task.id, name=ALL_TOPICS, topics=None))
     if task.visibility == "blind":
-        public_topics.draw(session, task)
+        topic_sets.draw(session, task)

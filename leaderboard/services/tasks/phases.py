@@ -16,7 +16,7 @@ from leaderboard.services.evaluations import editions
 from leaderboard.services.phase_rules import ALL_TOPICS, PUBLIC_TOPICS
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files as qrels
-from leaderboard.services.tasks import changes, dates, public_topics, topic_sets
+from leaderboard.services.tasks import changes, dates, topic_sets
 
 LONGEST_NAME = 40
 MOST_PHASES = 20
@@ -267,7 +267,7 @@ def _chosen(
         return None, ""
     if plan.topics == HALF:
         seed = plan.seed.strip() or (before.seed if before else "") or secrets.token_hex(4)
-        return public_topics.half(seed, topic_sets.ids(session, task)), seed
+        return topic_sets.half(seed, topic_sets.ids(session, task)), seed
     listed = topic_sets.read(session, task, plan.topic_list)
     if not listed:
         raise Invalid("List at least one topic, or choose every topic of the task.")

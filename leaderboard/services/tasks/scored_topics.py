@@ -14,7 +14,7 @@ from leaderboard.services.phase_rules import PUBLIC_TOPICS
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.qrels import files
 from leaderboard.services.qrels.judged_inputs import MAIN
-from leaderboard.services.tasks import public_topics
+from leaderboard.services.tasks import topic_sets
 
 NOT_JUDGED = "Not judged."
 """The reason of topics left out by `score_judged`. Everybody may read it: the organiser publishes by it
@@ -94,8 +94,8 @@ def _draw_again(session: Session, task: Task, had: list[str], left: list[str]) -
         select(TopicSet).where(TopicSet.task_id == task.id, TopicSet.name == PUBLIC_TOPICS)
     )
     seed = public.seed or task.slug if public is not None else ""
-    if public is not None and public.topics == public_topics.half(seed, had):
-        public.topics = public_topics.half(seed, left)
+    if public is not None and public.topics == topic_sets.half(seed, had):
+        public.topics = topic_sets.half(seed, left)
 
 
 def _judged(session: Session, task_id: int) -> list[str]:

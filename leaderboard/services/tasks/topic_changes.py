@@ -14,7 +14,7 @@ from leaderboard.services import policy
 from leaderboard.services.phase_rules import PUBLIC_TOPICS
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files
-from leaderboard.services.tasks import board_measures, changes, public_topics, topics
+from leaderboard.services.tasks import board_measures, changes, topic_sets, topics
 from leaderboard.services.tasks.setting_values import TEXT_CHARACTERS, tidy
 from leaderboard.trec.topics import topics as trec_topics
 
@@ -72,7 +72,7 @@ def replace(session: Session, viewer: Viewer, slug: str, new: tuple[trec_topics.
     before = session.scalar(select(func.count()).where(Topic.task_id == task.id)) or 0
     session.execute(delete(Topic).where(Topic.task_id == task.id))
     insert_all(session, task, new)
-    public_topics.draw_again(session, task)
+    topic_sets.draw_again(session, task)
     board_measures.rebuild(session, task)
     changes.note(session, viewer, task, "topics", f"{before} topics", f"{len(new)} topics, from a new file")
 
