@@ -178,7 +178,8 @@ def is_open(phase: Phase, at: datetime) -> bool:
 def extend(session: Session, viewer: Viewer, slug: str, hours: int, reason: str) -> int:
     """Move the closing of every phase that takes runs, or closed within those hours; how many were moved.
 
-    For an outage of that many hours. Raises Invalid for less than one hour or more than a month.
+    For an outage of that many hours; a phase stays closed where its close showed hidden scores. Raises
+    Invalid for less than one hour or more than a month.
     """
     task = policy.own_task(session, viewer, slug)
     if not 1 <= hours <= 31 * 24:
@@ -192,6 +193,8 @@ def extend(session: Session, viewer: Viewer, slug: str, hours: int, reason: str)
             continue
         if phase.opens_at is not None and phase.opens_at > at:
             continue
+        if phase.closes_at <= at and _was_shown_by_closing(task, phase):
+            continue
         before = dates.described(phase)
         phase.closes_at += more
         changes.note(
@@ -201,6 +204,11 @@ def extend(session: Session, viewer: Viewer, slug: str, hours: int, reason: str)
     if not moved:
         raise Conflict(f"No phase of {task.name} has a deadline that {hours} hours could move.")
     return moved
+
+
+def _was_shown_by_closing(task: Task, phase: Phase) -> bool:
+    """Whether the close has shown scores that were hidden before: nobody can unsee them."""
+    return (phase.visibility or task.visibility) != "open" and phase.at_close == "open"
 
 
 def _require_open(task: Task, phase: Phase, is_named: bool, at: datetime) -> None:

@@ -238,6 +238,9 @@ def test_a_deadline_moves_with_a_reason_and_is_told(database: Database, tmp_path
         assert session.scalars(select(Phase.closes_at)).one() == closes + DAY + timedelta(hours=5)
         told = session.execute(select(TaskChange.what, TaskChange.after, TaskChange.reason)).all()
     assert told[-1] == ("dates of main", "from no limit until 2031-12-02 04:59 UTC", "The site was away.")
+    _set(database, "main", closes_at=datetime.now(UTC) - timedelta(hours=1), visibility="sealed")
+    with database.write() as session, pytest.raises(Conflict, match="No phase"):
+        phases.extend(session, OPERATOR, "t", 5, "The site was away.")
     for hours, why in ((0, "x"), (745, "x"), (5, " ")):
         with database.write() as session, pytest.raises(Invalid):
             phases.extend(session, OPERATOR, "t", hours, why)
