@@ -72,7 +72,7 @@ FAULTS = (
     ),
     Fault(
         "policy",
-        "leaderboard/services/policy.py",
+        "leaderboard/services/shown_names.py",
         "if not seen.details or run.withdrawn_at is not None:",
         "if not seen.details:",
         "tests/services/test_policy.py tests/web/runs tests/pages/runs",
@@ -93,7 +93,7 @@ FAULTS = (
     ),
     Fault(
         "runs",
-        "leaderboard/services/runs/admission.py",
+        "leaderboard/services/tasks/phases.py",
         "at >= phase.closes_at:",
         "at >= phase.closes_at and phase.opens_at is not None:",
         "tests/services/test_road.py tests/services/runs tests/web/runs",
@@ -115,8 +115,8 @@ FAULTS = (
     Fault(
         "accounts",
         "leaderboard/services/accounts/teams.py",
-        "    if not others:\n",
-        "    if others is None:\n",
+        "    if others and all(member.role != CAPTAIN for member in others):\n",
+        "    if others and any(member.role != CAPTAIN for member in others):\n",
         "tests/services/accounts",
     ),
     Fault(

@@ -11,7 +11,9 @@ from typing import Any
 from leaderboard.errors import Invalid
 
 TEXT, JSON = "text", "json"
-TOKENS = re.compile(r"(/+(?:judge|sign-in|join|drafts|confirm-mail|review)/+)[^/\s?#\"']+", re.IGNORECASE)
+TOKENS = re.compile(
+    r"(/+(?:judge|sign-in|join|drafts|confirm-mail|review|merge)/+)[^/\s?#\"']+", re.IGNORECASE
+)
 """Addresses that hold a secret."""
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 PLAIN = re.compile(r"[^\s\"'=]+")

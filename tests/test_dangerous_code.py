@@ -27,7 +27,7 @@ NAMES_OF_OURS = {
 }
 """Parts of statements: names of tables and columns as the database itself has them, and numbers."""
 PATTERN_TAKERS = {"compile", "search", "match", "fullmatch", "sub", "split", "findall", "finditer"}
-THE_TASKS_OWN = {"rules.tag_pattern", "value or ''"}
+THE_TASKS_OWN = {"rules.tag_pattern", "tag_pattern", "value or ''"}
 """Patterns of whoever makes a task or runs the command: what a tag has to look like."""
 WORKED_EXAMPLES = ROOT / "leaderboard" / "measures" / "catalogue" / "examples.py"
 """Runs the examples in the docstrings of the program itself, as its tests do."""

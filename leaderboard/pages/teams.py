@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Account, Entry, Member, Run, Task, Team
 from leaderboard.errors import NotFound, SignInNeeded
-from leaderboard.services import policy
+from leaderboard.services import policy, shown_names
 from leaderboard.services.accounts.teams import CAPTAIN, TeamDetails
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.names import RunName
@@ -158,5 +158,5 @@ def _is_known(session: Session, viewer: Viewer, task: Task, team_id: int) -> boo
         return True
     if task.published_at is None or not policy.sight_of(session, viewer, task).means:
         return False
-    shown = policy.shown_teams(session, viewer, task).get(team_id)
+    shown = shown_names.shown_teams(session, viewer, task).get(team_id)
     return shown is not None and not shown.masked

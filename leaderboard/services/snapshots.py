@@ -14,11 +14,12 @@ from leaderboard.checksums import belonging_to, compressed, damaged, plain_bytes
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Edition, Evaluation, Snapshot, Task
 from leaderboard.errors import Conflict, Damaged, NotFound
-from leaderboard.services import audit, policy, throttles
+from leaderboard.services import audit, policy, shown_names, throttles
 from leaderboard.services.boards import board
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row, place_facts
-from leaderboard.services.policy import ANONYMOUS, ShownNames, Sight, Viewer
+from leaderboard.services.policy import ANONYMOUS, Sight, Viewer
+from leaderboard.services.shown_names import ShownNames
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.statistics.standings import ALPHA, Standing
 
@@ -124,7 +125,7 @@ def listed(session: Session, viewer: Viewer, task: Task, seen: Sight) -> tuple[L
     """The task's snapshots that a viewer with this sight may see, newest first; one statement."""
     if not seen.means:
         return ()
-    names = policy.shown_names(session, viewer, task)
+    names = shown_names.shown_names(session, viewer, task)
     # Whoever sees everything need not have the bodies looked at.
     body = literal(None) if seen.details and not names.runs else Snapshot.body
     rows = session.execute(
@@ -193,7 +194,7 @@ def _is_shown(session: Session, viewer: Viewer, slug: str, facts: dict[str, Any]
         task, seen = policy.visible_task(session, viewer, slug)
     except NotFound:
         return False
-    return _within(facts, seen, policy.shown_names(session, viewer, task))
+    return _within(facts, seen, shown_names.shown_names(session, viewer, task))
 
 
 def _is_known_within(sha256: str, body: bytes, seen: Sight, names: ShownNames) -> bool:

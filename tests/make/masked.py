@@ -15,7 +15,7 @@ from leaderboard.services.boards import groups
 from leaderboard.services.pools import pools, previews
 from leaderboard.services.pools.plans import Plan
 from leaderboard.services.pseudonyms import reviews
-from leaderboard.services.runs import uploads
+from leaderboard.services.runs import withdrawals
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.settings import Settings
 from tests.make import build as builders
@@ -101,7 +101,7 @@ def _send(database: Database, folder: Path, secret: str, team: str, number: int)
     assert sent.run_id is not None, sent.report
     if number == 3:
         with database.write() as session:
-            uploads.withdraw(session, policy.OPERATOR, sent.run_id, f"{team} made a mistake.")
+            withdrawals.withdraw(session, policy.OPERATOR, sent.run_id, f"{team} made a mistake.")
 
 
 def mask(database: Database, secret: str) -> None:

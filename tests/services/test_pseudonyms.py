@@ -10,7 +10,7 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Audit, Entry, Phase, Task
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound
 from leaderboard.pages.tasks import naming, review
-from leaderboard.services import policy
+from leaderboard.services import shown_names
 from leaderboard.services.accounts.names import skeleton
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.pseudonyms import pseudonyms, reviews
@@ -25,7 +25,7 @@ def _names(database: Database, viewer: Viewer = ANONYMOUS) -> dict[int, str]:
     """Team id -> what a viewer reads."""
     with database.read() as session:
         task = session.scalars(select(Task)).one()
-        return {key: team.name for key, team in policy.shown_teams(session, viewer, task).items()}
+        return {key: team.name for key, team in shown_names.shown_teams(session, viewer, task).items()}
 
 
 def _give(database: Database, request: NamingRequest = SURE) -> int:
@@ -183,7 +183,7 @@ def test_masked_runs_are_numbered_in_order_of_arrival(site: Database, tmp_path: 
     bears = build.team(site, "Bears")
     word = _names(site)[bears]
     with site.read() as session:
-        names = policy.shown_names(session, ANONYMOUS, session.scalars(select(Task)).one())
+        names = shown_names.shown_names(session, ANONYMOUS, session.scalars(select(Task)).one())
     assert [names.runs[run_id] for run_id in (2, 4)] == [f"{word}-1", f"{word}-2"]
     taken = build.run_file(tmp_path, {"1": ["a"]}, f"{word}-2")
     refused = build.submit(site, taken, team_name="Wolves")

@@ -77,9 +77,10 @@ def test_an_accepted_run_is_stored_and_scored(database: Database, tmp_path: Path
 
 
 def test_a_rejected_file_leaves_its_report_and_nothing_else(database: Database, tmp_path: Path) -> None:
-    """No run, ranking, evaluation, job or file is kept of a rejected upload, only why."""
+    """No run, ranking, evaluation, job or file is kept of a rejected upload that no fix mends, only why."""
     build.task(database, tmp_path)
-    path = build.run_file(tmp_path, {"1": ["a", "a"], "9": ["b"]})
+    path = tmp_path / "run"
+    path.write_text("1 Q0 a 1 much tag\n")
     submission = build.submit(database, path)
     assert (submission.state, submission.run_id) == ("rejected", None)
     for table in (Run, RankingBlock, Evaluation, Job, UploadChunk, Entry):
@@ -88,7 +89,7 @@ def test_a_rejected_file_leaves_its_report_and_nothing_else(database: Database, 
         page = upload_page(session, OPERATOR, submission.upload_id)
     assert page.state == "rejected"
     assert page.report is not None
-    assert any("a" in problem.value for problem in page.report.problems)
+    assert any(problem.value == "much" for problem in page.report.problems)
 
 
 def test_the_file_comes_back_byte_for_byte(database: Database, tmp_path: Path) -> None:
@@ -115,7 +116,8 @@ def test_a_large_file_is_received_first_and_checked_by_the_evaluator(
 ) -> None:
     """A stored upload waits as queued, then becomes a run, or a rejection whose file is dropped."""
     build.task(database, tmp_path)
-    good, bad = build.run_file(tmp_path, GOOD, "good"), build.run_file(tmp_path, {"1": ["a", "a"]}, "bad")
+    good, bad = build.run_file(tmp_path, GOOD, "good"), tmp_path / "bad"
+    bad.write_text("1 Q0 a 1 much tag\n")
     team_id = build.team(database)
     with database.write() as session:
         one, two = (uploads.receive(session, _delivery(path, team_id)) for path in (good, bad))

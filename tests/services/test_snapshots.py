@@ -217,8 +217,8 @@ def test_a_damaged_snapshot_hides_no_other(database: Database, tmp_path: Path) -
         task = session.scalars(select(Task)).one()
         shown = board.board(session, ANONYMOUS, "t").sight
         whole = board.board(session, OPERATOR, "t").sight
-        assert [kept.address for kept in snapshots.listed(session, task, shown)] == [second]
-        assert len(snapshots.listed(session, task, whole)) == 2
+        assert [kept.address for kept in snapshots.listed(session, ANONYMOUS, task, shown)] == [second]
+        assert len(snapshots.listed(session, OPERATOR, task, whole)) == 2
 
 
 @pytest.mark.parametrize("address", ["", "0123456789abcde", "0" * 16, "0" * 64, "../etc", "%", "0" * 65])

@@ -19,7 +19,7 @@ from sqlalchemy import select
 
 from leaderboard.db.tables import QrelsRevision
 from leaderboard.pages.tasks import landing
-from leaderboard.services import policy
+from leaderboard.services import policy, shown_names
 from leaderboard.services.accounts import sessions
 from leaderboard.services.boards import board
 from leaderboard.services.boards import rows as board_rows
@@ -294,8 +294,10 @@ def _states_of_all_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _true_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = policy.shown_teams
-    monkeypatch.setattr(policy, "shown_teams", lambda session, _, task: real(session, policy.OPERATOR, task))
+    real = shown_names.shown_teams
+    monkeypatch.setattr(
+        shown_names, "shown_teams", lambda session, _, task: real(session, policy.OPERATOR, task)
+    )
 
 
 LEAKS: dict[str, Patch] = {

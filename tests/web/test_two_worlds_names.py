@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from leaderboard.services import policy
+from leaderboard.services import shown_names
 from leaderboard.services.accounts import sessions
 from leaderboard.web import requests
 from leaderboard.web.runs import uploads
@@ -100,11 +100,11 @@ def test_no_form_names_a_masked_team(worlds: tuple[World, World], monkeypatch: p
 
 
 def _true_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(policy.ShownNames, "run", lambda _, run_id, name: name)
+    monkeypatch.setattr(shown_names.ShownNames, "run", lambda _, run_id, name: name)
 
 
 def _true_teams(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(policy, "shows_names", lambda *_: True)
+    monkeypatch.setattr(shown_names, "shows_names", lambda *_: True)
 
 
 def _rows_by_team(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Edition, Qrels, QrelsRevision, Run, Task
 from leaderboard.measures.grammar import parse
 from leaderboard.pages.tasks.landing import LeadingRun
-from leaderboard.services import policy, snapshots
+from leaderboard.services import policy, shown_names, snapshots
 from leaderboard.services.boards.rows import of_phase
 from leaderboard.services.evaluations import choices
 from leaderboard.services.evaluations.answers import seen_means
@@ -90,7 +90,7 @@ def history(session: Session, viewer: Viewer, slug: str) -> History:
         return page
     columns = select(Run.id, Run.name, Run.kind, Run.created_at, Run.withdrawn_at)
     rows = session.execute(columns.where(Run.task_id == task.id, *of_phase(sight)).order_by(Run.id))
-    names = policy.shown_names(session, viewer, task)
+    names = shown_names.shown_names(session, viewer, task)
     runs = [_Run(row.id, names.run(row.id, row.name), *row[2:]) for row in rows]
     return replace(
         page,

@@ -13,11 +13,12 @@ from leaderboard.errors import NotFound
 from leaderboard.pages.scores import fields
 from leaderboard.pages.topics import judgments
 from leaderboard.pages.topics.judgments import DocumentFinders, GradesOfTopic, Revision, finder_facts
-from leaderboard.services import collections, policy
+from leaderboard.services import collections, policy, shown_names
 from leaderboard.services.evaluations.shown import ShownEdition, shown_edition
-from leaderboard.services.policy import ShownNames, Sight, Viewer
+from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.rankings.stored import DocumentPosition, positions_of
 from leaderboard.services.runs.names import RunName
+from leaderboard.services.shown_names import ShownNames
 from leaderboard.services.tasks import topics
 from leaderboard.services.tasks.head import TaskHead
 from leaderboard.tables.record import Column, Files, Place, Table
@@ -282,7 +283,7 @@ def _chosen(
     kept = select(Run).where(Run.task_id == task.id, Run.withdrawn_at.is_(None)).order_by(Run.id)
     runs = {run.id: run for run in session.scalars(kept) if sight.details or policy.owns(viewer, run.team_id)}
     dialect = shown.edition.dialect if shown.edition is not None else task.dialect
-    names = policy.shown_names(session, viewer, task)
+    names = shown_names.shown_names(session, viewer, task)
     positions = positions_of(session, list(runs), topic.topic_id, docno, dialect)
     places = _places(positions, runs, viewer, names)
     have = {place.run_id for place in places}

@@ -14,7 +14,7 @@ from leaderboard.measures.judged import UNJUDGED
 from leaderboard.pages.rankings.neighbours import Neighbours, neighbours
 from leaderboard.pages.scores import fields
 from leaderboard.pages.topics.judgments import DocumentFinders, JudgedTopic, judged_topic
-from leaderboard.services import collections, policy
+from leaderboard.services import collections, policy, shown_names
 from leaderboard.services.evaluations import score
 from leaderboard.services.evaluations.columns import MeasureColumn, column_of
 from leaderboard.services.evaluations.shown import ShownEdition, shown_edition
@@ -157,7 +157,7 @@ def ranking_page(
         terms(topic.title, topic.description) if read == "texts" else None,
     )
     before, after = topics.neighbours(session, task, topic)
-    names = policy.shown_names(session, viewer, task)
+    names = shown_names.shown_names(session, viewer, task)
     return RankingPage(
         task=task.name,
         slug=task.slug,

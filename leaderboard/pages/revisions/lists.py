@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Account, Edition, Job, Qrels, QrelsRevision, Run, Task
-from leaderboard.services import policy
+from leaderboard.services import policy, shown_names
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.qrels.judged_inputs import COMPANIONS, MAIN
 from leaderboard.services.qrels.lines import DRAFT
@@ -256,7 +256,7 @@ def building(session: Session, viewer: Viewer, task: Task) -> BuildingEdition | 
         .join(Run, Run.id == Job.subject_id)
         .where(Job.edition_id == edition.id, Job.state != "superseded")
     ).all()
-    names = policy.shown_names(session, viewer, task)
+    names = shown_names.shown_names(session, viewer, task)
     number = session.get_one(QrelsRevision, edition.revision_id).number
     return BuildingEdition(
         revision=number,

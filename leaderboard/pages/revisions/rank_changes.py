@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Run, Task
-from leaderboard.services import policy
+from leaderboard.services import shown_names
 from leaderboard.services.boards.rows import of_phase
 from leaderboard.services.evaluations import choices
 from leaderboard.services.evaluations.choices import RANKED_KIND
@@ -108,7 +108,7 @@ def scored_runs(
 ) -> list[RunName]:
     """The runs of the phase that is seen, by id, with names as this viewer may read them; none withdrawn."""
     left_out = choices.not_chosen(session, task)
-    names = policy.shown_names(session, viewer, task)
+    names = shown_names.shown_names(session, viewer, task)
     rows = session.execute(
         select(Run.id, Run.name, Run.team_id, Run.kind)
         .where(Run.task_id == task.id, Run.withdrawn_at.is_(None), *of_phase(sight), Run.id.in_(run_ids))

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -14,7 +14,7 @@ from leaderboard.measures.grammar import parse, with_level
 from leaderboard.measures.judged import Judged
 from leaderboard.measures.selection import select as select_measures
 from leaderboard.pages.runs.head import scored_run
-from leaderboard.services import policy
+from leaderboard.services import policy, shown_names
 from leaderboard.services.evaluations.alignments import alignment
 from leaderboard.services.evaluations.shown import Source
 from leaderboard.services.policy import Viewer
@@ -41,15 +41,17 @@ class SentFile:
     media_type: str
     size: int
     sha256: str
+    run_id: int | None = None
+    """The run it became."""
 
 
 def sent_file(session: Session, viewer: Viewer, run_id: int) -> SentFile:
     """The file as sent; raises NotFound for an unknown run and where the viewer may not have the file."""
     run, task, sight = policy.visible_run(session, viewer, run_id)
-    if not policy.may_have_file(session, viewer, run, task, sight):
+    if not shown_names.may_have_file(session, viewer, run, task, sight):
         raise NotFound(f"The file of run {run_id} is not open to you.", run=run_id)
     upload = session.get_one(Upload, run.upload_id)
-    return sent_as(upload, download_name(upload.file_name, run.id))
+    return replace(sent_as(upload, download_name(upload.file_name, run.id)), run_id=run.id)
 
 
 def sent_as(upload: Upload, name: str) -> SentFile:

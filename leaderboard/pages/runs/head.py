@@ -8,12 +8,13 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Evaluation, Run, Task
 from leaderboard.errors import NotFound
-from leaderboard.services import policy
+from leaderboard.services import policy, shown_names
 from leaderboard.services.boards.rows import Row, rank, read_rows
 from leaderboard.services.evaluations import choices, score
 from leaderboard.services.evaluations.columns import MeasureColumn, column_of
 from leaderboard.services.evaluations.shown import Basis, ShownEdition, Source, means, shown_edition
-from leaderboard.services.policy import ShownNames, Sight, Viewer
+from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.shown_names import ShownNames
 from leaderboard.services.tasks.head import TaskHead
 
 
@@ -133,7 +134,7 @@ def seen_run(session: Session, viewer: Viewer, run_id: int) -> SeenRun:
         sight=sight,
         shown=shown_edition(session, task, sight),
         left_out=choices.not_chosen(session, task),
-        names=policy.shown_names(session, viewer, task),
+        names=shown_names.shown_names(session, viewer, task),
     )
 
 

@@ -10,7 +10,7 @@ from leaderboard.db.tables import Upload
 from leaderboard.pages.runs import files
 from leaderboard.pages.runs.head import RunHead, ScoredRun, SeenRun, caption, head_facts, scores_of_topics
 from leaderboard.pages.runs.near_duplicates import NearDuplicate, near_duplicates
-from leaderboard.services import policy
+from leaderboard.services import shown_names
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.tables.record import Column, Files, Place, Table
 
@@ -145,6 +145,6 @@ def _provenance(session: Session, seen: SeenRun) -> Provenance:
         tag="" if masked else run.tag,
         ranking_sha256=run.ranking_sha256,
         download_name=files.download_name(file_name, run.id),
-        may_download=policy.may_have_file(session, seen.viewer, run, seen.task, seen.sight),
+        may_download=shown_names.may_have_file(session, seen.viewer, run, seen.task, seen.sight),
         masked=masked,
     )

@@ -11,7 +11,7 @@ from leaderboard.errors import Problem
 from leaderboard.pages.runs.actions import RunActions, actions_of
 from leaderboard.pages.runs.head import RunHead, SeenRun, caption, head_facts, seen_run
 from leaderboard.pages.runs.scores import MeasureValue, RivalRun, RunStanding, explained, stand
-from leaderboard.services import policy
+from leaderboard.services import policy, shown_names
 from leaderboard.services.boards.rows import place_facts
 from leaderboard.services.evaluations.choices import is_over
 from leaderboard.services.jobs import queue
@@ -191,7 +191,7 @@ def _actions(session: Session, seen: SeenRun) -> RunActions:
 def _pseudonym(session: Session, seen: SeenRun) -> str:
     if seen.task.naming == "names":
         return ""
-    return policy.shown_names(session, policy.ANONYMOUS, seen.task).run(seen.run.id, "")
+    return shown_names.shown_names(session, policy.ANONYMOUS, seen.task).run(seen.run.id, "")
 
 
 def _state(session: Session, seen: SeenRun) -> RunState:

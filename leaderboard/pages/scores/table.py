@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Edition, Run, Task
 from leaderboard.errors import Invalid, NotFound, UnknownMeasure
 from leaderboard.measures.grammar import parse
-from leaderboard.services import policy
+from leaderboard.services import policy, shown_names
 from leaderboard.services.boards.rows import of_phase
 from leaderboard.services.evaluations import choices
 from leaderboard.services.evaluations.columns import MeasureColumn, column
@@ -148,7 +148,7 @@ def named_runs(
     if not rows:
         return ()
     left_out = choices.not_chosen(session, task)
-    names = policy.shown_names(session, viewer, task)
+    names = shown_names.shown_names(session, viewer, task)
     return tuple(
         ComparedRun(
             run_id=row.id,

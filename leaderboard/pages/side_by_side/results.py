@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Run, SideBySidePair, Task, Topic
 from leaderboard.errors import NotFound
-from leaderboard.services import policy
+from leaderboard.services import policy, shown_names
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.side_by_side import pairs
 from leaderboard.services.side_by_side.pairs import Answer, Pair, pair_of
@@ -93,7 +93,7 @@ def results(
     if left and not sight.organises:
         return None
     rows = session.execute(select(Run.id, Run.name).where(Run.task_id == task.id, Run.id.in_(pair)))
-    known = policy.shown_names(session, viewer, task)
+    known = shown_names.shown_names(session, viewer, task)
     names = {row.id: known.run(row.id, row.name) for row in rows}
     topics = _by_topic(session, task, given, first)
     means = [topic.satisfaction for topic in topics]

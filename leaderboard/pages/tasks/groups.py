@@ -6,7 +6,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Entry, Run, Team
-from leaderboard.services import policy
+from leaderboard.services import policy, shown_names
 from leaderboard.services.boards import groups
 from leaderboard.services.boards.groups import Group
 from leaderboard.services.policy import Viewer
@@ -47,7 +47,7 @@ def groups_page(session: Session, viewer: Viewer, slug: str) -> GroupsPage:
         groups=groups.of_task(session, task),
         teams={row.id: row.name for row in teams},
         runs={row.id: row.name for row in runs},
-        is_masked=not policy.shows_names(session, task),
+        is_masked=not shown_names.shows_names(session, task),
     )
 
 

@@ -21,7 +21,7 @@ from leaderboard.db.tables import (
 from leaderboard.measures.grammar import parse
 from leaderboard.pages.tasks import news, overviews
 from leaderboard.pages.tasks.overviews import TaskRow
-from leaderboard.services import collections, phase_rules, policy
+from leaderboard.services import collections, phase_rules, policy, shown_names
 from leaderboard.services.evaluations import choices
 from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import column
@@ -269,7 +269,8 @@ def _leaders(session: Session, viewer: Viewer, phase_ids: set[int]) -> dict[int,
     ).all()
     masking = {row.id for row in rows if row.naming != "names"}
     named = {
-        task_id: policy.shown_names(session, viewer, session.get_one(Task, task_id)) for task_id in masking
+        task_id: shown_names.shown_names(session, viewer, session.get_one(Task, task_id))
+        for task_id in masking
     }
     runs = [
         (named[task_id].run(run_id, name) if task_id in named else name, run_id, task_id, *scored)

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Entry, Run, Snapshot, Task, Team
-from leaderboard.services import policy
+from leaderboard.services import policy, shown_names
 from leaderboard.services.policy import ANONYMOUS, Viewer
 from leaderboard.services.pseudonyms import reviews
 from leaderboard.services.pseudonyms.reviews import ReviewLink
@@ -79,7 +79,7 @@ def naming_page(session: Session, viewer: Viewer, slug: str) -> NamingPage:
         until=task.naming,
         names_at=task.names_at,
         seed=task.pseudonym_seed,
-        is_over=policy.shows_names(session, task),
+        is_over=shown_names.shows_names(session, task),
         runs=sum(team.runs for team in teams),
         snapshots=session.scalar(select(func.count(Snapshot.id)).where(Snapshot.task_id == task.id)) or 0,
         teams=teams,
@@ -156,7 +156,7 @@ def links_table(team: OwnTeam) -> Table[ReviewLink]:
 
 def _teams(session: Session, task: Task) -> tuple[NamedTeam, ...]:
     """The teams of a task by pseudonym; two statements and those of the names."""
-    seen = policy.shown_teams(session, ANONYMOUS, task)
+    seen = shown_names.shown_teams(session, ANONYMOUS, task)
     runs = (
         select(Run.team_id, func.count(Run.id).label("runs"))
         .where(Run.task_id == task.id)

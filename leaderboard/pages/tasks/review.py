@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from leaderboard.services import policy
+from leaderboard.services import shown_names
 from leaderboard.services.boards import board
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.policy import Viewer
@@ -42,7 +42,7 @@ def review_page(session: Session, token: str) -> ReviewPage:
     Scores are those that everybody may see by now: a link opens nothing that a task holds back.
     """
     task, team_id, pseudonym = reviews.opened(session, token)
-    names = policy.numbered_runs(session, task, {team_id: pseudonym})
+    names = shown_names.numbered_runs(session, task, {team_id: pseudonym})
     # A member's sight: a sealed task tells others not even which runs there are.
     shown = board.board(session, Viewer(team_ids=frozenset({team_id})), task.slug)
     own = (row for row in shown.rows if row.run_id in names)

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Text, cast, literal, or_, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Run, Task
-from leaderboard.services import policy
+from leaderboard.services import policy, shown_names
 from leaderboard.services.evaluations import choices
 from leaderboard.services.evaluations.answers import seen_means
 from leaderboard.services.evaluations.choices import NOT_CHOSEN, RANKED_KIND
@@ -109,7 +109,7 @@ def read_rows(
     unscored = {run.id: run.withdrawn_at is not None for run in runs if not scores.get(run.id)}
     states = _states(session, sight, edition, unscored)
     left_out = choices.not_chosen(session, task, then)
-    names = policy.shown_names(session, viewer, task)
+    names = shown_names.shown_names(session, viewer, task)
     return [
         Row(
             rank=None,

@@ -11,7 +11,7 @@ from leaderboard.db.tables import Run, Task
 from leaderboard.errors import Conflict, Invalid, Problem
 from leaderboard.pooling.choosing import chosen_runs
 from leaderboard.pooling.methods import DEFAULT, BoundMethod, method
-from leaderboard.services import policy
+from leaderboard.services import shown_names
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import marks
 from leaderboard.services.runs.names import RunName
@@ -76,7 +76,7 @@ def candidates(session: Session, viewer: Viewer, task: Task) -> tuple[PooledRun,
         .where(Run.task_id == task.id, Run.withdrawn_at.is_(None))
         .order_by(Run.id)
     ).all()
-    primary, names = marks.marked(session, task), policy.shown_names(session, viewer, task)
+    primary, names = marks.marked(session, task), shown_names.shown_names(session, viewer, task)
     return tuple(
         PooledRun(
             run_id=row.id,

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_key, now
 from leaderboard.db.tables import Entry, Run, Task, Team
 from leaderboard.errors import Conflict, Forbidden, Invalid, Problem
-from leaderboard.services import audit, policy
+from leaderboard.services import audit, policy, shown_names
 from leaderboard.services.accounts.names import skeleton
 from leaderboard.services.policy import Viewer
 from leaderboard.services.pseudonyms.words import TITLES, words
@@ -82,7 +82,7 @@ def take_back(session: Session, viewer: Viewer, slug: str) -> None:
     task = policy.own_task(session, viewer, slug)
     _lock(session, task)
     _require_pseudonyms(task)
-    if policy.shows_names(session, task):
+    if shown_names.shows_names(session, task):
         raise Conflict(f"{task.name} shows names by now; who had which pseudonym stays on record.")
     for entry in _entries(session, task):
         entry.pseudonym = entry.reveal_at = None

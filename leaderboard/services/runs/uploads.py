@@ -21,7 +21,7 @@ from leaderboard.db.tables import (
     UploadChunk,
 )
 from leaderboard.errors import Conflict, NotFound, OverQuota, Problem
-from leaderboard.services import audit, policy
+from leaderboard.services import audit, policy, shown_names
 from leaderboard.services.accounts import names
 from leaderboard.services.evaluations import editions
 from leaderboard.services.jobs import queue
@@ -274,7 +274,7 @@ def _name_for(session: Session, task: Task, team_id: int, name: str) -> tuple[st
     known = select(Run.id, Run.name, Run.withdrawn_at).where(Run.task_id == task.id)
     if not policy.sight_of(session, policy.ANONYMOUS, task).means:
         known = known.where(Run.team_id == team_id)
-    shown = policy.shown_names(session, Viewer(team_ids=frozenset({team_id})), task)
+    shown = shown_names.shown_names(session, Viewer(team_ids=frozenset({team_id})), task)
     runs = [(shown.run(run.id, run.name), run.withdrawn_at is None) for run in session.execute(known).all()]
     for number in count(1):
         wanted = name if number == 1 else f"{name} ({number})"

@@ -235,16 +235,16 @@ def _bad_tag(tags: tuple[str, ...], rules: Rules) -> Iterator[Problem]:
             yield Problem(rule, remedy, None, "tag", shown(tag), fix="tag" if proposal else "")
 
 
-def fitting_tag(tag: str, pattern: str) -> str:
+def fitting_tag(tag: str, tag_pattern: str) -> str:
     """The tag itself where it matches the task's pattern, else one like it that does; '' without one.
 
     >>> fitting_tag("my+tag", "[a-z-]+")
     'my-tag'
     """
-    if re.fullmatch(pattern, tag):
+    if re.fullmatch(tag_pattern, tag):
         return tag
     proposal = re.sub(r"[^A-Za-z0-9._-]+", "-", tag).strip("-._")
-    return proposal if re.fullmatch(pattern, proposal) else ""
+    return proposal if re.fullmatch(tag_pattern, proposal) else ""
 
 
 def _several_tags(run: Scanned[Checked]) -> Iterator[Problem]:

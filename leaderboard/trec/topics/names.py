@@ -40,7 +40,7 @@ class TopicNames:
         """How an id is written otherwise than the one that is meant, after "the ids".
 
         >>> TopicNames.difference("51", "051"), TopicNames.difference("51", "MB051")
-        ('lack leading zeros', 'are written otherwise')
+        ('lack leading zeros', 'lack the prefix MB0')
         """
         if topic.lstrip("0") == meant.lstrip("0"):
             return "lack leading zeros" if len(topic) < len(meant) else "have leading zeros too many"

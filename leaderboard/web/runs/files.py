@@ -34,11 +34,12 @@ def file(run_id: int) -> ResponseReturnValue:
 
 def answer(sent: SentFile) -> Response:
     """A stored file as an answer."""
+    of = f"run {sent.run_id}" if sent.run_id is not None else f"upload {sent.upload_id}"
     stored = StoredFile(database(), sent.upload_id)
     with ExitStack() as held:
         if sent.size > LARGE:
             held.enter_context(_turn())
-        with belonging_to(f"upload {sent.upload_id}"):
+        with belonging_to(of):
             stored.require_whole(sent.sha256)
         response = Response(_pieces(stored), content_type=sent.media_type)
         response.call_on_close(held.pop_all().close)

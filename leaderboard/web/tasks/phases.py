@@ -134,7 +134,7 @@ def _page(slug: str, error: LeaderboardError | None = None) -> str:
         error=error,
         kinds=KINDS,
         topic_choices=phases.TOPIC_CHOICES,
-        closes=phases.CLOSES,
+        at_close=phases.CLOSES,
         written=dates.written,
     )
 

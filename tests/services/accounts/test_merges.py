@@ -290,6 +290,7 @@ def test_a_page_tells_nothing_of_masked_held_back_or_withdrawn_runs(both: Teams)
     assert seen(own) == ["u/second", "t/first", "Ann"]
     owls, task = Entry.team_id == both.owls, Entry.task_id == 1
     both.write(update(Entry).where(owls, task).values(pseudonym="Lynx"))
+    both.write(update(Task).where(Task.slug == "t").values(naming="team"))
     assert seen(stranger) == ["u/second"]
     organiser = Viewer(account_id=99, organises=frozenset({1}))
     assert seen(organiser) == ["u/second", "t/first", "Ann"]
@@ -297,6 +298,7 @@ def test_a_page_tells_nothing_of_masked_held_back_or_withdrawn_runs(both: Teams)
     assert seen(stranger) == seen(ANONYMOUS) == ["nothing"]
     assert seen(own) == ["u/second", "t/first", "Ann"]
     both.write(update(Entry).values(pseudonym=None))
+    both.write(update(Task).values(naming="names"))
     both.write(update(Run).where(Run.id == 1).values(withdrawn_at=now_of(both.database)))
     assert seen(stranger) == ["nothing"]
     both.write(update(Task).values(published_at=None))

@@ -44,7 +44,7 @@ def test_a_clone_has_all_but_runs_and_dates(database: Database, tmp_path: Path) 
     made = _clone(database)
     assert (made.published_at, made.level, made.licence, made.name) == (None, 2, "CC0", "Next")
     (phase,) = _own(database, Phase, made)
-    assert (phase.opens_at, phase.runs_in_all, phase.visibility) == (None, 7, "blind")
+    assert (phase.opens_at, phase.runs_in_all, phase.visibility) == (None, 7, None)
     topics = {topic.topic_id: (topic.title, topic.excluded) for topic in _own(database, Topic, made)}
     assert topics["2"] == ("title of 2", "no reason")
     public = {each.task_id: each.topics for each in _sets(database) if each.name == "public"}

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Task, Topic, TopicSet
 from leaderboard.errors import Conflict, Forbidden
-from leaderboard.services.policy import ALL_TOPICS, ANONYMOUS, OPERATOR, Viewer, sight
+from leaderboard.services.policy import ALL_TOPICS, ANONYMOUS, OPERATOR, Viewer, sight_of
 from leaderboard.services.runs import admission, prepare
 from leaderboard.services.tasks import create, scored_topics
 from leaderboard.trec.read.lines import Limits
@@ -79,7 +79,7 @@ def test_rules_do_not_tell_what_is_judged_before_the_organiser_does(
     build.revise(database, tmp_path, {"1": {"a": 1}, "2": {"a": 1}})
     assert _report(database, tmp_path) == before
     with database.read() as session:
-        seen = sight(ANONYMOUS, session.scalars(select(Task)).one(), closed=False)
+        seen = sight_of(session, ANONYMOUS, session.scalars(select(Task)).one())
     assert scored_topics.why_left_out("Nothing is relevant.", seen) == ""
     assert scored_topics.why_left_out("Nothing is relevant.", replace(seen, details=True)) != ""
     assert scored_topics.why_left_out(scored_topics.NOT_JUDGED, seen) != ""
