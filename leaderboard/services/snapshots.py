@@ -225,6 +225,8 @@ def _facts(session: Session, shown: Board) -> dict[str, Any]:
         "format": FORMAT,
         "task": shown.slug,
         "name": shown.task,
+        # Not where there is one phase only: what was frozen before keeps its digest.
+        **({"phase": basis.phase} if basis.phase else {}),
         "visibility": shown.visibility,
         "details": shown.sight.details,
         "decimals": shown.sight.decimals,

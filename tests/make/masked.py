@@ -56,6 +56,10 @@ OBJECTS: dict[str, Sequence[object]] = {
     "assessor_id": (1,),
     "group_id": (1, 2, 9),
     "invitation_id": (1, 9),
+    "batch_id": (1,),
+    "section": ("description",),
+    "key": ("nothing",),
+    "mail_id": (1,),
 }
 """What addresses are filled with."""
 DOCNO = "d00"

@@ -195,7 +195,7 @@ def test_a_sealed_run_is_valid_and_nothing_else(client: FlaskClient, sign_in: Si
     (row,) = table_rows(client)
     assert (row["rank"], row["run"], row["state"], row["scores"]) == (None, "of-Ann", "valid", {"RR": None})
     assert _csv(client, "/tasks/t.csv")[1][:6] == ["", "of-Ann", "Team Ann", "official", "", "valid"]
-    assert "By team Team Ann: valid." in main(client.get(f"/runs/{sealed.own}"))
+    assert "By team Team Ann : valid." in main(client.get(f"/runs/{sealed.own}"))
     assert _csv(client, f"/runs/{sealed.own}.csv") == [["topic"], ["all"]]
     for path in ("/tasks/t.json", f"/runs/{sealed.own}.json", "/tasks/t/topics.json"):
         assert _numbers(client.get(path).get_json()) == [], path

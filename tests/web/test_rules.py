@@ -36,6 +36,7 @@ READING = (
     *("/efficiency", "/efficiency.json", "/efficiency.csv", "/efficiency.tex"),
     *("/history", "/history.json", "/history.csv", "/history.tex"),
     *("/news", "/news.json", "/news.csv", "/news.tex"),
+    *("/phases", "/phases.json", "/phases.csv", "/phases.tex", "/dates.ics"),
     *("/revisions", "/revisions.json", "/revisions.csv", "/revisions.tex"),
     *("/revisions/1", "/revisions/1.json", "/revisions/1.csv", "/revisions/1.tex", "/revisions/1/qrels.txt"),
 )
@@ -216,6 +217,11 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/tasks/robots/organise/topics/judged"): (401, 403, 403, 403, 403, 303),
     ("POST", "/tasks/robots/organise/topics/all"): (401, 403, 403, 403, 403, 303),
     ("POST", "/tasks/robots/organise/dates"): (401, 403, 403, 403, 403, 303),
+    **{("POST", f"/tasks/robots/phases{act}"): (401, 403, 403, 403, 403, 422) for act in ("", "/extend")},
+    **{
+        ("POST", f"/tasks/robots/phases/{act}"): (401, 403, 403, 403, 403, 404)
+        for act in ("change", "remove", "reveal")
+    },
     **{
         ("GET", f"/tasks/robots{rest}"): ORGANISER
         for rest in ("/settings", "/settings/measures", "/settings/topics/1", "/people", "/discard")
@@ -293,6 +299,7 @@ DRAFTS = {
     ("POST", "/tasks/draft/discard"): (401, 404, 404, 404, 404, 303),
     ("POST", "/tasks/draft/organise/exclusions"): (401, 404, 404, 404, 404, 422),
     ("POST", "/tasks/draft/organise/dates"): (401, 404, 404, 404, 404, 303),
+    ("POST", "/tasks/draft/phases"): (401, 404, 404, 404, 404, 422),
     ("POST", "/tasks/draft/snapshots"): (401, 404, 404, 404, 404, 409),
     ("POST", "/tasks/draft/standing"): (401, 404, 404, 404, 404, 303),
     ("POST", "/tasks/draft/intervals"): (401, 404, 404, 404, 404, 303),

@@ -62,6 +62,8 @@ class SnapshotPage:
     evaluators: tuple[str, ...]
     decimals: int | None
     rows: tuple[FrozenRow, ...]
+    phase: str = ""
+    """The phase whose board it was; empty where the task had one phase only."""
     since: tuple[str, ...] = ()
     """How the board of now differs, in sentences; empty where it is still the same."""
 
@@ -161,6 +163,7 @@ def _page(frozen: OpenedSnapshot, since: tuple[str, ...]) -> SnapshotPage:
         evaluators=tuple(facts["evaluators"]),
         decimals=facts["decimals"],
         rows=tuple(_row(row) for row in facts["rows"]),
+        phase=facts.get("phase", ""),
         since=since,
     )
 

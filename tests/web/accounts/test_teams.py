@@ -111,7 +111,7 @@ def test_a_team_says_who_it_is_and_joins_another(app: Flask, client: FlaskClient
     sign_in(other, "Bert")
     bears = _make_team(other, "Bears")
     assert client.post(f"{owls}/name", data={"name": "bears"}).status_code == 409
-    shown = pages.parsed(client.post(f"{owls}/offers")).find(id="invitation")
+    shown = pages.parsed(client.post(f"{owls}/offers")).find(id="offer")
     assert shown is not None
     offer = urlsplit(str(shown["value"])).path
     page = other.get(offer)

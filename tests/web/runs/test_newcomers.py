@@ -60,7 +60,7 @@ def test_a_newcomer_sends_a_run_in_few_clicks(app: Flask, database: Database, tm
     newcomer.click("Send a run")
     newcomer.send("Make the account", name="Nora", password=PASSWORD, team="Newts")
     assert "Newts" in pages.main(newcomer.page)
-    newcomer.send("Send the run", file=(io.BytesIO(RUN), "first.txt"))
+    newcomer.send("Send", file=(io.BytesIO(RUN), "first.txt"))
     build.drain(database)
     [row] = newcomer.client.get("/tasks/t.json").json["rows"]
     assert (row["run"], row["team"], row["rank"]) == ("first", "Newts", 1)
@@ -73,7 +73,12 @@ def test_a_name_that_a_team_has_makes_no_account(client: FlaskClient, database: 
     build.team(database, "Newts")
     response = client.post("/sign-up", data={"name": "Nora", "password": PASSWORD, "team": "newts"})
     assert response.status_code == 409
-    assert pages.form(response, "/sign-up") == {"next": "/", "name": "Nora", "password": "", "team": "newts"}
+    assert pages.form(response, "/sign-up") == {
+        "next": "/my",
+        "name": "Nora",
+        "password": "",
+        "team": "newts",
+    }
     with database.read() as session:
         assert session.scalar(select(func.count(Account.id))) == 0
         assert session.scalar(select(func.count(Team.id))) == 1
