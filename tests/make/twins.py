@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -25,7 +25,7 @@ from leaderboard.db.tables import (
     WebSession,
     metadata,
 )
-from leaderboard.services import policy, snapshots
+from leaderboard.services import audit, policy, snapshots
 from leaderboard.services.assessors import links
 from leaderboard.services.pools import pools, previews
 from leaderboard.services.pools.plans import Plan
@@ -212,6 +212,12 @@ def _compare_by_eye(database: Database, slug: str) -> None:
         for asked in questions.of_link(session, link.token).asked:
             sent = answers.SentAnswer(f"{asked.item}-0", "left", 4, 1)
             answers.save(session, link.token, asked.item, sent)
+
+
+def note_at_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what a walk leaves in the audit, which accounts can export, have one time in both worlds."""
+    moment = datetime.now(UTC).replace(microsecond=0)
+    monkeypatch.setattr(audit, "now", lambda _: moment)
 
 
 def open_under_one_address(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,6 +93,7 @@ def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tupl
     monkeypatch.setattr(uploads, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
     monkeypatch.setattr(requests, "new_id", lambda: "chance")
     twins.open_under_one_address(monkeypatch)
+    twins.note_at_one_moment(monkeypatch)
     monkeypatch.setattr(sessions, "resume", walks.remembered(sessions.resume))
     return filled
 
