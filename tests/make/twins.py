@@ -215,9 +215,10 @@ def _compare_by_eye(database: Database, slug: str) -> None:
 
 
 def note_at_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let what a walk leaves in the audit, which accounts can export, have one time in both worlds."""
+    """Let what a walk leaves behind have one time in both worlds: accounts can read and export it."""
     moment = datetime.now(UTC).replace(microsecond=0)
     monkeypatch.setattr(audit, "now", lambda _: moment)
+    monkeypatch.setattr(sessions, "stamp", lambda *_: None)
 
 
 def open_under_one_address(monkeypatch: pytest.MonkeyPatch) -> None:
