@@ -26,6 +26,7 @@ from leaderboard.db.tables import (
     metadata,
 )
 from leaderboard.services import audit, policy, snapshots
+from leaderboard.services.accounts import sessions
 from leaderboard.services.assessors import links
 from leaderboard.services.pools import pools, previews
 from leaderboard.services.pools.plans import Plan
