@@ -19,18 +19,15 @@ PASSWORD = "rivers and seven hills"
 def test_a_participant_goes_from_an_account_to_a_rank(
     page: Page, site: Site, site_database: Database, tmp_path: Path
 ) -> None:
-    """Sign up, make a team, have a bad file rejected, send a good one, see it ranked, drill down."""
+    """Sign up with a team, have a bad file rejected, send a good one, see it ranked, drill down."""
     build.task(site_database, tmp_path, name="Small task", measures=("AP", "RR"))
     page.goto(f"{site.address}/")
     page.get_by_role("link", name="Small task").click()
     page.get_by_role("link", name="Send a run", exact=True).click()
-    page.get_by_role("main").get_by_role("link").first.click()
     page.get_by_label("Name").fill("Maria")
     page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_label("Team").fill("Team One")
     page.get_by_role("button", name="Make the account").click()
-    page.get_by_role("link", name="make a team").click()
-    page.get_by_label("Name").fill("Team One")
-    page.get_by_role("button", name="Make the team").click()
 
     page.get_by_label("Run file").set_input_files(build.run_file(tmp_path, {"1": ["a", "a"]}, "wrong"))
     page.get_by_role("button", name="Send", exact=True).click()
