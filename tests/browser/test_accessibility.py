@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.trial]
 WIDE = 1280
 
 TASK_PAGES = (
-    *("", "?bounds", "?pin=baselines&columns=AP", "/history", "/about", "/news", "/enter"),
+    *("", "?bounds", "?pin=baselines&columns=AP", "/history", "/about", "/news", "/enter", "/phases"),
     *("/compare", "/compare?a={1}&b={2}&topic=PY003", "/compare?run={1}&run={2}&run={3}"),
     *("/measures", "/intervals", "/efficiency", "/curves", "/curves?kind=roc"),
     *("/topics", "/topics?sort=median", "/topics/PY003", "/heatmap"),

@@ -11,7 +11,7 @@ from leaderboard.web import create_app
 from tests.conftest import ROOT
 from tests.make.people import PASSWORD
 from tests.web.conftest import Site
-from tests.web.test_rules import DRAFTS, MATRIX
+from tests.web.matrix import DRAFTS, MATRIX
 
 GETS = sorted(path for method, path in {**MATRIX, **DRAFTS} if method == "GET")
 STATIC = ("/static/app.css", "/static/app.js", "/static/icon.svg", "/nothing")

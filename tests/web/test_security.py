@@ -21,7 +21,7 @@ from tests.make import pages
 from tests.make.people import PASSWORD
 from tests.make.worlds import RUN
 from tests.web.conftest import Site, browser
-from tests.web.test_rules import DRAFTS, MATRIX
+from tests.web.matrix import DRAFTS, MATRIX
 
 GETS = sorted(path for method, path in {**MATRIX, **DRAFTS} if method == "GET")
 

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.slow
 VIEWERS = (None, "Ann", "Stranger", "Olga")
 """A visitor, a team's member with runs of her own, an account without a team, another task's organiser."""
 
-STATE = "?measure=Judged@10&edition=1&all"
+STATE = "?measure=Judged@10&edition=1&all&phase=main"
 BOARD_STATES = (
     *("?measure=recip_rank", "?measure=AP", "?measure=NumRel", "?measure=Judged@10", "?measure=nonsense"),
     *("?edition=1", "?edition=2&measure=AP", "?edition=9", "?all"),

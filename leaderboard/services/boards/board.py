@@ -141,7 +141,7 @@ def board(
         sentences=_on_the_choice(task, rows) + sentences + board_measures.lacking(shown),
         comparison=task.comparison,
         one_per_team=one_per_team,
-        groups=groups.names_of(session, task),
+        groups=groups.names_of(session, task) if shown.may_have_groups else (),
         group=chosen,
         source=shown.source if sight.details else None,
         at=at,

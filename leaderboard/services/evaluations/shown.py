@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, Qrels, QrelsRevision, Task
+from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, Qrels, QrelsRevision, RunGroup, Task
 from leaderboard.errors import NotFound
 from leaderboard.services.evaluations.damaged import scores_of_runs
 from leaderboard.services.policy import Sight
@@ -78,6 +78,8 @@ class ShownEdition:
     source: "Source | None" = None
     kinds: frozenset[str] = frozenset()
     """The kinds of judgments that the edition's scores rest on, such as graded and subtopic."""
+    may_have_groups: bool = True
+    """Whether the task may have groups of runs: no where it is known to have none."""
 
 
 def shown_edition(
@@ -87,8 +89,9 @@ def shown_edition(
 
     Raises NotFound for an unknown number, and for a moment at which there was no edition yet.
     """
+    has_groups = select(RunGroup.id).where(RunGroup.task_id == task.id).exists()
     rows = session.execute(
-        select(Edition, QrelsRevision, Qrels)
+        select(Edition, QrelsRevision, Qrels, has_groups.label("has_groups"))
         .join(QrelsRevision, QrelsRevision.id == Edition.revision_id)
         .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
         .where(Edition.task_id == task.id)
@@ -106,12 +109,13 @@ def shown_edition(
     building = next((row for row in rows if row.Edition.state == "building"), None)
     return ShownEdition(
         chosen.Edition,
-        basis_of(*chosen, sight),
+        basis_of(chosen.Edition, chosen.QrelsRevision, chosen.Qrels, sight),
         tuple(past),
         building.Edition.id if building else None,
         building.QrelsRevision.number if building else 0,
         source_of(chosen.Edition, chosen.QrelsRevision, sight.topic_set),
         frozenset({chosen.Qrels.kind, *(chosen.Edition.companions or ())}),
+        chosen.has_groups,
     )
 
 

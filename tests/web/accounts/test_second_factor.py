@@ -14,7 +14,7 @@ from tests.make import pages
 from tests.make.apps import application
 from tests.make.people import PASSWORD, account, code_of, second_factor
 from tests.web.conftest import SignIn, Site, browser
-from tests.web.test_rules import DRAFTS, MATRIX
+from tests.web.matrix import DRAFTS, MATRIX
 
 
 def _asked_for_code(client: FlaskClient, name: str = "Anna") -> str:

@@ -28,7 +28,7 @@ THIRD = {"1": ["x", "y", "a"], "2": ["x", "y", "d"], "3": ["x", "y", "e"]}
 NONE = {"1": ["x"], "2": ["x"], "3": ["x"]}
 KEYS = ("task", "revision", "topics", "primary", "measures", "rows")
 ROW_KEYS = ("rank", "run", "team", "scores", "state")
-MOST_STATEMENTS = 7
+MOST_STATEMENTS = 6
 
 
 @pytest.fixture
@@ -252,7 +252,7 @@ def _again(database: Database, client: FlaskClient, state: str = "") -> int:
 def test_a_board_takes_as_many_statements_for_thirty_runs_as_for_three(
     database: Database, client: FlaskClient, tmp_path: Path
 ) -> None:
-    """At most seven while all runs are scored, rescoring or not, and no more per run while some wait."""
+    """At most six while all runs are scored, rescoring or not, and no more per run while some wait."""
     build.task(database, tmp_path, measures=("RR",))
     counts = []
     for upto in (3, 30):
@@ -272,7 +272,7 @@ def test_a_board_takes_as_many_statements_for_thirty_runs_as_for_three(
     assert waiting <= alone + 4
 
 
-def test_a_warm_board_takes_seven_statements_whatever_it_shows(
+def test_a_warm_board_takes_six_statements_whatever_it_shows(
     database: Database, client: FlaskClient, tmp_path: Path
 ) -> None:
     """Runs that wait for judgments, that wait for an evaluator and that cannot have some measure."""
