@@ -1,0 +1,92 @@
+"""Two sites with one task of three phases: training is open, test and late are sealed and differ."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from leaderboard.db.engine import Database
+from leaderboard.services.policy import OPERATOR
+from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.tasks import phases
+from leaderboard.services.tasks.phases import PhasePlan
+from leaderboard.settings import Settings
+from tests.make import build as builders
+from tests.make import people, twins
+from tests.make.apps import application
+from tests.make.twins import World
+
+SLUG = "season"
+TRAINING, TEST = ("1", "2"), ("3", "4", "5", "6")
+HIDDEN = {"a": ("a", "b"), "b": ("c", "d")}
+"""World -> the documents that are relevant for the topics of the sealed phases."""
+OBJECTS: dict[str, Sequence[object]] = {
+    "slug": (SLUG,),
+    "run_id": range(1, 6),
+    "topic_id": ("1", "3"),
+    "upload_id": range(1, 6),
+    "team_id": (1, 2),
+    "name": ("AP",),
+    "token": ("nonsense",),
+    "number": (1,),
+    "part": ("qrels",),
+    "suffix": ("txt",),
+    "line_id": (1,),
+    "form": ("json", "csv"),
+    "address": ("0" * 16,),
+    "filename": ("app.css",),
+    "item": ("nothing",),
+    "side": ("left",),
+    "place": (1,),
+    "job_id": (1,),
+    "session_id": (1,),
+    "account_id": (1,),
+    "assessor_id": (1,),
+    "group_id": (1,),
+    "invitation_id": (1,),
+    "batch_id": (1,),
+    "section": ("description",),
+    "key": ("nothing",),
+    "mail_id": (1,),
+}
+
+
+def build(template: Path, folder: Path, secret: str, moment: datetime) -> World:
+    """The site of one world."""
+    path = shutil.copyfile(template, folder / "world.sqlite3")
+    database = Database(f"sqlite:///{path}")
+    _fill(database, folder, secret)
+    twins.stop_the_clock(database, moment)
+    settings = Settings(data=folder, database_url=f"sqlite:///{path}")
+    return World(application(settings, database), database, moment)
+
+
+def _fill(database: Database, folder: Path, secret: str) -> None:
+    people.team(database, "Owls", people.account(database, "Ann"))
+    people.team(database, "Bears", people.account(database, "Bob"))
+    people.account(database, "Stranger")
+    relevant, other = HIDDEN[secret]
+    judged: dict[str, Mapping[str, int]] = {topic: {"a": 1, "x": 0} for topic in TRAINING}
+    judged |= {topic: {relevant: 1, other: 0} for topic in TEST}
+    builders.task(database, folder, SLUG, topics=(*TRAINING, *TEST), judgments=judged, measures=("AP", "RR"))
+    with database.write() as session:
+        training = PhasePlan(name="training", topics="list", topic_list=" ".join(TRAINING))
+        phases.change(session, OPERATOR, SLUG, "main", training)
+        for name, is_ranked in (("test", True), ("late", False)):
+            sealed = PhasePlan(name=name, topics="list", topic_list=" ".join(TEST), visibility="sealed")
+            phases.add(session, OPERATOR, SLUG, replace(sealed, ranked=is_ranked))
+    _send(database, folder, "training", "Owls", dict.fromkeys(TRAINING, ("a", "x")))
+    _send(database, folder, "training", "Bears", dict.fromkeys(TRAINING, ("x", "a")))
+    _send(database, folder, "test", "Owls", dict.fromkeys(TEST, ("a", "b", "c", "d")))
+    _send(database, folder, "test", "Bears", dict.fromkeys(TEST, (relevant, other)))
+    _send(database, folder, "late", "Bears", dict.fromkeys(TEST, (other, relevant)))
+    builders.drain(database)
+
+
+def _send(
+    database: Database, folder: Path, phase: str, team: str, rankings: Mapping[str, Sequence[str]]
+) -> None:
+    name = f"{team}-{phase}".lower()
+    wishes = RunRequest(name, phase=phase)
+    builders.run(database, folder, rankings, name, slug=SLUG, team_name=team, wishes=wishes)
