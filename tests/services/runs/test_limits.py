@@ -50,14 +50,14 @@ def _runs(database: Database) -> int:
 
 
 def test_files_that_wait_for_their_check_count(database: Database, tmp_path: Path, owls: int) -> None:
-    """Of twelve large files sent at the same time five are taken, and five become runs."""
+    """Of forty large files sent at the same time five are taken, and five become runs."""
     anna = people.viewer(database, 1)
 
     def send(number: int) -> bool:
         return _receive(database, tmp_path, anna, owls, f"r{number}")
 
-    with ThreadPoolExecutor(6) as pool:
-        assert sum(pool.map(send, range(12))) == 5
+    with ThreadPoolExecutor(12) as pool:
+        assert sum(pool.map(send, range(40))) == 5
     with database.read() as session:
         (choice,) = upload_form(session, anna, "t").teams
     assert choice.quota is not None
