@@ -96,13 +96,17 @@ class Database:
         self.engine.dispose()
 
 
+_CLOCK_OF_SQLITE = text("SELECT strftime('%Y-%m-%dT%H:%M:%f', 'now')")
+_CLOCK_OF_POSTGRESQL = text("SELECT clock_timestamp()")
+
+
 def now(session: Session) -> datetime:
     """The database's clock: the only one that leases, deadlines and stamps are told by."""
     bind = session.get_bind()
     if bind.dialect.name == "sqlite":
-        stamp = session.scalar(text("SELECT strftime('%Y-%m-%dT%H:%M:%f', 'now')"))
+        stamp = session.scalar(_CLOCK_OF_SQLITE)
         return datetime.fromisoformat(str(stamp)).replace(tzinfo=UTC)
-    moment: Any = session.scalar(text("SELECT clock_timestamp()"))
+    moment: Any = session.scalar(_CLOCK_OF_POSTGRESQL)
     return moment.astimezone(UTC)  # type: ignore[no-any-return]
 
 

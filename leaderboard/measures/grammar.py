@@ -7,6 +7,7 @@
 import re
 from collections.abc import Callable
 from difflib import get_close_matches
+from functools import lru_cache
 
 from leaderboard.errors import UnknownMeasure
 from leaderboard.measures.binding import BoundMeasure, bind, out_of_range, parameter_of, with_level
@@ -26,6 +27,8 @@ _INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.ASCII)
 
 
+# A page names each of its measures many times; the bound is for names that strangers think of.
+@lru_cache(1024)
 def parse(text: str) -> BoundMeasure:
     """The measure a name stands for; `parse(text).key` is its canonical name.
 

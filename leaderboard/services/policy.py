@@ -8,9 +8,8 @@ judgments in about twenty uploads. sealed: nothing but that a run is valid, unti
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
@@ -21,6 +20,15 @@ from leaderboard.services.phase_rules import ALL_TOPICS, PhaseRule, public_part
 
 BLIND_DECIMALS = 3
 ORGANISER, COORDINATOR, READER = ROLES = ("organiser", "coordinator", "reader")
+
+# Nearly every page begins with some of these: to write them anew takes half as long as to run them.
+_TEAMS_OF = select(Member.team_id).where(Member.account_id == bindparam("account"))
+_ROLES_OF = select(TaskRole.task_id, TaskRole.role).where(TaskRole.account_id == bindparam("account"))
+_OF_SLUG = select(Task).where(Task.slug == bindparam("slug")).order_by(Task.published_at.is_(None), Task.id)
+_OF_SLUG_WITH_PHASES = phase_rules.with_phases(_OF_SLUG)
+_RUN_WITH_PHASES = phase_rules.with_phases(
+    select(Run, Task).join(Task, Task.id == Run.task_id).where(Run.id == bindparam("run"))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +150,8 @@ def _ladder_words(task: Task) -> str:
 
 def viewer_of(session: Session, account_id: int, name: str, is_organiser: bool, ip: str = "") -> Viewer:
     """The viewer an account is, with its teams and the tasks it organises."""
-    teams = session.scalars(select(Member.team_id).where(Member.account_id == account_id))
-    rows = session.execute(
-        select(TaskRole.task_id, TaskRole.role).where(TaskRole.account_id == account_id)
-    ).all()
+    teams = session.scalars(_TEAMS_OF, {"account": account_id})
+    rows = session.execute(_ROLES_OF, {"account": account_id}).all()
     tasks = {role: frozenset(row.task_id for row in rows if row.role == role) for role in ROLES}
     return Viewer(
         account_id,
@@ -218,7 +224,7 @@ def visible_task(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sig
     Raises NotFound where there is none, where it is a draft of others (both look the same), and where it has
     no phase of the name that the viewer asked for.
     """
-    rows = session.execute(phase_rules.with_phases(_of_slug(select(Task), slug))).all()
+    rows = session.execute(_OF_SLUG_WITH_PHASES, {"slug": slug}).all()
     tasks = _known(viewer, {row.Task: None for row in rows})
     if not tasks:
         raise NotFound(f"There is no task {slug!r}.", task=slug)
@@ -246,11 +252,7 @@ def known_tasks(session: Session, viewer: Viewer, slug: str) -> list[Task]:
 
     Drafts of several organisers may have one slug; the operator knows of all of them, the oldest first.
     """
-    return _known(viewer, session.scalars(_of_slug(select(Task), slug)))
-
-
-def _of_slug(selected: Any, slug: str) -> Any:
-    return selected.where(Task.slug == slug).order_by(Task.published_at.is_(None), Task.id)
+    return _known(viewer, session.scalars(_OF_SLUG, {"slug": slug}))
 
 
 def _known(viewer: Viewer, tasks: Iterable[Task]) -> list[Task]:
@@ -265,8 +267,7 @@ def visible_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Tas
     Raises NotFound where there is none or the viewer may not know of it: in a sealed task only the
     team and the organisers know of a run.
     """
-    found = select(Run, Task).join(Task, Task.id == Run.task_id).where(Run.id == run_id)
-    rows = session.execute(phase_rules.with_phases(found)).all()
+    rows = session.execute(_RUN_WITH_PHASES, {"run": run_id}).all()
     if rows:
         run, task = rows[0].Run, rows[0].Task
         seen = sight_by_rules(session, viewer, task, phase_rules.rules(task, rows), run.phase_id)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
@@ -53,17 +53,21 @@ def shows_names(session: Session, task: Task) -> bool:
     return task.naming == "names" or (task.naming == "close" and policy.is_closed(session, task.id))
 
 
+# Every page that names a team begins with it: it is written once.
+_ENTERED = (
+    select(Team.id, Team.name, Entry.pseudonym, Entry.reveal_at)
+    .join(Entry, Entry.team_id == Team.id)
+    .where(Entry.task_id == bindparam("task"))
+)
+
+
 def shown_teams(session: Session, viewer: Viewer, task: Task) -> dict[int, ShownTeam]:
     """Team id -> the team as this viewer knows it.
 
     By its pseudonym until the task shows names or the team itself does. Its members and the organisers
     read its name.
     """
-    rows = session.execute(
-        select(Team.id, Team.name, Entry.pseudonym, Entry.reveal_at)
-        .join(Entry, Entry.team_id == Team.id)
-        .where(Entry.task_id == task.id)
-    ).all()
+    rows = session.execute(_ENTERED, {"task": task.id}).all()
     if policy.reads(viewer, task.id) or shows_names(session, task):
         return {row.id: ShownTeam(row.name, False) for row in rows}
     at = now(session)

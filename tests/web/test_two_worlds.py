@@ -95,6 +95,7 @@ def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tupl
     twins.open_under_one_address(monkeypatch)
     twins.note_at_one_moment(monkeypatch)
     monkeypatch.setattr(sessions, "resume", walks.remembered(sessions.resume))
+    monkeypatch.setattr(requests, "_record", walks.noted_once(requests._record))
     return filled
 
 
@@ -158,11 +159,16 @@ def _differences(
     """The addresses that answer differently in the two worlds.
 
     What refuses to answer at all, without parameters and with the common ones, is asked with no others:
-    a page decides who may see its subject before it reads them. Documents are named by a parameter.
+    a page decides who may see its subject before it reads them. Documents are named by a parameter. Nor is
+    a table that is refused as JSON asked for in its other forms, which are written of the same record.
     """
     one, other = (world.browser(name) for world in worlds)
+    closed: set[str] = set()
     for path, states in _walk(worlds[0].app, objects):
         refused = 0
+        table, _, form = path.rpartition(".")
+        if form in ("csv", "tex") and table in closed:
+            continue
         for number, state in enumerate(states[:of_each]):
             if number == 2 == refused and "?docno=" not in state:
                 break
@@ -170,6 +176,8 @@ def _differences(
             refused += answer[0] in REFUSALS
             if answer != walks.facts(other.open(path + state, **options)):
                 yield path + state
+        if form == "json" and refused == min(2, len(states), of_each):
+            closed.add(table)
 
 
 @pytest.mark.parametrize("name", VIEWERS)
@@ -178,10 +186,14 @@ def test_nothing_that_is_held_back_shows(worlds: tuple[World, World], name: str 
     assert list(_differences(worlds, name)) == []
 
 
-@pytest.mark.parametrize("options", [{"method": "HEAD"}, {"headers": {"Accept": "application/json"}}])
-def test_other_ways_to_ask_show_no_more(worlds: tuple[World, World], options: dict[str, Any]) -> None:
-    """HEAD, and errors as JSON, are equal too; which parameters were read makes no difference to either."""
-    assert list(_differences(worlds, "Ann", of_each=2, **options)) == []
+@pytest.mark.parametrize(
+    ("of_each", "options"), [(1, {"method": "HEAD"}), (2, {"headers": {"Accept": "application/json"}})]
+)
+def test_other_ways_to_ask_show_no_more(
+    worlds: tuple[World, World], of_each: int, options: dict[str, Any]
+) -> None:
+    """HEAD, whose headers are those of GET, and errors as JSON, which say more than pages, are equal too."""
+    assert list(_differences(worlds, "Ann", of_each, **options)) == []
 
 
 def test_an_entity_tag_of_one_world_fits_the_other(worlds: tuple[World, World]) -> None:

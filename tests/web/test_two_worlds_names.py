@@ -46,6 +46,7 @@ def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tupl
     twins.open_under_one_address(monkeypatch)
     twins.note_at_one_moment(monkeypatch)
     monkeypatch.setattr(sessions, "resume", walks.remembered(sessions.resume))
+    monkeypatch.setattr(requests, "_record", walks.noted_once(requests._record))
     return filled
 
 

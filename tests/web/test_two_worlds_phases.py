@@ -40,6 +40,7 @@ def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tupl
     monkeypatch.setattr(requests, "new_id", lambda: "chance")
     twins.note_at_one_moment(monkeypatch)
     monkeypatch.setattr(sessions, "resume", walks.remembered(sessions.resume))
+    monkeypatch.setattr(requests, "_record", walks.noted_once(requests._record))
     return filled
 
 

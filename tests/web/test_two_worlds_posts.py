@@ -192,6 +192,7 @@ def worlds(filled: tuple[Undoing, Undoing], monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(requests, "new_id", lambda: "chance")
     twins.open_under_one_address(monkeypatch)
     monkeypatch.setattr(sessions, "resume", walks.remembered(sessions.resume))
+    monkeypatch.setattr(requests, "_record", walks.noted_once(requests._record))
     return filled
 
 

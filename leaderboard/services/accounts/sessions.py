@@ -5,7 +5,7 @@ import secrets
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import Exists, delete, exists, select, update
+from sqlalchemy import bindparam, delete, exists, select, update
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
@@ -76,19 +76,7 @@ def _end_oldest(session: Session, account_id: int) -> None:
 
 def resume(session: Session, token: str, ip: str = "") -> ResumedSession | None:
     """The viewer a token stands for; None where it is unknown, too old, idle, or its account disabled."""
-    row = session.execute(
-        select(
-            WebSession.id,
-            WebSession.created_at,
-            WebSession.seen_at,
-            Account.id,
-            Account.name,
-            Account.is_organiser,
-            _has_second_factor(),
-        )
-        .join(Account, Account.id == WebSession.account_id)
-        .where(WebSession.token_sha256 == digest(token), Account.disabled_at.is_(None))
-    ).one_or_none()
+    row = session.execute(_RESUMED, {"digest": digest(token)}).one_or_none()
     if row is None:
         return None
     session_id, created_at, seen_at, account_id, name, is_organiser, has_factor = row
@@ -99,8 +87,20 @@ def resume(session: Session, token: str, ip: str = "") -> ResumedSession | None:
     return ResumedSession(viewer, session_id, at - seen_at > STAMP_EVERY, has_factor)
 
 
-def _has_second_factor() -> Exists:
-    return exists().where(SecondFactor.account_id == Account.id, SecondFactor.confirmed_at.is_not(None))
+# Every request of somebody who is signed in begins with it: it is written once.
+_RESUMED = (
+    select(
+        WebSession.id,
+        WebSession.created_at,
+        WebSession.seen_at,
+        Account.id,
+        Account.name,
+        Account.is_organiser,
+        exists().where(SecondFactor.account_id == Account.id, SecondFactor.confirmed_at.is_not(None)),
+    )
+    .join(Account, Account.id == WebSession.account_id)
+    .where(WebSession.token_sha256 == bindparam("digest"), Account.disabled_at.is_(None))
+)
 
 
 def stamp(session: Session, session_id: int) -> None:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, Qrels, QrelsRevision, RunGroup, Task
@@ -82,6 +82,21 @@ class ShownEdition:
     """Whether the task may have groups of runs: no where it is known to have none."""
 
 
+# Every page that shows a score begins with it: it is written once.
+_EDITIONS = (
+    select(
+        Edition,
+        QrelsRevision,
+        Qrels,
+        select(RunGroup.id).where(RunGroup.task_id == bindparam("task")).exists().label("has_groups"),
+    )
+    .join(QrelsRevision, QrelsRevision.id == Edition.revision_id)
+    .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
+    .where(Edition.task_id == bindparam("task"))
+    .order_by(Edition.number)
+)
+
+
 def shown_edition(
     session: Session, task: Task, sight: Sight, number: int | None = None, at: datetime | None = None
 ) -> ShownEdition:
@@ -89,14 +104,7 @@ def shown_edition(
 
     Raises NotFound for an unknown number, and for a moment at which there was no edition yet.
     """
-    has_groups = select(RunGroup.id).where(RunGroup.task_id == task.id).exists()
-    rows = session.execute(
-        select(Edition, QrelsRevision, Qrels, has_groups.label("has_groups"))
-        .join(QrelsRevision, QrelsRevision.id == Edition.revision_id)
-        .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
-        .where(Edition.task_id == task.id)
-        .order_by(Edition.number)
-    ).all()
+    rows = session.execute(_EDITIONS, {"task": task.id}).all()
     past = {row.Edition.number: row for row in rows if row.Edition.shown_from is not None}
     if number is not None and (number not in past or not sight.means):
         raise NotFound(f"There is no edition {number} of this board.")
