@@ -41,7 +41,10 @@ def dates_of(slug: str) -> tuple[DateRow, ...]:
 
 def _keep_phase(endpoint: str, values: dict[str, object]) -> None:
     asked = request.args.get("phase") if request else None
-    if asked and "slug" in values and values["slug"] == (request.view_args or {}).get("slug"):
+    here = (request.view_args or {}) if asked else {}
+    # A page of a task or of a run links to that task and to runs of it; only the slug may be another's.
+    within = "run_id" in values or ("slug" in values and values["slug"] == here.get("slug", values["slug"]))
+    if within and here.keys() & {"slug", "run_id"}:
         values.setdefault("phase", asked)
 
 
