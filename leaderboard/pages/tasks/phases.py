@@ -47,6 +47,8 @@ class PhaseRow:
     largest_bytes: int | None
     runs: int | None
     """For its organisers only."""
+    stamp: str
+    """What tells later whether the phase is still as it was shown; for its organisers only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +197,7 @@ def _row(
         account_runs_in_all=phase.account_runs_in_all,
         largest_bytes=phase.largest_bytes,
         runs=counts.get(phase.id, 0) if organises else None,
+        stamp=phases.stamp(phase, topic_set) if organises else "",
     )
 
 

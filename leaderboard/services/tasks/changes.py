@@ -17,6 +17,7 @@ from leaderboard.services.policy import Viewer
 CHANGE = "task.change"
 LONGEST = 1000
 """Characters of a value that are kept; a longer one says how many it had."""
+SAVE_AGAIN = "Nothing was saved; save again to put yours in its place."
 LOOKED_AT = 500
 """Changes among which `who_changed` looks for the last one of a thing."""
 
@@ -72,7 +73,7 @@ def stamp(value: str) -> str:
 
 
 def who_changed(session: Session, viewer: Viewer, task: Task, whats: Collection[str], name: str) -> str:
-    """Who changed a thing last, and when, as a sentence; whats: the words it is on record by, name: its own."""
+    """Who changed a thing last, and when, as a sentence; whats: the words it may be on record by."""
     rows = audit.newest(session, AuditRequest(action=CHANGE, subject=_subject(task)), LOOKED_AT)
     last = next((row for row in rows if row.detail["what"] in whats), None)
     if last is None:

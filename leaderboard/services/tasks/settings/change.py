@@ -92,7 +92,7 @@ def _refuse_unseen(
         changes.who_changed(changing.session, changing.viewer, changing.task, {_words(one)}, _words(one))
         for one in map(SETTINGS.__getitem__, lost)
     ]
-    raise Conflict(f"{' '.join(said)} Nothing was saved; save again to put yours in its place.", changed=lost)
+    raise Conflict(f"{' '.join(said)} {changes.SAVE_AGAIN}", changed=lost)
 
 
 def _words(setting: TaskSetting) -> str:
