@@ -80,7 +80,7 @@ def reveal_page(session: Session, viewer: Viewer, slug: str) -> RevealPage:
     shown = shown_edition(session, task, sight)
     edition, source = shown.edition, shown.source
     phase = next(
-        rule for rule in policy.seen_phases(session, viewer, slug) if sight.phase_id in (None, rule.id)
+        rule for rule in policy.seen_task(session, viewer, slug).phases if sight.phase_id in (None, rule.id)
     )
     if phase.visibility != "blind" or edition is None or source is None or not sight.details:
         raise NotFound(f"{task.name} has no public and hidden topics to compare. {sight.why}".strip())

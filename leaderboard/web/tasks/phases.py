@@ -55,7 +55,7 @@ def register(app: Flask) -> None:
 def dates_of(slug: str) -> tuple[DateRow, ...]:
     """What the strip under a task's title says; nothing for a task that the reader may not know of."""
     try:
-        known = policy.seen_phases(reading(), viewer(), slug)
+        known = policy.seen_task(reading(), viewer(), slug).phases
     except NotFound:
         return ()
     # The clock of this machine is good enough for how many days are left, and costs no statement.
