@@ -18,7 +18,7 @@ from leaderboard.services.jobs import leases, queue, workers
 from leaderboard.services.jobs.queue import Claim, ClaimLost
 from leaderboard.services.mail import outbox
 from leaderboard.services.mail import server as mail_server
-from leaderboard.services.runs import admission, fixing, prepare, uploads
+from leaderboard.services.runs import admission, batches, fixing, prepare, uploads
 from leaderboard.services.runs.files import StoredFile
 from leaderboard.services.runs.prepare import PreparedUpload
 from leaderboard.services.statistics import prepared, requests
@@ -31,6 +31,8 @@ IDLE_S = 1.0
 """How long an idle evaluator waits before it looks again, unless it is woken."""
 LOOK_S = 5.0
 """How often an evaluator says that it is at work, and gives back what others left."""
+EXPIRE_S = 3600.0
+"""How often it looks for files that waited too long for their senders."""
 AGAIN_S = 1.0
 """How long after an error of the database it is asked again."""
 BEAT_S = 15.0
@@ -57,6 +59,7 @@ class Evaluator:
         self._deadline = deadline
         self._has_arrived = False
         self._looked_at = -LOOK_S
+        self._expired_at = -EXPIRE_S
         self._lost_at: float | None = None
         self._mail_server = mail_server.server_of(settings)
         self._kinds = {
@@ -75,12 +78,15 @@ class Evaluator:
         return done
 
     def sweep(self) -> None:
-        """Say that this evaluator is at work, and give back the jobs of those that are gone."""
+        """Say that this evaluator is at work, give back the jobs of those that are gone, drop old files."""
         with self.database.write() as session:
             workers.seen(session, self.owner)
             leases.sweep(session, self.settings.lease_s)
             if self._mail_server is not None:
                 outbox.queue_due(session)
+            if time.monotonic() - self._expired_at > EXPIRE_S:
+                batches.expire(session)
+                self._expired_at = time.monotonic()
 
     def run(self, stopping: Callable[[], bool], wait: Callable[[float], object]) -> None:
         """Work until stopping() is true; wait(seconds) returns early when there may be something to do.

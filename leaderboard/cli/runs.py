@@ -25,6 +25,7 @@ from leaderboard.services.runs.batch_plans import (
     FileRequest,
     plan,
 )
+from leaderboard.services.runs.limits import RULE
 from leaderboard.services.runs.lists import read_list
 from leaderboard.services.runs.uploads import Delivery
 from leaderboard.trec.facts import fields
@@ -99,10 +100,22 @@ def add(
                 fine, message = _add_one(database, slug, one, one.team or team or "", limits)
                 messages.append(message)
                 failed += not fine
+        left = _left(database, slug, team, phase) if team is not None else ""
     for message in messages:
         click.echo(message, err=message.startswith("rejected"))
+    if left:
+        click.echo(f"{team}: {left}. {RULE}")
     if failed:
         raise click.exceptions.Exit(1)
+
+
+def _left(database: Database, slug: str, team: str, phase: str) -> str:
+    """How many runs the team itself may still send, in words; empty where that is not limited."""
+    try:
+        with database.write() as session:
+            return str(admission.quota(session, OPERATOR, slug, teams.ensure(session, OPERATOR, team), phase))
+    except LeaderboardError:
+        return ""
 
 
 def _members(path: Path, folder: Path, limits: Limits) -> Iterator[BatchFile]:

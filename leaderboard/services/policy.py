@@ -16,6 +16,7 @@ from leaderboard.db.engine import now
 from leaderboard.db.tables import Member, Phase, Run, Task, TaskRole
 from leaderboard.errors import Forbidden, NotFound, SecondFactorNeeded, SignInNeeded
 from leaderboard.services import phase_rules
+from leaderboard.services.newest_news import NewestAnnouncement, with_newest
 from leaderboard.services.phase_rules import ALL_TOPICS, PhaseRule, public_part
 
 BLIND_DECIMALS = 3
@@ -25,7 +26,7 @@ ORGANISER, COORDINATOR, READER = ROLES = ("organiser", "coordinator", "reader")
 _TEAMS_OF = select(Member.team_id).where(Member.account_id == bindparam("account"))
 _ROLES_OF = select(TaskRole.task_id, TaskRole.role).where(TaskRole.account_id == bindparam("account"))
 _OF_SLUG = select(Task).where(Task.slug == bindparam("slug")).order_by(Task.published_at.is_(None), Task.id)
-_OF_SLUG_WITH_PHASES = phase_rules.with_phases(_OF_SLUG)
+_OF_SLUG_WITH_PHASES = phase_rules.with_phases(with_newest(_OF_SLUG))
 _RUN_WITH_PHASES = phase_rules.with_phases(
     select(Run, Task).join(Task, Task.id == Run.task_id).where(Run.id == bindparam("run"))
 )
@@ -102,6 +103,15 @@ class Sight:
     def hides(self, measure: str) -> bool:
         """Whether this measure is held back: how much of a run is judged is itself a hint."""
         return not self.details and measure.startswith("Judged")
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTask:
+    """A task with what all its pages say under its title."""
+
+    task: Task
+    phases: tuple[PhaseRule, ...]
+    newest: NewestAnnouncement
 
 
 OPEN_SIGHT = Sight(False, True, ALL_TOPICS, None, True, "")
@@ -230,21 +240,28 @@ def visible_task(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sig
         raise NotFound(f"There is no task {slug!r}.", task=slug)
     task = tasks[0]
     phases = phase_rules.rules(task, (row for row in rows if row.Task is task))
-    # A page says the dates of its task once more under its title: not worth another statement.
-    session.info[_phases_of(slug)] = phases
+    # A page says the dates and the news of its task under its title: not worth another statement.
+    newest = next(NewestAnnouncement(*row[1:5]) for row in rows if row.Task is task)
+    session.info[_head_of(slug)] = SeenTask(task, phases, newest)
     return task, sight_by_rules(session, viewer, task, phases)
 
 
-def seen_phases(session: Session, viewer: Viewer, slug: str) -> tuple[PhaseRule, ...]:
-    """The phases of a task, read before in this session or now; raises NotFound as `visible_task` does."""
-    if _phases_of(slug) not in session.info:
+def seen_task(session: Session, viewer: Viewer, slug: str) -> SeenTask:
+    """What was read of a task before in this session, or is now; raises NotFound as `visible_task` does."""
+    if _head_of(slug) not in session.info:
         visible_task(session, viewer, slug)
-    phases: tuple[PhaseRule, ...] = session.info[_phases_of(slug)]
-    return phases
+    seen: SeenTask = session.info[_head_of(slug)]
+    return seen
 
 
-def _phases_of(slug: str) -> str:
-    return f"phases of {slug}"
+def seen_phase(session: Session, viewer: Viewer, slug: str, sight: Sight) -> PhaseRule:
+    """The phase of a task that a sight is of, by what was read before; raises as `visible_task` does."""
+    phases = seen_task(session, viewer, slug).phases
+    return next(phase for phase in phases if sight.phase_id in (None, phase.id))
+
+
+def _head_of(slug: str) -> str:
+    return f"head of {slug}"
 
 
 def known_tasks(session: Session, viewer: Viewer, slug: str) -> list[Task]:

@@ -139,6 +139,7 @@ def _add_pages(app: Flask) -> None:
     filters.register(app)
     figures.register(app)
     phases.register(app)
+    news.register(app)
     app.jinja_env.filters["markdown"] = markdown.render
     app.context_processor(lambda: {"viewer": session.viewer(), "has_mail": bool(session.settings().smtp_url)})
     for module in PAGES:

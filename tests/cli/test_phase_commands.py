@@ -41,3 +41,21 @@ def test_runs_are_sent_to_a_phase(data: Path) -> None:
     taken = _call("run", "add", "t", path, "--team", "Lab", "--phase", "one")
     assert taken.exit_code == 0, taken.output
     assert "warning" not in taken.output
+    assert "left" not in taken.output
+
+
+def test_what_is_left_of_a_limit_is_said(data: Path) -> None:
+    """After the runs, with the rule they are counted by and when the next day begins."""
+    _phase("add", "t", "few", "--topics", "1", "--runs-per-day", 3, "--runs-in-all", 9)
+    path = build.run_file(data, {"1": ["a", "c"]})
+    taken = _call("run", "add", "t", path, "--team", "Lab", "--phase", "few")
+    assert "Lab: 2 left today, 8 left in all, the next day of runs begins 20" in taken.output
+    assert "UTC. Accepted runs count" in taken.output
+
+
+def test_hidden_scores_without_an_end_are_warned_of(data: Path) -> None:
+    """Where a phase is made or changed so that its scores are never shown."""
+    added = _phase("add", "t", "test", "--visibility", "sealed")
+    assert "sealed until it closes but has no closing date" in added.output
+    changed = _phase("change", "t", "test", "--closes", "2030-05-01T12:00", "--reason", "Said late.")
+    assert changed.output == "t: test was changed.\n"

@@ -188,6 +188,17 @@ def test_a_task_is_cloned_archived_and_discarded_by_command(task, tmp_path: Path
         task("task", "topics", "next", build.topics_file(tmp_path, ("7", "8"))).output
         == "next has 2 topics.\n"
     )
+    corrected = task("task", "topic", "next", "7", "--title", "Sea snakes", "--narrative", "In the sea.")
+    assert corrected.output == "Topic 7 of next has the title and narrative given.\n"
+    task("task", "topic", "next", "7", "--title", "Snakes")
+    recorded = task("audit", "list", "--action", "task.change").output
+    assert [recorded.count(f"{part} of topic 7") for part in ("title", "description", "narrative")] == [
+        2,
+        0,
+        1,
+    ]
+    assert "Give --title" in task("task", "topic", "next", "7").stderr
+    assert "has no topic '9'" in task("task", "topic", "next", "9", "--title", "x").stderr
     assert task("task", "publish", "next").output == "next is published.\n"
     assert task("task", "unpublish", "next").output == "next is a draft.\n"
     assert task("task", "discard", "next").exit_code == 1

@@ -1,5 +1,6 @@
 """`leaderboard task set`, `show` and more: what the settings page of a task does, from the command line."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -12,6 +13,7 @@ from leaderboard.services.tasks import create, life, roles, topic_changes
 from leaderboard.services.tasks.life import TaskCopy
 from leaderboard.services.tasks.settings import change
 from leaderboard.services.tasks.settings.records import SETTINGS
+from leaderboard.services.tasks.topic_changes import TopicText
 from leaderboard.trec.topics import topics as trec_topics
 
 KEYS = "\b\nSettings:\n" + "\n".join(f"  {key}: {setting.label}" for key, setting in SETTINGS.items())
@@ -144,6 +146,26 @@ def topics(slug: str, file: Path, data: Path | None) -> None:
 
 @click.command()
 @click.argument("slug")
+@click.argument("topic_id")
+@click.option("--title", help="Another title.")
+@click.option("--description", help="Another description.")
+@click.option("--narrative", help="Another narrative.")
+@data_option
+def topic(slug: str, topic_id: str, data: Path | None, **parts: str | None) -> None:
+    """Correct what is given of a topic, and leave the rest as it is; no score depends on it."""
+    given = {part: text for part, text in parts.items() if text is not None}
+    if not given:
+        raise click.UsageError("Give --title, --description or --narrative.")
+    with opened(data) as (database, _):
+        with database.write() as session:
+            page = pages.topic_form(session, OPERATOR, slug, topic_id)
+            text = TopicText(page.title, page.description, page.narrative)
+            topic_changes.correct(session, OPERATOR, slug, topic_id, replace(text, **given))
+        click.echo(f"Topic {topic_id} of {slug} has the {' and '.join(given)} given.")
+
+
+@click.command()
+@click.argument("slug")
 @click.argument("account")
 @click.option("--role", type=click.Choice(ROLES), default="organiser", show_default=True)
 @data_option
@@ -156,4 +178,4 @@ def organiser(slug: str, account: str, role: str, data: Path | None) -> None:
         click.echo(f"{account} {acts[role]} {slug}.")
 
 
-COMMANDS = (set_, show, clone, publish, unpublish, archive, discard, topics, organiser)
+COMMANDS = (set_, show, clone, publish, unpublish, archive, discard, topics, topic, organiser)

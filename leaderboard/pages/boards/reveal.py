@@ -79,9 +79,7 @@ def reveal_page(session: Session, viewer: Viewer, slug: str) -> RevealPage:
     task, sight = policy.visible_task(session, viewer, slug)
     shown = shown_edition(session, task, sight)
     edition, source = shown.edition, shown.source
-    phase = next(
-        rule for rule in policy.seen_phases(session, viewer, slug) if sight.phase_id in (None, rule.id)
-    )
+    phase = policy.seen_phase(session, viewer, slug, sight)
     if phase.visibility != "blind" or edition is None or source is None or not sight.details:
         raise NotFound(f"{task.name} has no public and hidden topics to compare. {sight.why}".strip())
     key = edition.primary_measure

@@ -1,13 +1,13 @@
 """What someone about to send a run must know: the rules, the own teams, what each may send and last said."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
-from leaderboard.db.tables import Run, Task, Team
+from leaderboard.db.tables import Phase, Run, Task, Team
 from leaderboard.errors import Closed, Forbidden
 from leaderboard.services import policy
 from leaderboard.services.evaluations import choices
@@ -82,8 +82,9 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
     """The form of one task for a signed-in viewer; NotFound where the viewer may not know of the task."""
     policy.require_account(viewer)
     task, sight = policy.visible_task(session, viewer, slug)
-    open_phases, phase = _phases(session, viewer, task)
-    chosen = phases.find(session, task, phase) if phase else phases.of_task(session, task.id)[-1]
+    known = phases.of_task(session, task.id)
+    open_phases, phase = _phases(session, viewer, task, known)
+    chosen = phases.find(session, task, phase) if phase else known[-1]
     topics = admission.topics_of(session, task, chosen)
     teams, closed = _choices(session, viewer, task, phase)
     organises = policy.organises(viewer, task.id)
@@ -96,7 +97,7 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
         tag_pattern=task.tag_pattern,
         visibility=chosen.visibility or task.visibility,
         largest=chosen.largest_bytes,
-        kinds=tuple(kind for kind in KINDS if organises or kind not in ORGANISERS_KINDS),
+        kinds=_kinds(known, open_phases, organises),
         teams=teams,
         closed=closed,
         phases=open_phases,
@@ -111,8 +112,19 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
     )
 
 
-def _phases(session: Session, viewer: Viewer, task: Task) -> tuple[tuple[str, ...], str]:
-    known = phases.of_task(session, task.id)
+def _kinds(known: Sequence[Phase], names: Collection[str], organises: bool) -> tuple[str, ...]:
+    """The kinds that one of the phases to choose from takes; names: none where the task has one phase."""
+    taken = [phase.kinds or KINDS for phase in known if phase.name in names or not names]
+    return tuple(
+        kind
+        for kind in KINDS
+        if (organises or kind not in ORGANISERS_KINDS) and any(kind in kinds for kinds in taken)
+    )
+
+
+def _phases(
+    session: Session, viewer: Viewer, task: Task, known: Sequence[Phase]
+) -> tuple[tuple[str, ...], str]:
     if len(known) == 1:
         return (), ""
     at = now(session)

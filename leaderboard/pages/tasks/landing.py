@@ -19,7 +19,7 @@ from leaderboard.db.tables import (
     TopicSet,
 )
 from leaderboard.measures.grammar import parse
-from leaderboard.pages.tasks import news, overviews
+from leaderboard.pages.tasks import overviews
 from leaderboard.pages.tasks.overviews import TaskRow
 from leaderboard.services import collections, phase_rules, policy, shown_names
 from leaderboard.services.evaluations import choices
@@ -105,8 +105,6 @@ class AboutPage:
     licence: str
     archived_at: datetime | None
     changes: tuple[ChangeRow, ...]
-    news: tuple[tuple[str, datetime], ...]
-    """Titles and times of the newest announcements that the viewer may read."""
 
 
 def landing(session: Session, viewer: Viewer) -> tuple[LandingRow, ...]:
@@ -191,7 +189,6 @@ def about(session: Session, viewer: Viewer, slug: str) -> AboutPage:
         licence=task.licence,
         archived_at=task.archived_at,
         changes=changes.of_task(session, task.id),
-        news=news.newest(session, viewer, task),
     )
 
 

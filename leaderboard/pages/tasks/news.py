@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import func, select
@@ -17,8 +17,8 @@ from leaderboard.services.tasks.announcements import AnnouncedAccount
 from leaderboard.tables.record import Column, Files, Table
 from leaderboard.tables.words import counted
 
-NEWEST = 2
-"""Announcements that other pages of a task name."""
+SHOWN = timedelta(days=30)
+"""How long an announcement is named on the other pages of its task."""
 MOST_CHANGES = 200
 FOR_READERS = {announcements.EVERYBODY: "everybody", announcements.ENTERED: "every team"}
 FOR_ORGANISERS = {
@@ -41,6 +41,15 @@ class AnnouncementRow:
     people: int | None
     teams: str
     letters: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewsHead:
+    """The announcement that is named under a task's title."""
+
+    id: int
+    title: str
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +85,18 @@ class AnnouncementFormPage:
     without_run: frozenset[int]
 
 
-def newest(session: Session, viewer: Viewer, task: Task) -> tuple[tuple[str, datetime], ...]:
-    """Titles and times of the newest announcements that the viewer may read."""
-    rows = announcements.visible(session, viewer, task)[:NEWEST]
-    return tuple((row.title, row.created_at) for row in rows)
+def newest(session: Session, viewer: Viewer, slug: str, at: datetime) -> NewsHead | None:
+    """The newest announcement that the viewer may read, where it is younger than a month; else None.
+
+    Raises NotFound where the viewer may not know of the task. For a visitor it takes no statement.
+    """
+    seen = policy.seen_task(session, viewer, slug)
+    task, for_all = seen.task, seen.newest
+    head = NewsHead(for_all.id, for_all.title or "", for_all.at) if for_all.id and for_all.at else None
+    if for_all.last_id != for_all.id and (viewer.team_ids or policy.knows(viewer, task.id)):
+        own = announcements.visible(session, viewer, task, after=for_all.id or 0)
+        head = NewsHead(own[0].id, own[0].title, own[0].created_at) if own else head
+    return head if head and at - head.at < SHOWN else None
 
 
 def news(session: Session, viewer: Viewer, slug: str) -> NewsPage:

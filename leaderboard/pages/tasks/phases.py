@@ -47,6 +47,18 @@ class PhaseRow:
     largest_bytes: int | None
     runs: int | None
     """For its organisers only."""
+    stamp: str
+    """What tells later whether the phase is still as it was shown; for its organisers only."""
+
+    @property
+    def warning(self) -> str:
+        """What its organisers have probably not meant, and how to mend it; empty where nothing."""
+        if self.visibility == "open" or self.closes_at is not None:
+            return ""
+        return (
+            f"{self.name} is {self.visibility} until it closes but has no closing date: its scores are never "
+            "shown. Give it one."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +207,7 @@ def _row(
         account_runs_in_all=phase.account_runs_in_all,
         largest_bytes=phase.largest_bytes,
         runs=counts.get(phase.id, 0) if organises else None,
+        stamp=phases.stamp(phase, topic_set) if organises else "",
     )
 
 

@@ -29,6 +29,8 @@ class SettingsPage:
     slug: str
     values: Mapping[str, str]
     """Setting -> its value as its field shows it."""
+    stamps: Mapping[str, str]
+    """Setting -> what tells later whether that was its value."""
     sections: tuple[SettingSection, ...]
     collections: tuple[str, ...]
     """Names of those the task may be on."""
@@ -115,6 +117,7 @@ def settings_page(session: Session, viewer: Viewer, slug: str) -> SettingsPage:
         task=task.name,
         slug=task.slug,
         values=values,
+        stamps=change.stamps(values),
         sections=SECTIONS,
         collections=tuple(row.name for row in collections.choices(session, viewer)),
         topics=session.scalar(select(func.count()).where(Topic.task_id == task.id)) or 0,

@@ -1,6 +1,7 @@
 """Two teams become one: one captain offers it by a link, the other's accepts it for a team.
 
-Members, runs and uploads go to the team that offered, so what both have used of a limit is counted together.
+Members, runs and uploads go to the team that offered, so what both have used of a limit is counted together;
+invitations of the other team lead to it, and what was announced to the other team can be read by it.
 It is possible while no task of the other team is over: what was won under a name stays under it.
 """
 
@@ -13,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import (
+    Announcement,
     Entry,
     GroupedTeam,
     Invitation,
@@ -94,6 +96,8 @@ def accept(session: Session, viewer: Viewer, token: str, team_id: int) -> int:
     target_id = offered(session, viewer, token).team_id
     if target_id == team_id:
         raise Conflict("A team cannot be merged with itself; open the link as the other team's captain.")
+    # Before the teams, as whoever opens an invitation holds it before its team.
+    session.execute(select(Invitation.id).where(Invitation.team_id == team_id).with_for_update())
     for held in sorted((target_id, team_id)):
         # Ascending, so that two merges never wait for each other; no file comes in for either meanwhile.
         lock_row(session, Team, held)
@@ -113,7 +117,8 @@ def accept(session: Session, viewer: Viewer, token: str, team_id: int) -> int:
     session.execute(
         update(Token).where(Token.team_id == team_id, Token.used_at.is_(None)).values(revoked_at=at)
     )
-    session.execute(update(Invitation).where(Invitation.team_id == team_id).values(revoked_at=at))
+    _move_invitations(session, team_id, target_id)
+    _move_announcements(session, [task.id for task in tasks], team_id, target_id)
     session.execute(update(Team).where(Team.merged_into_id == team_id).values(merged_into_id=target_id))
     source.merged_into_id = target_id
     session.flush()
@@ -216,6 +221,22 @@ def _move_groups(session: Session, source: int, target: int) -> None:
     kept = {place.group_id for place, task_id in rows if place.team_id == source and task_id not in here}
     session.execute(delete(GroupedTeam).where(GroupedTeam.team_id == source))
     session.add_all(GroupedTeam(group_id=group_id, team_id=target) for group_id in sorted(kept))
+
+
+def _move_invitations(session: Session, source: int, target: int) -> None:
+    """Links to the team lead to the target; those for reviewers end: it may have another pseudonym."""
+    own = update(Invitation).where(Invitation.team_id == source)
+    session.execute(own.where(Invitation.kind == "team").values(team_id=target))
+    session.execute(own.where(Invitation.revoked_at.is_(None)).values(revoked_at=now(session)))
+
+
+def _move_announcements(session: Session, task_ids: Sequence[int], source: int, target: int) -> None:
+    """What was announced to the team can be read by the target's members."""
+    for told in session.scalars(select(Announcement).where(Announcement.task_id.in_(task_ids))):
+        team_ids = told.recipients.get("teams", ())
+        if source in team_ids:
+            moved = sorted({*team_ids, target} - {source})
+            told.recipients = {**told.recipients, "teams": moved}
 
 
 def _move_members(session: Session, source: int, target: int) -> None:

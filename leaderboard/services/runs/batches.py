@@ -4,7 +4,7 @@ What cannot be an upload, a file of no team for instance, is kept with the batch
 is sent again, because its answer was lost, goes on where it was.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any
@@ -47,7 +47,6 @@ def begin(
     are missing, unless they are to be made; OverQuota while many files of the account wait.
     """
     task, _ = policy.visible_task(session, viewer, slug)
-    expire(session, task.id)
     if wished.team in (BY_LIST, BY_FOLDER):
         policy.require_organiser(viewer, task)
         team_ids = _teams(session, viewer, task, planned.teams, wished.makes_teams)
@@ -195,31 +194,26 @@ def drop_held(session: Session, viewer: Viewer, batch_id: int) -> int:
 
 def _held(session: Session, batch_id: int) -> Sequence[Upload]:
     held = select(Upload).where(Upload.batch_id == batch_id, Upload.state == "held").order_by(Upload.id)
-    return session.scalars(held).all()
+    return session.scalars(held.with_for_update()).all()
 
 
 def _reject(session: Session, upload: Upload, why: str) -> None:
     upload.state = "rejected"
     upload.report = Report((Problem(why),)).as_json()
-    _drop_bytes(session, [upload.id])
+    session.execute(delete(UploadChunk).where(UploadChunk.upload_id == upload.id))
 
 
-def expire(session: Session, task_id: int) -> None:
-    """Drop files that waited a week for their sender: held ones, and rejected ones kept for a fix.
-
-    Done whenever a batch or a fix comes in: what is left over costs room and nothing else.
-    """
-    before = now(session) - HELD_FOR
-    old = (Upload.task_id == task_id, Upload.checked_at < before)
-    for upload in session.scalars(select(Upload).where(*old, Upload.state == "held")):
+def expire(session: Session) -> None:
+    """Drop files that waited a week for their sender: held ones, and rejected ones kept for a fix."""
+    is_old = Upload.checked_at < now(session) - HELD_FOR
+    held = select(Upload).where(is_old, Upload.state == "held")
+    # One that its sender sends in this moment is not waited for, and not dropped.
+    for upload in session.scalars(held.with_for_update(skip_locked=True)).all():
         _reject(session, upload, "It was held for a week and not sent.")
+    session.flush()
     fixed = select(Upload.fixed_from_id).where(Upload.fixed_from_id.is_not(None))
-    rejected = (*old, Upload.state == "rejected", Upload.id.not_in(fixed))
-    _drop_bytes(session, session.scalars(select(Upload.id).where(*rejected)).all())
-
-
-def _drop_bytes(session: Session, upload_ids: Collection[int]) -> None:
-    session.execute(delete(UploadChunk).where(UploadChunk.upload_id.in_(upload_ids)))
+    rejected = select(Upload.id).where(is_old, Upload.state == "rejected", Upload.id.not_in(fixed))
+    session.execute(delete(UploadChunk).where(UploadChunk.upload_id.in_(rejected)))
 
 
 def refused(batch: UploadBatch) -> Iterator[tuple[str, Problem]]:

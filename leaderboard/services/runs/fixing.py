@@ -13,7 +13,7 @@ from leaderboard.errors import Conflict, Invalid, NotFound, Problem, TooLarge
 from leaderboard.services import audit, policy
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs import admission, batches, limits, uploads
+from leaderboard.services.runs import admission, limits, uploads
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.files import StoredFile
 from leaderboard.services.runs.prepare import CHUNK_BYTES
@@ -62,7 +62,6 @@ def ask(session: Session, viewer: Viewer, upload_id: int, names: Sequence[str]) 
     possible = offered(session, upload)
     if not chosen or not set(names) <= set(possible):
         raise Invalid("Choose a fix that is offered for this file.")
-    batches.expire(session, task.id)
     if upload.state == "held":
         upload.state = "rejected"
         upload.report = Report((Problem("It was replaced by a file with fixes."),)).as_json()

@@ -33,6 +33,14 @@ class Quota:
     left_in_all: int | None
     next_at: datetime
 
+    def __str__(self) -> str:
+        """What is left, in words; empty where nothing is limited."""
+        left = ((self.left_today, "today"), (self.left_in_all, "in all"))
+        words = [f"{number} left {when}" for number, when in left if number is not None]
+        if self.left_today is not None:
+            words.append(f"the next day of runs begins {self.next_at:%Y-%m-%d %H:%M} UTC")
+        return ", ".join(words)
+
 
 @dataclass(frozen=True, slots=True)
 class _Sender:

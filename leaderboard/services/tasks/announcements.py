@@ -11,19 +11,14 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Account, Announcement, Entry, Member, Run, Task, TaskRole, Team, Upload
 from leaderboard.errors import Conflict, Invalid, Problem
-from leaderboard.services import audit, policy, throttles
+from leaderboard.services import audit, newest_news, policy, throttles
 from leaderboard.services.mail import outbox
 from leaderboard.services.mail.outbox import MailDraft
 from leaderboard.services.mail.server import one_line
 from leaderboard.services.policy import Viewer
 
-EVERYBODY, ENTERED, WITHOUT_RUN, TEAMS, ORGANISERS = (
-    "everybody",
-    "entered",
-    "without_run",
-    "teams",
-    "organisers",
-)
+EVERYBODY = newest_news.EVERYBODY
+ENTERED, WITHOUT_RUN, TEAMS, ORGANISERS = "entered", "without_run", "teams", "organisers"
 KINDS = {
     EVERYBODY: "Everybody: shown to all readers of the task, and sent to its teams and organisers",
     ENTERED: "Every team that has entered",
@@ -214,14 +209,13 @@ def _require_new(session: Session, task_id: int, draft: AnnouncementDraft, recip
         raise Conflict("This announcement was sent a moment ago; it is not sent twice.")
 
 
-def visible(session: Session, viewer: Viewer, task: Task) -> tuple[Announcement, ...]:
-    """The announcements of a task that the viewer may read, newest first.
+def visible(session: Session, viewer: Viewer, task: Task, after: int = 0) -> tuple[Announcement, ...]:
+    """The announcements of a task that the viewer may read, newest first; after: those after one of that id.
 
     Those for everybody by all who may know of the task; others by whom they are for, and by its organisers.
     """
-    rows = session.scalars(
-        select(Announcement).where(Announcement.task_id == task.id).order_by(Announcement.id.desc())
-    ).all()
+    wanted = select(Announcement).where(Announcement.task_id == task.id, Announcement.id > after)
+    rows = session.scalars(wanted.order_by(Announcement.id.desc())).all()
     if not rows or policy.organises(viewer, task.id):
         return tuple(rows)
     roles = select(TaskRole.role).where(TaskRole.task_id == task.id, TaskRole.account_id == viewer.account_id)

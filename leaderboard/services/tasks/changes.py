@@ -1,5 +1,7 @@
 """What changed about a task: on record for the operator, and in words for its participants."""
 
+import hashlib
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -9,10 +11,15 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Task, TaskChange
 from leaderboard.services import audit
+from leaderboard.services.audit import AuditRequest, AuditRow
 from leaderboard.services.policy import Viewer
 
+CHANGE = "task.change"
 LONGEST = 1000
 """Characters of a value that are kept; a longer one says how many it had."""
+SAVE_AGAIN = "Nothing was saved; save again to put yours in its place."
+LOOKED_AT = 500
+"""Changes among which `who_changed` looks for the last one of a thing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +44,7 @@ def note(
     if before == after:
         return
     old, new = _short(before), _short(after)
-    audit.record(
-        session, viewer, "task.change", f"task:{task.id}", what=what, before=old, after=new, reason=reason
-    )
+    audit.record(session, viewer, CHANGE, _subject(task), what=what, before=old, after=new, reason=reason)
     if task.published_at is not None:
         session.add(
             TaskChange(
@@ -60,6 +65,31 @@ def of_task(session: Session, task_id: int) -> tuple[ChangeRow, ...]:
         select(TaskChange).where(TaskChange.task_id == task_id).order_by(TaskChange.id.desc())
     )
     return tuple(ChangeRow(row.what, row.before, row.after, row.reason, row.created_at) for row in rows)
+
+
+def stamp(value: str) -> str:
+    """What a form carries of a value it shows: 12 hex digits, other ones for another value."""
+    return hashlib.sha256(value.encode()).hexdigest()[:12]
+
+
+def who_changed(session: Session, viewer: Viewer, task: Task, whats: Collection[str], name: str) -> str:
+    """Who changed a thing last, and when, as a sentence; whats: the words it may be on record by."""
+    rows = audit.newest(session, AuditRequest(action=CHANGE, subject=_subject(task)), LOOKED_AT)
+    last = next((row for row in rows if row.detail["what"] in whats), None)
+    if last is None:
+        return f"The {name} was changed after you opened this form."
+    who = _who(last, viewer)
+    return f"{who} changed the {name} at {last.at:%Y-%m-%d %H:%M} UTC, after you opened this form."
+
+
+def _who(row: AuditRow, viewer: Viewer) -> str:
+    if row.account_id is None:
+        return "The operator of this site"
+    return "You" if row.account_id == viewer.account_id else row.account or "Somebody"
+
+
+def _subject(task: Task) -> str:
+    return f"task:{task.id}"
 
 
 def _short(text: str) -> str:

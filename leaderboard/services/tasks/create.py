@@ -15,7 +15,7 @@ from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.lines import Origin
 from leaderboard.services.revisions import publish as revisions
 from leaderboard.services.revisions.publish import NewRevision
-from leaderboard.services.tasks import slugs, templates, topic_changes, topic_sets
+from leaderboard.services.tasks import setting_values, slugs, templates, topic_changes, topic_sets
 from leaderboard.services.tasks.drafts import PreparedTask
 from leaderboard.trec.topics import topics as trec_topics
 
@@ -38,10 +38,14 @@ def create(session: Session, viewer: Viewer, prepared: PreparedTask) -> CreatedT
     draft = prepared.draft
     slugs.hold(session, draft.slug)
     slugs.require_free(session, viewer, draft.slug)
+    agreement = setting_values.tidy(draft.agreement).strip()
     task = Task(
         slug=draft.slug,
         name=draft.name.strip(),
         description=draft.description,
+        links=setting_values.links(draft.links),
+        agreement=agreement,
+        agreement_version=1 if agreement else 0,
         collection_id=_collection(session, viewer, prepared),
         visibility=draft.visibility,
         depth=draft.depth,

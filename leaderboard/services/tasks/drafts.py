@@ -9,7 +9,8 @@ from leaderboard.services import collections
 from leaderboard.services.collections import PreparedDocuments
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.files import PreparedQrels
-from leaderboard.services.tasks import board_measures, slugs, templates
+from leaderboard.services.tasks import board_measures, setting_values, slugs, templates
+from leaderboard.services.tasks.setting_values import Read
 from leaderboard.trec.topics import topics as trec_topics
 
 VISIBILITIES = ("open", "blind", "sealed")
@@ -18,6 +19,12 @@ GRADED = ("nDCG@10", "AP", "RR@10", "R@1000")
 BINARY = ("AP", "nDCG@10", "P@10", "R@1000")
 ONE_RELEVANT = ("RR@10", "Success@1", "Success@10")
 ALWAYS = "Judged@10"
+LIKE_SETTINGS: dict[str, Read] = {
+    "description": setting_values.text,
+    "links": setting_values.links,
+    "agreement": setting_values.text,
+}
+"""Fields that are read as the settings of their names."""
 MOSTLY = 0.9
 """Share of topics with one relevant document from which a task counts as looking for that one."""
 
@@ -49,6 +56,10 @@ class TaskDraft:
     note: str = ""
     template: str = ""
     """The kind of shared task that limits and the runs that count are taken from; empty: none."""
+    links: str = ""
+    """A title and an address a line."""
+    agreement: str = ""
+    """What a team agrees to when it enters, in Markdown; empty: nothing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,12 +131,22 @@ def _form_problems(draft: TaskDraft) -> list[Problem]:
             "make a new collection; give either a collection or documents.",
         ),
         (draft.origin in ("human", "machine"), "origin", draft.origin, "must be human or machine."),
+        *(_read(read, field, getattr(draft, field)) for field, read in LIKE_SETTINGS.items()),
     ]
     return [
         Problem(rule, "Change it and send again.", field=field, value=value)
         for fine, field, value, rule in checks
         if not fine
     ]
+
+
+def _read(read: Read, field: str, text: str) -> tuple[bool, str, str, str]:
+    """Whether a field can be read as the setting it becomes; field, value and the rule it breaks."""
+    try:
+        read(text)
+    except ValueError as error:
+        return False, field, text[:40], str(error)
+    return True, field, "", ""
 
 
 def _measures(draft: TaskDraft, judged: PreparedQrels | None) -> tuple[tuple[str, ...], str]:

@@ -50,6 +50,8 @@ class PhasePlan:
     account_runs_per_day: int | None = None
     account_runs_in_all: int | None = None
     largest_bytes: int | None = None
+    seen: str = ""
+    """The stamp of the phase as the organiser saw it; empty: none was looked at."""
 
 
 def of_task(session: Session, task_id: int) -> list[Phase]:
@@ -76,11 +78,14 @@ def change(session: Session, viewer: Viewer, slug: str, name: str, plan: PhasePl
     """Make a phase what the plan says; moving the dates of a published task takes a reason.
 
     Raises as `add`, NotFound for an unknown phase, and Conflict where other topics would be scored than those
-    of runs that it has already.
+    of runs that it has already, or where it is not the phase any more that the organiser saw.
     """
     task = policy.own_task(session, viewer, slug)
     lock_row(session, Task, task.id)
     phase = find(session, task, name)
+    # Read before the lock came, it may have been changed by whoever held it.
+    session.refresh(phase)
+    _refuse_unseen(session, viewer, task, phase, plan.seen)
     before = dates.described(phase)
     moves = (phase.opens_at, phase.closes_at) != (plan.opens_at, plan.closes_at)
     if moves:
@@ -92,6 +97,22 @@ def change(session: Session, viewer: Viewer, slug: str, name: str, plan: PhasePl
         changes.note(session, viewer, task, f"dates of {phase.name}", before, dates.described(phase), reason)
     changes.note(session, viewer, task, f"phase {phase.name}", old, _described(session, phase), reason)
     _rescore(session, task)
+
+
+def _refuse_unseen(session: Session, viewer: Viewer, task: Task, phase: Phase, seen: str) -> None:
+    """Raise Conflict, naming who changed it, where a phase is not the one any more that was seen."""
+    topics = session.get(TopicSet, phase.topic_set_id) if phase.topic_set_id else None
+    if seen in ("", stamp(phase, topics)):
+        return
+    whats = {f"{what} {phase.name}" for what in ("phase", "dates of", "scores of")}
+    said = changes.who_changed(session, viewer, task, whats, f"phase {phase.name}")
+    raise Conflict(f"{said} {changes.SAVE_AGAIN}", changed=phase.name)
+
+
+def stamp(phase: Phase, topics: TopicSet | None) -> str:
+    """What tells later whether a phase, on these topics or on all, is still as it was shown."""
+    values = [getattr(phase, column.key) for column in Phase.__table__.columns]
+    return changes.stamp(repr([*values, topics and (topics.topics, topics.seed)]))
 
 
 def remove(session: Session, viewer: Viewer, slug: str, name: str) -> None:
@@ -347,7 +368,7 @@ def _described(session: Session, phase: Phase) -> str:
     )
     ranked = "ranked" if phase.ranked else "not ranked"
     topics = name_of_set(session, phase)
-    return "; ".join([f"{shown}{close}", f"topics {topics}", kinds, ranked, *limits])
+    return "; ".join([phase.name, f"{shown}{close}", f"topics {topics}", kinds, ranked, *limits])
 
 
 def _rescore(session: Session, task: Task) -> None:

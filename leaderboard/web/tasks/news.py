@@ -1,10 +1,13 @@
 """What is new in a task, and the form that announces it."""
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from datetime import UTC, datetime
+
+from flask import Blueprint, Flask, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.errors import Conflict, Invalid, LeaderboardError
+from leaderboard.errors import Conflict, Invalid, LeaderboardError, NotFound
 from leaderboard.pages.tasks import news as pages
+from leaderboard.pages.tasks.news import NewsHead
 from leaderboard.services.tasks import announcements
 from leaderboard.services.tasks.announcements import AnnouncementDraft, AnnouncementPreview
 from leaderboard.web import responses
@@ -14,6 +17,20 @@ from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.session import reading, settings, viewer, wake, writing
 
 blueprint = Blueprint("news", __name__)
+
+
+def register(app: Flask) -> None:
+    """Let every page of a task name its newest announcement."""
+    app.jinja_env.globals.update(newest_of=newest_of)
+
+
+def newest_of(slug: str) -> NewsHead | None:
+    """The announcement that is named under a task's title; None for a task the reader may not know of."""
+    try:
+        # The clock of this machine is good enough for a month, and costs no statement.
+        return pages.newest(reading(), viewer(), slug, datetime.now(UTC))
+    except NotFound:
+        return None
 
 
 @blueprint.get("/tasks/<slug>/news")

@@ -23,8 +23,6 @@ from leaderboard.web.session import finish_reading, reading, viewer, wake, writi
 
 blueprint = Blueprint("organise", __name__)
 
-DESCRIPTION_CHARACTERS = 100_000
-
 
 @blueprint.get("/tasks/new")
 @rule(ORGANISER)
@@ -70,15 +68,15 @@ def _draft() -> TaskDraft:
     if topics is None:
         raise Invalid("Choose a topics file.")
     template = templates.find(form.get("template") or templates.LIVING)
-    name, description = form.get("name", "").strip(), form.get("description", "")
-    if len(description) > DESCRIPTION_CHARACTERS:
-        raise Invalid(f"The description may have at most {DESCRIPTION_CHARACTERS:,} characters.")
+    name = form.get("name", "").strip()
     draft = TaskDraft(
         slug=form.get("slug", "").strip() or suggested_slug(name),
         name=name,
         topics=topics.path,
         topics_name=topics.name,
-        description=description,
+        description=form.get("description", ""),
+        links=form.get("links", ""),
+        agreement=form.get("agreement", ""),
         collection=form.get("collection") or None,
         documents=_path(documents),
         depth=number("depth", 1000) or 0,

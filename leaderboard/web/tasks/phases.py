@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 from flask import Blueprint, Flask, Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -9,18 +10,40 @@ from sqlalchemy.orm import Session
 
 from leaderboard.errors import Conflict, Invalid, LeaderboardError, NotFound
 from leaderboard.pages.tasks import phases as pages
-from leaderboard.pages.tasks.phases import DateRow
+from leaderboard.pages.tasks.phases import DateRow, PhaseRow
 from leaderboard.services import policy
 from leaderboard.services.runs.admission import KINDS
 from leaderboard.services.tasks import dates, phases
 from leaderboard.services.tasks.phases import PhasePlan
 from leaderboard.web import responses
-from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.files import number
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer, wake, writing
 
 blueprint = Blueprint("phases", __name__)
+
+LIMITS = {
+    "runs_per_day": "Runs of a team a day",
+    "runs_in_all": "Runs of a team in all",
+    "account_runs_per_day": "Runs of an account a day",
+    "account_runs_in_all": "Runs of an account in all",
+    "largest_bytes": "Bytes of a file",
+}
+TEXTS = (
+    "name",
+    "opens",
+    "closes",
+    "topics",
+    "topic_list",
+    "seed",
+    "visibility",
+    "at_close",
+    "reveal",
+    "reason",
+)
+NEW: dict[str, Any] = {**dict.fromkeys((*TEXTS, *LIMITS), ""), "zone": "UTC", "kinds": (), "ranked": True}
+"""The fields of the form that adds a phase."""
 
 
 def register(app: Flask) -> None:
@@ -32,7 +55,7 @@ def register(app: Flask) -> None:
 def dates_of(slug: str) -> tuple[DateRow, ...]:
     """What the strip under a task's title says; nothing for a task that the reader may not know of."""
     try:
-        known = policy.seen_phases(reading(), viewer(), slug)
+        known = policy.seen_task(reading(), viewer(), slug).phases
     except NotFound:
         return ()
     # The clock of this machine is good enough for how many days are left, and costs no statement.
@@ -123,23 +146,56 @@ def _changed(slug: str, act: Callable[[Session, policy.Viewer], object]) -> Resp
     except (Invalid, Conflict) as error:
         if wants_json():
             raise
-        return _page(slug, error), status_of(error)
+        return form_again(_page(slug, error), error)
     wake()
     return redirect(url_for("phases.show", slug=slug), 303)
 
 
 def _page(slug: str, error: LeaderboardError | None = None) -> str:
     page = pages.phases_page(reading(), viewer(), slug)
+    shown = {"": NEW, **{row.name: _fields(row) for row in page.rows}}
+    # A refused form is shown again as it was typed; the page's other forms have no field `name`.
+    sent = request.form.get("phase", "") if error and "name" in request.form else None
+    if sent is not None:
+        shown[sent] = _sent()
     return render_template(
         "tasks/phases.html",
         page=page,
         table=pages.table(page),
         error=error,
+        shown=shown,
+        sent=sent,
         kinds=KINDS,
         topic_choices=phases.TOPIC_CHOICES,
         at_close=phases.CLOSES,
-        written=dates.written,
+        limits=LIMITS,
     )
+
+
+def _sent() -> dict[str, Any]:
+    """The fields of a form as they were typed."""
+    form = request.form
+    return {**NEW, **form, "kinds": form.getlist("kinds"), "ranked": "ranked" in form}
+
+
+def _fields(row: PhaseRow) -> dict[str, Any]:
+    """The fields of a form that shows a phase."""
+    moments = {"opens": row.opens_at, "closes": row.closes_at, "reveal": row.reveal_at}
+    limits = {key: getattr(row, key) for key in LIMITS}
+    return {
+        **NEW,
+        **{key: dates.written(moment, row.zone) for key, moment in moments.items()},
+        **{key: "" if limit is None else limit for key, limit in limits.items()},
+        "name": row.name,
+        "zone": row.zone,
+        "topics": row.topic_choice,
+        "topic_list": row.topic_list,
+        "seed": row.seed,
+        "visibility": row.own_visibility,
+        "at_close": row.at_close,
+        "kinds": row.kinds,
+        "ranked": row.ranked,
+    }
 
 
 def _plan() -> PhasePlan:
@@ -158,9 +214,6 @@ def _plan() -> PhasePlan:
         reveal_at=dates.read(form.get("reveal", ""), zone, "reveal"),
         kinds=tuple(kind for kind in KINDS if kind in form.getlist("kinds")),
         ranked="ranked" in form,
-        runs_per_day=number("runs_per_day", None),
-        runs_in_all=number("runs_in_all", None),
-        account_runs_per_day=number("account_runs_per_day", None),
-        account_runs_in_all=number("account_runs_in_all", None),
-        largest_bytes=number("largest_bytes", None),
+        seen=form.get("seen", ""),
+        **{key: number(key, None) for key in LIMITS},
     )

@@ -20,6 +20,8 @@ blueprint = Blueprint("settings", __name__)
 
 REASON_CHARACTERS = 300
 LONGEST_QUERY = 100
+SEEN = "seen-"
+"""What begins the names of hidden fields: each has the stamp of the value its form shows."""
 
 
 @blueprint.get("/tasks/<slug>/settings")
@@ -39,7 +41,24 @@ def _page(slug: str, error: LeaderboardError | None = None, opened: str = "", sa
         saved=saved,
         previewed=request.form.get("preview", ""),
         sent=request.form,
+        typed=_typed(opened),
     )
+
+
+def _typed(section: str) -> dict[str, str]:
+    """What was typed into a section's form: its fields that are not as they were shown."""
+    form, found = request.form, records.section(section)
+    if found is None:
+        return {}
+    given = {one.key: form[one.key] for one in found.settings if one.key in form}
+    if "measures" in given:
+        given["measures"] = " ".join(form.getlist("measures"))
+    return change.typed(given, _seen())
+
+
+def _seen() -> dict[str, str]:
+    """Setting -> stamp of the value that the form showed; nothing for a script that saw none."""
+    return {key.removeprefix(SEEN): stamp for key, stamp in request.form.items() if key.startswith(SEEN)}
 
 
 @blueprint.post("/tasks/<slug>/settings/<section>")
@@ -53,13 +72,11 @@ def save(slug: str, section: str) -> ResponseReturnValue:
     if form.get("preview"):
         policy.own_task(reading(), asker, slug)
         return _page(slug, opened=section)
-    given = {one.key: form[one.key] for one in found.settings if one.key in form}
-    if "measures" in form:
-        given["measures"] = " ".join(form.getlist("measures"))
+    given = _typed(section)
     reason = form.get("reason", "")[:REASON_CHARACTERS]
     try:
         with writing() as session:
-            change.change(session, asker, slug, given, reason)
+            change.change(session, asker, slug, given, reason, _seen())
     except LeaderboardError as error:
         return _refused(slug, error, section)
     wake()

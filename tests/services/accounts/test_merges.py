@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import (
+    Announcement,
     Audit,
     Entry,
     GroupedTeam,
@@ -25,10 +26,12 @@ from leaderboard.db.tables import (
 )
 from leaderboard.errors import Conflict, Forbidden, Invalid, LeaderboardError, NotFound, OverQuota
 from leaderboard.pages import teams as pages
-from leaderboard.services.accounts import merges, teams
+from leaderboard.services.accounts import invitations, merges, teams
+from leaderboard.services.accounts.invitations import Invitation, InvitationRequest
 from leaderboard.services.accounts.teams import TeamDetails
 from leaderboard.services.policy import ANONYMOUS, Viewer
 from leaderboard.services.runs import admission
+from leaderboard.services.tasks import announcements
 from tests.make import build, people
 
 
@@ -112,6 +115,29 @@ def test_members_runs_and_limits_move(both: Teams) -> None:
         assert session.scalars(select(Audit.detail).where(Audit.action == "team.merge")).all() == [
             {"merged": both.bears, "renamed": {"2": "first (2)"}}
         ]
+
+
+def test_invitations_and_announcements_follow(both: Teams) -> None:
+    """A link to the team that is no more leads to the one that stays; what it was told can be read there."""
+    asked = InvitationRequest(kind="team", team_id=both.bears, uses=2)
+    token = str(both.do(invitations.invite, both.bob, asked))
+    with both.database.write() as session:
+        for kind, team_ids in (("teams", [both.bears]), ("teams", [99]), ("everybody", None)):
+            to = {"kind": kind} if team_ids is None else {"kind": kind, "teams": team_ids}
+            row = Announcement(
+                task_id=1, title=str(to), body="", recipients=to, count=1, created_at=now(session)
+            )
+            session.add(row)
+    both.merge()
+    guest = people.account(both.database, "Gil")
+    joined = both.do(invitations.redeem, guest, token)
+    assert isinstance(joined, Invitation)
+    assert (joined.team_id, joined.name) == (both.owls, "Owls")
+    assert both.viewer(guest).team_ids == {both.owls}
+    for account_id, count in ((both.ann, 2), (guest, 2), (people.account(both.database, "Eve"), 1)):
+        with both.database.read() as session:
+            task = session.get_one(Task, 1)
+            assert len(announcements.visible(session, both.viewer(account_id), task)) == count
 
 
 def test_a_team_alone_in_a_task_takes_its_entry_along(both: Teams) -> None:

@@ -187,8 +187,7 @@ def test_held_files_wait_for_a_look(site: Database, tmp_path: Path) -> None:
         old = Upload.batch_id == third, Upload.checked_at.is_not(None)
         moment = session.scalars(select(Upload.checked_at).where(*old)).one()
         session.execute(update(Upload).where(*old).values(checked_at=moment - timedelta(days=8)))
-        task_id = session.scalars(select(Phase.task_id)).one()
-        batches.expire(session, task_id)
+    build.drain(site)
     assert _verdicts(site, ann, third)["four"] == "rejected"
     with site.read() as session:
         kept = set(session.scalars(select(UploadChunk.upload_id)))

@@ -90,6 +90,30 @@ def test_only_whom_it_is_for_can_read_it(database: Database, world: World) -> No
         assert set(seen) == {kind for kind, names in readers.items() if name in names}, name
 
 
+def test_the_newest_that_a_reader_may_read_is_named_for_a_month(database: Database, world: World) -> None:
+    """A newer one for others does not hide it, and is not named to them."""
+    names = ("anna", "carl", "nina", "olga", "otto", None)
+    wanted = {
+        announcements.EVERYBODY: dict.fromkeys(names, "everybody"),
+        announcements.TEAMS: {"anna": "teams", "olga": "teams"},
+        announcements.WITHOUT_RUN: {"carl": "without_run", "olga": "without_run"},
+        announcements.ORGANISERS: {"nina": "organisers", "olga": "organisers"},
+        announcements.ENTERED: {"anna": "entered", "carl": "entered", "olga": "entered"},
+    }
+    named: dict[str | None, str | None] = dict.fromkeys(names)
+    for kind, changed in wanted.items():
+        draft = AnnouncementDraft(kind, "", kind, frozenset({world.owls}))
+        _send(database, world, draft, len(_people(database, world, draft)))
+        named |= changed
+        for name in names:
+            asker = people.viewer(database, getattr(world, name)) if name else ANONYMOUS
+            with database.read() as session:
+                at = now(session)
+                head = news.newest(session, asker, "robots", at)
+                assert (head and head.title) == named[name], (kind, name)
+                assert news.newest(session, asker, "robots", at + news.SHOWN) is None
+
+
 def test_a_team_does_not_learn_who_else_it_went_to(database: Database, world: World) -> None:
     """Only organisers see teams, counts and letters, on the page and in its files."""
     draft = replace(DRAFT, kind=announcements.TEAMS, teams=frozenset({world.owls, world.bears}))

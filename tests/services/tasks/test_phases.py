@@ -10,6 +10,8 @@ from sqlalchemy import select
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Phase, TaskChange, TopicSet
 from leaderboard.errors import Closed, Conflict, Invalid, NotFound, OverQuota
+from leaderboard.pages.boards import reveal
+from leaderboard.pages.runs import upload_form
 from leaderboard.pages.runs.head import seen_run
 from leaderboard.pages.tasks import landing
 from leaderboard.pages.tasks import phases as pages
@@ -163,6 +165,60 @@ def test_a_blind_phase_shows_means_over_the_public_part_of_its_topics(
     _change(database, "blind", plan)
     with database.read() as session:
         assert {row.name: row.topics for row in session.scalars(select(TopicSet))} == sets
+
+
+def test_a_blind_phase_of_an_open_task_shows_at_its_close_how_runs_moved(
+    database: Database, tmp_path: Path
+) -> None:
+    """The board and the page of moves go by the phase, not by the task; an open phase has no such page."""
+    build.task(database, tmp_path, topics=TOPICS, judgments=JUDGED, measures=("RR",))
+    _add(database, PhasePlan(name="blind", topics="half", seed="s", visibility="blind"))
+    with database.read() as session:
+        scored = session.scalars(select(TopicSet.topics).where(TopicSet.name == "blind")).one() or []
+    ranking = {topic_id: [*(f"x{place}" for place in range(9)), "a"] for topic_id in scored}
+    build.run(database, tmp_path, ranking, "r", wishes=RunRequest("r", phase="blind"))
+    build.drain(database)
+    _set(database, "blind", closes_at=datetime.now(UTC) - DAY)
+    shown = _board(database, ANONYMOUS, "blind")
+    assert (shown.visibility, _board(database, ANONYMOUS, "main").visibility) == ("blind", "open")
+    with database.read() as session:
+        assert list(reveal.public_places(session, shown)) == [row.run_id for row in shown.rows]
+        assert reveal.reveal_page(session, Viewer(phase="blind"), "t").hidden_topics == 2
+        with pytest.raises(NotFound, match="no public and hidden topics"):
+            reveal.reveal_page(session, Viewer(phase="main"), "t")
+
+
+def test_a_phase_that_hides_scores_for_ever_is_warned_of(database: Database, tmp_path: Path) -> None:
+    """Hidden until its close, and no close: almost surely not what was meant."""
+    build.task(database, tmp_path, topics=TOPICS)
+    _add(database, TEST)
+    with database.read() as session:
+        warnings = [row.warning for row in pages.phases_page(session, OPERATOR, "t").rows]
+    assert warnings[0] == ""
+    assert warnings[1].startswith("test is sealed until it closes but has no closing date")
+    _set(database, "test", closes_at=datetime.now(UTC))
+    with database.read() as session:
+        assert not any(row.warning for row in pages.phases_page(session, OPERATOR, "t").rows)
+
+
+def test_the_form_offers_the_kinds_that_its_phases_take(database: Database, tmp_path: Path) -> None:
+    """Of the phases one may choose now; one phase says it alone."""
+    build.task(database, tmp_path, topics=TOPICS, judgments=JUDGED)
+    captain = people.account(database, "Nina")
+    people.team(database, "Nina's", captain)
+    nina = people.viewer(database, captain)
+
+    def kinds() -> tuple[str, ...]:
+        with database.read() as session:
+            return upload_form.upload_form(session, nina, "t").kinds
+
+    assert kinds() == ("official", "unofficial")
+    _set(database, "main", kinds=["unofficial", "baseline"])
+    assert kinds() == ("unofficial",)
+    _add(database, PhasePlan(name="next", kinds=("official",)))
+    assert kinds() == ("official", "unofficial")
+    _set(database, "main", closes_at=datetime.now(UTC) - DAY)
+    assert kinds() == ("official",)
 
 
 def test_a_run_goes_to_the_phase_that_is_open(database: Database, tmp_path: Path) -> None:

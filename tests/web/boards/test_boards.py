@@ -16,6 +16,8 @@ from leaderboard.services.jobs import queue
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
 from leaderboard.services.runs import withdrawals
 from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.tasks import announcements
+from leaderboard.services.tasks.announcements import AnnouncementDraft
 from leaderboard.settings import Settings
 from leaderboard.web.boards import boards
 from tests.make import build
@@ -275,8 +277,12 @@ def test_a_board_takes_as_many_statements_for_thirty_runs_as_for_three(
 def test_a_warm_board_takes_six_statements_whatever_it_shows(
     database: Database, client: FlaskClient, tmp_path: Path
 ) -> None:
-    """Runs that wait for judgments, that wait for an evaluator and that cannot have some measure."""
+    """Runs that wait for judgments, that wait for an evaluator, that lack a measure; and news."""
     build.task(database, tmp_path, measures=("RR", "alpha_nDCG@10"), judgments=None)
+    told = AnnouncementDraft("Good news", "", announcements.EVERYBODY)
+    with database.write() as session:
+        announcements.send(session, OPERATOR, "t", told, 0, None)
+    assert "Good news" in client.get("/tasks/t").text
     build.run(database, tmp_path, BEST, "best")
     assert "waiting for judgments" in client.get("/tasks/t").text
     assert _again(database, client) <= MOST_STATEMENTS

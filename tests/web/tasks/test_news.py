@@ -28,7 +28,9 @@ def test_an_announcement_is_looked_at_then_sent(site: Site) -> None:
     assert "Deadline <b>" in pages.main(read)
     assert "3 people" not in read.text
     assert "3 people" in client.get("/tasks/robots/news").text
-    assert "Deadline <b>" in pages.main(visitor.get("/tasks/robots/about"))
+    for page in ("", "/about", "/topics"):
+        link = pages.parsed(visitor.get(f"/tasks/robots{page}")).find("a", string="Deadline <b>")
+        assert link["href"].startswith("/tasks/robots/news#announcement-"), page  # type: ignore[index]
     (row,) = visitor.get("/tasks/robots/news.json").get_json()["announcements"]
     assert (row["title"], row["body"]) == ("Deadline <b>", "It *moves*.\n\n- by a day")
     assert set(row) == {"at", "title", "to", "body"}

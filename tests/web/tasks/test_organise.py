@@ -105,6 +105,20 @@ def test_chosen_measures_are_taken(site: Site) -> None:
     assert len(task.measures) == 3
 
 
+def test_links_and_agreement_are_given_with_the_task(site: Site) -> None:
+    """The first agreement is version 1, which teams agree to; without one there is no version."""
+    client = site.browser("Olga")
+    given = {"links": "Call https://example.org/call\r\n", "agreement": "Be\r\nfair."}
+    for name, chosen, expected in (
+        ("With", given, ([{"title": "Call", "address": "https://example.org/call"}], "Be\nfair.", 1)),
+        ("Without", {}, ([], "", 0)),
+    ):
+        assert client.post(NEW, data=_draft(site, name=name, **chosen)).status_code == 303
+        with site.database.read() as session:
+            task = session.scalars(select(Task).where(Task.name == name)).one()
+        assert (task.links, task.agreement, task.agreement_version) == expected
+
+
 def test_a_kind_of_task_presets_what_is_shown_limits_and_runs_that_count(site: Site) -> None:
     """One choice at the top; what is set below wins."""
     client = site.browser("Olga")
@@ -142,6 +156,7 @@ def test_a_kind_of_task_presets_what_is_shown_limits_and_runs_that_count(site: S
         ({"collection": "unheard of"}, 404, "collection"),
         ({"qrels": (io.BytesIO(b"1 0 d1\n"), "q.txt")}, 422, "qrels"),
         ({"description": "x" * 100_001}, 422, "at most"),
+        ({"links": "Call javascript:alert(1)"}, 422, "https://"),
     ],
 )
 def test_the_form_comes_back_with_what_is_wrong(

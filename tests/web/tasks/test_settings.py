@@ -1,6 +1,7 @@
 """An organiser's settings page: sections, preview, measures, topics, address, people, and the draft's end."""
 
 import io
+import re
 from typing import Any
 
 import pytest
@@ -8,6 +9,9 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from leaderboard.db.tables import Job, Task, TaskChange, TaskRole, Topic
+from leaderboard.services.policy import OPERATOR
+from leaderboard.services.tasks import roles
+from leaderboard.services.tasks.settings import change
 from leaderboard.services.tasks.settings.records import SECTIONS
 from tests.make import pages
 from tests.web.conftest import Site
@@ -69,6 +73,37 @@ def test_a_refused_section_is_shown_again_as_it_was_sent(site: Site) -> None:
     assert len(pages.table(refused, "What to fix")) == 3
     assert pages.form(refused, f"{HERE}/grades")["level"] == "high"
     assert (_task(site).depth, _task(site).level) == (1000, 1)
+
+
+def test_two_organisers_at_once_lose_nothing(site: Site) -> None:
+    """A value changed meanwhile is replaced only once it was seen; what only the other changed stays."""
+    olga, otto = site.browser("Olga"), site.browser("Otto")
+    with site.database.write() as session:
+        roles.give(session, OPERATOR, "robots", "Otto", "organiser")
+    fields = pages.form(olga.get(HERE), f"{HERE}/description")
+    for changed in ({"contact": "otto@example.org"}, {"licence": "CC0"}):
+        assert _save(otto, "description", **changed).status_code == 303
+    mine = {**fields, "description": "Mine\r\n*now*", "contact": "olga@example.org"}
+    refused = olga.post(f"{HERE}/description", data=mine)
+    assert refused.status_code == 409
+    said = pages.main(refused)
+    assert re.search(r"Otto changed the contact at 20\d\d-\d\d-\d\d \d\d:\d\d UTC, after you", said)
+    assert "licence at" not in said
+    assert "Stored now: otto@example.org" in said
+    assert "Save name and description anyway" in said
+    assert (_task(site).contact, _task(site).description) == ("otto@example.org", "*About* it.")
+    again = pages.form(refused, f"{HERE}/description")
+    assert (again["contact"], again["licence"]) == ("olga@example.org", "CC0")
+    assert olga.post(f"{HERE}/description", data=again).status_code == 303
+    task = _task(site)
+    assert (task.contact, task.licence) == ("olga@example.org", "CC0")
+    assert task.description == "Mine\n*now*"
+    with site.database.write() as session:
+        change.change(session, OPERATOR, "robots", {"contact": "shell"})
+    assert (
+        "The operator of this site changed the contact"
+        in olga.post(f"{HERE}/description", data={**again, "contact": "third"}).text
+    )
 
 
 def test_a_description_is_previewed_before_it_is_saved(site: Site) -> None:

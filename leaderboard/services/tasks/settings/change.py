@@ -1,6 +1,6 @@
 """Reading and changing a task's settings, from a form or a command alike."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import select
@@ -13,7 +13,7 @@ from leaderboard.services import collections, policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics import methods
 from leaderboard.services.tasks import board_measures, changes, grade_scales, phases, slugs, topic_sets
-from leaderboard.services.tasks.setting_values import written
+from leaderboard.services.tasks.setting_values import tidy, written
 from leaderboard.services.tasks.settings import records
 from leaderboard.services.tasks.settings.records import SETTINGS, TaskSetting
 
@@ -35,14 +35,30 @@ def has_board(session: Session, task_id: int) -> bool:
     return session.scalar(select(Edition.id).where(Edition.task_id == task_id).limit(1)) is not None
 
 
+def stamps(values: Mapping[str, str]) -> dict[str, str]:
+    """Setting -> the stamp of its value, which a form carries to tell later what it showed."""
+    return {key: changes.stamp(value) for key, value in values.items()}
+
+
+def typed(given: Mapping[str, str], seen: Mapping[str, str]) -> dict[str, str]:
+    """What was given without what is as the form showed it; seen: the form's stamps, those it has."""
+    return {key: text for key, text in given.items() if changes.stamp(tidy(text)) != seen.get(key)}
+
+
 def change(
-    session: Session, viewer: Viewer, slug: str, given: Mapping[str, str], reason: str = ""
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    given: Mapping[str, str],
+    reason: str = "",
+    seen: Mapping[str, str] | None = None,
 ) -> tuple[str, ...]:
     """Give settings of a task other values; the names of those that changed. What is left out stays.
 
     Where scores depend on them, a new edition of the board is built, once. All of it is done or nothing:
     raises Invalid with every problem, Conflict where it is too late for a setting, NotFound for a collection
-    that the viewer may not know of.
+    that the viewer may not know of; seen: the stamps of the values that the viewer saw, Conflict where one
+    that is given another value is not that any more.
     """
     task = policy.own_task(session, viewer, slug)
     lock_row(session, Task, task.id)
@@ -51,6 +67,7 @@ def change(
     # A text that reads as what is there is no change, however it is written.
     others = {key: value for key, value in values.items() if value != _value(before, key)}
     changing = _Changing(session, viewer, task)
+    _refuse_unseen(changing, before, [key for key in SETTINGS if key in others], seen or {})
     for key in SETTINGS:
         if key in others:
             changing.put(key, others[key])
@@ -61,6 +78,26 @@ def change(
     if changing.needs_edition:
         board_measures.rebuild(session, task)
     return _note(changing, before, " ".join(reason.split()))
+
+
+def _refuse_unseen(
+    changing: "_Changing", before: Mapping[str, str], keys: Sequence[str], seen: Mapping[str, str]
+) -> None:
+    """Raise Conflict, naming who did it, where a value to be replaced is not the one that was seen."""
+    stored = stamps(before)
+    lost = [key for key in keys if seen.get(key, stored[key]) != stored[key]]
+    if not lost:
+        return
+    said = [
+        changes.who_changed(changing.session, changing.viewer, changing.task, {_words(one)}, _words(one))
+        for one in map(SETTINGS.__getitem__, lost)
+    ]
+    raise Conflict(f"{' '.join(said)} {changes.SAVE_AGAIN}", changed=lost)
+
+
+def _words(setting: TaskSetting) -> str:
+    """What a setting is called within a sentence, and in the list of changes."""
+    return setting.label[:1].lower() + setting.label[1:]
 
 
 def _value(before: Mapping[str, str], key: str) -> Any:
@@ -180,10 +217,9 @@ def _note(changing: _Changing, before: Mapping[str, str], reason: str) -> tuple[
     changed = [SETTINGS[key] for key in SETTINGS if before[key] != after[key]]
     for setting in changed:
         old, new = (_shown(setting, values[setting.key]) for values in (before, after))
-        what = setting.label[:1].lower() + setting.label[1:]
         if setting.is_secret and old == new:
             new = f"{new} anew"
-        changes.note(changing.session, changing.viewer, changing.task, what, old, new, reason)
+        changes.note(changing.session, changing.viewer, changing.task, _words(setting), old, new, reason)
     return tuple(setting.key for setting in changed)
 
 
