@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from flask import Flask
@@ -11,7 +12,9 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Evaluation, EvaluationMean, TaskRole, TopicSet
 from leaderboard.services import snapshots
 from leaderboard.services.policy import OPERATOR
-from tests.make import blind
+from leaderboard.web import requests
+from leaderboard.web.runs import uploads
+from tests.make import blind, phased, twins, walks
 from tests.web.conftest import browser, enter
 
 FORMS = ("", ".json", ".csv", ".tex")
@@ -52,6 +55,39 @@ def _move(database: Database, run_id: int, by: float) -> None:
     )
     with database.write() as session:
         session.execute(moved.values(mean=EvaluationMean.mean + by))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [None, "Ann"])
+def test_no_address_tells_of_it(
+    app: Flask, database: Database, ids: dict[str, int], monkeypatch: pytest.MonkeyPatch, name: str | None
+) -> None:
+    """Every address of the task, its runs and its people answers a visitor and the team itself as before."""
+    monkeypatch.setattr(uploads, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
+    monkeypatch.setattr(requests, "new_id", lambda: "chance")
+    twins.note_at_one_moment(monkeypatch)
+    monkeypatch.setattr(requests, "_record", walks.noted_once(requests._record))
+    client = browser(app)
+    if name is not None:
+        enter(database, client, name)
+    objects = {**phased.OBJECTS, "slug": ("t",), "run_id": tuple(ids.values())}
+    paths = [
+        path
+        for rule in app.url_map.iter_rules()
+        if "GET" in (rule.methods or ())
+        for path in walks.paths(rule, objects)
+    ]
+
+    def answers() -> dict[str, object]:
+        return {path: walks.facts(client.get(path)) for path in paths}
+
+    answers()
+    before = answers()
+    _move(database, ids["even"], 0.3)
+    after = answers()
+    assert [path for path in paths if after[path] != before[path]] == []
+    _move(database, ids["even"], 0.5)
+    assert answers() != before, "beyond the step it shows"
 
 
 def test_a_score_that_is_no_improvement_shows_nowhere(
