@@ -17,6 +17,7 @@ from leaderboard.services.jobs.queue import RunState
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.runs.names import RunName
+from leaderboard.services.tasks import changes, dates, phases
 from leaderboard.tables.record import Column, Table
 
 MOST_UPLOADS = 500
@@ -67,6 +68,8 @@ class DeskPage:
     failed: tuple[FailedJob, ...]
     waiting_teams: int
     """How many teams wait for a yes before they enter."""
+    dates_stamp: str
+    """What tells later whether its dates are still as they were shown."""
 
 
 def desk(session: Session, viewer: Viewer, slug: str) -> DeskPage:
@@ -79,6 +82,7 @@ def desk(session: Session, viewer: Viewer, slug: str) -> DeskPage:
         runs=_runs(session, viewer, task.id),
         failed=failed_jobs.of_task(session, task.id),
         waiting_teams=entries.waiting(session, task.id),
+        dates_stamp=changes.stamp(dates.described(phases.of_task(session, task.id)[0])),
     )
 
 

@@ -5,7 +5,8 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Topic
+from leaderboard.db.engine import lock_row
+from leaderboard.db.tables import Task, Topic
 from leaderboard.errors import Conflict, Invalid
 from leaderboard.services import audit, policy
 from leaderboard.services.policy import Viewer
@@ -20,17 +21,25 @@ def set_dates(
     *,
     zone: str = "UTC",
     reason: str = "",
+    seen: str = "",
 ) -> None:
     """Set from when to when the task's first phase takes runs; None is no limit.
 
-    Raises Invalid where it would close before it opens, and for a deadline that is moved without a reason.
+    Raises Invalid where it would close before it opens, and for a deadline that is moved without a reason;
+    Conflict where the dates do not have the stamp any more that was seen (empty: none was).
     """
     task = policy.own_task(session, viewer, slug)
     dates.require_order(*span)
     dates.require_zone(zone)
+    lock_row(session, Task, task.id)
     phase = phases.of_task(session, task.id)[0]
-    dates.require_reason(task, phase, span[1], reason)
+    # Read before the lock came, it may have been changed by whoever held it.
+    session.refresh(phase)
     before = dates.described(phase)
+    if seen not in ("", changes.stamp(before)):
+        said = changes.who_changed(session, viewer, task, {f"dates of {phase.name}"}, "dates")
+        raise Conflict(f"{said} {changes.SAVE_AGAIN}")
+    dates.require_reason(task, phase, span[1], reason)
     (phase.opens_at, phase.closes_at), phase.zone = span, zone
     opens, closes = (moment.isoformat() if moment else "" for moment in span)
     audit.record(session, viewer, "task.dates", f"task:{task.id}", opens=opens, closes=closes)

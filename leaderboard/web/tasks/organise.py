@@ -7,7 +7,7 @@ from pathlib import Path
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.errors import Invalid, LeaderboardError
+from leaderboard.errors import Conflict, Invalid, LeaderboardError
 from leaderboard.pages.tasks import organise
 from leaderboard.services import collections
 from leaderboard.services.jobs import failed
@@ -122,6 +122,7 @@ def _desk_page(slug: str, error: LeaderboardError | None = None) -> str:
         tables={name: table(desk) for name, table in organise.TABLES.items()},
         error=error,
         sent=request.form,
+        written=written_dates.written,
     )
 
 
@@ -142,13 +143,14 @@ def dates(slug: str) -> ResponseReturnValue:
     """Set when the task takes runs, in UTC; an empty field is no limit."""
     asker = viewer()
     try:
-        zone, reason = request.form.get("zone", "UTC"), request.form.get("reason", "")
+        zone = request.form.get("zone", "UTC")
+        said = {key: request.form.get(key, "") for key in ("reason", "seen")}
         opens, closes = (
             written_dates.read(request.form.get(name, ""), zone, name) for name in ("opens", "closes")
         )
         with writing() as session:
-            operations.set_dates(session, asker, slug, (opens, closes), zone=zone, reason=reason)
-    except Invalid as error:
+            operations.set_dates(session, asker, slug, (opens, closes), zone=zone, **said)
+    except (Invalid, Conflict) as error:
         if wants_json():
             raise
         return _desk_page(slug, error), status_of(error)

@@ -225,6 +225,21 @@ def test_a_topic_is_left_out_with_a_reason(site: Site) -> None:
     assert "Left out" not in pages.main(client.get(address))
 
 
+def test_dates_that_moved_meanwhile_are_not_overwritten_unseen(site: Site) -> None:
+    """The second of two is told, sees what was typed, and saves it by the next press."""
+    organiser, address = site.browser("Olga"), "/tasks/robots/organise"
+    fields = pages.form(organiser.get(address), f"{address}/dates")
+    for closes, status in (("2031-01-31T12:00", 303), ("2032-01-31T12:00", 409)):
+        said = {"closes": closes, "reason": "More time"}
+        answer = organiser.post(f"{address}/dates", data={**fields, **said})
+        assert answer.status_code == status
+    assert "You changed the dates at 20" in pages.main(answer)
+    again = pages.form(answer, f"{address}/dates")
+    assert (again["closes"], again["reason"]) == ("2032-01-31T12:00", "More time")
+    assert organiser.post(f"{address}/dates", data=again).status_code == 303
+    assert pages.form(organiser.get(address), f"{address}/dates")["closes"] == "2032-01-31T12:00"
+
+
 def test_a_task_closes_at_its_date(site: Site) -> None:
     """Dates set on the organise page are shown, hold for the teams, and bad ones are refused in words."""
     organiser = site.browser("Olga")
