@@ -11,6 +11,11 @@ from leaderboard.db.tables import Announcement, Task
 
 EVERYBODY = "everybody"
 """The kind of announcement that all who know of a task may read."""
+# Made once: to build them takes longer than to ask the database.
+_SHOWN = aliased(Announcement)
+_LAST = select(func.max(Announcement.id)).where(Announcement.task_id == Task.id).correlate(Task)
+_LAST_FOR_ALL = _LAST.where(Announcement.recipients["kind"].as_string() == EVERYBODY).scalar_subquery()
+_VALUES = _SHOWN.id, _SHOWN.title, _SHOWN.created_at, _LAST.scalar_subquery()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +30,5 @@ class NewestAnnouncement:
 
 def with_newest(selected: Any) -> Any:
     """A statement over tasks with the four values of their newest announcement."""
-    newest = select(func.max(Announcement.id)).where(Announcement.task_id == Task.id).correlate(Task)
-    for_all = newest.where(Announcement.recipients["kind"].as_string() == EVERYBODY)
-    shown = aliased(Announcement)
-    told = shown.id, shown.title, shown.created_at, newest.scalar_subquery()
-    joined = selected.add_columns(*told).select_from(Task)
-    return joined.outerjoin(shown, shown.id == for_all.scalar_subquery())
+    joined = selected.add_columns(*_VALUES).select_from(Task)
+    return joined.outerjoin(_SHOWN, _SHOWN.id == _LAST_FOR_ALL)
