@@ -1,10 +1,10 @@
 """What the operator does about an account that was stolen or left: close it, open it again, sign it out."""
 
-from sqlalchemy import delete
+from sqlalchemy import delete, update
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
-from leaderboard.db.tables import Account, WebSession
+from leaderboard.db.tables import Account, ApiToken, WebSession
 from leaderboard.errors import Conflict, NotFound
 from leaderboard.services import audit
 from leaderboard.services.accounts import accounts, invitations
@@ -46,15 +46,16 @@ def set_organiser(session: Session, viewer: Viewer, account_id: int, is_organise
 
 
 def sign_out(session: Session, viewer: Viewer, account_id: int) -> None:
-    """End every session of the account and forget its devices."""
+    """End every session and token of the account and forget its devices."""
     account = _account(session, viewer, account_id)
     accounts.sign_out_everywhere(session, account.id)
     audit.record(session, viewer, "account.sign_out", f"account:{account.id}")
 
 
 def sign_out_everybody(session: Session, viewer: Viewer) -> int:
-    """End every session of the site and say how many there were; for the operator only."""
+    """End every session and token of the site and say how many sessions there were; for the operator only."""
     require_operator(viewer)
+    session.execute(update(ApiToken).where(ApiToken.revoked_at.is_(None)).values(revoked_at=now(session)))
     ended = session.scalars(delete(WebSession).returning(WebSession.id)).all()
     audit.record(session, viewer, "account.sign_out", "account:all", sessions=len(ended))
     return len(ended)
