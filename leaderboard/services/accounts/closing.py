@@ -1,13 +1,13 @@
 """What the operator does about an account that was stolen or left: close it, open it again, sign it out."""
 
-from sqlalchemy import delete, update
+from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
-from leaderboard.db.tables import Account, ApiToken, WebSession
+from leaderboard.db.tables import Account, WebSession
 from leaderboard.errors import Conflict, NotFound
 from leaderboard.services import audit
-from leaderboard.services.accounts import accounts, invitations
+from leaderboard.services.accounts import accounts, invitations, tokens
 from leaderboard.services.policy import Viewer, require_operator
 
 
@@ -55,7 +55,7 @@ def sign_out(session: Session, viewer: Viewer, account_id: int) -> None:
 def sign_out_everybody(session: Session, viewer: Viewer) -> int:
     """End every session and token of the site and say how many sessions there were; for the operator only."""
     require_operator(viewer)
-    session.execute(update(ApiToken).where(ApiToken.revoked_at.is_(None)).values(revoked_at=now(session)))
+    tokens.end_all(session)
     ended = session.scalars(delete(WebSession).returning(WebSession.id)).all()
     audit.record(session, viewer, "account.sign_out", "account:all", sessions=len(ended))
     return len(ended)

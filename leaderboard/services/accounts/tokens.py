@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_row, now
-from leaderboard.db.tables import Account, ApiToken
+from leaderboard.db.tables import Account, ApiToken, DeviceRequest
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound, OverQuota, SecondFactorNeeded
 from leaderboard.services import audit, throttles
 from leaderboard.services.accounts import second_factors, sessions, token_secrets
@@ -333,7 +333,12 @@ def revoke(session: Session, viewer: Viewer, token_id: int) -> None:
     audit.record(session, viewer, "token.revoke", f"token:{token_id}", account=token.account_id)
 
 
-def end_all(session: Session, account_id: int) -> None:
-    """End every token of an account; the caller records why."""
-    live = update(ApiToken).where(ApiToken.account_id == account_id, ApiToken.revoked_at.is_(None))
+def end_all(session: Session, account_id: int | None = None) -> None:
+    """End every token of an account, or of all, and what would become one; the caller records why."""
+    live = update(ApiToken).where(ApiToken.revoked_at.is_(None))
+    coming = delete(DeviceRequest).where(DeviceRequest.state == "approved")
+    if account_id is not None:
+        live = live.where(ApiToken.account_id == account_id)
+        coming = coming.where(DeviceRequest.account_id == account_id)
     session.execute(live.values(revoked_at=now(session)))
+    session.execute(coming)
