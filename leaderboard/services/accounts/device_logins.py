@@ -122,7 +122,7 @@ def count_guess(session: Session, viewer: Viewer) -> None:
 def waiting(session: Session, viewer: Viewer, code: str) -> DeviceLogin:
     """The device that waits under a short code; raises NotFound where none does."""
     require_person(viewer)
-    row = _waiting(session, code)
+    row = _waiting(session, code, hold=False)
     return DeviceLogin(
         user_code=written(row.user_code),
         label=row.label,
@@ -159,25 +159,22 @@ def _answer(session: Session, viewer: Viewer, row: DeviceRequest, state: str) ->
     audit.record(session, viewer, f"device.{verb}", f"account:{row.account_id}", ip=row.ip)
 
 
-def _waiting(session: Session, code: str) -> DeviceRequest:
+def _waiting(session: Session, code: str, *, hold: bool = True) -> DeviceRequest:
     tidy = "".join(letter for letter in code.upper() if letter.isalpha())
-    row = session.scalar(
-        select(DeviceRequest)
-        .where(
-            DeviceRequest.user_code == tidy,
-            DeviceRequest.state == "waiting",
-            DeviceRequest.expires_at > now(session),
-        )
-        # Two people who answer at once would both be the one who did.
-        .with_for_update()
+    wanted = select(DeviceRequest).where(
+        DeviceRequest.user_code == tidy,
+        DeviceRequest.state == "waiting",
+        DeviceRequest.expires_at > now(session),
     )
+    # Held, since two people who answer at once would both be the one who did.
+    row = session.scalar(wanted.with_for_update() if hold else wanted)
     if row is None:
         raise NotFound(UNKNOWN)
     return row
 
 
 def poll(session: Session, device_code: str) -> DeviceAnswer:
-    """What became of a login; the token where it was approved, once. Raises OverQuota as `tokens.make` does."""
+    """What became of a login; the token, once, where it was approved. Raises OverQuota as `make` does."""
     row = session.scalar(
         select(DeviceRequest)
         .where(DeviceRequest.token_sha256 == sessions.digest(device_code))

@@ -183,7 +183,7 @@ def test_tokens_make_no_tokens(database: Database) -> None:
 
 @pytest.mark.dialect
 def test_what_ends_a_token(database: Database) -> None:
-    """Its owner, an operator, its date, and whatever ends all sessions of the account; never another account."""
+    """Its owner, an operator, its date, and whatever ends all its sessions; never another account."""
     eve = people.account(database, "Eve")
 
     def revoked(session: Any, owner: Viewer, token: NewToken) -> None:
