@@ -24,7 +24,7 @@ from leaderboard.services.policy import Viewer, require_person
 LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
 """RFC 8628 (6.1): none that makes words, none that looks like another one or like a digit."""
 CODE_LETTERS = 8
-LIFETIME = timedelta(minutes=15)
+LIFETIME = timedelta(minutes=10)
 INTERVAL = timedelta(seconds=5)
 """How long a program waits between two questions."""
 BEGUN_AN_HOUR = 30

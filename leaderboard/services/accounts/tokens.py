@@ -103,6 +103,11 @@ class TokenViewer:
             has = ", ".join(sorted(self.scopes)) or "none"
             raise Forbidden(f"This token lacks the scope {scope}; it has {has}. Make one that has it.")
 
+    def require_free(self) -> None:
+        """Raise Forbidden for a token that is bound: for what belongs to no task, such as making teams."""
+        if self.task_id is not None or self.team_id is not None:
+            raise Forbidden("This token is for one task or team only; make one for all of yours.")
+
 
 def token_viewer(session: Session, secret: str, *, ip: str = "", factor_needed: bool) -> TokenViewer | None:
     """Who asks by that secret; None where it is no token in force (`why_refused` says which).
@@ -147,8 +152,8 @@ def _narrowed(owner: Viewer, token: ApiToken, scopes: frozenset[Scope]) -> Viewe
         is_organiser=owner.is_organiser and may_organise and is_free,
         organises=within(owner.organises) if may_organise else frozenset(),
         coordinates=within(owner.coordinates | owner.organises) if may_coordinate else frozenset(),
-        # Who may not change a task by this token sees it as before.
-        reads=within(owner.reads | owner.organises),
+        # A program that may only read sees of its owner's tasks what the owner does, and changes nothing.
+        reads=within(owner.reads | owner.organises) if Scope.READ in scopes else frozenset(),
         team_ids=owner.team_ids if token.team_id is None else owner.team_ids & {token.team_id},
         token_id=token.id,
         only_task=token.task_id,

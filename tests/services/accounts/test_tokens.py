@@ -96,6 +96,8 @@ def test_a_token_is_its_owner_as_far_as_it_goes(database: Database, tmp_path: Pa
     reading = _viewer(database, _make(database, owner, replace(WANTED, scopes=("read",))).secret)
     assert (reading.is_organiser, reading.organises, reading.coordinates) == (False, set(), set())
     assert reading.reads == {task_id}
+    sending = _viewer(database, _make(database, owner, replace(WANTED, scopes=("submit",))).secret)
+    assert (sending.reads, sending.coordinates, sending.team_ids) == (set(), set(), {one, other})
     for_team = _viewer(database, _make(database, owner, replace(WANTED, team_id=other)).secret)
     assert (for_team.team_ids, for_team.is_organiser) == ({other}, False)
     for_task = _viewer(database, _make(database, owner, replace(WANTED, slug="t")).secret)
@@ -298,6 +300,9 @@ def test_who_has_a_secret_is_told_what_is_wrong_with_it(database: Database) -> N
     asking = _asks(database, token.secret)
     assert asking is not None
     asking.require(Scope.READ)
+    asking.require_free()
+    with pytest.raises(Forbidden, match="one task or team only"):
+        replace(asking, team_id=1).require_free()
     with pytest.raises(Forbidden, match="lacks the scope submit; it has read"):
         asking.require(Scope.SUBMIT)
     assert "no whole token" in _why(database, token.secret[:-1])
