@@ -15,6 +15,8 @@ TOKENS = re.compile(
     r"(/+(?:judge|sign-in|join|drafts|confirm-mail|review|merge)/+)[^/\s?#\"']+", re.IGNORECASE
 )
 """Addresses that hold a secret."""
+SECRETS = re.compile(r"\b(lb_[prw])[0-9A-Za-z]{8,}")
+"""Tokens of the API, whole or cut off."""
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 PLAIN = re.compile(r"[^\s\"'=]+")
 INDENT = "    | "
@@ -47,12 +49,14 @@ def configure(form: str) -> None:
 
 
 def masked(text: str) -> str:
-    """The text with tokens in addresses masked.
+    """The text with tokens masked: those in addresses, and those of the API anywhere.
 
     >>> masked("/judge/SECRET/1 and /tasks/join")
     '/judge/<token>/1 and /tasks/join'
+    >>> masked("Bearer lb_pAbCdEfGh12345")
+    'Bearer lb_p<token>'
     """
-    return TOKENS.sub(r"\1<token>", text)
+    return SECRETS.sub(r"\1<token>", TOKENS.sub(r"\1<token>", text))
 
 
 def one_line(text: str) -> str:

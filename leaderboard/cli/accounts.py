@@ -1,13 +1,16 @@
 """`leaderboard account`: accounts made and repaired from the command line."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from leaderboard.cli.site import data_option, opened, site_address
 from leaderboard.errors import Conflict
-from leaderboard.services.accounts import accounts, closing, passwords, reset_links, second_factors
+from leaderboard.pages import tokens as token_pages
+from leaderboard.services.accounts import accounts, closing, passwords, reset_links, second_factors, tokens
 from leaderboard.services.accounts.passwords import AccountPassword
+from leaderboard.services.accounts.tokens import DAYS, KINDS, PERSONAL, Scope, TokenRequest
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.tasks import roles
 from leaderboard.settings import Settings
@@ -29,12 +32,12 @@ def create(name: str, organiser: bool, password: bool, data: Path | None) -> Non
     with opened(data) as (database, settings):
         with database.write() as session:
             account_id = accounts.create(session, name, hashed, organiser)
-            token = None if password else accounts.sign_in_link(session, account_id)
+            secret = None if password else accounts.sign_in_link(session, account_id)
             if organiser:
                 roles.adopt(session, OPERATOR)
         click.echo(f"Account {name!r} was made{' as an organiser' if organiser else ''}.")
-        if token:
-            _show(settings, token)
+        if secret:
+            _show(settings, secret)
 
 
 @account.command()
@@ -44,8 +47,8 @@ def link(name: str, data: Path | None) -> None:
     """Print a fresh one-time sign-in link for an account; links made before it end."""
     with opened(data) as (database, settings):
         with database.write() as session:
-            token = reset_links.make_link(session, OPERATOR, accounts.find(session, name))
-        _show(settings, token)
+            secret = reset_links.make_link(session, OPERATOR, accounts.find(session, name))
+        _show(settings, secret)
 
 
 @account.command()
@@ -114,10 +117,61 @@ def sign_out(name: str | None, everybody: bool, data: Path | None) -> None:
         click.echo(f"{count} sessions ended." if name is None else f"{name} is signed out everywhere.")
 
 
+@account.group()
+def token() -> None:
+    """Make, list and revoke tokens of the API for an account."""
+
+
+@token.command("make")
+@click.argument("name")
+@click.option("--label", required=True, help="Where it is used.")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    default=("read", "submit"),
+    show_default=True,
+    type=click.Choice([scope.value for scope in Scope]),
+)
+@click.option("--kind", default=PERSONAL, show_default=True, type=click.Choice(KINDS))
+@click.option("--task", default="", help="Slug of the only task that it is for.")
+@click.option("--team", "team_id", type=int, help="Number of the only team that it is for.")
+@click.option("--days", default=DAYS, show_default=True, help="Days that it lasts; 0: without an end.")
+@data_option
+def make_token(name: str, data: Path | None, days: int, task: str, **wanted: Any) -> None:
+    """Make a token for an account and print its secret, this once."""
+    request = TokenRequest(slug=task, days=days or None, **wanted)
+    with opened(data) as (database, _):
+        with database.write() as session:
+            made = tokens.make_for(session, OPERATOR, accounts.find(session, name), request)
+        click.echo(made.secret)
+
+
+@token.command("list")
+@click.argument("name")
+@data_option
+def list_tokens(name: str, data: Path | None) -> None:
+    """Print the tokens of an account: number, first characters, state, scopes, label."""
+    with opened(data) as (database, _), database.read() as session:
+        for row in token_pages.account_tokens(session, OPERATOR, accounts.find(session, name)).rows:
+            click.echo(f"{row.id}\t{row.prefix}\t{row.state}\t{','.join(row.scopes)}\t{row.label}")
+
+
+@token.command("revoke")
+@click.argument("token_id", metavar="NUMBER", type=int)
+@data_option
+def revoke_token(token_id: int, data: Path | None) -> None:
+    """End a token by its number, as `list` prints it."""
+    with opened(data) as (database, _):
+        with database.write() as session:
+            tokens.revoke(session, OPERATOR, token_id)
+        click.echo(f"Token {token_id} is revoked.")
+
+
 def _asked(name: str) -> AccountPassword:
     return passwords.hashed(click.prompt("Password", hide_input=True, confirmation_prompt=True), name)
 
 
-def _show(settings: Settings, token: str) -> None:
-    hours, link = accounts.LINK_HOURS, f"{site_address(settings)}/sign-in/{token}"
+def _show(settings: Settings, secret: str) -> None:
+    hours, link = accounts.LINK_HOURS, f"{site_address(settings)}/sign-in/{secret}"
     click.echo(f"Sign in once, within {hours} hours: {link}")

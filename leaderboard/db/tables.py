@@ -14,6 +14,7 @@ from leaderboard.db.accounts import (
     Token,
     WebSession,
 )
+from leaderboard.db.api import ApiToken, DeviceRequest, IdempotencyKey
 from leaderboard.db.base import Base
 from leaderboard.db.entries import Entry, GroupedRun, GroupedTeam, RunGroup
 from leaderboard.db.evaluations import Alignment, Edition, Evaluation, EvaluationMean
@@ -41,12 +42,14 @@ __all__ = [
     "Account",
     "Alignment",
     "Announcement",
+    "ApiToken",
     "Assessment",
     "Assessor",
     "Assignment",
     "Audit",
     "ClickLog",
     "Collection",
+    "DeviceRequest",
     "DocumentBlock",
     "Edition",
     "Entry",
@@ -55,6 +58,7 @@ __all__ = [
     "FormerSlug",
     "GroupedRun",
     "GroupedTeam",
+    "IdempotencyKey",
     "Identity",
     "Invitation",
     "InvitationUse",

@@ -80,6 +80,8 @@ def record(session: Session, viewer: Viewer, action: str, subject: str, **detail
         # Two writers at once would both follow the same row, and the chain would fork.
         session.execute(select(func.pg_advisory_xact_lock(LOCK)))
     session.flush()
+    if viewer.token_id is not None:
+        detail["token"] = viewer.token_id
     before = session.scalar(select(Audit.digest).order_by(Audit.id.desc()).limit(1)) or ""
     row = Audit(
         at=now(session),

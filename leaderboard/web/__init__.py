@@ -26,7 +26,17 @@ from leaderboard.web import (
     session,
     topics,
 )
-from leaderboard.web.accounts import accounts, invitations, mail, my, openid, second_factor, teams
+from leaderboard.web.accounts import (
+    accounts,
+    device_logins,
+    invitations,
+    mail,
+    my,
+    openid,
+    second_factor,
+    teams,
+    tokens,
+)
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, settled
 from leaderboard.web.boards import boards, efficiency, intervals, reveal, snapshots
 from leaderboard.web.comparisons import comparisons, curves, many
@@ -99,6 +109,8 @@ PAGES = (
     invitations,
     accounts,
     second_factor,
+    tokens,
+    device_logins,
     mail,
     openid,
     site_accounts,

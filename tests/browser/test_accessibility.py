@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Account
-from leaderboard.services.accounts import sessions
+from leaderboard.services.accounts import device_logins, sessions
 from tests.browser.conftest import Demo
 from tests.make import blind
 from tests.make.sites import Site
@@ -104,6 +104,34 @@ def test_a_teams_own_pages_are_for_everybody(
         assert answer is not None
         assert answer.status == 200
         faults += [f"{step}: {fault}" for fault in page_faults(window, width)]
+    context.close()
+    assert faults == []
+
+
+def test_tokens_and_devices_are_for_everybody(
+    width: int, browser: Browser, site: Site, site_database: Database, tmp_path: Path
+) -> None:
+    """The list with a token in it, the page that shows a secret once, and a device that asks."""
+    blind.task(site_database, tmp_path)
+    with site_database.write() as session:
+        ann = session.scalars(select(Account.id).where(Account.name == "Ann")).one()
+        token = sessions.start(session, ann, "127.0.0.1", "test")
+        codes = device_logins.begin(session, "gpu box", ("read", "submit"), "203.0.113.9")
+    context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
+    context.add_cookies([{"name": "session", "value": token, "url": site.address}])
+    window = context.new_page()
+    window.goto(f"{site.address}/account/tokens")
+    window.get_by_label("Label").fill("laptop")
+    window.get_by_role("button", name="Make a token").click()
+    faults = page_faults(window, width)
+    assert window.get_by_label("Copy it now").input_value().startswith("lb_p")
+    for step in ("/account/tokens", f"/device?code={codes.user_code}"):
+        window.goto(f"{site.address}{step}")
+        faults += [f"{step}: {fault}" for fault in page_faults(window, width)]
+    window.get_by_role("button", name="Go on").click()
+    faults += page_faults(window, width)
+    window.get_by_role("button", name="Let it in").click()
+    assert "has its token" in window.get_by_role("status").inner_text()
     context.close()
     assert faults == []
 

@@ -13,7 +13,7 @@ from leaderboard.cli import main
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Audit
-from leaderboard.services.accounts import accounts, second_factors
+from leaderboard.services.accounts import accounts, second_factors, token_secrets
 from tests.make.people import second_factor
 
 
@@ -110,3 +110,19 @@ def test_a_database_elsewhere_is_closed_too(tmp_path: Path, monkeypatch: pytest.
         path.chmod(0o644)
     assert _run(tmp_path / "data", "db", "upgrade").exit_code == 0
     assert [path.stat().st_mode & 0o777 for path in (data, beside)] == [0o600, 0o644]
+
+
+def test_tokens_are_made_listed_and_revoked(data: Path) -> None:
+    """The secret is printed once; the list has its first characters; a closed account gets none."""
+    _run(data, "account", "create", "Ada")
+    made = _run(data, "account", "token", "make", "ada", "--label", "ci", "--scope", "read")
+    secret = made.output.strip()
+    assert token_secrets.is_whole(secret)
+    listed = _run(data, "account", "token", "list", "Ada").output
+    assert listed == f"1\t{secret[:8]}\tin force\tread\tci\n"
+    assert _run(data, "account", "token", "make", "ada", "--label", "ci", "--days", "0").exit_code == 1
+    assert _run(data, "account", "token", "revoke", "1").output == "Token 1 is revoked.\n"
+    assert "revoked" in _run(data, "account", "token", "list", "Ada").output
+    _run(data, "account", "close", "Ada")
+    closed = _run(data, "account", "token", "make", "ada", "--label", "ci")
+    assert (closed.exit_code, "closed" in closed.output) == (1, True)

@@ -52,6 +52,7 @@ OBJECTS: dict[str, Sequence[object]] = {
     "place": (1,),
     "job_id": (1,),
     "session_id": (1,),
+    "token_id": (1,),
     "account_id": (2,),
     "assessor_id": (1,),
     "group_id": (1, 2, 9),

@@ -35,6 +35,7 @@ VALUES: dict[str, Sequence[object]] = {
     "place": (1,),
     "job_id": (1, 9, 999),
     "session_id": (1, 999),
+    "token_id": (1, 999),
     "invitation_id": (1, 999),
     "key": ("nothing",),
     "account_id": (1, 2, 999),

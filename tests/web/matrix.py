@@ -84,6 +84,11 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/account/password"): (401,) + (422,) * 5,
     ("POST", "/account/sessions/999999"): (401,) + (404,) * 5,
     ("POST", "/account/sessions/end"): (401,) + (303,) * 5,
+    ("GET", "/account/tokens"): ACCOUNT,
+    ("POST", "/account/tokens"): (401,) + (422,) * 5,
+    ("POST", "/account/tokens/999999/revoke"): (401,) + (404,) * 5,
+    ("GET", "/device"): ACCOUNT,
+    **{("POST", f"/device{rest}"): (401,) + (404,) * 5 for rest in ("", "/answer")},
     ("GET", "/second-factor"): (401,) * 6,
     ("POST", "/second-factor"): (401,) * 6,
     ("GET", "/account/second-factor"): ACCOUNT,
@@ -131,6 +136,7 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("GET", "/join/{invitation}"): OPEN,
     ("POST", "/join/{invitation}"): (422, 303, 404, 404, 404, 404),
     **{("GET", f"/site/accounts{rest}"): OPERATOR for rest in ("", *FILES)},
+    ("GET", "/site/accounts/{nina}/tokens"): OPERATOR,
     ("POST", "/site/accounts/invitations"): OPERATOR,
     **{
         ("POST", f"/site/accounts/{{nina}}/{act}"): OPERATOR

@@ -111,6 +111,12 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     ],
     "accounts.sign_in_now": [("", {"name": name, "password": "wrong"}) for name in ("Ann", "Zed", "Nobody")],
     "accounts.sign_up_now": [("", {"name": name, "password": PASSWORD}) for name in ("Ann", "Somebody")],
+    # Refused for their days, after task and team were looked up: secrets are random.
+    "tokens.make": [
+        ("", {"label": "ci", "scope": "read", "task": slug, "team": team, "days": "0"})
+        for slug in ("draft", "sealed", "nothing")
+        for team in ("", "2", "4")
+    ],
     "teams.create": [("", {"name": name}) for name in ("owls", "Some team", "Team 2")],
     "teams.rename": [("", {"name": name}) for name in ("Owls", "Free name")],
     "teams.describe": [("", {"affiliation": "Nest", "home_page": "https://example.org"})],

@@ -11,7 +11,7 @@ from leaderboard.db.engine import now
 from leaderboard.db.tables import Account, Token
 from leaderboard.errors import Conflict, NotFound
 from leaderboard.services import audit, throttles
-from leaderboard.services.accounts import devices, names, sessions, tries
+from leaderboard.services.accounts import devices, names, sessions, tokens, tries
 from leaderboard.services.accounts.passwords import AccountPassword
 from leaderboard.services.accounts.tries import AccountTry
 from leaderboard.services.policy import OPERATOR, Viewer, require_account, require_operator
@@ -211,7 +211,7 @@ def find(session: Session, name: str) -> int:
 
 
 def leave_everywhere(session: Session, viewer: Viewer) -> None:
-    """End every session of the viewer and forget its devices."""
+    """End every session and token of the viewer and forget its devices."""
     account_id = require_account(viewer)
     sign_out_everywhere(session, account_id)
     audit.record(session, viewer, "account.sign_out_everywhere", f"account:{account_id}")
@@ -223,7 +223,8 @@ def leave_others(session: Session, viewer: Viewer, token: str) -> None:
 
 
 def sign_out_everywhere(session: Session, account_id: int) -> None:
-    """End every session of an account and forget its devices."""
+    """End every session and token of an account and forget its devices."""
+    tokens.end_all(session, account_id)
     sessions.end_all(session, account_id)
     devices.forget_all(session, account_id)
 

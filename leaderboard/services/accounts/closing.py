@@ -7,7 +7,7 @@ from leaderboard.db.engine import now
 from leaderboard.db.tables import Account, WebSession
 from leaderboard.errors import Conflict, NotFound
 from leaderboard.services import audit
-from leaderboard.services.accounts import accounts, invitations
+from leaderboard.services.accounts import accounts, invitations, tokens
 from leaderboard.services.policy import Viewer, require_operator
 
 
@@ -46,15 +46,16 @@ def set_organiser(session: Session, viewer: Viewer, account_id: int, is_organise
 
 
 def sign_out(session: Session, viewer: Viewer, account_id: int) -> None:
-    """End every session of the account and forget its devices."""
+    """End every session and token of the account and forget its devices."""
     account = _account(session, viewer, account_id)
     accounts.sign_out_everywhere(session, account.id)
     audit.record(session, viewer, "account.sign_out", f"account:{account.id}")
 
 
 def sign_out_everybody(session: Session, viewer: Viewer) -> int:
-    """End every session of the site and say how many there were; for the operator only."""
+    """End every session and token of the site and say how many sessions there were; for the operator only."""
     require_operator(viewer)
+    tokens.end_all(session)
     ended = session.scalars(delete(WebSession).returning(WebSession.id)).all()
     audit.record(session, viewer, "account.sign_out", "account:all", sessions=len(ended))
     return len(ended)

@@ -5,7 +5,17 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_key, lock_row, now
-from leaderboard.db.tables import Account, Identity, Mail, Member, SecondFactor, Task, TaskRole, Token
+from leaderboard.db.tables import (
+    Account,
+    ApiToken,
+    Identity,
+    Mail,
+    Member,
+    SecondFactor,
+    Task,
+    TaskRole,
+    Token,
+)
 from leaderboard.errors import Conflict
 from leaderboard.services import audit
 from leaderboard.services.accounts import accounts, invitations, teams
@@ -28,7 +38,7 @@ def delete(session: Session, viewer: Viewer, checked: AccountCredentials) -> Non
         teams.step_down(session, team_id, account_id)
     invitations.end_made_by(session, account_id)
     accounts.sign_out_everywhere(session, account_id)
-    for table in (Token, SecondFactor, Identity, TaskRole, Mail):
+    for table in (Token, ApiToken, SecondFactor, Identity, TaskRole, Mail):
         session.execute(delete_rows(table).where(table.account_id == account_id))
     _forget(session, account)
     audit.record(session, viewer, "account.delete", f"account:{account_id}")

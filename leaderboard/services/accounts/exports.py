@@ -14,10 +14,11 @@ OWN = frozenset(
     (
         *("account", "session", "second_factor", "token", "identity", "member", "task_role"),
         *("invitation", "invitation_use", "upload", "upload_batch", "mail"),
+        *("api_token", "device_request"),
     )
 )
 """Tables whose rows are about the account; of others, such as drafts of judgments, only ids and times."""
-SECRET = frozenset(("password_hash", "token_sha256", "secret", "idempotency_key"))
+SECRET = frozenset(("password_hash", "token_sha256", "secret", "idempotency_key", "user_code"))
 
 
 def export_of(session: Session, viewer: Viewer) -> dict[str, Any]:

@@ -14,6 +14,8 @@ PURPOSES = {
     "organise.new": "make a task",
     "organise.show": "organise a task",
     "accounts.account": "see your account",
+    "tokens.index": "see your tokens",
+    "device_logins.show": "let a device in",
     "invitations.show": "accept an invitation",
 }
 """Endpoint of the page that comes after signing in -> what is done there."""

@@ -1,0 +1,158 @@
+"""The tokens of an account, as their owner and as operators see them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import now
+from leaderboard.db.tables import Account, ApiToken, Entry, Task, Team
+from leaderboard.errors import NotFound
+from leaderboard.services.accounts import tokens
+from leaderboard.services.policy import Viewer, knows, require_account, require_operator
+from leaderboard.tables.record import Column, Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenRow:
+    """One token; the secret itself is kept nowhere."""
+
+    id: int
+    label: str
+    prefix: str
+    kind: str
+    scopes: tuple[str, ...]
+    bound_to: str
+    """The task and team that it is for, in words."""
+    created_at: datetime
+    last_used_at: datetime | None
+    expires_at: datetime | None
+    state: str
+
+    @property
+    def is_in_force(self) -> bool:
+        """Whether a program can use it still."""
+        return self.state == tokens.IN_FORCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenForm:
+    """What a new token of the viewer may be bound to, and whether it may be without an end."""
+
+    tasks: tuple[tuple[str, str], ...]
+    """Slug and name of each task that the viewer has to do with."""
+    teams: tuple[tuple[int, str], ...]
+    may_be_endless: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenPage:
+    """The viewer's own tokens and what a new one may be."""
+
+    rows: tuple[TokenRow, ...]
+    form: TokenForm
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountTokens:
+    """The tokens of an account as an operator sees them: not which task or team they are for."""
+
+    name: str
+    rows: tuple[TokenRow, ...]
+
+
+def own_tokens(session: Session, viewer: Viewer) -> TokenPage:
+    """The viewer's own tokens, the newest first."""
+    account_id = require_account(viewer)
+    return TokenPage(rows=_rows(session, account_id, viewer), form=token_form(session, viewer))
+
+
+def account_tokens(session: Session, viewer: Viewer, account_id: int) -> AccountTokens:
+    """The tokens of any account; for operators. Raises NotFound where there is none."""
+    require_operator(viewer)
+    account = session.get(Account, account_id)
+    if account is None or account.deleted_at is not None:
+        raise NotFound(f"There is no account {account_id}.", account=account_id)
+    return AccountTokens(name=account.name, rows=_rows(session, account_id, None))
+
+
+def token_form(session: Session, viewer: Viewer) -> TokenForm:
+    """What a new token of the viewer may be."""
+    entered = select(Entry.task_id).where(Entry.team_id.in_(viewer.team_ids), Entry.state == "entered")
+    own = viewer.organises | viewer.coordinates | viewer.reads
+    tasks = session.scalars(
+        select(Task).where(or_(Task.id.in_(entered), Task.id.in_(own))).order_by(Task.name, Task.id)
+    )
+    teams = session.execute(
+        select(Team.id, Team.name).where(Team.id.in_(viewer.team_ids)).order_by(Team.canonical)
+    )
+    return TokenForm(
+        tasks=tuple((task.slug, task.name) for task in tasks if _is_known(viewer, task)),
+        teams=tuple((team_id, name) for team_id, name in teams),
+        may_be_endless=tokens.may_be_endless(viewer),
+    )
+
+
+def _rows(session: Session, account_id: int, owner: Viewer | None) -> tuple[TokenRow, ...]:
+    at = now(session)
+    rows = session.execute(
+        select(ApiToken, Task, Team.name)
+        .outerjoin(Task, Task.id == ApiToken.task_id)
+        .outerjoin(Team, Team.id == ApiToken.team_id)
+        .where(ApiToken.account_id == account_id)
+        .order_by(ApiToken.id.desc())
+    )
+    return tuple(
+        TokenRow(
+            id=token.id,
+            label=token.label,
+            prefix=token.prefix,
+            kind=token.kind,
+            scopes=tuple(token.scopes),
+            bound_to=_bound(owner, task, team),
+            created_at=token.created_at,
+            last_used_at=token.last_used_at,
+            expires_at=token.expires_at,
+            state=tokens.state(token, at),
+        )
+        for token, task, team in rows
+    )
+
+
+def _bound(owner: Viewer | None, task: Task | None, team: str | None) -> str:
+    parts = []
+    if task is not None:
+        parts.append(task.name if owner is not None and _is_known(owner, task) else "one task")
+    if team is not None:
+        parts.append(team if owner is not None else "one team")
+    return ", ".join(parts) or "all"
+
+
+def _is_known(viewer: Viewer, task: Task) -> bool:
+    return task.published_at is not None or knows(viewer, task.id)
+
+
+def table(rows: tuple[TokenRow, ...]) -> Table[TokenRow]:
+    """Tokens, the newest first."""
+    columns: list[Column[TokenRow]] = [
+        Column(key="label", head="Label", value=lambda row: row.label),
+        Column(key="prefix", head="Begins with", value=lambda row: row.prefix),
+        Column(key="scopes", head="May", value=lambda row: ", ".join(row.scopes)),
+        Column(key="bound", head="For", value=lambda row: row.bound_to),
+        Column(key="made", head="Made", value=lambda row: row.created_at.isoformat()),
+        Column(key="used", head="Last used", value=_used),
+        Column(key="expires", head="Until", value=_until),
+        Column(key="state", head="State", value=lambda row: row.state),
+    ]
+    if any(row.kind != tokens.PERSONAL for row in rows):
+        columns.insert(2, Column(key="kind", head="Kind", value=lambda row: row.kind))
+    return Table(name="tokens", caption="Tokens, the newest first", columns=columns, rows=rows)
+
+
+def _used(row: TokenRow) -> str | None:
+    return row.last_used_at.isoformat() if row.last_used_at is not None else None
+
+
+def _until(row: TokenRow) -> str | None:
+    return row.expires_at.isoformat() if row.expires_at is not None else None

@@ -1,0 +1,211 @@
+"""Logins of devices, in the manner of RFC 8628: a program without a browser gets a token by a short code.
+
+The program begins and shows the short code; its owner, signed in with a browser anywhere, types the code and
+answers; the program asks again and again until it has the token, which is made only then.
+"""
+
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import add_unless_taken, now
+from leaderboard.db.tables import Account, DeviceRequest
+from leaderboard.errors import Busy, Conflict, NotFound
+from leaderboard.services import audit, throttles
+from leaderboard.services.accounts import sessions, tokens
+from leaderboard.services.accounts.tokens import DAYS, PERSONAL, CheckedToken, NewToken, Scope, TokenRequest
+from leaderboard.services.policy import Viewer, require_person
+
+LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
+"""RFC 8628 (6.1): none that makes words, none that looks like another one or like a digit."""
+CODE_LETTERS = 8
+LIFETIME = timedelta(minutes=10)
+INTERVAL = timedelta(seconds=5)
+"""How long a program waits between two questions."""
+BEGUN_AN_HOUR = 30
+GUESSES = 10
+GUESSES_OF_A_NETWORK = 50
+GUESS_WINDOW = timedelta(minutes=15)
+UNKNOWN = "No device waits under this code; compare it with what the device shows, or begin there again."
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCodes:
+    """What a program gets that begins: the long code is its own, the short one is typed by its owner."""
+
+    device_code: str
+    user_code: str
+    interval_s: int
+    expires_in_s: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceLogin:
+    """A device that waits, as the person sees it who answers; ip is the network it asked from."""
+
+    user_code: str
+    label: str
+    scopes: tuple[Scope, ...]
+    ip: str
+    created_at: datetime
+
+
+class LoginState(StrEnum):
+    """What a program that asks is told; but for done, the names are those of RFC 8628."""
+
+    WAITING = "authorization_pending"
+    SLOW_DOWN = "slow_down"
+    DENIED = "access_denied"
+    EXPIRED = "expired_token"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceAnswer:
+    """The answer to a program that asks; with a token once, when the state is done."""
+
+    state: LoginState
+    token: NewToken | None = None
+
+
+def begin(session: Session, label: str, scopes: Collection[str], ip: str) -> DeviceCodes:
+    """Let a program wait for a token; raises Invalid for a bad label or scope, OverQuota after 30 an hour."""
+    shown, wanted = tokens.read_label(label), tokens.read_scopes(scopes)
+    network = throttles.network(ip)
+    throttles.spend(session, f"device begin {network}", BEGUN_AN_HOUR, timedelta(hours=1))
+    at, code = now(session), sessions.new_token()
+    session.execute(delete(DeviceRequest).where(DeviceRequest.expires_at < at))
+    # Two of the 25,600,000,000 short codes are the same now and then.
+    for _ in range(5):
+        row = DeviceRequest(
+            token_sha256=sessions.digest(code),
+            user_code="".join(secrets.choice(LETTERS) for _ in range(CODE_LETTERS)),
+            label=shown,
+            scopes=[scope for scope in Scope if scope in wanted],
+            ip=network,
+            state="waiting",
+            created_at=at,
+            expires_at=at + LIFETIME,
+        )
+        if add_unless_taken(session, row):
+            return DeviceCodes(
+                code, written(row.user_code), int(INTERVAL.total_seconds()), int(LIFETIME.total_seconds())
+            )
+    raise Busy("No short code is free; try again.")
+
+
+def written(user_code: str) -> str:
+    """A short code as it is read out.
+
+    >>> written("BCDFGHJK")
+    'BCDF-GHJK'
+    """
+    return f"{user_code[:4]}-{user_code[4:]}"
+
+
+def count_guess(session: Session, viewer: Viewer) -> None:
+    """Count one short code that was typed: commit this before it is looked up.
+
+    Raises OverQuota after 10 in a quarter of an hour by one account, 50 from one network.
+    """
+    account_id = require_person(viewer)
+    network = throttles.network(viewer.ip)
+    throttles.spend(session, f"device code ip {network}", GUESSES_OF_A_NETWORK, GUESS_WINDOW)
+    throttles.spend(session, f"device code account {account_id}", GUESSES, GUESS_WINDOW)
+
+
+def waiting(session: Session, viewer: Viewer, code: str) -> DeviceLogin:
+    """The device that waits under a short code; raises NotFound where none does."""
+    require_person(viewer)
+    row = _waiting(session, code, hold=False)
+    return DeviceLogin(
+        user_code=written(row.user_code),
+        label=row.label,
+        scopes=tuple(map(Scope, row.scopes)),
+        ip=row.ip,
+        created_at=row.created_at,
+    )
+
+
+def approve(
+    session: Session, viewer: Viewer, code: str, wanted: TokenRequest, *, factor_needed: bool
+) -> None:
+    """Let the device have a token of the viewer; its label, and no more scopes than it asked for.
+
+    Raises NotFound where none waits, Conflict for scopes that it did not ask for, and as `tokens.make` does.
+    """
+    row = _waiting(session, code)
+    token = tokens.checked(session, viewer, wanted, factor_needed=factor_needed)
+    if not set(token.scopes) <= set(row.scopes):
+        raise Conflict("The device did not ask for this scope; give it no more than it asked for.")
+    _answer(session, viewer, row, "approved")
+    row.scopes = list(token.scopes)
+    row.task_id, row.team_id = token.task_id, token.team_id
+
+
+def deny(session: Session, viewer: Viewer, code: str) -> None:
+    """Let the device have nothing; raises NotFound where none waits."""
+    _answer(session, viewer, _waiting(session, code), "denied")
+
+
+def _answer(session: Session, viewer: Viewer, row: DeviceRequest, state: str) -> None:
+    row.account_id, row.state = require_person(viewer), state
+    verb = "approve" if state == "approved" else "deny"
+    audit.record(session, viewer, f"device.{verb}", f"account:{row.account_id}", ip=row.ip)
+
+
+def _waiting(session: Session, code: str, *, hold: bool = True) -> DeviceRequest:
+    tidy = "".join(letter for letter in code.upper() if letter.isalpha())
+    wanted = select(DeviceRequest).where(
+        DeviceRequest.user_code == tidy,
+        DeviceRequest.state == "waiting",
+        DeviceRequest.expires_at > now(session),
+    )
+    # Held, since two people who answer at once would both be the one who did.
+    row = session.scalar(wanted.with_for_update() if hold else wanted)
+    if row is None:
+        raise NotFound(UNKNOWN)
+    return row
+
+
+def poll(session: Session, device_code: str) -> DeviceAnswer:
+    """What became of a login; the token, once, where it was approved. Raises OverQuota as `make` does."""
+    row = session.scalar(
+        select(DeviceRequest)
+        .where(DeviceRequest.token_sha256 == sessions.digest(device_code))
+        # Of two questions at once one gets the token.
+        .with_for_update()
+    )
+    at = now(session)
+    if row is None or row.expires_at <= at or row.state == "done":
+        return DeviceAnswer(LoginState.EXPIRED)
+    if row.state == "denied":
+        return DeviceAnswer(LoginState.DENIED)
+    if row.state == "approved":
+        return _fetched(session, row)
+    hurried = row.polled_at is not None and at - row.polled_at < INTERVAL
+    row.polled_at = at
+    return DeviceAnswer(LoginState.SLOW_DOWN if hurried else LoginState.WAITING)
+
+
+def _fetched(session: Session, row: DeviceRequest) -> DeviceAnswer:
+    owner = session.get_one(Account, row.account_id)
+    if owner.disabled_at is not None:
+        return DeviceAnswer(LoginState.DENIED)
+    token = CheckedToken(
+        account_id=owner.id,
+        label=row.label,
+        kind=PERSONAL,
+        scopes=tuple(map(Scope, row.scopes)),
+        task_id=row.task_id,
+        team_id=row.team_id,
+        days=DAYS,
+    )
+    made = tokens.insert(session, Viewer(owner.id, ip=row.ip), token)
+    row.state, row.token_id = "done", made.id
+    return DeviceAnswer(LoginState.DONE, made)

@@ -1,0 +1,79 @@
+"""The page on which a person lets a program on another machine have a token, by its short code."""
+
+from flask import Blueprint, render_template, request
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import LeaderboardError
+from leaderboard.pages import tokens as pages
+from leaderboard.services.accounts import device_logins
+from leaderboard.services.accounts.device_logins import DeviceLogin
+from leaderboard.services.accounts.tokens import MEANINGS
+from leaderboard.web.accounts.tokens import asked
+from leaderboard.web.errors import form_again, wants_json
+from leaderboard.web.rules import SIGNED_IN, rule
+from leaderboard.web.session import reading, require_safe_sign_in, settings, viewer, writing
+
+blueprint = Blueprint("device_logins", __name__)
+
+CODE_CHARACTERS = 20
+
+
+@blueprint.get("/device")
+@rule(SIGNED_IN)
+def show() -> ResponseReturnValue:
+    """The form that takes the short code; ?code= fills it in."""
+    return _page()
+
+
+@blueprint.post("/device")
+@rule(SIGNED_IN)
+def look_up() -> ResponseReturnValue:
+    """Show which machine asks for what under the code."""
+    require_safe_sign_in()
+    try:
+        return _page(login=_login())
+    except LeaderboardError as error:
+        if wants_json():
+            raise
+        return form_again(_page(error), error)
+
+
+@blueprint.post("/device/answer")
+@rule(SIGNED_IN)
+def answer() -> ResponseReturnValue:
+    """Let the machine have a token, or not: by the field `answer`."""
+    require_safe_sign_in()
+    asker, is_approved = viewer(), request.form.get("answer") == "approve"
+    login = None
+    try:
+        login = _login()
+        with writing() as session:
+            if is_approved:
+                factor = settings().require_second_factor
+                device_logins.approve(session, asker, _code(), asked(login.label), factor_needed=factor)
+            else:
+                device_logins.deny(session, asker, _code())
+    except LeaderboardError as error:
+        if wants_json():
+            raise
+        return form_again(_page(error, login), error)
+    return render_template("accounts/device_answered.html", login=login, is_approved=is_approved)
+
+
+def _code() -> str:
+    return request.values.get("code", "")[:CODE_CHARACTERS]
+
+
+def _login() -> DeviceLogin:
+    """The machine that waits under the code; the try counts even where the code is nobody's."""
+    asker = viewer()
+    with writing() as session:
+        device_logins.count_guess(session, asker)
+    return device_logins.waiting(reading(), asker, _code())
+
+
+def _page(error: LeaderboardError | None = None, login: DeviceLogin | None = None) -> str:
+    form = pages.token_form(reading(), viewer())
+    return render_template(
+        "accounts/device.html", error=error, login=login, code=_code(), form=form, meanings=MEANINGS
+    )
