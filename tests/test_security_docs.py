@@ -175,7 +175,7 @@ def test_times_and_numbers_are_those_of_the_program() -> None:
         f"ends after {tokens.DAYS} days unless its maker says otherwise ({tokens.MOST_DAYS} at most",
         f"An account has {tokens.MOST} in force and makes {tokens.MADE_A_DAY} a day",
         f"both for {device_logins.LIFETIME.seconds // 60} minutes",
-        f"types {device_logins.GUESSES} codes in {device_logins.GUESS_WINDOW.seconds // 60} minutes, a network "
-        f"{device_logins.GUESSES_OF_A_NETWORK}, and a network begins {device_logins.BEGUN_AN_HOUR} an hour",
+        f"types {device_logins.GUESSES} codes in {device_logins.GUESS_WINDOW.seconds // 60} minutes, "
+        f"a network {device_logins.GUESSES_OF_A_NETWORK}, and a network begins {device_logins.BEGUN_AN_HOUR}",
     ):
         assert sentence in text, sentence
