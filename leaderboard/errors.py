@@ -71,6 +71,10 @@ class Forbidden(LeaderboardError):
     """The viewer knows of the thing but may not do this to it."""
 
 
+class NotEntered(Forbidden):
+    """The team has not entered the task, and it asks teams to."""
+
+
 class SignInNeeded(Forbidden):
     """The act needs an account and the viewer is not signed in."""
 

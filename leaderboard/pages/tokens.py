@@ -62,6 +62,14 @@ class AccountTokens:
     rows: tuple[TokenRow, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class TokenHead:
+    """The teams that a token may send runs for, and the only task that it is for; slug None: any."""
+
+    teams: tuple[tuple[int, str], ...]
+    slug: str | None
+
+
 def own_tokens(session: Session, viewer: Viewer) -> TokenPage:
     """The viewer's own tokens, the newest first."""
     account_id = require_account(viewer)
@@ -92,6 +100,15 @@ def token_form(session: Session, viewer: Viewer) -> TokenForm:
         teams=tuple((team_id, name) for team_id, name in teams),
         may_be_endless=tokens.may_be_endless(viewer),
     )
+
+
+def token_head(session: Session, viewer: Viewer) -> TokenHead:
+    """What a program that asks by a token should know of it."""
+    teams = session.execute(
+        select(Team.id, Team.name).where(Team.id.in_(viewer.team_ids)).order_by(Team.canonical)
+    )
+    slug = session.scalar(select(Task.slug).where(Task.id == viewer.only_task))
+    return TokenHead(tuple((row.id, row.name) for row in teams), slug)
 
 
 def _rows(session: Session, account_id: int, owner: Viewer | None) -> tuple[TokenRow, ...]:

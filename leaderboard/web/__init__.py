@@ -9,6 +9,7 @@ from leaderboard.db.engine import Database
 from leaderboard.resources import bundled
 from leaderboard.settings import Settings
 from leaderboard.web import (
+    api,
     bodies,
     budgets,
     clicks,
@@ -143,6 +144,7 @@ def create_app(settings: Settings, database: Database, wake: Callable[[], None] 
     for check in (*security.checks(), rules.enforce, budgets.enforce, *inside):
         app.before_request(check)
     _add_pages(app)
+    api.register(app)
     rules.require_rules(app)
     return app
 

@@ -13,7 +13,7 @@ from leaderboard.errors import NoRoom
 from leaderboard.services import throttles
 from leaderboard.settings import Settings
 from leaderboard.web.rules import PUBLIC, VISITORS_BODY, Body, Rule, enforce, rule_of
-from leaderboard.web.session import SESSION, settings, viewer
+from leaderboard.web.session import API, BEARER, SESSION, settings, viewer
 
 MOST_PARTS = 250
 """Parts of a form that takes many files: 200 of them and its fields."""
@@ -48,8 +48,11 @@ class Gate:
         self._app = app
         self._routes = app.url_map.bind("localhost")
 
-    def look(self, method: str, path: str, cookies: str, length: int | None) -> Look:
-        """What the address and a cookie's presence say; it asks no database. length: None where unknown."""
+    def look(self, method: str, path: str, cookies: str, length: int | None, bearer: str = "") -> Look:
+        """What the address and the presence of a cookie or token say; it asks no database.
+
+        length: None where unknown; bearer: the header Authorization.
+        """
         declared = self._rule(method, path)
         if declared is None:
             return Look.REFUSE
@@ -58,7 +61,8 @@ class Gate:
             if is_small or length is None:
                 return Look.TAKE
             return Look.ASK if declared.body is Body.CHECK else Look.REFUSE
-        if f"{SESSION}=" not in cookies:
+        is_somebody = bearer.startswith(BEARER) if path.startswith(f"{API}/") else f"{SESSION}=" in cookies
+        if not is_somebody:
             return Look.REFUSE
         return Look.TAKE if is_small else Look.ASK
 
@@ -93,7 +97,7 @@ def limit_body() -> None:
     request.max_content_length = declared.limit(settings())
     if declared.body is Body.UPLOAD:
         request.max_form_parts = MOST_PARTS
-    if declared.takes_files and request.method == "POST" and ADMITTED not in request.environ:
+    if declared.takes_files and request.method in ("POST", "PUT") and ADMITTED not in request.environ:
         require_room(settings(), request.content_length or 0)
 
 

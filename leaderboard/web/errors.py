@@ -16,7 +16,7 @@ from leaderboard.services.policy import ANONYMOUS
 from leaderboard.services.tasks import slugs
 from leaderboard.tables.record import Column, Place, Table
 from leaderboard.web.requests import request_id
-from leaderboard.web.session import DEVICE, cookie, reading, settings
+from leaderboard.web.session import DEVICE, cookie, in_api, reading, settings
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ def status_of(error: errors.LeaderboardError) -> int:
 
 def wants_json() -> bool:
     """Whether the answer should be JSON: by the address's suffix, else by the Accept header."""
-    if request.path.endswith((".json", ".csv")):
+    if in_api() or request.path.endswith((".json", ".csv")):
         return True
     accepted = request.accept_mimetypes
     return accepted["application/json"] > accepted["text/html"]
@@ -106,6 +106,7 @@ def problem_rows(problems: tuple[errors.Problem, ...]) -> Table[errors.Problem]:
 
 
 def _expected(error: errors.LeaderboardError) -> AnyResponse:
+    g.error = error
     moved = _moved() if isinstance(error, errors.NotFound) else None
     if moved is not None:
         return moved

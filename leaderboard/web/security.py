@@ -17,7 +17,7 @@ from leaderboard import temporary
 from leaderboard.errors import Forbidden, Invalid
 from leaderboard.settings import Settings, is_loopback
 from leaderboard.web import addresses, bodies
-from leaderboard.web.session import OPENID, PENDING, cookie, is_https, session_token, settings
+from leaderboard.web.session import OPENID, PENDING, cookie, in_api, is_https, session_token, settings
 
 MAX_FORM_MEMORY = 500_000
 MAX_FORM_PARTS = 50
@@ -151,13 +151,19 @@ def refuse_foreign_host() -> None:
 def refuse_many_fields() -> None:
     """Raise RequestEntityTooLarge for a form of more fields than any here has: each costs time."""
     is_form = request.mimetype == "application/x-www-form-urlencoded"
-    if is_form and request.method not in SAFE_METHODS and request.get_data().count(b"&") >= MAX_FIELDS:
+    if (
+        is_form
+        and not in_api()
+        and request.method not in SAFE_METHODS
+        and request.get_data().count(b"&") >= MAX_FIELDS
+    ):
         raise RequestEntityTooLarge
 
 
 def refuse_cross_site() -> None:
     """Raise Forbidden for a changing request that another site may have made the browser send."""
-    if request.method in SAFE_METHODS:
+    # The API takes no cookies: a page elsewhere has nothing to send it with.
+    if request.method in SAFE_METHODS or in_api():
         return
     fetch_site = request.headers.get("Sec-Fetch-Site")
     if fetch_site is not None:
@@ -188,7 +194,8 @@ def refuse_unstorable() -> None:
 def _texts() -> Iterable[str]:
     yield request.path
     yield from _pairs(request.args)
-    if request.method not in SAFE_METHODS:
+    # The API reads bodies by itself, and takes no forms.
+    if request.method not in SAFE_METHODS and not in_api():
         yield from _pairs(request.form)
         for name, file in request.files.items(multi=True):
             yield from (name, file.filename or "")

@@ -13,16 +13,20 @@ from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
 from leaderboard.db.engine import Database
-from leaderboard.errors import Forbidden
-from leaderboard.services.accounts import devices, names, sessions
+from leaderboard.errors import Forbidden, SignInNeeded
+from leaderboard.services.accounts import devices, names, sessions, tokens
 from leaderboard.services.accounts.identities import NEWCOMER_MINUTES
 from leaderboard.services.accounts.sign_in import PENDING_MINUTES, AccountBrowser, NewSession
+from leaderboard.services.accounts.tokens import TokenViewer
 from leaderboard.services.policy import ANONYMOUS, Viewer, without_organising
 from leaderboard.settings import Settings, is_loopback
 
 log = logging.getLogger(__name__)
 
 EXTENSION = "leaderboard"
+API = "/api/v1"
+"""Everything below is for programs, who ask by a token."""
+BEARER = "Bearer "
 STAMP_WAIT_S = 0.2
 SESSION, DEVICE, PENDING, OPENID = "session", "device", "pending", "openid"
 """Cookies: of who is signed in, a browser known from before, a session that waits for a code or provider."""
@@ -103,14 +107,48 @@ def client_ip() -> str:
     return request.remote_addr or ""
 
 
+def in_api() -> bool:
+    """Whether the request is for the API, where cookies mean nothing."""
+    return request.path == API or request.path.startswith(f"{API}/")
+
+
+def token() -> TokenViewer | None:
+    """Who asks by which token; None where none came along. Raises SignInNeeded for one not in force."""
+    if "token" not in g:
+        g.token = _by_token()
+    found: TokenViewer | None = g.token
+    return found
+
+
+def _by_token() -> TokenViewer | None:
+    given = request.headers.get("Authorization", "")
+    if not given:
+        return None
+    if not given.startswith(BEARER):
+        raise SignInNeeded("Send the token as `Authorization: Bearer lb_...`.")
+    secret = given.removeprefix(BEARER).strip()
+    needed = settings().require_second_factor
+    asking = tokens.token_viewer(reading(), secret, ip=client_ip(), factor_needed=needed)
+    if asking is None:
+        raise SignInNeeded(tokens.why_refused(reading(), secret))
+    if asking.stamp_due:
+        _stamp(f"token {asking.token_id}", lambda now: tokens.stamp(now, asking.token_id, asking.viewer))
+    return asking
+
+
 def viewer() -> Viewer:
-    """Who asks: the account whose session cookie came along, else a visitor."""
+    """Who asks: the account whose session cookie or, in the API, token came along, else a visitor."""
     if "viewer" not in g:
-        g.viewer = _resume()
+        g.viewer = _of_api() if in_api() else _resume()
         if asked := request.args.get("phase"):
             g.viewer = replace(g.viewer, phase=asked)
     found: Viewer = g.viewer
     return found
+
+
+def _of_api() -> Viewer:
+    asking = token()
+    return asking.viewer if asking is not None else Viewer(ip=client_ip())
 
 
 def _resume() -> Viewer:
@@ -119,7 +157,8 @@ def _resume() -> Viewer:
     if resumed is None:
         return Viewer(ip=client_ip()) if client_ip() else ANONYMOUS
     if resumed.stamp_due:
-        _stamp(resumed.session_id)
+        number = resumed.session_id
+        _stamp(f"session {number}", lambda now: sessions.stamp(now, number))
     asker = replace(resumed.viewer, operates=_operates(resumed.viewer))
     if settings().require_second_factor and not resumed.has_second_factor:
         return without_organising(asker)
@@ -132,15 +171,15 @@ def _operates(asker: Viewer) -> bool:
     return asker.is_organiser and names.canonical(asker.name) in named
 
 
-def _stamp(session_id: int) -> None:
+def _stamp(what: str, stamp: Callable[[Session], None]) -> None:
     """Note that somebody is there; without room, or while another writes for long, pages do without."""
     try:
         # Not writing(): it would close the reading session that the caller may hold already, as in
         # page(reading(), viewer()), which would then open a connection that nobody gives back.
         with database().write(STAMP_WAIT_S) as session:
-            sessions.stamp(session, session_id)
+            stamp(session)
     except OperationalError as error:
-        log.warning("when session %d was last seen could not be noted: %s", session_id, error.orig)
+        log.warning("when %s was last seen could not be noted: %s", what, error.orig)
 
 
 def session_token() -> str:

@@ -103,6 +103,11 @@ class TokenViewer:
             has = ", ".join(sorted(self.scopes)) or "none"
             raise Forbidden(f"This token lacks the scope {scope}; it has {has}. Make one that has it.")
 
+    def require_any(self, scopes: Collection[Scope]) -> None:
+        """Raise Forbidden where the token has none of the scopes."""
+        if not self.scopes & set(scopes):
+            self.require(next(iter(scopes)))
+
     def require_free(self) -> None:
         """Raise Forbidden for a token that is bound: for what belongs to no task, such as making teams."""
         if self.task_id is not None or self.team_id is not None:

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Entry, Task, Team
-from leaderboard.errors import Closed, Forbidden, Invalid, NotFound, Problem
+from leaderboard.errors import Closed, Forbidden, Invalid, NotEntered, NotFound, Problem
 from leaderboard.services import audit, policy, throttles
 from leaderboard.services.policy import Viewer, require_account
 from leaderboard.services.pseudonyms import pseudonyms
@@ -61,7 +61,7 @@ def require_entered(session: Session, task: Task, team: Team) -> None:
     """Raise Forbidden, naming rule and remedy, unless the team may send runs to the task."""
     missing = state_of(session, task, team.id).missing
     if missing:
-        raise Forbidden(f"{team.name}: {missing} See /tasks/{task.slug}/enter.", task=task.slug)
+        raise NotEntered(f"{team.name}: {missing} See /tasks/{task.slug}/enter.", task=task.slug)
 
 
 def ensure(session: Session, task: Task, team_id: int) -> Entry:

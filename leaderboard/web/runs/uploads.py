@@ -103,10 +103,16 @@ def _submit(slug: str) -> Submission:
         fields.read(facts_given()),
         request.form.get("phase", ""),
     )
-    prepared, is_checked = _prepared(slug, team_id, file)
-    delivery = Delivery(
-        sender=viewer(), slug=slug, team_id=team_id, file=prepared, wishes=wishes, key=form_key()
-    )
+    return deliver(slug, team_id, file, wishes, form_key())
+
+
+def deliver(slug: str, team_id: int, file: Received, wishes: RunRequest, key: str | None) -> Submission:
+    """Take one run file: it is checked now if it is small, else kept for the evaluator.
+
+    A key seen before gives the submission it made.
+    """
+    prepared, is_checked = _prepared(slug, team_id, file, wishes.phase)
+    delivery = Delivery(sender=viewer(), slug=slug, team_id=team_id, file=prepared, wishes=wishes, key=key)
     with writing() as session:
         if not is_checked:
             return uploads.receive(session, delivery)
@@ -116,12 +122,12 @@ def _submit(slug: str) -> Submission:
         return submission
 
 
-def _prepared(slug: str, team_id: int, file: Received) -> tuple[PreparedUpload, bool]:
+def _prepared(slug: str, team_id: int, file: Received, phase: str) -> tuple[PreparedUpload, bool]:
     """The file, and whether it was checked: not where that takes long, or others are being checked."""
     is_large = prepare.is_large(file.path, settings().inline_bytes)
     if not is_large and _turns.acquire(blocking=False):
         try:
-            checked = _checked(slug, team_id, file)
+            checked = _checked(slug, team_id, file, phase)
         finally:
             _turns.release()
         if checked is not None:
@@ -129,9 +135,9 @@ def _prepared(slug: str, team_id: int, file: Received) -> tuple[PreparedUpload, 
     return prepare.unchecked(file.path, file.name), False
 
 
-def _checked(slug: str, team_id: int, file: Received) -> PreparedUpload | None:
+def _checked(slug: str, team_id: int, file: Received, phase: str) -> PreparedUpload | None:
     """The file checked while its sender waits, outside any transaction; None where that takes long."""
-    rules = admission.rules_for(reading(), viewer(), slug, team_id, request.form.get("phase", ""))
+    rules = admission.rules_for(reading(), viewer(), slug, team_id, phase)
     asker = viewer()
     with writing() as session:
         limits.count_check(session, asker.account_id, asker.ip)

@@ -47,7 +47,8 @@ class IncomingRequest(HTTPRequestParser):  # type: ignore[misc]
         if self.body_rcv is None:
             return
         self.began = time.monotonic()
-        look = self._door.gate.look(self.command, self.path, self.headers.get("COOKIE", ""), self.length)
+        cookies, bearer = self.headers.get("COOKIE", ""), self.headers.get("AUTHORIZATION", "")
+        look = self._door.gate.look(self.command, self.path, cookies, self.length, bearer)
         if look is Look.ASK:
             self.is_asking = True
             # Who asks before sending is told once that is known.

@@ -1,0 +1,213 @@
+"""What the API answers: plain records, each made of a page or of what a service returned."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that is wrong with a file or odd about it; line is 1-based, null for the whole file."""
+
+    line: int | None
+    field: str
+    value: str
+    rule: str
+    remedy: str
+    count: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckAnswer:
+    """What a task says to a file; state is accepted or rejected."""
+
+    state: str
+    problems: tuple[Finding, ...]
+    warnings: tuple[Finding, ...]
+    fixes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderAnswer:
+    """The best ranked run of an open task; tied: how many share its place."""
+
+    run_id: int
+    run: str
+    measure: str
+    value: float
+    tied: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskAnswer:
+    """A task in a list; runs and revision are null where they are held back."""
+
+    task: str
+    name: str
+    visibility: str
+    topics: int
+    runs: int | None
+    revision: int | None
+    leader: LeaderAnswer | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskList:
+    """The tasks that who asks may know of."""
+
+    tasks: tuple[TaskAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseAnswer:
+    """A phase: when it takes runs, on how many topics, and who sees their scores."""
+
+    name: str
+    state: str
+    opens_at: datetime | None
+    closes_at: datetime | None
+    topics: int
+    visibility: str
+    kinds: tuple[str, ...]
+    ranked: bool
+    runs_per_day: int | None
+    runs_in_all: int | None
+    largest_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskDetails:
+    """What a sender has to know of a task."""
+
+    task: str
+    name: str
+    description: str
+    collection: str
+    topics: int
+    visibility: str
+    depth: int
+    measures: tuple[str, ...]
+    primary: str
+    phases: tuple[PhaseAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardRow:
+    """A run on a board; rank is null for runs that are not ranked."""
+
+    rank: int | None
+    run_id: int
+    run: str
+    team: str
+    kind: str
+    state: str
+    scores: Mapping[str, float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardAnswer:
+    """A board, and what its numbers rest on: edition, qrels revision with digest, versions of measures."""
+
+    task: str
+    phase: str
+    edition: int | None
+    revision: int | None
+    revision_sha256: str | None
+    topics: int | None
+    primary: str
+    sorted_by: str
+    measure_versions: Mapping[str, int]
+    sentences: tuple[str, ...]
+    why: str
+    """What is held back and until when, in a sentence; empty where nothing is."""
+    rows: tuple[BoardRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunAnswer:
+    """A run as who asks may see it: whose it is, its state, and its scores on the board."""
+
+    run_id: int
+    run: str
+    team: str
+    kind: str
+    task: str
+    state: str
+    rank: int | None
+    scores: Mapping[str, float | None]
+    withdrawn: str
+    """Why it was withdrawn; empty where it was not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedRun:
+    """A run that was changed, and what it is now."""
+
+    run_id: int
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaAnswer:
+    """What a team may still send; null is no limit. next_at: when the day's count begins anew."""
+
+    team: int
+    left_today: int | None
+    left_in_all: int | None
+    next_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UploadAnswer:
+    """What became of a file: received (its check is coming), held, accepted or rejected."""
+
+    upload: int
+    run_id: int | None
+    state: str
+    problems: tuple[Finding, ...]
+    warnings: tuple[Finding, ...]
+    sha256: str | None = None
+    """Of the file as it came; null where the answer came before it was stored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamAnswer:
+    """A team that who asks may send runs for."""
+
+    team: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountAnswer:
+    """Who asks: the owner of the token, and what the token is for."""
+
+    account: str
+    teams: tuple[TeamAnswer, ...]
+    kind: str
+    scopes: tuple[str, ...]
+    task: str | None
+    """The only task that the token is for; null: all of the owner's."""
+    team: int | None
+    """The only team that the token is for; null: all of the owner's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceCodesAnswer:
+    """What a device gets that begins: the short code is typed by its owner at the address."""
+
+    device_code: str
+    user_code: str
+    address: str
+    interval_s: int
+    expires_in_s: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceTokenAnswer:
+    """Where a device's login stands; the token comes once, when the state is done."""
+
+    state: str
+    token: str | None = None
+    expires_at: datetime | None = None

@@ -1,0 +1,171 @@
+"""The table of operations as an OpenAPI 3.1 document."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import MISSING, fields
+from typing import Any, get_type_hints
+
+import msgspec
+
+from leaderboard.services.accounts.tokens import MEANINGS
+from leaderboard.web.api.operations import Operation
+from leaderboard.web.api.problems import MEDIA_TYPE, TYPES
+from leaderboard.web.api.repeats import HEADER, LONGEST
+from leaderboard.web.rules import PUBLIC
+
+VERSION = "1"
+PLACEHOLDER = re.compile(r"<(?:(?P<kind>\w+):)?(?P<name>\w+)>")
+SCHEMA = "#/components/schemas/{name}"
+NUMBER = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}
+"""Of what a path names by its number."""
+
+
+def document(operations: Iterable[Operation]) -> dict[str, Any]:
+    """The document: every operation with its parameters, body, answers and problems."""
+    table = list(operations)
+    kinds = {kind.__name__: kind for one in table for kind in (one.answer, one.body) if kind is not None}
+    named = [kinds[name] for name in sorted(kinds)]
+    _, schemas = msgspec.json.schema_components(named, ref_template=SCHEMA)
+    paths: dict[str, dict[str, Any]] = {}
+    for one in table:
+        paths.setdefault(address(one), {})[one.method.lower()] = _operation(one)
+    scopes = "; ".join(f"{scope}: {words}" for scope, words in MEANINGS.items())
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Leaderboard",
+            "version": VERSION,
+            "description": "Shared tasks of information retrieval: tasks, runs and boards.",
+        },
+        "servers": [{"url": "/api/v1"}],
+        "paths": paths,
+        "components": {
+            "schemas": {**schemas, "Problem": _problem()},
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer", "description": f"Scopes: {scopes}"}
+            },
+        },
+    }
+
+
+def address(one: Operation) -> str:
+    """The operation's path as the document writes it.
+
+    >>> PLACEHOLDER.sub(r"{\\g<name>}", "/runs/<id:run_id>")
+    '/runs/{run_id}'
+    """
+    return PLACEHOLDER.sub(r"{\g<name>}", one.path)
+
+
+def problems_of(one: Operation) -> tuple[str, ...]:
+    """The types of problems that an operation may answer with."""
+    every = ["malformed", "token-needed", "not-allowed", "invalid", "over-quota", "failed", "not-available"]
+    if PLACEHOLDER.search(one.path):
+        every += ["not-found", "unknown-task"]
+    if one.method != "GET":
+        every += ["conflict", "closed", "no-room", "too-large"]
+    if one.body is not None or one.takes_file:
+        every.append("wrong-content")
+    if one.name == "send_run":
+        every.append("not-joined")
+    return tuple(name for name in TYPES if name in every)
+
+
+def _operation(one: Operation) -> dict[str, Any]:
+    problems: dict[str, list[str]] = {}
+    for name in problems_of(one):
+        problems.setdefault(str(TYPES[name].status), []).append(TYPES[name].title)
+    said: dict[str, Any] = {
+        "operationId": one.name,
+        "summary": one.summary,
+        "description": one.description,
+        "parameters": [*_placeholders(one), *_query(one.query), *_key(one)],
+        "responses": {
+            str(one.status): _answer(one, "As it is now."),
+            **({"202": _answer(one, "Kept; its check is to come.")} if one.name == "send_run" else {}),
+            **({"304": {"description": "Not changed since `If-None-Match`."}} if one.method == "GET" else {}),
+            **{status: _refusal(titles) for status, titles in sorted(problems.items())},
+        },
+    }
+    if one.takes_file:
+        file = {"schema": {"type": "string", "contentMediaType": "application/octet-stream"}}
+        said["requestBody"] = {"required": True, "content": {"application/octet-stream": file}}
+    elif one.body is not None:
+        schema = {"$ref": SCHEMA.format(name=one.body.__name__)}
+        said["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+    said["security"] = [{"token": []}] if one.rule.access is not PUBLIC else [{}, {"token": []}]
+    return said
+
+
+def _answer(one: Operation, words: str) -> dict[str, Any]:
+    schema = {"$ref": SCHEMA.format(name=one.answer.__name__)}
+    return {"description": words, "content": {"application/json": {"schema": schema}}}
+
+
+def _refusal(titles: Iterable[str]) -> dict[str, Any]:
+    schema = {"$ref": SCHEMA.format(name="Problem")}
+    return {"description": "; ".join(titles), "content": {MEDIA_TYPE: {"schema": schema}}}
+
+
+def _placeholders(one: Operation) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": found["name"],
+            "in": "path",
+            "required": True,
+            "schema": NUMBER if found["kind"] else {"type": "string", "minLength": 1},
+        }
+        for found in PLACEHOLDER.finditer(one.path)
+    ]
+
+
+def _query(wanted: type | None) -> list[dict[str, Any]]:
+    if wanted is None:
+        return []
+    kinds = get_type_hints(wanted)
+    return [
+        {
+            "name": field.name,
+            "in": "query",
+            "required": field.default is MISSING,
+            "schema": _schema(kinds[field.name], field.default),
+        }
+        for field in fields(wanted)
+    ]
+
+
+def _schema(kind: Any, default: Any) -> dict[str, Any]:
+    whole = msgspec.json.schema(kind)
+    # No parameter is null: what is not asked for is left out.
+    options = [option for option in whole.get("anyOf", [whole]) if option.get("type") != "null"]
+    return options[0] if default in (MISSING, None) else {**options[0], "default": default}
+
+
+def _key(one: Operation) -> list[dict[str, Any]]:
+    if one.method not in ("POST", "PUT"):
+        return []
+    schema = {"type": "string", "maxLength": LONGEST}
+    words = "A key of your own: the same request sent again with it is answered again, and done once."
+    return [{"name": HEADER, "in": "header", "required": False, "schema": schema, "description": words}]
+
+
+def _problem() -> dict[str, Any]:
+    """RFC 9457, with what this site adds."""
+    text, number = {"type": "string"}, {"type": "integer"}
+    return {
+        "type": "object",
+        "required": ["type", "title", "status", "detail", "remedy"],
+        "properties": {
+            "type": {"type": "string", "enum": [f"/api/problems/{name}" for name in TYPES]},
+            "title": text,
+            "status": number,
+            "detail": text,
+            "remedy": text,
+            "did_you_mean": text,
+            "line": number,
+            "retry_after_s": number,
+            "upload": number,
+            "request": text,
+            "problems": {"type": "array", "items": {"type": "object"}},
+        },
+    }

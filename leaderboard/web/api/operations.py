@@ -1,0 +1,127 @@
+"""One record an operation: from it come routing, authorisation, reading, encoding and the document."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Blueprint, Response
+
+from leaderboard.services.accounts.tokens import Scope
+from leaderboard.web import responses
+from leaderboard.web.api import repeats, values
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, Rule
+from leaderboard.web.session import token
+
+Act = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """An answer with another status or headers than its operation's."""
+
+    answer: Any
+    status: int
+    headers: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """What may be asked of one address by one method."""
+
+    method: str
+    path: str
+    """The rule of its address below /api/v1, as routes are written."""
+    name: str
+    summary: str
+    description: str
+    rule: Rule
+    scopes: tuple[Scope, ...]
+    """Of a token that asks, one of these; none are needed of who asks without."""
+    answer: type
+    query: type | None
+    """The dataclass of its parameters, None for none."""
+    body: type | None
+    """The dataclass of its JSON body, None for none."""
+    status: int
+    act: Act
+
+    @property
+    def takes_file(self) -> bool:
+        """Whether its body is a file as it is."""
+        return self.rule.takes_files
+
+
+def operation(
+    method: str,
+    path: str,
+    answer: type,
+    *,
+    scopes: Sequence[Scope] = (Scope.READ,),
+    rule: Rule | None = None,
+    query: type | None = None,
+    body: type | None = None,
+    status: int = 200,
+) -> Callable[[Act], Operation]:
+    """A decorator that makes a function an operation; its docstring is what the reference says of it.
+
+    The function takes the placeholders of the path, and `query`, `body` and `file` where there are such, and
+    returns an `answer` or a Reply. Without a rule reading is open to all and the rest to who has a token.
+    """
+    chosen = rule or Rule(PUBLIC if method == "GET" else SIGNED_IN)
+
+    def declare(act: Act) -> Operation:
+        summary, _, description = (act.__doc__ or "").partition("\n\n")
+        return Operation(
+            method=method,
+            path=path,
+            name=act.__name__,
+            summary=summary,
+            description=" ".join(description.split()),
+            rule=chosen,
+            scopes=tuple(scopes),
+            answer=answer,
+            query=query,
+            body=body,
+            status=status,
+            act=act,
+        )
+
+    return declare
+
+
+def add_to(blueprint: Blueprint, operations: Iterable[Operation]) -> None:
+    """Give every operation its route."""
+    for one in operations:
+        # Two slashes would be redirected to one, and nothing under the API is ever redirected.
+        options = {"methods": [one.method], "merge_slashes": False, "strict_slashes": True}
+        blueprint.add_url_rule(one.path, one.name, _view(one), **options)  # type: ignore[arg-type]
+
+
+def _view(one: Operation) -> Callable[..., Response]:
+    def view(**placeholders: Any) -> Response:
+        asking = token()
+        if asking is not None and one.scopes:
+            asking.require_any(one.scopes)
+        given = placeholders | values.given(one.query, one.body, takes_file=one.takes_file)
+        if one.method == "POST":
+            return repeats.once(lambda: _answered(one, one.act(**given)))
+        return _answered(one, one.act(**given))
+
+    view.rule = one.rule  # type: ignore[attr-defined]
+    view.operation = one  # type: ignore[attr-defined]
+    return view
+
+
+def _answered(one: Operation, answer: Any) -> Response:
+    reply = answer if isinstance(answer, Reply) else Reply(answer=answer, status=one.status, headers={})
+    response = responses.as_stored(values.encoded(reply.answer), "application/json")
+    if response.status_code == 200:
+        response.status_code = reply.status
+    response.headers.update(reply.headers)
+    return response
+
+
+BODY_OF_FILE = Rule(SIGNED_IN, Body.UPLOAD)
+"""A file as it is, as large as uploads may be."""
+FILE_TO_CHECK = Rule(PUBLIC, Body.CHECK)
+"""A file as it is that anybody may have checked."""

@@ -1,0 +1,93 @@
+"""The header Idempotency-Key: a POST that comes again is answered again, and done once.
+
+After the Internet-Draft draft-ietf-httpapi-idempotency-key-header-07: same key and body, the first answer;
+the same key with another body, 422; while the first still runs, 409.
+"""
+
+import hashlib
+from collections.abc import Callable
+from datetime import timedelta
+
+from flask import Response, request
+from sqlalchemy import delete
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import add_unless_taken, now
+from leaderboard.db.tables import IdempotencyKey
+from leaderboard.errors import Conflict, Invalid, Problem
+from leaderboard.web.session import token, writing
+
+HEADER = "Idempotency-Key"
+LONGEST = 128
+KEPT = timedelta(hours=24)
+KEPT_HEADERS = ("Content-Type", "Location", "ETag")
+
+
+def once(act: Callable[[], Response]) -> Response:
+    """What act answers, or what it answered when the same request came with this key before."""
+    key, asking = given_key(), token()
+    if not key or asking is None:
+        return act()
+    digest = _digest()
+    with writing() as session:
+        before = _begun(session, asking.token_id, key, digest)
+    if before is not None:
+        return before
+    try:
+        response = act()
+    except BaseException:
+        # What failed changed nothing and may be tried again under the same key.
+        with writing() as session:
+            _forget(session, asking.token_id, key)
+        raise
+    with writing() as session:
+        row = session.get_one(IdempotencyKey, (asking.token_id, key))
+        row.state, row.status, row.body = "done", response.status_code, response.get_data()
+        row.headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
+    return response
+
+
+def given_key() -> str:
+    """The request's key, empty where it has none; raises Invalid for a long one."""
+    key = request.headers.get(HEADER, "")
+    if len(key) > LONGEST or not key.isascii() or not (key == "" or key.isprintable()):
+        problem = Problem(f"has at most {LONGEST} printable ASCII characters.", "Send a UUID.", field=HEADER)
+        raise Invalid(f"{HEADER} has at most {LONGEST} printable ASCII characters.", [problem])
+    return key
+
+
+def _begun(session: Session, token_id: int, key: str, digest: str) -> Response | None:
+    """The answer that was given before, None where this is the first; raises Conflict, Invalid."""
+    at = now(session)
+    session.execute(delete(IdempotencyKey).where(IdempotencyKey.created_at < at - KEPT))
+    row = IdempotencyKey(
+        token_id=token_id,
+        key=key,
+        request_sha256=digest,
+        state="running",
+        headers={},
+        body=b"",
+        created_at=at,
+    )
+    if add_unless_taken(session, row):
+        return None
+    known = session.get_one(IdempotencyKey, (token_id, key))
+    if known.request_sha256 != digest:
+        raise Invalid(f"This {HEADER} was used for another request; take a new one for each.")
+    if known.state == "running":
+        raise Conflict("The first request with this key is still running; ask again in a moment.")
+    response = Response(known.body, known.status)
+    response.headers.update(known.headers)
+    return response
+
+
+def _forget(session: Session, token_id: int, key: str) -> None:
+    session.execute(
+        delete(IdempotencyKey).where(IdempotencyKey.token_id == token_id, IdempotencyKey.key == key)
+    )
+
+
+def _digest() -> str:
+    """Of method, address and body, so that two requests of one key can be told apart."""
+    said = (request.method.encode(), request.full_path.encode(), request.get_data(cache=True))
+    return hashlib.sha256(b"\0".join(said)).hexdigest()

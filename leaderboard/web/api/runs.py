@@ -1,0 +1,198 @@
+"""Operations on runs: sent, read, described, marked, withdrawn and restored."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from flask import url_for
+
+from leaderboard.errors import Invalid, Problem
+from leaderboard.pages.runs import run as run_pages
+from leaderboard.services.accounts.tokens import Scope
+from leaderboard.services.runs import admission, describe, marks, withdrawals
+from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.uploads import Submission
+from leaderboard.trec.facts.fields import FIELD_OF
+from leaderboard.web.api import repeats
+from leaderboard.web.api.answers import ChangedRun, CheckAnswer, RunAnswer, UploadAnswer
+from leaderboard.web.api.findings import of_problems
+from leaderboard.web.api.operations import BODY_OF_FILE, FILE_TO_CHECK, Reply, operation
+from leaderboard.web.files import Received
+from leaderboard.web.runs import checks, uploads
+from leaderboard.web.session import reading, token, viewer, wake, writing
+
+SUBMIT = (Scope.SUBMIT, Scope.ORGANISE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendQuery:
+    """For which team, and what the run is to be; file_name: whose ending says how the file is compressed."""
+
+    team: int
+    kind: str = "official"
+    phase: str = ""
+    description: str = ""
+    file_name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunChanges:
+    """What is said anew of a run; facts by their keys, an empty text takes one back."""
+
+    description: str | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """Why; it stays on the run's page."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Whether the run counts at the end."""
+
+    chosen: bool = True
+
+
+@operation(
+    "PUT",
+    "/tasks/<slug>/runs/<name>",
+    UploadAnswer,
+    query=SendQuery,
+    rule=BODY_OF_FILE,
+    scopes=(Scope.SUBMIT,),
+    status=201,
+)
+def send_run(slug: str, name: str, query: SendQuery, file: Path) -> UploadAnswer | Reply:
+    """Send a run
+
+    The body is the file as it is, plain or compressed. A small file is checked at once: 201, or 422 with
+    every problem. A large one is checked by an evaluator: 202, and `Location` says where to ask. With
+    `Idempotency-Key` the same file sent again makes no second run.
+    """
+    key = repeats.given_key()
+    asking = token()
+    submission = uploads.deliver(
+        slug,
+        query.team,
+        Received(file, query.file_name.rsplit("/", 1)[-1][:200] or name),
+        RunRequest(name, query.kind, describe.require_short(query.description), {}, query.phase),
+        f"api:{asking.token_id if asking else 0}:{key}" if key else None,
+    )
+    wake()
+    answer = upload_answer(submission)
+    if submission.state == "rejected":
+        report = submission.report
+        problems = report.problems if report else ()
+        raise Invalid("The file was rejected.", problems, upload=submission.upload_id)
+    if submission.state == "accepted":
+        return answer
+    address = url_for("api.upload", upload_id=submission.upload_id)
+    return Reply(answer=answer, status=202, headers={"Location": address})
+
+
+@operation("POST", "/tasks/<slug>/check", CheckAnswer, rule=FILE_TO_CHECK, scopes=(Scope.READ, Scope.SUBMIT))
+def check_run(slug: str, file: Path) -> CheckAnswer:
+    """Check a file without sending it
+
+    The body is the file as it is. Nothing of it is kept, and it counts against no limit of runs.
+    """
+    report = checks.checked(file, admission.public_rules(reading(), viewer(), slug))
+    return CheckAnswer(
+        state="rejected" if report.problems else "accepted",
+        problems=of_problems(report.problems),
+        warnings=of_problems(report.warnings),
+        fixes=report.fixes,
+    )
+
+
+@operation("GET", "/runs/<id:run_id>", RunAnswer)
+def run(run_id: int) -> RunAnswer:
+    """A run with its scores
+
+    As you may see it; scores that are held back are missing.
+    """
+    return _run(run_pages.run_page(reading(), viewer(), run_id))
+
+
+@operation("PATCH", "/runs/<id:run_id>", RunAnswer, body=RunChanges, scopes=SUBMIT)
+def describe_run(run_id: int, body: RunChanges) -> RunAnswer:
+    """Describe a run
+
+    What is not given stays as it is.
+    """
+    unknown = next((key for key in body.facts if key not in FIELD_OF), None)
+    if unknown is not None:
+        problem = Problem("is no fact of a run.", f"Facts are {', '.join(FIELD_OF)}.", field=unknown[:64])
+        raise Invalid(f"There is no fact {unknown[:64]!r}.", [problem])
+    with writing() as session:
+        describe.describe(session, viewer(), run_id, body.facts, body.description)
+    return _run(run_pages.run_page(reading(), viewer(), run_id))
+
+
+@operation("POST", "/runs/<id:run_id>/withdraw", ChangedRun, body=Reason, scopes=SUBMIT)
+def withdraw_run(run_id: int, body: Reason) -> ChangedRun:
+    """Take a run off the board
+
+    Its file and scores are kept, and it can be restored. Teams may do so until the close.
+    """
+    with writing() as session:
+        withdrawals.withdraw(session, viewer(), run_id, body.why)
+    return ChangedRun(run_id=run_id, state="withdrawn")
+
+
+@operation("POST", "/runs/<id:run_id>/restore", ChangedRun, scopes=SUBMIT)
+def restore_run(run_id: int) -> ChangedRun:
+    """Put a withdrawn run back on the board
+
+    As it was, with the mark that it had.
+    """
+    with writing() as session:
+        withdrawals.restore(session, viewer(), run_id)
+    wake()
+    return ChangedRun(run_id=run_id, state=run_pages.run_page(reading(), viewer(), run_id).state.state)
+
+
+@operation("POST", "/runs/<id:run_id>/choose", ChangedRun, body=Choice, scopes=SUBMIT)
+def choose_run(run_id: int, body: Choice) -> ChangedRun:
+    """Say whether a run counts at the end
+
+    Where the task lets teams choose, until the close.
+    """
+    with writing() as session:
+        (marks.mark if body.chosen else marks.unmark)(session, viewer(), run_id)
+    return ChangedRun(run_id=run_id, state="chosen" if body.chosen else "not chosen")
+
+
+OPERATIONS = (send_run, check_run, run, describe_run, withdraw_run, restore_run, choose_run)
+
+
+def upload_answer(submission: Submission, sha256: str | None = None) -> UploadAnswer:
+    """What became of an upload, as the API says it."""
+    report = submission.report
+    return UploadAnswer(
+        upload=submission.upload_id,
+        run_id=submission.run_id,
+        state=submission.state,
+        problems=of_problems(report.problems) if report else (),
+        warnings=of_problems(report.warnings) if report else (),
+        sha256=sha256,
+    )
+
+
+def _run(page: run_pages.RunPage) -> RunAnswer:
+    primary = next((row for row in page.measures if row.column.key == page.primary), None)
+    return RunAnswer(
+        run_id=page.id,
+        run=page.name,
+        team=page.team,
+        kind=page.kind,
+        task=page.slug,
+        state=page.state.state,
+        rank=primary.rank if primary else None,
+        scores={row.column.key: row.value for row in page.measures},
+        withdrawn=page.withdrawn_why or ("yes" if page.withdrawn_at else ""),
+    )

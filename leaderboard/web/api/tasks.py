@@ -1,0 +1,181 @@
+"""Operations on tasks: which there are, what to know of one, its board, what a team may still send."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from leaderboard.pages.tasks import landing, phases
+from leaderboard.pages.tasks.landing import LandingRow, LeadingRun
+from leaderboard.pages.tasks.phases import PhaseRow
+from leaderboard.services.accounts.tokens import Scope
+from leaderboard.services.boards import board as boards
+from leaderboard.services.boards.board import Board
+from leaderboard.services.runs import admission
+from leaderboard.web.api.answers import (
+    BoardAnswer,
+    BoardRow,
+    LeaderAnswer,
+    PhaseAnswer,
+    QuotaAnswer,
+    TaskAnswer,
+    TaskDetails,
+    TaskList,
+)
+from leaderboard.web.api.operations import operation
+from leaderboard.web.rules import SIGNED_IN, Rule
+from leaderboard.web.session import reading, viewer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardQuery:
+    """Which board: its measure, phase, edition or moment; one run a team, or those of a group."""
+
+    measure: str | None = None
+    phase: str | None = None
+    edition: int | None = None
+    at: datetime | None = None
+    group: str | None = None
+    one_per_team: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaQuery:
+    """Of which team, and in which phase where the task has several."""
+
+    team: int
+    phase: str = ""
+
+
+@operation("GET", "/tasks", TaskList)
+def tasks() -> TaskList:
+    """The tasks that you may know of
+
+    Published ones, and drafts in which you have a role.
+    """
+    return TaskList(tasks=tuple(map(_listed, landing.landing(reading(), viewer()))))
+
+
+@operation("GET", "/tasks/<slug>", TaskDetails)
+def task(slug: str) -> TaskDetails:
+    """What to know of a task before sending runs
+
+    Its rules, measures and phases. Dates are in UTC.
+    """
+    about = landing.about(reading(), viewer(), slug)
+    page = phases.phases_page(reading(), viewer(), slug)
+    return TaskDetails(
+        task=about.slug,
+        name=about.name,
+        description=about.description,
+        collection=about.collection,
+        topics=about.topics,
+        visibility=about.visibility,
+        depth=about.depth,
+        measures=tuple(measure.key for measure in about.measures),
+        primary=about.primary,
+        phases=tuple(map(_phase, page.rows)),
+    )
+
+
+@operation("GET", "/tasks/<slug>/board", BoardAnswer, query=BoardQuery)
+def board(slug: str, query: BoardQuery) -> BoardAnswer:
+    """The board of a task
+
+    As you may see it: what is held back of a blind or sealed phase is missing, and `why` says until when.
+    """
+    shown = boards.board(
+        reading(),
+        viewer(),
+        slug,
+        query.measure,
+        query.edition,
+        one_per_team=query.one_per_team,
+        group=query.group,
+        at=query.at,
+    )
+    return _board(shown)
+
+
+@operation(
+    "GET",
+    "/tasks/<slug>/quota",
+    QuotaAnswer,
+    query=QuotaQuery,
+    rule=Rule(SIGNED_IN),
+    scopes=(Scope.READ, Scope.SUBMIT),
+)
+def quota(slug: str, query: QuotaQuery) -> QuotaAnswer:
+    """What a team of yours may still send
+
+    Accepted runs count, withdrawn ones too, and files that wait for their check; rejected files do not.
+    """
+    left = admission.quota(reading(), viewer(), slug, query.team, query.phase)
+    return QuotaAnswer(
+        team=query.team, left_today=left.left_today, left_in_all=left.left_in_all, next_at=left.next_at
+    )
+
+
+OPERATIONS = (tasks, task, board, quota)
+
+
+def _listed(row: LandingRow) -> TaskAnswer:
+    return TaskAnswer(
+        task=row.task.slug,
+        name=row.task.name,
+        visibility=row.task.visibility,
+        topics=row.task.topics,
+        runs=row.runs,
+        revision=row.revision,
+        leader=None if row.leader is None else _leader(row.leader),
+    )
+
+
+def _leader(leader: LeadingRun) -> LeaderAnswer:
+    return LeaderAnswer(
+        run_id=leader.run_id, run=leader.run, measure=leader.measure, value=leader.value, tied=leader.tied
+    )
+
+
+def _phase(row: PhaseRow) -> PhaseAnswer:
+    return PhaseAnswer(
+        name=row.name,
+        state=row.state,
+        opens_at=row.opens_at,
+        closes_at=row.closes_at,
+        topics=row.topics,
+        visibility=row.visibility,
+        kinds=row.kinds,
+        ranked=row.ranked,
+        runs_per_day=row.runs_per_day,
+        runs_in_all=row.runs_in_all,
+        largest_bytes=row.largest_bytes,
+    )
+
+
+def _board(shown: Board) -> BoardAnswer:
+    basis = shown.basis
+    keys = [measure.key for measure in shown.measures]
+    return BoardAnswer(
+        task=shown.slug,
+        phase=shown.sight.phase,
+        edition=basis.edition if basis else None,
+        revision=basis.revision if basis else None,
+        revision_sha256=(basis.revision_sha256 or None) if basis else None,
+        topics=basis.topics if basis else None,
+        primary=shown.primary,
+        sorted_by=shown.sorted_by,
+        measure_versions={measure.key: measure.version for measure in shown.measures},
+        sentences=shown.sentences,
+        why=shown.sight.why,
+        rows=tuple(
+            BoardRow(
+                rank=row.rank,
+                run_id=row.run_id,
+                run=row.run,
+                team=row.team,
+                kind=row.kind,
+                state=row.state,
+                scores={key: row.scores.get(key) for key in keys},
+            )
+            for row in shown.rows
+        ),
+    )

@@ -1,0 +1,133 @@
+"""Parameters and bodies of requests as frozen dataclasses, and answers as JSON, by msgspec."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import MISSING, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, get_origin, get_type_hints
+
+import msgspec
+from flask import request
+from werkzeug.exceptions import UnsupportedMediaType
+
+from leaderboard.errors import Invalid, Problem
+from leaderboard.web.security import incoming_folder, is_storable
+
+JSON = "application/json"
+FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+PLACE = re.compile(r" - at `\$\.?(?P<field>[^`]*)`$")
+PIECE = 2**20
+
+
+def encoded(answer: Any) -> bytes:
+    """An answer as JSON: numbers at full double precision, moments in UTC as ISO 8601."""
+    return msgspec.json.encode(answer, order="deterministic") + b"\n"
+
+
+def given(query: type | None, body: type | None, *, takes_file: bool) -> dict[str, Any]:
+    """What a request says, read as its operation declares; raises Invalid for what it does not take."""
+    said: dict[str, Any] = {}
+    asked = _read_query(query)
+    if query is not None:
+        said["query"] = asked
+    if takes_file:
+        said["file"] = _read_file()
+    elif body is not None:
+        said["body"] = _read_json(body)
+    return said
+
+
+def _read_query(wanted: type | None) -> Any:
+    kinds = get_type_hints(wanted) if wanted is not None else {}
+    _refuse_unknown(request.args.keys(), kinds, "parameter")
+    twice = [
+        name for name in kinds if len(request.args.getlist(name)) > 1 and get_origin(kinds[name]) is not tuple
+    ]
+    if twice:
+        raise Invalid(
+            f"The parameter {twice[0]} is given more than once.",
+            [Problem("is given more than once.", "Give it once.", field=twice[0])],
+        )
+    if wanted is None:
+        return None
+    values = {
+        name: request.args.getlist(name) if get_origin(kinds[name]) is tuple else request.args[name]
+        for name in kinds
+        if name in request.args
+    }
+    return _converted(values, wanted, strict=False)
+
+
+def _read_json(wanted: type) -> Any:
+    if request.mimetype != JSON:
+        raise UnsupportedMediaType
+    try:
+        values = msgspec.json.decode(request.get_data())
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise Invalid("The body is no JSON.", [Problem(f"cannot be read: {reason}.", field="body")]) from None
+    if not isinstance(values, dict):
+        raise Invalid(
+            "The body must be one JSON object.", [Problem("must be one JSON object.", field="body")]
+        )
+    if not all(map(is_storable, _texts(values))):
+        raise Invalid("The body holds characters that cannot be stored, such as NUL; leave them out.")
+    _refuse_unknown(values, get_type_hints(wanted), "field")
+    return _converted(values, wanted, strict=True)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a decoded body; it is no deeper than its decoder took."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            waiting += [*value, *value.values()]
+        elif isinstance(value, list):
+            waiting += value
+
+
+def _read_file() -> Path:
+    """The body as it came, in a file that goes with the request."""
+    if request.mimetype in FORMS:
+        raise UnsupportedMediaType
+    path = incoming_folder() / "body"
+    with path.open("wb") as file:
+        while piece := request.stream.read(PIECE):
+            file.write(piece)
+    return path
+
+
+def _refuse_unknown(names: Iterable[str], known: Mapping[str, Any], what: str) -> None:
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            takes = (
+                f"This operation takes {', '.join(known)}." if known else f"This operation takes no {what}."
+            )
+            remedy = f"Did you mean {near[0]}?" if near else takes
+            raise Invalid(
+                f"There is no {what} {name[:64]!r} here. {remedy}",
+                [Problem(f"is no {what} of this operation.", remedy, field=name[:64])],
+                did_you_mean=near[0] if near else None,
+            )
+
+
+def _converted(values: dict[str, Any], wanted: type, *, strict: bool) -> Any:
+    try:
+        return msgspec.convert(values, wanted, strict=strict)
+    except msgspec.ValidationError as error:
+        text = str(error)
+        place = PLACE.search(text)
+        rule = text[: place.start()] if place else text
+        needed = [
+            field.name for field in fields(wanted) if field.default is MISSING and field.name not in values
+        ]
+        field = place["field"] if place else (needed[0] if needed else "")
+        raise Invalid(
+            f"{field or 'The request'} cannot be read: {rule}.",
+            [Problem(f"{rule}.", "See the reference at /api.", field=field)],
+        ) from None

@@ -1,0 +1,51 @@
+"""Programs that ask the API of a filled site."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from leaderboard.services.accounts import tokens
+from leaderboard.services.accounts.tokens import TokenRequest
+from leaderboard.services.policy import viewer_of
+from tests.web.conftest import Site
+
+Headers = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program with a token, or without one."""
+
+    client: FlaskClient
+    secret: str = ""
+
+    def ask(self, method: str, path: str, headers: Headers | None = None, **options: Any) -> TestResponse:
+        """The answer to a request below /api/v1."""
+        given = {"Authorization": f"Bearer {self.secret}"} if self.secret else {}
+        sent = {**given, **(headers or {})}
+        return self.client.open(f"/api/v1{path}", method=method, headers=sent, **options)
+
+
+Programs = Callable[..., Program]
+
+
+@pytest.fixture
+def program(site: Site) -> Programs:
+    """`program(name, scopes...)`: one with a new token of that account; without a name, without a token."""
+
+    def made(name: str | None = None, *scopes: str, **bound: Any) -> Program:
+        client = site.app.test_client()
+        if name is None:
+            return Program(client)
+        account_id = getattr(site.world, name.lower())
+        with site.database.write() as session:
+            owner = viewer_of(session, account_id, name, name == "Olga")
+            wanted = TokenRequest(label="test", scopes=scopes or ("read", "submit"), **bound)
+            secret = tokens.make(session, owner, wanted, factor_needed=False).secret
+        return Program(client, secret)
+
+    return made

@@ -1,0 +1,173 @@
+"""What holds for every operation of the API: who is let in, what is refused, and how errors are said."""
+
+import hashlib
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from leaderboard.db.tables import Account, ApiToken
+from leaderboard.services.accounts.tokens import Scope
+from leaderboard.web.api import openapi, reference
+from leaderboard.web.api.operations import Operation
+from leaderboard.web.api.problems import TYPES
+from leaderboard.web.rules import PUBLIC
+from tests.web.api.conftest import Program, Programs
+from tests.web.conftest import Site
+
+ROOT = Path(__file__).resolve().parents[3]
+PROBLEM = "application/problem+json"
+
+
+def _operations(site: Site) -> list[Operation]:
+    with site.app.app_context():
+        return reference.operations()
+
+
+def _asked(program: Program, one: Operation, site: Site, **options: Any) -> Any:
+    """The operation asked with ids that there are, and without parameters."""
+    values = {"slug": "robots", "run_id": site.world.run, "upload_id": site.world.accepted, "name": "x"}
+    path = re.sub(r"{(\w+)}", lambda found: str(values[found[1]]), openapi.address(one))
+    return program.ask(one.method, path, **options)
+
+
+def test_every_route_below_the_api_is_an_operation(site: Site) -> None:
+    """Nothing is answered there that the document does not know."""
+    routes = {route.endpoint for route in site.app.url_map.iter_rules() if route.rule.startswith("/api/v1")}
+    known = {f"api.{one.name}" for one in _operations(site)}
+    assert routes == {*known, "api_reference.document"}
+
+
+def test_who_asks_without_a_token_in_force_is_told_so(site: Site, program: Programs) -> None:
+    """No token where one is needed, a mistyped, an expired and a revoked one; never a page or a redirect."""
+    expired, revoked, closed = (program(name, "read") for name in ("Anna", "Berta", "Carl"))
+    ends = {"expires_at": site.world.anna, "revoked_at": site.world.berta}
+    with site.database.write() as session:
+        for column, account_id in ends.items():
+            ended = update(ApiToken).where(ApiToken.account_id == account_id)
+            session.execute(ended.values({column: ApiToken.created_at}))
+        gone = update(Account).where(Account.id == site.world.carl)
+        session.execute(gone.values(disabled_at=Account.created_at))
+    whole = program("Nina", "read")
+    mistyped = Program(site.app.test_client(), whole.secret[:-1] + ("a" if whole.secret[-1] != "a" else "b"))
+    other = Program(site.app.test_client(), "Basic x")
+    faults = []
+    for one in _operations(site):
+        for asker in (expired, revoked, closed, mistyped, other, program()):
+            answer = _asked(asker, one, site)
+            is_open = asker.secret == "" and one.rule.access is PUBLIC
+            right = answer.status_code != 401 if is_open else answer.status_code == 401
+            if answer.status_code >= 400:
+                right = (
+                    right
+                    and answer.mimetype == PROBLEM
+                    and "Bearer"
+                    in answer.headers.get("WWW-Authenticate", "" if answer.status_code == 401 else "Bearer")
+                )
+            faults += [] if right else [(one.name, asker.secret[:6], answer.status_code)]
+    assert faults == []
+
+
+def test_a_token_without_the_scope_is_refused(site: Site, program: Programs) -> None:
+    """Each operation that asks for scopes refuses a token that has none of them, by name."""
+    faults = []
+    askers = {scope: program("Olga", scope) for scope in Scope}
+    for one in _operations(site):
+        for scope, asker in askers.items():
+            if one.scopes and scope not in one.scopes:
+                answer = _asked(asker, one, site, json={}, query_string={"team": "1"} if one.query else {})
+                said = answer.json or {}
+                if answer.status_code != 403 or f"lacks the scope {one.scopes[0]}" not in said["detail"]:
+                    faults.append((one.name, scope, answer.status_code, said.get("detail")))
+    assert faults == []
+
+
+def test_a_token_for_one_task_is_refused_at_others(site: Site, program: Programs) -> None:
+    """And one for a team has no others."""
+    bound = program("Olga", "read", "submit", slug="draft")
+    assert bound.ask("GET", "/tasks/draft").status_code == 200
+    refused = bound.ask("GET", "/tasks/robots/board")
+    assert (refused.status_code, refused.json["type"]) == (403, "/api/problems/not-allowed")
+    assert bound.ask("GET", f"/runs/{site.world.run}").status_code == 403
+    team = program("Anna", "submit", team_id=site.world.owls)
+    assert [row["team"] for row in team.ask("GET", "/account").json["teams"]] == [site.world.owls]
+
+
+def test_errors_are_problems_with_a_type_that_has_a_page(site: Site, program: Programs) -> None:
+    """Unknown task, address, method, parameter and content; each with title, detail and remedy."""
+    berta, anybody = program("Berta"), program()
+    withdraw = f"/runs/{site.world.run}/withdraw"
+    asked = {
+        "unknown-task": anybody.ask("GET", "/tasks/nothing"),
+        "not-found": anybody.ask("GET", "/nothing"),
+        "wrong-method": anybody.ask("DELETE", "/tasks"),
+        "invalid": anybody.ask("GET", "/tasks/robots/board?mesure=AP"),
+        "wrong-content": berta.ask("POST", withdraw, data={"why": "x"}),
+        "token-needed": anybody.ask("GET", "/account"),
+        "not-allowed": program("Carl").ask("POST", withdraw, json={"why": "x"}),
+    }
+    for name, answer in asked.items():
+        said = answer.json
+        assert (answer.mimetype, said["type"]) == (PROBLEM, f"/api/problems/{name}"), name
+        assert said["status"] == answer.status_code == TYPES[name].status, name
+        assert all(said[key] for key in ("title", "detail", "remedy")), name
+        assert site.browser().get(said["type"]).status_code == 200, name
+    assert asked["invalid"].json["did_you_mean"] == "measure"
+    assert asked["wrong-method"].headers["Allow"]
+    assert anybody.ask("GET", "//tasks").status_code == 404
+    assert anybody.ask("GET", "/tasks/").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b'{"why": 1}',
+        b'{"why": "x", "more": 1}',
+        b'{"why": NaN}',
+        b'{"why": "\xff"}',
+        b'{"why": "a\\u0000b"}',
+        b'{"why": "\\ud800"}',
+        b"[" * 100_000,
+        b'{"why": ' + b'{"a": ' * 5_000,
+    ],
+)
+def test_hostile_bodies_are_problems(site: Site, program: Programs, body: bytes) -> None:
+    """Never a failure of ours, and the run stays as it was."""
+    berta = program("Berta")
+    path = f"/runs/{site.world.run}/withdraw"
+    answer = berta.ask("POST", path, data=body, content_type="application/json")
+    assert (answer.status_code, answer.mimetype) == (422, PROBLEM), answer.text
+    assert berta.ask("GET", f"/runs/{site.world.run}").json["withdrawn"] == ""
+
+
+def test_cookies_mean_nothing(site: Site, program: Programs) -> None:
+    """A browser that is signed in is a visitor here, and no page elsewhere can act for it."""
+    browser = site.browser("Olga")
+    assert "draft" not in browser.get("/api/v1/tasks").text
+    answer = browser.post(f"/api/v1/runs/{site.world.run}/withdraw", json={"why": "x"})
+    assert answer.status_code == 401
+    assert "Set-Cookie" not in answer.headers
+
+
+def test_the_document_is_the_committed_one_and_a_change_has_its_line(site: Site) -> None:
+    """docs/openapi.json is made of the table, and the changelog names the digest of what it became."""
+    with site.app.app_context():
+        made = reference.written(reference.operations())
+    committed = (ROOT / "docs" / "openapi.json").read_bytes()
+    assert made == committed, "write it anew: see CONTRIBUTING.md, an operation"
+    digest = hashlib.sha256(committed).hexdigest()[:12]
+    assert f"openapi.json {digest}" in (ROOT / "CHANGELOG.md").read_text()
+    assert site.browser().get("/api/v1/openapi.json").data == committed
+
+
+def test_the_reference_names_every_operation_and_problem(site: Site) -> None:
+    """As a page of the site, with what each takes."""
+    page = site.browser().get("/api").text
+    for one in _operations(site):
+        assert f'id="{one.name}"' in page
+        assert one.summary in page
+    assert all(f"/api/problems/{name}" in page for name in TYPES)
