@@ -100,3 +100,150 @@ def test_four_clicks_publish_a_task_and_five_score_a_run(crowd: Crowd, site: Sit
     assert nora.clicks <= 5
     assert nora.fields <= 3
     assert nora.files == 1
+
+
+def test_a_sealed_season(crowd: Crowd, site: Site, tmp_path: Path) -> None:
+    """Two organisers, three teams, a stranger: 250 topics of which 100 are judged, from the call to the archive."""
+    olga, stranger = _organiser(crowd, site), crowd.person("stranger")
+    _make(
+        olga,
+        "Rivers track",
+        "TREC track",
+        build.topics_file(tmp_path, TOPICS),
+        build.qrels_file(tmp_path, _judgments(JUDGED)),
+    )
+    olga.press("Score the judged topics only")
+    expect(olga.main).to_contain_text("Only judged topics are scored")
+    olga.press("Publish the task")
+
+    otto = _second_organiser(crowd, olga)
+    otto.follow("Settings")
+    otto.unfold("Teams, their agreement")
+    otto.pick("Who may enter", "approval")
+    otto.type({"Agreement": "Judgments stay on our disks."})
+    otto.press("Save teams, their agreement and names")
+    otto.unfold("Name and description")
+    otto.type({"Description": "Find documents about *rivers*.", "Contact": "otto@example.org"})
+    otto.press("Save name and description")
+    expect(otto.page.get_by_role("status")).to_have_text("Saved.")
+    olga.follow("Organise", "Pseudonyms of teams")
+    olga.press("Give pseudonyms")
+    _dates(olga, _day(9))
+
+    teams = [_team(crowd, site, name) for name in TEAMS]
+    olga.follow("Organise", "Teams in this task")
+    for name in TEAMS:
+        olga.press(f"Accept {name}")
+    for shift, team in enumerate(teams):
+        _sends(team, shift, tmp_path)
+    _reads_nothing(stranger, site)
+
+    _dates(olga, _day(12), "The collection came late.")
+    teams[0].follow("News")
+    expect(teams[0].main).to_contain_text("The collection came late.")
+    expect(teams[0].main).to_contain_text("otto@example.org")
+
+    _keep_sealed(olga)
+    _dates(olga, _day(-1), "All runs are in.")
+    _reads_nothing(stranger, site)
+    olga.follow("Phases and dates")
+    olga.unfold("Change main")
+    olga.press("Show its scores to everybody")
+    stranger.follow("Tasks", "Rivers track")
+    board = stranger.page.get_by_role("table", name="Ranked by")
+    for name in TEAMS:
+        expect(board).to_contain_text(name)
+    expect(board.get_by_role("row").nth(1)).to_contain_text("Owls")
+    expect(stranger.main).to_contain_text("100 topics")
+    with stranger.page.expect_download() as download:
+        stranger.follow("CSV")
+    assert "Owls" in download.value.path().read_text()
+
+    olga.follow("Settings")
+    olga.unfold("Clone, archive, unpublish")
+    olga.press("Archive the task")
+    teams[0].follow("Send a run")
+    assert not teams[0].main.get_by_label("Run files").count()
+
+
+def _second_organiser(crowd: Crowd, first: Person) -> Person:
+    first.follow("Settings", "People")
+    first.type({"Why you invite": "We run it together."})
+    first.press("Make an invitation link")
+    person = crowd.person("Otto")
+    person.open(first.page.get_by_label("Send this link").input_value())
+    expect(person.main).to_contain_text("We run it together.")
+    person.type({"Name": "Otto", "Password": PASSWORD})
+    person.press("Make the account and join")
+    return person
+
+
+def _dates(organiser: Person, closes: str, reason: str = "") -> None:
+    organiser.follow("Organise")
+    organiser.type({"until (UTC)": closes} | ({"Reason, where the deadline moves": reason} if reason else {}))
+    organiser.press("Set the dates")
+
+
+def _keep_sealed(organiser: Person) -> None:
+    organiser.follow("Phases and dates")
+    organiser.unfold("Change main")
+    organiser.pick("At the close", "sealed")
+    organiser.press("Change main")
+
+
+def _team(crowd: Crowd, site: Site, name: str) -> Person:
+    """Somebody who comes to the task's page, makes an account with a team, and asks to enter."""
+    person = crowd.person(name)
+    person.open(site.address)
+    person.follow("Rivers track", "Send a run")
+    person.type({"Name": f"Head of {name}", "Password": PASSWORD, "Team": name})
+    person.press("Make the account")
+    person.follow("Enter this task")
+    person.choose("The team agrees")
+    person.press("Ask to enter")
+    expect(person.main).to_contain_text(name)
+    return person
+
+
+def _sends(person: Person, shift: int, folder: Path) -> None:
+    """A run with an error that a button fixes, two in a zip; one is withdrawn, restored and chosen."""
+    name = person.name.lower()
+    wrong = build.run_file(folder, _ranking(shift), f"{name}-main")
+    first = wrong.read_text().splitlines()[0]
+    wrong.write_text(wrong.read_text() + first + "\n")
+    person.follow("Send a run")
+    person.attach("Run files", wrong)
+    person.press("Send")
+    expect(person.page.get_by_role("status")).to_contain_text("Rejected")
+    person.press("Fix and send")
+    person.follow(f"Run {name}-main: its scores")
+    _held_back(person)
+    person.press("Make primary")
+    person.unfold("Withdraw")
+    person.type({"Reason": "The index was old."})
+    person.press("Withdraw the run")
+    person.press("Restore")
+    person.follow("Send another run")
+    others = [build.run_file(folder, _ranking(shift + n), f"{name}-{n}") for n in (3, 4)]
+    person.attach("Run files", _packed(folder, *others))
+    person.press("Send")
+    expect(person.main).to_contain_text("2 accepted")
+
+
+def _held_back(person: Person) -> None:
+    expect(person.page.locator("#state")).not_to_contain_text("waiting")
+    assert "0." not in person.page.locator("#state").inner_text()
+
+
+def _reads_nothing(stranger: Person, site: Site) -> None:
+    """No name of a team and no score on any page of the task that a stranger comes to by its links."""
+    stranger.open(site.address)
+    stranger.follow("Rivers track")
+    tabs = stranger.page.get_by_role("navigation", name="Task").get_by_role("link").all_inner_texts()
+    for tab in tabs:
+        stranger.page.get_by_role("navigation", name="Task").get_by_role("link", name=tab, exact=True).click()
+        text = stranger.page.content()
+        said = [word for name in TEAMS for word in (name, name.lower()) if word in text]
+        assert not said, f"{tab} says {said}"
+        if stranger.page.get_by_role("navigation", name="Task").count() == 0:
+            stranger.page.go_back()
