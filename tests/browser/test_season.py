@@ -139,7 +139,7 @@ def test_a_sealed_season(crowd: Crowd, site: Site, tmp_path: Path) -> None:
     _reads_nothing(stranger, site)
 
     _dates(olga, _day(12), "The collection came late.")
-    teams[0].follow("News")
+    teams[0].follow("Rivers track", "News")
     expect(teams[0].main).to_contain_text("The collection came late.")
     expect(teams[0].main).to_contain_text("otto@example.org")
 
@@ -209,8 +209,8 @@ def _sends(person: Person, shift: int, folder: Path) -> None:
     """A run with an error that a button fixes, two in a zip; one is withdrawn, restored and chosen."""
     name = person.name.lower()
     wrong = build.run_file(folder, _ranking(shift), f"{name}-main")
-    first = wrong.read_text().splitlines()[0]
-    wrong.write_text(wrong.read_text() + first + "\n")
+    lines = wrong.read_text().splitlines(keepends=True)
+    wrong.write_text("".join([lines[0], *lines]))
     person.follow("Send a run")
     person.attach("Run files", wrong)
     person.press("Send")
@@ -247,3 +247,48 @@ def _reads_nothing(stranger: Person, site: Site) -> None:
         assert not said, f"{tab} says {said}"
         if stranger.page.get_by_role("navigation", name="Task").count() == 0:
             stranger.page.go_back()
+
+
+def test_a_blind_season_with_limits(crowd: Crowd, site: Site, tmp_path: Path) -> None:
+    """Runs left today are counted down and none is asked for at 0; the reveal shows how far each run moved."""
+    topics = TOPICS[:8]
+    olga = _organiser(crowd, site)
+    _make(
+        olga,
+        "Hidden hills",
+        "Public and hidden topics",
+        build.topics_file(tmp_path, topics),
+        build.qrels_file(tmp_path, _judgments(topics)),
+    )
+    olga.press("Publish the task")
+    olga.follow("Phases and dates" if olga.says("Phases and dates") else "Phases")
+    olga.unfold("Change main")
+    olga.type({"Runs of a team a day": "3", "Closes": _day(5)})
+    olga.press("Change main")
+
+    nora = crowd.person("Nora")
+    nora.open(site.address)
+    nora.follow("Hidden hills", "Send a run")
+    nora.type({"Name": "Nora", "Password": PASSWORD, "Team": "Newts"})
+    nora.press("Make the account")
+    for shift in range(3):
+        expect(nora.main.get_by_label("Team").locator("visible=true")).to_contain_text(
+            f"{3 - shift} left today"
+        )
+        nora.attach("Run files", build.run_file(tmp_path, _ranking(shift, topics), f"newt{shift}"))
+        nora.press("Send")
+        expect(nora.page.locator("#state")).to_contain_text("scored")
+        if shift:
+            nora.press("Count at the end")
+            expect(nora.main).to_contain_text(f"Marked to count at the end: {shift} of at most 2")
+        nora.follow("Send another run")
+    expect(nora.main).to_contain_text("0 left today")
+    assert not nora.main.get_by_role("button", name="Send", exact=True).count()
+
+    _dates(olga, _day(-1), "All runs are in.")
+    nora.follow("Board")
+    nora.unfold("How to read this board")
+    nora.follow("Public and hidden topics")
+    table = nora.page.get_by_role("table", name="Public and hidden topics")
+    for shift in range(3):
+        expect(table).to_contain_text(f"newt{shift}")
