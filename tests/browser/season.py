@@ -109,5 +109,9 @@ class Crowd:
     def leave(self) -> None:
         """Close the windows; a test that fails says what stood in them."""
         for person in self.people:
-            print(f"{person.name} left {person.page.url}:", person.page.locator("body").inner_text()[:3000], sep="\n")
+            print(
+                f"{person.name} left {person.page.url}:",
+                person.page.locator("body").inner_text()[:3000],
+                sep="\n",
+            )
             person.page.context.close()

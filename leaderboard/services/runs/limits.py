@@ -33,6 +33,11 @@ class Quota:
     left_in_all: int | None
     next_at: datetime
 
+    @property
+    def is_used_up(self) -> bool:
+        """Whether no run may be added now."""
+        return 0 in (self.left_today, self.left_in_all)
+
 
 @dataclass(frozen=True, slots=True)
 class _Sender:
