@@ -213,7 +213,7 @@ def _sends(person: Person, shift: int, folder: Path) -> None:
     name = person.name.lower()
     wrong = build.run_file(folder, _ranking(shift), f"{name}-main")
     lines = wrong.read_text().splitlines(keepends=True)
-    wrong.write_text("".join([lines[0], *lines]))
+    wrong.write_text("".join([*lines, lines[0]]))
     person.follow("Send a run")
     person.attach("Run files", wrong)
     person.press("Send")
