@@ -58,11 +58,6 @@ def _day(days: int) -> str:
     return _local(datetime.now(UTC) + timedelta(days=days))
 
 
-def _scored(person: Person) -> None:
-    """Wait on the page of a run until it has been scored or accepted; pages refresh themselves."""
-    expect(person.page.locator("#state")).not_to_contain_text("waits")
-
-
 def _ranking(shift: int, topics: Sequence[str] = tuple(TOPICS)) -> Mapping[str, Sequence[str]]:
     """The relevant document comes later the larger the shift, in two of three topics."""
     return {
@@ -142,9 +137,12 @@ def test_a_sealed_season(crowd: Crowd, site: Site, tmp_path: Path) -> None:
     _reads_nothing(stranger, site)
 
     _dates(olga, _day(12), "The collection came late.")
-    teams[0].follow("Rivers track", "News")
+    teams[0].follow("News")
     expect(teams[0].main).to_contain_text("The collection came late.")
     expect(teams[0].main).to_contain_text("otto@example.org")
+    teams[1].follow("Board")
+    expect(teams[1].main).not_to_contain_text("Owls")
+    expect(teams[1].main).to_contain_text("scores and the runs of others are held back")
 
     _keep_sealed(olga)
     _dates(olga, _day(-1), "All runs are in.")
@@ -231,6 +229,9 @@ def _sends(person: Person, shift: int, folder: Path) -> None:
     person.attach("Run files", _packed(folder, *others))
     person.press("Send")
     expect(person.main).to_contain_text("2 accepted")
+    person.follow("My page")
+    expect(person.page.get_by_role("table").nth(1)).to_contain_text("Not primary")
+    person.follow("rivers-track")
 
 
 def _held_back(person: Person) -> None:
