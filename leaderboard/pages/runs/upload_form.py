@@ -77,6 +77,13 @@ class UploadForm:
     may_withdraw: bool
     """Whether teams may withdraw runs."""
 
+    @property
+    def is_used_up(self) -> bool:
+        """Whether the viewer cannot send a run now, with any team and in any phase, as limits are reached."""
+        quotas = [team.quota for team in self.teams if team.quota]
+        has_choice = self.organises or len(self.phases) > 1
+        return bool(quotas) and not has_choice and all(quota.is_used_up for quota in quotas)
+
 
 def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
     """The form of one task for a signed-in viewer; NotFound where the viewer may not know of the task."""

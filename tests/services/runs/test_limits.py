@@ -59,8 +59,10 @@ def test_files_that_wait_for_their_check_count(database: Database, tmp_path: Pat
     with ThreadPoolExecutor(12) as pool:
         assert sum(pool.map(send, range(40))) == 5
     with database.read() as session:
-        (choice,) = upload_form(session, anna, "t").teams
+        form = upload_form(session, anna, "t")
+    (choice,) = form.teams
     assert choice.quota is not None
+    assert form.is_used_up
     assert (choice.quota.left_today, choice.quota.left_in_all) == (0, 25)
     build.drain(database)
     assert _runs(database) == 5
