@@ -237,6 +237,11 @@ def seen_phases(session: Session, viewer: Viewer, slug: str) -> tuple[PhaseRule,
     return phases
 
 
+def seen_phase(session: Session, viewer: Viewer, slug: str, sight: Sight) -> PhaseRule:
+    """The phase that a sight of the task is of; raises NotFound as `visible_task` does."""
+    return next(rule for rule in seen_phases(session, viewer, slug) if sight.phase_id in (None, rule.id))
+
+
 def _phases_of(slug: str) -> str:
     return f"phases of {slug}"
 

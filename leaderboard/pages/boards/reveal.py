@@ -79,9 +79,7 @@ def reveal_page(session: Session, viewer: Viewer, slug: str) -> RevealPage:
     task, sight = policy.visible_task(session, viewer, slug)
     shown = shown_edition(session, task, sight)
     edition, source = shown.edition, shown.source
-    phase = next(
-        rule for rule in policy.seen_phases(session, viewer, slug) if sight.phase_id in (None, rule.id)
-    )
+    phase = policy.seen_phase(session, viewer, slug, sight)
     if phase.visibility != "blind" or edition is None or source is None or not sight.details:
         raise NotFound(f"{task.name} has no public and hidden topics to compare. {sight.why}".strip())
     key = edition.primary_measure
@@ -110,9 +108,9 @@ def reveal_page(session: Session, viewer: Viewer, slug: str) -> RevealPage:
 
 
 def public_places(session: Session, shown: Board) -> dict[int, PublicPlace]:
-    """Where the ranked runs of a blind task's board stood on the public topics; one statement.
+    """Where the ranked runs of a blind phase's board stood on the public topics; one statement.
 
-    Empty for other tasks, and for a reader who may not know of the hidden topics.
+    Empty for other phases, and for a reader who may not know of the hidden topics.
     """
     source = shown.source
     ranked = [row for row in shown.rows if row.rank is not None]

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
-from leaderboard.db.tables import Run, Task, Team
+from leaderboard.db.tables import Phase, Run, Task, Team
 from leaderboard.errors import Closed, Forbidden
 from leaderboard.services import policy
 from leaderboard.services.evaluations import choices
@@ -58,6 +58,8 @@ class UploadForm:
     largest: int | None
     """Largest file as sent that the chosen phase takes; None is the site's limit."""
     kinds: tuple[str, ...]
+    takes: str
+    """Which kinds the phases take, in words; empty where all take every kind."""
     teams: tuple[TeamChoice, ...]
     closed: str
     phases: tuple[str, ...]
@@ -84,6 +86,7 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
     task, sight = policy.visible_task(session, viewer, slug)
     open_phases, phase = _phases(session, viewer, task)
     chosen = phases.find(session, task, phase) if phase else phases.of_task(session, task.id)[-1]
+    taking = [row for row in phases.of_task(session, task.id) if row.name in open_phases] or [chosen]
     topics = admission.topics_of(session, task, chosen)
     teams, closed = _choices(session, viewer, task, phase)
     organises = policy.organises(viewer, task.id)
@@ -96,7 +99,8 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
         tag_pattern=task.tag_pattern,
         visibility=chosen.visibility or task.visibility,
         largest=chosen.largest_bytes,
-        kinds=tuple(kind for kind in KINDS if organises or kind not in ORGANISERS_KINDS),
+        kinds=_kinds(taking, organises),
+        takes=_takes(taking),
         teams=teams,
         closed=closed,
         phases=open_phases,
@@ -109,6 +113,18 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
         choice=choices.rule_in_words(task),
         may_withdraw=task.may_withdraw,
     )
+
+
+def _kinds(taking: list[Phase], organises: bool) -> tuple[str, ...]:
+    """The kinds of run that any of the phases takes from the viewer: the form has one list for all."""
+    taken = {kind for phase in taking for kind in phase.kinds or KINDS}
+    return tuple(kind for kind in KINDS if kind in taken and (organises or kind not in ORGANISERS_KINDS))
+
+
+def _takes(taking: list[Phase]) -> str:
+    """Which kinds the phases take, as sentences; empty where all take every kind."""
+    limited = [phase for phase in taking if phase.kinds]
+    return " ".join(f"{phase.name} takes {' and '.join(phase.kinds)} runs only." for phase in limited)
 
 
 def _phases(session: Session, viewer: Viewer, task: Task) -> tuple[tuple[str, ...], str]:

@@ -126,7 +126,7 @@ def board(
         task=task.name,
         slug=task.slug,
         description=task.description,
-        visibility=task.visibility,
+        visibility=policy.seen_phase(session, viewer, slug, sight).visibility,
         is_draft=task.published_at is None,
         basis=shown.basis,
         measures=measures,
