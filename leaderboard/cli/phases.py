@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from leaderboard.cli.site import data_option, opened
+from leaderboard.db.engine import Database
 from leaderboard.pages.tasks import phases as pages
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs.admission import KINDS
@@ -51,6 +52,7 @@ def add(slug: str, name: str, data: Path | None, **given: Any) -> None:
         with database.write() as session:
             phases.add(session, OPERATOR, slug, _plan(PhasePlan(name=name), given))
         click.echo(f"{slug} has a phase {name}.")
+        _warn(database, slug)
 
 
 @phase.command()
@@ -68,6 +70,7 @@ def change(slug: str, name: str, new_name: str | None, reason: str, data: Path |
             plan = _plan(PhasePlan(name=new_name or name) if row is None else _as_it_is(row, new_name), given)
             phases.change(session, OPERATOR, slug, name, plan, reason)
         click.echo(f"{slug}: {plan.name} was changed.")
+        _warn(database, slug)
 
 
 @phase.command()
@@ -113,10 +116,19 @@ def extend(slug: str, hours: int, reason: str, data: Path | None) -> None:
 def list_(slug: str, data: Path | None) -> None:
     """List the phases of a task."""
     with opened(data) as (database, _), database.read() as session:
-        for row in pages.phases_page(session, OPERATOR, slug).rows:
+        page = pages.phases_page(session, OPERATOR, slug)
+        if page.warning:
+            click.echo(page.warning, err=True)
+        for row in page.rows:
             until = f"until {row.closes_at:%Y-%m-%d %H:%M} UTC" if row.closes_at else "no deadline"
             seed = f", seed {row.seed}" if row.seed else ""
             click.echo(f"{row.name}\t{row.state}\t{until}\t{row.topics} topics{seed}\t{row.visibility}")
+
+
+def _warn(database: Database, slug: str) -> None:
+    with database.read() as session:
+        if warning := pages.phases_page(session, OPERATOR, slug).warning:
+            click.echo(warning, err=True)
 
 
 def _as_it_is(row: pages.PhaseRow, new_name: str | None) -> PhasePlan:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Phase, TaskChange, TopicSet
@@ -313,3 +313,20 @@ def test_dates_are_written_in_their_zone_and_in_a_calendar(database: Database, t
     assert whole.count("BEGIN:VEVENT") == whole.count("UID:task1-phase1-closes@leaderboard") == 1
     assert [(row.words, row.at) for row in strip] == [("takes runs until", closes)]
     assert strip[0].days > 1000
+
+
+def test_scores_that_are_never_shown_are_warned_of(database: Database, tmp_path: Path) -> None:
+    """Organisers read which phases lack a closing date, until they have one; nobody else does."""
+    build.task(database, tmp_path, topics=TOPICS, judgments=JUDGED)
+
+    def warning(viewer: Viewer) -> str:
+        with database.read() as session:
+            return pages.phases_page(session, viewer, "t").warning
+
+    assert warning(OPERATOR) == ""
+    _add(database, TEST)
+    assert warning(OPERATOR) == "Without a closing date scores stay held back for ever: set one for test."
+    assert warning(ANONYMOUS) == ""
+    with database.write() as session:
+        session.execute(update(Phase).where(Phase.name == "test").values(closes_at=now(session) + DAY))
+    assert warning(OPERATOR) == ""
