@@ -97,6 +97,14 @@ def newest(session: Session, phases: Sequence[PhaseRule], at: datetime | None = 
     return ranked[-1] if ranked else phases[0]
 
 
+def without_end(phases: Iterable[PhaseRule]) -> str:
+    """A sentence for organisers on phases that hold scores back without a closing date, else empty."""
+    names = ", ".join(
+        phase.name for phase in phases if phase.visibility != "open" and phase.closes_at is None
+    )
+    return f"Without a closing date scores stay held back for ever: set one for {names}." if names else ""
+
+
 def public_part(topic_set: str) -> str:
     """Name of the topics of a set that a blind phase shows means over.
 
