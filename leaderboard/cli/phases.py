@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from sqlalchemy.orm import Session
 
 from leaderboard.cli.site import data_option, opened
+from leaderboard.db.engine import Database
 from leaderboard.pages.tasks import phases as pages
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs.admission import KINDS
@@ -51,8 +51,8 @@ def add(slug: str, name: str, data: Path | None, **given: Any) -> None:
     with opened(data) as (database, _):
         with database.write() as session:
             phases.add(session, OPERATOR, slug, _plan(PhasePlan(name=name), given))
-            warning = _warning(session, slug, name)
-        click.echo(f"{slug} has a phase {name}.{warning}")
+        click.echo(f"{slug} has a phase {name}.")
+        _warn(database, slug)
 
 
 @phase.command()
@@ -69,8 +69,8 @@ def change(slug: str, name: str, new_name: str | None, reason: str, data: Path |
             row = next((row for row in page.rows if row.name == name), None)
             plan = _plan(PhasePlan(name=new_name or name) if row is None else _as_it_is(row, new_name), given)
             phases.change(session, OPERATOR, slug, name, plan, reason)
-            warning = _warning(session, slug, plan.name)
-        click.echo(f"{slug}: {plan.name} was changed.{warning}")
+        click.echo(f"{slug}: {plan.name} was changed.")
+        _warn(database, slug)
 
 
 @phase.command()
@@ -116,15 +116,19 @@ def extend(slug: str, hours: int, reason: str, data: Path | None) -> None:
 def list_(slug: str, data: Path | None) -> None:
     """List the phases of a task."""
     with opened(data) as (database, _), database.read() as session:
-        for row in pages.phases_page(session, OPERATOR, slug).rows:
+        page = pages.phases_page(session, OPERATOR, slug)
+        if page.warning:
+            click.echo(page.warning, err=True)
+        for row in page.rows:
             until = f"until {row.closes_at:%Y-%m-%d %H:%M} UTC" if row.closes_at else "no deadline"
             seed = f", seed {row.seed}" if row.seed else ""
             click.echo(f"{row.name}\t{row.state}\t{until}\t{row.topics} topics{seed}\t{row.visibility}")
 
 
-def _warning(session: Session, slug: str, name: str) -> str:
-    rows = pages.phases_page(session, OPERATOR, slug).rows
-    return "".join(f" {row.warning}" for row in rows if row.name == name and row.warning)
+def _warn(database: Database, slug: str) -> None:
+    with database.read() as session:
+        if warning := pages.phases_page(session, OPERATOR, slug).warning:
+            click.echo(warning, err=True)
 
 
 def _as_it_is(row: pages.PhaseRow, new_name: str | None) -> PhasePlan:

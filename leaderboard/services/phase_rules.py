@@ -97,6 +97,14 @@ def newest(session: Session, phases: Sequence[PhaseRule], at: datetime | None = 
     return ranked[-1] if ranked else phases[0]
 
 
+def without_end(phases: Iterable[PhaseRule]) -> str:
+    """A sentence for organisers on phases that hold scores back without a closing date, else empty."""
+    names = ", ".join(
+        phase.name for phase in phases if phase.visibility != "open" and phase.closes_at is None
+    )
+    return f"Without a closing date scores stay held back for ever: set one for {names}." if names else ""
+
+
 def public_part(topic_set: str) -> str:
     """Name of the topics of a set that a blind phase shows means over.
 
@@ -104,6 +112,30 @@ def public_part(topic_set: str) -> str:
     ('public', 'tests (public)')
     """
     return PUBLIC_TOPICS if topic_set == ALL_TOPICS else f"{topic_set} ({PUBLIC_TOPICS})"
+
+
+def why(phase: PhaseRule) -> str:
+    """What a hidden phase holds back, and until when, in a sentence."""
+    if phase.visibility == "blind":
+        means = "means over its public topics only, at three decimals"
+        return f"This task is blind until {phase.until}: {means}."
+    return f"This task is sealed: no score is shown until {phase.until}."
+
+
+def until_all_show(hidden: Sequence[PhaseRule]) -> str:
+    """What other phases hold back as long as these are hidden, in a sentence."""
+    names = ", ".join(phase.name for phase in hidden)
+    return f"Means only, at three decimals: scores by topic wait for the scores of {names} to be shown."
+
+
+def ladder_words(task: Task) -> str:
+    """What the Ladder keeps back, in words."""
+    if task.ladder_step is None:
+        return ""
+    return (
+        f" A team's scores change only when a run improves on its best by more than {task.ladder_step:g}: "
+        "until then its later runs show the best so far, in steps."
+    )
 
 
 def _rule(task: Task, phase: Phase, topic_set: str | None) -> PhaseRule:

@@ -132,34 +132,12 @@ def sight(viewer: Viewer, task: Task, phase: PhaseRule, hidden: Sequence[PhaseRu
     if not hidden:
         return Sight(False, True, phase.topic_set, None, True, "")
     if phase not in hidden:
-        return Sight(False, True, phase.topic_set, BLIND_DECIMALS, False, _until(hidden))
+        return Sight(False, True, phase.topic_set, BLIND_DECIMALS, False, phase_rules.until_all_show(hidden))
     if phase.visibility == "blind":
-        why = _why(phase) + _ladder_words(task)
+        why = phase_rules.why(phase) + phase_rules.ladder_words(task)
         seen = Sight(False, True, public_part(phase.topic_set), BLIND_DECIMALS, False, why)
         return replace(seen, step=task.ladder_step)
-    return Sight(False, False, public_part(phase.topic_set), BLIND_DECIMALS, False, _why(phase))
-
-
-def _why(phase: PhaseRule) -> str:
-    if phase.visibility == "blind":
-        means = "means over its public topics only, at three decimals"
-        return f"This task is blind until {phase.until}: {means}."
-    return f"This task is sealed: no score is shown until {phase.until}."
-
-
-def _until(hidden: Sequence[PhaseRule]) -> str:
-    names = ", ".join(phase.name for phase in hidden)
-    return f"Means only, at three decimals: scores by topic wait for the scores of {names} to be shown."
-
-
-def _ladder_words(task: Task) -> str:
-    """What the Ladder keeps back, in words."""
-    if task.ladder_step is None:
-        return ""
-    return (
-        f" A team's scores change only when a run improves on its best by more than {task.ladder_step:g}: "
-        "until then its later runs show the best so far, in steps."
-    )
+    return Sight(False, False, public_part(phase.topic_set), BLIND_DECIMALS, False, phase_rules.why(phase))
 
 
 def viewer_of(session: Session, account_id: int, name: str, is_organiser: bool, ip: str = "") -> Viewer:

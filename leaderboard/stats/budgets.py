@@ -11,8 +11,8 @@ def answer_bits(answers: Sequence[int], measures: int, decimals: int, step: floa
     """At most so many bits have been told; answers are counted by team, each by all measures.
 
     A mean from 0 to 1 with `decimals` decimals is one of 10^d + 1 values: that many bits an answer. By the
-    Ladder a team's k answers are one of at most (4 k / step)^(1 / step + 2) sequences, as its score changes
-    at most 1 / step times: the count in the proof of theorem 3.1 of Blum and Hardt (2015).
+    Ladder a team's k answers are one of at most (4 k / step)^(1 / step + 2) sequences, as its score is told
+    anew at most 1 / step + 1 times; docs/statistics.md derives it.
 
     >>> round(answer_bits([30], 1, 3)), round(answer_bits([30], 1, 3, 0.1)), answer_bits([], 4, 3)
     (299, 108, 0.0)
@@ -39,15 +39,15 @@ def error_bound(bits: float, topics: int, risk: float = RISK) -> float:
     return math.sqrt((bits * math.log(2) + math.log(2 / risk)) / (2 * topics))
 
 
-def ladder_bound(answers: int, step: float, topics: int, risk: float = RISK) -> float:
+def ladder_bound(answers: int, step: float, topics: int, measures: int = 1, risk: float = RISK) -> float:
     """How far a team's score by the Ladder may lie from the true mean of its best run.
 
-    Blum and Hardt (2015), theorem 3.1: of k answers on n topics with step s, the chance that one is off by
-    more than e + s is at most exp(-2 e^2 n + (1 / s + 2) ln(4 k / s) + 1). Solved for e, plus 3 s / 2 in the
-    place of s: here the best itself is improved on, not the best as rounded.
+    After Blum and Hardt (2015); docs/statistics.md derives it: of k answers by m measures on n topics with
+    step s, the chance that one is off by more than e + 3 s / 2 is at most
+    exp(-2 e^2 n + (m (1 / s + 1) + 1) ln(4 k / s) + 1). Solved for e, for scores from 0 to 1.
 
     >>> round(ladder_bound(30, 0.1, 1000), 3), round(ladder_bound(30, 0.1, 50), 2)
     (0.361, 1.09)
     """
-    paths = (1 / step + 2) * math.log(4 * answers / step) + 1
+    paths = (measures * (1 / step + 1) + 1) * math.log(4 * answers / step) + 1
     return math.sqrt((paths + math.log(1 / risk)) / (2 * topics)) + 1.5 * step

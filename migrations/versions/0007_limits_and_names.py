@@ -4,10 +4,11 @@ Revision ID: 0007
 Revises: 0006
 """
 
+from pathlib import Path
+from unicodedata import normalize
+
 import sqlalchemy as sa
 from alembic import op
-
-from leaderboard.services.accounts.names import skeleton
 
 revision = "0007"
 down_revision = "0006"
@@ -21,6 +22,8 @@ TASK_CHECKS = {
     "ck_task_dialect": "dialect IN (9, 10)",
 }
 NAMED = ("account", "team")
+# A copy of the program's table of that day: what an upgrade writes may not change with the program.
+LOOK_ALIKES = Path(__file__).with_name("0007_skeletons.txt")
 
 
 def upgrade() -> None:
@@ -85,11 +88,28 @@ def _fill(name: str) -> None:
     """Give each row its skeleton; of rows that look alike the oldest has it and the others keep none."""
     table = sa.table(name, sa.column("id"), sa.column("name"), sa.column("skeleton"))
     given: set[str] = set()
+    alike = _look_alikes()
     for row in op.get_bind().execute(sa.select(table.c.id, table.c.name).order_by(table.c.id)).all():
-        made = skeleton(row.name)
+        made = _skeleton(row.name, alike)
         if made not in given:
             given.add(made)
             op.execute(sa.update(table).where(table.c.id == row.id).values(skeleton=made))
+
+
+def _skeleton(name: str, alike: dict[str, str]) -> str:
+    plain = " ".join(normalize("NFKC", name).split())
+    shown = "".join(alike.get(character, character) for character in normalize("NFD", plain))
+    return normalize("NFD", shown).casefold()
+
+
+def _look_alikes() -> dict[str, str]:
+    lines = LOOK_ALIKES.read_text(encoding="utf-8").splitlines()
+    pairs = (line.split(";") for line in lines if line and not line.startswith("#"))
+    return {source: _text(instead) for instead, sources in pairs for source in _text(sources)}
+
+
+def _text(codes: str) -> str:
+    return "".join(chr(int(code, 16)) for code in codes.split())
 
 
 def _run_checks() -> tuple[sa.CheckConstraint, ...]:

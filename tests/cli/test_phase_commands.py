@@ -56,6 +56,6 @@ def test_what_is_left_of_a_limit_is_said(data: Path) -> None:
 def test_hidden_scores_without_an_end_are_warned_of(data: Path) -> None:
     """Where a phase is made or changed so that its scores are never shown."""
     added = _phase("add", "t", "test", "--visibility", "sealed")
-    assert "sealed until it closes but has no closing date" in added.output
+    assert "closing date" in added.stderr
     changed = _phase("change", "t", "test", "--closes", "2030-05-01T12:00", "--reason", "Said late.")
-    assert changed.output == "t: test was changed.\n"
+    assert changed.stderr == ""

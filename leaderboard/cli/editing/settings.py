@@ -31,6 +31,9 @@ def set_(slug: str, changes: tuple[str, ...], reason: str, data: Path | None) ->
         with database.write() as session:
             changed = change.change(session, OPERATOR, slug, given, reason)
         click.echo(f"{slug}: {', '.join(changed)} changed." if changed else "Nothing was changed.")
+        with database.read() as session:
+            if warning := pages.settings_page(session, OPERATOR, slug).warning:
+                click.echo(warning, err=True)
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -108,9 +108,9 @@ def reveal_page(session: Session, viewer: Viewer, slug: str) -> RevealPage:
 
 
 def public_places(session: Session, shown: Board) -> dict[int, PublicPlace]:
-    """Where the ranked runs of a blind task's board stood on the public topics; one statement.
+    """Where the ranked runs of a blind phase's board stood on the public topics; one statement.
 
-    Empty for other tasks, and for a reader who may not know of the hidden topics.
+    Empty for other phases, and for a reader who may not know of the hidden topics.
     """
     source = shown.source
     ranked = [row for row in shown.rows if row.rank is not None]
@@ -202,7 +202,7 @@ def budget_rows(budget: AnswerBudget) -> tuple[BudgetRow, ...]:
             what="A team's score by the Ladder may be off by",
             value=budget.ladder_error,
             digits=2,
-            note="had one team asked for all of it (Blum and Hardt, 2015, theorem 3.1)",
+            note="had one team asked for all of it (after Blum and Hardt, 2015)",
         ),
     )
     return tuple(row for row in rows if row.value is not None)
@@ -310,10 +310,10 @@ def _budget(session: Session, task: Task, edition: Edition, held: Sight, runs: i
         step=held.step,
         bits=bits,
         error=budgets.error_bound(bits, topics) if topics else 1.0,
-        ladder_error=_ladder_error(sum(counts), held.step, topics),
+        ladder_error=_ladder_error(sum(counts), held.step, topics, len(told)),
         hidden_order=round(float(np.log2(np.arange(1, runs + 1)).sum())),
     )
 
 
-def _ladder_error(answers: int, step: float | None, topics: int) -> float | None:
-    return budgets.ladder_bound(answers, step, topics) if step and answers and topics else None
+def _ladder_error(answers: int, step: float | None, topics: int, measures: int) -> float | None:
+    return budgets.ladder_bound(answers, step, topics, measures) if step and answers and topics else None

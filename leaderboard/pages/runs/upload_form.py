@@ -1,6 +1,6 @@
 """What someone about to send a run must know: the rules, the own teams, what each may send and last said."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import select
@@ -58,6 +58,8 @@ class UploadForm:
     largest: int | None
     """Largest file as sent that the chosen phase takes; None is the site's limit."""
     kinds: tuple[str, ...]
+    takes: str
+    """Which kinds the phases take, in words; empty where all take every kind."""
     teams: tuple[TeamChoice, ...]
     closed: str
     phases: tuple[str, ...]
@@ -77,14 +79,21 @@ class UploadForm:
     may_withdraw: bool
     """Whether teams may withdraw runs."""
 
+    @property
+    def is_used_up(self) -> bool:
+        """Whether the viewer cannot send a run now, with any team and in any phase, as limits are reached."""
+        quotas = [team.quota for team in self.teams if team.quota]
+        has_choice = self.organises or len(self.phases) > 1
+        return bool(quotas) and not has_choice and all(quota.is_used_up for quota in quotas)
+
 
 def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
     """The form of one task for a signed-in viewer; NotFound where the viewer may not know of the task."""
     policy.require_account(viewer)
     task, sight = policy.visible_task(session, viewer, slug)
-    known = phases.of_task(session, task.id)
-    open_phases, phase = _phases(session, viewer, task, known)
-    chosen = phases.find(session, task, phase) if phase else known[-1]
+    open_phases, phase = _phases(session, viewer, task)
+    chosen = phases.find(session, task, phase) if phase else phases.of_task(session, task.id)[-1]
+    taking = [row for row in phases.of_task(session, task.id) if row.name in open_phases] or [chosen]
     topics = admission.topics_of(session, task, chosen)
     teams, closed = _choices(session, viewer, task, phase)
     organises = policy.organises(viewer, task.id)
@@ -97,7 +106,8 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
         tag_pattern=task.tag_pattern,
         visibility=chosen.visibility or task.visibility,
         largest=chosen.largest_bytes,
-        kinds=_kinds(known, open_phases, organises),
+        kinds=_kinds(taking, organises),
+        takes=_takes(taking),
         teams=teams,
         closed=closed,
         phases=open_phases,
@@ -112,19 +122,20 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
     )
 
 
-def _kinds(known: Sequence[Phase], names: Collection[str], organises: bool) -> tuple[str, ...]:
-    """The kinds that one of the phases to choose from takes; names: none where the task has one phase."""
-    taken = [phase.kinds or KINDS for phase in known if phase.name in names or not names]
-    return tuple(
-        kind
-        for kind in KINDS
-        if (organises or kind not in ORGANISERS_KINDS) and any(kind in kinds for kinds in taken)
-    )
+def _kinds(taking: list[Phase], organises: bool) -> tuple[str, ...]:
+    """The kinds of run that any of the phases takes from the viewer: the form has one list for all."""
+    taken = {kind for phase in taking for kind in phase.kinds or KINDS}
+    return tuple(kind for kind in KINDS if kind in taken and (organises or kind not in ORGANISERS_KINDS))
 
 
-def _phases(
-    session: Session, viewer: Viewer, task: Task, known: Sequence[Phase]
-) -> tuple[tuple[str, ...], str]:
+def _takes(taking: list[Phase]) -> str:
+    """Which kinds the phases take, as sentences; empty where all take every kind."""
+    limited = [phase for phase in taking if phase.kinds]
+    return " ".join(f"{phase.name} takes {' and '.join(phase.kinds)} runs only." for phase in limited)
+
+
+def _phases(session: Session, viewer: Viewer, task: Task) -> tuple[tuple[str, ...], str]:
+    known = phases.of_task(session, task.id)
     if len(known) == 1:
         return (), ""
     at = now(session)

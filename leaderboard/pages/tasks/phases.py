@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Phase, Run, Task, Topic, TopicSet
-from leaderboard.services import policy
+from leaderboard.services import phase_rules, policy
 from leaderboard.services.phase_rules import PhaseRule
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import dates, phases
@@ -50,16 +50,6 @@ class PhaseRow:
     stamp: str
     """What tells later whether the phase is still as it was shown; for its organisers only."""
 
-    @property
-    def warning(self) -> str:
-        """What its organisers have probably not meant, and how to mend it; empty where nothing."""
-        if self.visibility == "open" or self.closes_at is not None:
-            return ""
-        return (
-            f"{self.name} is {self.visibility} until it closes but has no closing date: its scores are never "
-            "shown. Give it one."
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class PhasesPage:
@@ -70,6 +60,8 @@ class PhasesPage:
     organises: bool
     details: bool
     rows: tuple[PhaseRow, ...]
+    warning: str = ""
+    """For organisers: phases whose scores are never shown; empty where there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +85,8 @@ def phases_page(session: Session, viewer: Viewer, slug: str) -> PhasesPage:
         _row(task, phase, sets.get(phase.topic_set_id or 0), at, in_all, sight.organises, counts)
         for phase in phases.of_task(session, task.id)
     )
-    return PhasesPage(task.name, task.slug, sight.organises, sight.details, rows)
+    warning = phase_rules.without_end(phase_rules.rules_of(session, task)) if sight.organises else ""
+    return PhasesPage(task.name, task.slug, sight.organises, sight.details, rows, warning)
 
 
 def strip(known: Iterable[PhaseRule], at: datetime) -> tuple[DateRow, ...]:

@@ -11,7 +11,7 @@ from leaderboard.db.tables import Account, Qrels, QrelsRevision, TaskRole, Topic
 from leaderboard.measures.catalogue import entries
 from leaderboard.measures.catalogue.entries import Entry
 from leaderboard.pages.invitations import InvitationRow, invitation_rows
-from leaderboard.services import collections, policy
+from leaderboard.services import collections, phase_rules, policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.tasks import board_measures, life, topics
@@ -44,6 +44,8 @@ class SettingsPage:
     agreement_version: int
     may_change: bool
     """Whether the viewer organises the task; a reader of everything only looks."""
+    warning: str
+    """On phases whose scores are never shown; empty where there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,7 @@ def settings_page(session: Session, viewer: Viewer, slug: str) -> SettingsPage:
         has_board=change.has_board(session, task.id),
         agreement_version=task.agreement_version,
         may_change=may_change,
+        warning=phase_rules.without_end(phase_rules.rules_of(session, task)),
     )
 
 

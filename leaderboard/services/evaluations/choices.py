@@ -12,6 +12,7 @@ from leaderboard.db.tables import Edition, Phase, Run, Task
 from leaderboard.services import phase_rules
 from leaderboard.services.evaluations.columns import column_of
 from leaderboard.services.evaluations.shown import means
+from leaderboard.services.phase_rules import PhaseRule
 
 RANKED_KIND = "official"
 NOT_CHOSEN = "not chosen"
@@ -82,7 +83,7 @@ def not_chosen(session: Session, task: Task, at: datetime | None = None) -> froz
     scores = _public_scores(session, task) if runs and task.unmarked == "best" else {}
     phases: dict[int, list[ChosenRun]] = {}
     for run in runs:
-        is_marked, score = run.final_at is not None, scores.get(run.id)
+        is_marked, score = run.final_at is not None, scores.get(run.phase_id, {}).get(run.id)
         candidate = ChosenRun(run_id=run.id, team_id=run.team_id, is_marked=is_marked, score=score)
         phases.setdefault(run.phase_id, []).append(candidate)
     chosen = (counting(candidates, task.final_runs, task.unmarked) for candidates in phases.values())
@@ -106,18 +107,24 @@ def rule_in_words(task: Task) -> str:
     return f"At the end count, of each team, {marked} before the close; of a team that marked none, {others}."
 
 
-def _public_scores(session: Session, task: Task) -> dict[int, float]:
-    """Run id -> score, more being better, on the public topics of its phase, on all where none are public."""
+def _public_scores(session: Session, task: Task) -> dict[int, dict[int, float]]:
+    """Phase id -> run id -> score, more being better: on the public topics of a blind phase, else on all."""
     edition = session.scalar(select(Edition).where(Edition.task_id == task.id, Edition.state == "current"))
     if edition is None:
         return {}
     key = edition.primary_measure
-    sets = {
-        rule.topic_set: phase_rules.public_part(rule.topic_set)
-        for rule in phase_rules.rules_of(session, task)
+    sign = column_of(key).sign
+    sets = {rule.id: _scored_on(rule, edition) for rule in phase_rules.rules_of(session, task)}
+    scores = {
+        name: {
+            run_id: sign * values[key]
+            for run_id, values in means(session, edition, name, keys=(key,)).items()
+        }
+        for name in set(sets.values())
     }
-    scores: dict[int, float] = {}
-    for whole, public in sets.items():
-        scored = means(session, edition, public if public in edition.topic_sets else whole, keys=(key,))
-        scores |= {run_id: column_of(key).sign * values[key] for run_id, values in scored.items()}
-    return scores
+    return {phase_id: scores[name] for phase_id, name in sets.items()}
+
+
+def _scored_on(rule: PhaseRule, edition: Edition) -> str:
+    public = phase_rules.public_part(rule.topic_set)
+    return public if rule.visibility == "blind" and public in edition.topic_sets else rule.topic_set

@@ -41,6 +41,11 @@ class Quota:
             words.append(f"the next day of runs begins {self.next_at:%Y-%m-%d %H:%M} UTC")
         return ", ".join(words)
 
+    @property
+    def is_used_up(self) -> bool:
+        """Whether no run may be added now."""
+        return 0 in (self.left_today, self.left_in_all)
+
 
 @dataclass(frozen=True, slots=True)
 class _Sender:

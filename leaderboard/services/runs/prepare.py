@@ -191,8 +191,7 @@ def _with_probe_problems(report: Report, run: Checked, rules: UploadRules) -> Re
         )
     if run.unknown > MOST_UNKNOWN * run.entries:
         problems.append("has more than 1% documents that are not in the collection.")
-    diagnostic = [
-        Problem(rule, "A run like this is diagnostic and is not scored before the task closes.", field="run")
-        for rule in problems
-    ]
-    return replace(report, problems=(*report.problems, *diagnostic))
+    # Runs like these are probes: their scores would tell what is judged.
+    remedy = "Send the run with all it ranks; this task takes no other before it closes."
+    probes = [Problem(rule, remedy, field="run") for rule in problems]
+    return replace(report, problems=(*report.problems, *probes))

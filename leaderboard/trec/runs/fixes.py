@@ -28,6 +28,8 @@ OF_RANKINGS = frozenset({"duplicates", "ranks", "depth"})
 """Fixes that look at all documents of a topic."""
 TOPIC_BYTES = 2**26
 """Bytes that the lines of one topic may have, as they are held in memory."""
+JOINED_BYTES = 2**22
+"""The same of a file whose topics are in parts: its short lines take many times that in memory."""
 
 
 @dataclass(slots=True)
@@ -85,11 +87,14 @@ class _Entry:
 def fixed(source: Source, fixing: Fixing, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
     """The lines of a run file with the fixes applied; comments and what no fix concerns stay as they are.
 
-    Raises Invalid where a line cannot be read, where two ids would become one, and, for fixes that look at
-    whole rankings, where the lines of a topic are not all together.
+    Fixes that look at whole rankings put the lines of a topic together first, as the check does. Raises
+    Invalid where a line cannot be read, where two ids would become one, and for more lines than are held.
     """
     topics = _Topics(fixing)
-    for group in _groups(source, fixing, limits):
+    groups = _parts(source, limits)
+    if OF_RANKINGS & fixing.counts.keys() and _is_split(source, limits):
+        groups = _joined(groups)
+    for group in groups:
         entries = [entry for entry in group if entry.fields]
         if entries:
             topics.rename(entries)
@@ -132,13 +137,40 @@ def _retag(entry: _Entry, fixing: Fixing) -> None:
         fixing.counts["tag"] += entry.put(5, bytes_of(wanted or tag))
 
 
-def _groups(source: Source, fixing: Fixing, limits: Limits) -> Iterator[list[_Entry]]:
+def _is_split(source: Source, limits: Limits) -> bool:
+    """Whether the lines of some topic are not all together."""
+    seen: set[bytes] = set()
+    topic = b""
+    for _, line in raw_lines(source, limits):
+        first = [] if line.startswith(b"#") else line.split(None, 1)[:1]
+        if first and first[0] != topic:
+            topic = first[0]
+            if topic in seen:
+                return True
+            seen.add(topic)
+    return False
+
+
+def _joined(parts: Iterator[list[_Entry]]) -> Iterator[list[_Entry]]:
+    """The lines of each topic together, in the order of the topics' first lines; all are held in memory."""
+    joined: dict[bytes, list[_Entry]] = {}
+    size = 0
+    for part in parts:
+        topic = next((entry.fields[0] for entry in part if entry.fields), b"")
+        joined.setdefault(topic, []).extend(part)
+        size += sum(len(entry.line) for entry in part)
+        if size > JOINED_BYTES:
+            raise Invalid(
+                "The lines of topics are not all together, and too many to join. Sort the file by topic."
+            )
+    yield from joined.values()
+
+
+def _parts(source: Source, limits: Limits) -> Iterator[list[_Entry]]:
     """The lines of one topic after the other, comments with the lines that they stand among."""
     group: list[_Entry] = []
-    seen: set[bytes] = set()
     topic, size = b"", 0
     columns = 0
-    is_whole = bool(OF_RANKINGS & fixing.counts.keys())
     for number, line in raw_lines(source, limits):
         fields = [] if line.startswith(b"#") else line.split()
         if fields:
@@ -147,12 +179,7 @@ def _groups(source: Source, fixing: Fixing, limits: Limits) -> Iterator[list[_En
                 raise _unreadable(_Entry(number, line, fields), "line", line)
             if fields[0] != topic:
                 yield group
-                if is_whole and fields[0] in seen:
-                    rule = "The lines of this topic are not all together."
-                    problem = Problem(rule, "Sort the file by topic.", number, "topic", shown(fields[0]))
-                    raise Invalid(f"{rule} Sort the file by topic.", [problem])
                 group, size, topic = [], 0, fields[0]
-                seen.add(topic)
         group.append(_Entry(number, line, fields))
         size += len(line)
         if size > TOPIC_BYTES:

@@ -103,7 +103,8 @@ def _view(one: Operation) -> Callable[..., Response]:
         if asking is not None and one.scopes:
             asking.require_any(one.scopes)
         given = placeholders | values.given(one.query, one.body, takes_file=one.takes_file)
-        if one.method == "POST":
+        # A file that is only checked changes nothing; one that is sent brings its key to its upload.
+        if one.method == "POST" and not one.takes_file:
             return repeats.once(lambda: _answered(one, one.act(**given)))
         return _answered(one, one.act(**given))
 

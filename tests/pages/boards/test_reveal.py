@@ -3,15 +3,16 @@
 from pathlib import Path
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Run
+from leaderboard.db.tables import Phase, Run, Task
 from leaderboard.errors import NotFound
 from leaderboard.pages.boards import reveal, tables, view
 from leaderboard.pages.boards.reveal import RevealPage
 from leaderboard.pages.boards.view import BoardChoice
 from leaderboard.services.boards import board
+from leaderboard.services.evaluations import choices
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.runs import withdrawals
 from tests.make import blind, build, people
@@ -65,6 +66,38 @@ def test_the_board_says_how_far_each_run_moved(database: Database, ids: dict[str
         (row["run"], row["rank"], row["public_rank"], row["moved_up"], row["public_score"])
         for row in _board(database)
     ] == [("hidden", 1, 3, 2, 0.25), ("public", 1, 1, 0, 1.0), ("even", 3, 2, -1, pytest.approx(0.55))]
+
+
+@pytest.mark.parametrize(("task", "phase", "has_them"), [("open", "blind", True), ("blind", "open", False)])
+def test_the_board_follows_its_phase(
+    database: Database, ids: dict[str, int], task: str, phase: str, has_them: bool
+) -> None:
+    """Public ranks are those of a blind phase, whatever the task says of its other phases."""
+    blind.close(database)
+    blind.settle(database, visibility=task)
+    with database.write() as session:
+        session.execute(update(Phase).values(visibility=phase))
+    assert [("public_rank" in row) for row in _board(database)] == [has_them] * 3
+
+
+def test_a_team_that_marked_none_counts_by_the_topics_of_its_phase(
+    database: Database, tmp_path: Path, ids: dict[str, int]
+) -> None:
+    """Its best run on the public topics of a blind phase, and on all of an open one."""
+    shown = blind.public(database)
+    good = [topic for topic in blind.TOPICS if topic not in shown] + shown[:2]
+    ids["deep"] = build.run(database, tmp_path, blind.ranked(good), "deep", team_name="Owls")
+    build.drain(database)
+    blind.close(database)
+    blind.settle(database, final_runs=1, unmarked="best")
+    counting = {}
+    for visibility in ("blind", "open"):
+        with database.write() as session:
+            session.execute(update(Phase).values(visibility=visibility))
+        with database.read() as session:
+            left_out = choices.not_chosen(session, session.scalars(select(Task)).one())
+        counting[visibility] = {name for name, run_id in ids.items() if run_id not in left_out}
+    assert counting == {"blind": {"public", "hidden"}, "open": {"deep", "hidden"}}
 
 
 def test_ranks_are_among_the_runs_that_count(database: Database, ids: dict[str, int]) -> None:

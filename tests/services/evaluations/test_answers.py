@@ -83,6 +83,7 @@ def test_budgets_grow_with_what_is_told() -> None:
     assert answer_bits([10_000], 1, 3, 0.1) < 300, "the Ladder's grows with the logarithm"
     assert error_bound(100, 50) > error_bound(100, 500) > error_bound(10, 500)
     assert ladder_bound(1000, 0.05, 5000) < ladder_bound(1000, 0.05, 500)
-    # The formula of the theorem, solved: put back, its probability is the risk.
+    # The formula of docs/statistics.md, solved: put back, its probability is the risk.
+    assert ladder_bound(40, 0.1, 300, measures=3) > ladder_bound(40, 0.1, 300)
     error = ladder_bound(40, 0.1, 300) - 0.15
     assert np.exp(-2 * error**2 * 300 + (1 / 0.1 + 2) * np.log(4 * 40 / 0.1) + 1) == pytest.approx(0.05)

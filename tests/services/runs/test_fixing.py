@@ -83,8 +83,11 @@ def test_who_may_fix_what(database: Database, tmp_path: Path, ann: Viewer) -> No
         fixing.ask(session, ann, sent, ["duplicates"])
 
 
-def test_a_fix_that_cannot_be_applied_is_a_rejection(database: Database, tmp_path: Path, ann: Viewer) -> None:
-    """A topic in two parts: the report says why, and the file that was sent is still there."""
+def test_a_fix_that_cannot_be_applied_is_a_rejection(
+    database: Database, tmp_path: Path, ann: Viewer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Topics in parts, more than is held: the report says why, and the file that was sent is still there."""
+    monkeypatch.setattr("leaderboard.trec.runs.fixes.JOINED_BYTES", 30)
     sent = _send(database, tmp_path, ann, "1 Q0 a 1 2 t\n2 Q0 d 1 2 t\n1 Q0 a 2 1 t\n").upload_id
     made = _fix(database, ann, sent, "duplicates")
     with database.read() as session:

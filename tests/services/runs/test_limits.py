@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job, Phase, Run, Throttle, Upload
-from leaderboard.errors import OverQuota
+from leaderboard.errors import Invalid, OverQuota
 from leaderboard.pages.runs.upload_form import upload_form
 from leaderboard.services.policy import OPERATOR, Viewer
 from leaderboard.services.runs import limits, prepare, uploads
@@ -59,8 +59,10 @@ def test_files_that_wait_for_their_check_count(database: Database, tmp_path: Pat
     with ThreadPoolExecutor(12) as pool:
         assert sum(pool.map(send, range(40))) == 5
     with database.read() as session:
-        (choice,) = upload_form(session, anna, "t").teams
+        form = upload_form(session, anna, "t")
+    (choice,) = form.teams
     assert choice.quota is not None
+    assert form.is_used_up
     assert (choice.quota.left_today, choice.quota.left_in_all) == (0, 25)
     build.drain(database)
     assert _runs(database) == 5
@@ -164,3 +166,21 @@ def test_large_files_that_are_rejected_count_too(database: Database, tmp_path: P
         assert session.scalars(select(Throttle.count).where(Throttle.key == "rejected account:1")).all() == [
             1
         ]
+
+
+def test_the_form_lists_the_kinds_that_its_phases_take(database: Database, tmp_path: Path, owls: int) -> None:
+    """Only those, with words that say so; a request for another kind is refused and stores nothing."""
+    anna = people.viewer(database, 1)
+
+    def form() -> tuple[tuple[str, ...], str]:
+        with database.read() as session:
+            page = upload_form(session, anna, "t")
+            return page.kinds, page.takes
+
+    assert form() == (("official", "unofficial"), "")
+    with database.write() as session:
+        session.execute(update(Phase).values(kinds=["unofficial"]))
+    assert form() == (("unofficial",), "main takes unofficial runs only.")
+    with pytest.raises(Invalid, match="takes unofficial runs, not official ones"):
+        _receive(database, tmp_path, anna, owls, "r1")
+    assert not _runs(database)

@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Phase, TaskChange, TopicSet
 from leaderboard.errors import Closed, Conflict, Invalid, NotFound, OverQuota
 from leaderboard.pages.boards import reveal
-from leaderboard.pages.runs import upload_form
 from leaderboard.pages.runs.head import seen_run
 from leaderboard.pages.tasks import landing
 from leaderboard.pages.tasks import phases as pages
@@ -188,39 +187,6 @@ def test_a_blind_phase_of_an_open_task_shows_at_its_close_how_runs_moved(
             reveal.reveal_page(session, Viewer(phase="main"), "t")
 
 
-def test_a_phase_that_hides_scores_for_ever_is_warned_of(database: Database, tmp_path: Path) -> None:
-    """Hidden until its close, and no close: almost surely not what was meant."""
-    build.task(database, tmp_path, topics=TOPICS)
-    _add(database, TEST)
-    with database.read() as session:
-        warnings = [row.warning for row in pages.phases_page(session, OPERATOR, "t").rows]
-    assert warnings[0] == ""
-    assert warnings[1].startswith("test is sealed until it closes but has no closing date")
-    _set(database, "test", closes_at=datetime.now(UTC))
-    with database.read() as session:
-        assert not any(row.warning for row in pages.phases_page(session, OPERATOR, "t").rows)
-
-
-def test_the_form_offers_the_kinds_that_its_phases_take(database: Database, tmp_path: Path) -> None:
-    """Of the phases one may choose now; one phase says it alone."""
-    build.task(database, tmp_path, topics=TOPICS, judgments=JUDGED)
-    captain = people.account(database, "Nina")
-    people.team(database, "Nina's", captain)
-    nina = people.viewer(database, captain)
-
-    def kinds() -> tuple[str, ...]:
-        with database.read() as session:
-            return upload_form.upload_form(session, nina, "t").kinds
-
-    assert kinds() == ("official", "unofficial")
-    _set(database, "main", kinds=["unofficial", "baseline"])
-    assert kinds() == ("unofficial",)
-    _add(database, PhasePlan(name="next", kinds=("official",)))
-    assert kinds() == ("official", "unofficial")
-    _set(database, "main", closes_at=datetime.now(UTC) - DAY)
-    assert kinds() == ("official",)
-
-
 def test_a_run_goes_to_the_phase_that_is_open(database: Database, tmp_path: Path) -> None:
     """One open phase needs no name, several do; kinds, topics and dates are those of the phase."""
     build.task(database, tmp_path, topics=TOPICS, judgments=JUDGED)
@@ -369,3 +335,20 @@ def test_dates_are_written_in_their_zone_and_in_a_calendar(database: Database, t
     assert whole.count("BEGIN:VEVENT") == whole.count("UID:task1-phase1-closes@leaderboard") == 1
     assert [(row.words, row.at) for row in strip] == [("takes runs until", closes)]
     assert strip[0].days > 1000
+
+
+def test_scores_that_are_never_shown_are_warned_of(database: Database, tmp_path: Path) -> None:
+    """Organisers read which phases lack a closing date, until they have one; nobody else does."""
+    build.task(database, tmp_path, topics=TOPICS, judgments=JUDGED)
+
+    def warning(viewer: Viewer) -> str:
+        with database.read() as session:
+            return pages.phases_page(session, viewer, "t").warning
+
+    assert warning(OPERATOR) == ""
+    _add(database, TEST)
+    assert warning(OPERATOR) == "Without a closing date scores stay held back for ever: set one for test."
+    assert warning(ANONYMOUS) == ""
+    with database.write() as session:
+        session.execute(update(Phase).where(Phase.name == "test").values(closes_at=now(session) + DAY))
+    assert warning(OPERATOR) == ""

@@ -136,11 +136,10 @@ def test_all_fixes_together_make_a_run_that_is_accepted(lines: list[Line], tmp_p
 
 
 def test_what_cannot_be_fixed_is_refused_with_its_line(tmp_path: Path) -> None:
-    """Ids that would clash, topics in parts and unreadable lines end a fix; an unknown fix is named."""
+    """Ids that would clash and unreadable lines end a fix; an unknown fix is named."""
     path = tmp_path / "run"
     cases = [
         ("01 Q0 a 1 2 t\n1 Q0 a 1 2 t\n", "topics", "would both become 1"),
-        ("1 Q0 a 1 2 t\n2 Q0 a 1 2 t\n1 Q0 b 1 2 t\n", "duplicates", "not all together"),
         ("1 Q0 a 1 2 t\n1 Q0 b x 3 t\n", "ranks", "The rank cannot be read"),
         ("1 Q0 a 1 2 t\n1 Q0 b\n", "depth", "The line cannot be read"),
         ("1 Q0 a 1 2 t\n", "magic", "There is no fix"),
@@ -153,6 +152,19 @@ def test_what_cannot_be_fixed_is_refused_with_its_line(tmp_path: Path) -> None:
         if words not in caught.value.message + "".join(map(str, caught.value.problems)):
             faults.append((text, caught.value.message))
     assert faults == []
+
+
+def test_topics_in_parts_are_put_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the check joins them: a document twice is found in any part; too much to hold is refused."""
+    path = tmp_path / "run"
+    path.write_text("# of t\n1 Q0 a 1 2 t\n2 Q0 a 1 2 t\n1 Q0 a 2 3 t\n1 Q0 b 2 1 t\n")
+    fixing = Fixing(Rules(("1", "2")), ["duplicates"])
+    joined = b"# of t\n1 Q0 a 2 3 t\n1 Q0 b 2 1 t\n2 Q0 a 1 2 t\n"
+    assert b"".join(fixed(path, fixing)) == joined
+    assert fixing.counts == {"duplicates": 1}
+    monkeypatch.setattr("leaderboard.trec.runs.fixes.JOINED_BYTES", 30)
+    with pytest.raises(Invalid, match="Sort the file by topic"):
+        list(fixed(path, fixing))
 
 
 def test_fixes_are_offered_where_they_apply(tmp_path: Path) -> None:
