@@ -38,10 +38,13 @@ def test_every_answer_says_what_it_is_in_which_letters(site: Site) -> None:
 
 
 def test_no_answer_is_given_to_another_origin(site: Site) -> None:
-    """No response names an origin that may read it, whoever asks."""
+    """No page names an origin that may read it, whoever asks, nor does the API to who asks with a token."""
     client = site.browser("Olga")
     for address in (*_addresses(site), *STATIC):
-        response = client.get(address, headers={"Origin": "https://evil.example"}, buffered=True)
+        headers = {"Origin": "https://evil.example"}
+        if address.startswith("/api/v1"):
+            headers["Authorization"] = "Bearer lb_p"
+        response = client.get(address, headers=headers, buffered=True)
         assert not [name for name, _ in response.headers if name.startswith("Access-Control")], address
 
 

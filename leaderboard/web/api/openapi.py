@@ -142,7 +142,7 @@ def _schema(kind: Any, default: Any) -> dict[str, Any]:
 
 
 def _key(one: Operation) -> list[dict[str, Any]]:
-    if one.method not in ("POST", "PUT") or one.name == "check_run":
+    if one.method not in ("POST", "PUT") or (one.method == "POST" and one.takes_file):
         return []
     schema = {"type": "string", "maxLength": LONGEST}
     words = "A key of your own: the same request sent again with it is answered again, and done once."
