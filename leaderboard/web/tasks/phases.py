@@ -67,8 +67,11 @@ def _keep_phase(endpoint: str, values: dict[str, object]) -> None:
     here = (request.view_args or {}) if asked else {}
     # A page of a task or of a run links to that task and to runs of it; only the slug may be another's.
     within = "run_id" in values or ("slug" in values and values["slug"] == here.get("slug", values["slug"]))
-    if within and here.keys() & {"slug", "run_id"}:
-        values.setdefault("phase", asked)
+    if within and here.keys() & {"slug", "run_id"} and "phase" not in values:
+        # First, as some pages write what comes last in an address by themselves.
+        given = dict(values)
+        values.clear()
+        values.update({"phase": asked, **given})
 
 
 @blueprint.get("/tasks/<slug>/phases")
