@@ -323,7 +323,7 @@ def test_a_blind_task_counts_runs_and_refuses_probes(database: Database, tmp_pat
     probe = build.submit(database, build.run_file(tmp_path, {"1": ["a"]}, "probe"), viewer=member)
     assert probe.state == "rejected"
     assert probe.report is not None
-    assert "diagnostic" in str(probe.report.problems[0])
+    assert "has 1 of 10 topics; a blind task scores at least 80%" in str(probe.report.problems[0])
     deep = {topic: [f"d{number}" for number in range(12)] for topic in topics}
     for number in range(5):
         build.run(database, tmp_path, deep, f"r{number}", viewer=member)

@@ -51,7 +51,7 @@ def listed(
     shown = view.board
     like = _like(view, marked)
     # Addresses are built once for all rows: building hundreds of them takes longer than the rest of the page.
-    run_address = url_for("runs.show", run_id=0).removesuffix("0")
+    run_address, _, run_query = url_for("runs.show", run_id=0).partition("/0")
     state: dict[str, Any] = {**without(args, "run"), "run": ""}
     mark_address = url_for("boards.board", slug=shown.slug, **state)
     return tuple(
@@ -65,7 +65,7 @@ def listed(
             is_outside=row.run_id in view.outside,
             may_be_ticked=shown.sight.details and row.state == "done",
             waiting="" if row.state in SCORED else STATES.get(row.state, row.state),
-            href=f"{run_address}{row.run_id}",
+            href=f"{run_address}/{row.run_id}{run_query}",
             mark_href=f"{mark_address}{row.run_id}",
         )
         for row in rows
