@@ -1,0 +1,44 @@
+"""The commands in docs/api.md do what it says."""
+
+import re
+import shlex
+from pathlib import Path
+
+from tests.make.worlds import RUN
+from tests.web.api.conftest import Program, Programs
+from tests.web.conftest import Site
+
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "api.md"
+
+
+def _answer(program: Program, command: str, site: Site) -> int:
+    """What one curl command is answered with, its file being a run."""
+    words = iter(shlex.split(command.replace("$TOKEN", program.secret).replace("$SITE", "")))
+    assert next(words) == "curl"
+    method, headers, body, address = "GET", {}, None, ""
+    for word in words:
+        if word == "-X":
+            method = next(words)
+        elif word == "-H":
+            name, _, value = next(words).partition(": ")
+            headers[name] = value
+        elif word in ("-T", "--data-binary", "-d"):
+            body, method = next(words), "PUT" if word == "-T" else method
+            body = RUN if body.endswith("my.run") else body
+        else:
+            address = word
+    return program.client.open(address, method=method, headers=headers, data=body).status_code
+
+
+def test_every_command_of_the_page_works(site: Site, program: Programs) -> None:
+    """In order, by a member of the team that it names."""
+    assert (site.world.owls, site.world.run) == (1, 1)
+    berta = program("Berta")
+    commands = [
+        line
+        for block in re.findall(r"```sh\n(.*?)```", DOCS.read_text(), re.S)
+        for line in block.splitlines()
+    ]
+    assert len(commands) == 10
+    answered = {command: _answer(berta, command, site) for command in commands}
+    assert {command: status for command, status in answered.items() if status not in (200, 201)} == {}
