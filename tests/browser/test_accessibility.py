@@ -32,7 +32,7 @@ RUN_PAGES = (
 )
 SITE_PAGES = (
     *("/", "/measures", "/measures/AP", "/sign-in?next=/teams", "/sign-up", "/nothing"),
-    *("/join/nonsense", "/teams/1"),
+    *("/join/nonsense", "/teams/1", "/api", "/api/problems/closed"),
 )
 FAULTS = """options => axe.run({resultTypes: ["violations"], ...options}).then(answer =>
   answer.violations.map(fault =>

@@ -3,6 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
+
+from msgspec import Meta
+
+Moment = Annotated[datetime, Meta(tz=True)]
+"""ISO 8601 with its offset from UTC."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +71,8 @@ class PhaseAnswer:
 
     name: str
     state: str
-    opens_at: datetime | None
-    closes_at: datetime | None
+    opens_at: Moment | None
+    closes_at: Moment | None
     topics: int
     visibility: str
     kinds: tuple[str, ...]
@@ -155,7 +161,7 @@ class QuotaAnswer:
     team: int
     left_today: int | None
     left_in_all: int | None
-    next_at: datetime
+    next_at: Moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,4 +216,4 @@ class DeviceTokenAnswer:
 
     state: str
     token: str | None = None
-    expires_at: datetime | None = None
+    expires_at: Moment | None = None

@@ -1,8 +1,12 @@
 """Operations of a device that has no browser: it gets a token by a short code (in the manner of RFC 8628)."""
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from msgspec import Meta
 
 from leaderboard.services.accounts import device_logins
+from leaderboard.services.accounts.tokens import LABEL_CHARACTERS, Scope
 from leaderboard.web.addresses import absolute
 from leaderboard.web.api.answers import DeviceCodesAnswer, DeviceTokenAnswer
 from leaderboard.web.api.operations import operation
@@ -14,8 +18,8 @@ from leaderboard.web.session import client_ip, writing
 class DeviceBegin:
     """What the device is called, and what its token is to be for."""
 
-    label: str
-    scopes: tuple[str, ...] = ("read", "submit")
+    label: Annotated[str, Meta(min_length=1, max_length=LABEL_CHARACTERS)]
+    scopes: Annotated[tuple[Scope, ...], Meta(min_length=1)] = (Scope.READ, Scope.SUBMIT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

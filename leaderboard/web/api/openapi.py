@@ -26,6 +26,10 @@ def document(operations: Iterable[Operation]) -> dict[str, Any]:
     kinds = {kind.__name__: kind for one in table for kind in (one.answer, one.body) if kind is not None}
     named = [kinds[name] for name in sorted(kinds)]
     _, schemas = msgspec.json.schema_components(named, ref_template=SCHEMA)
+    for one in table:
+        if one.body is not None:
+            # Answers may get more fields later; of a request an unknown field is refused.
+            schemas[one.body.__name__]["additionalProperties"] = False
     paths: dict[str, dict[str, Any]] = {}
     for one in table:
         paths.setdefault(address(one), {})[one.method.lower()] = _operation(one)
@@ -61,7 +65,7 @@ def problems_of(one: Operation) -> tuple[str, ...]:
     """The types of problems that an operation may answer with."""
     every = ["malformed", "token-needed", "not-allowed", "invalid", "over-quota", "failed", "not-available"]
     if PLACEHOLDER.search(one.path):
-        every += ["not-found", "unknown-task"]
+        every += ["not-found", "unknown-task", "wrong-method"]
     if one.method != "GET":
         every += ["conflict", "closed", "no-room", "too-large"]
     if one.body is not None or one.takes_file:
@@ -122,7 +126,7 @@ def _placeholders(one: Operation) -> list[dict[str, Any]]:
 def _query(wanted: type | None) -> list[dict[str, Any]]:
     if wanted is None:
         return []
-    kinds = get_type_hints(wanted)
+    kinds = get_type_hints(wanted, include_extras=True)
     return [
         {
             "name": field.name,

@@ -1,7 +1,6 @@
 """Operations on tasks: which there are, what to know of one, its board, what a team may still send."""
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from leaderboard.pages.tasks import landing, phases
 from leaderboard.pages.tasks.landing import LandingRow, LeadingRun
@@ -14,6 +13,7 @@ from leaderboard.web.api.answers import (
     BoardAnswer,
     BoardRow,
     LeaderAnswer,
+    Moment,
     PhaseAnswer,
     QuotaAnswer,
     TaskAnswer,
@@ -32,7 +32,7 @@ class BoardQuery:
     measure: str | None = None
     phase: str | None = None
     edition: int | None = None
-    at: datetime | None = None
+    at: Moment | None = None
     group: str | None = None
     one_per_team: bool = False
 

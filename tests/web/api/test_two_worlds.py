@@ -1,0 +1,204 @@
+"""Two sites that differ only in what is held back answer programs alike: each operation, each object.
+
+The walks with cookies are tests/web/test_two_worlds.py and test_two_worlds_posts.py; here tokens ask.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from leaderboard.db.tables import Account, ApiToken
+from leaderboard.services.accounts import device_logins, sessions, token_secrets, tokens
+from leaderboard.services.accounts.tokens import TokenRequest
+from leaderboard.services.policy import viewer_of
+from leaderboard.web import requests
+from leaderboard.web.api import reference
+from leaderboard.web.api.operations import Operation
+from tests.make import twins, walks
+from tests.make.twins import World
+from tests.web import test_two_worlds as gets
+from tests.web import test_two_worlds_posts as posts
+from tests.web.test_two_worlds_posts import RUN, RUN_NAMES, WHY, Answer, Undoing
+
+pytestmark = pytest.mark.slow
+PROGRAMS = (None, "Ann", "Stranger", "Olga")
+"""Without a token; of a member with runs of her own, of an account without a team, of another's organiser."""
+OBJECTS = {**posts.OBJECTS, "name": RUN_NAMES}
+
+Asked = tuple[str, dict[str, Any]]
+"""A query, and the rest of a request."""
+
+
+def _bodies(*bodies: Mapping[str, Any]) -> list[Asked]:
+    """Each of the bodies, one with a field that is unknown, and what is no JSON."""
+    return [*(("", {"json": body}) for body in (*bodies, {"nothing": 1})), ("", {"data": {"why": "x"}})]
+
+
+ASKED: dict[str, Sequence[Asked]] = {
+    "board": [
+        *(("", {}), ("?measure=AP", {}), ("?measure=NumRel&phase=main", {}), ("?measure=nonsense", {})),
+        *(("?edition=1", {}), ("?edition=2&measure=AP", {}), ("?edition=9", {}), ("?group=students", {})),
+        *(("?one_per_team=true", {}), ("?at=2000-01-01T00:00:00Z", {}), ("?at=9000-01-01T00:00:00Z", {})),
+        ("?phase=nothing", {}),
+    ],
+    "quota": [
+        ("", {}),
+        *((f"?team={team}{phase}", {}) for team in range(1, 5) for phase in ("", "&phase=main")),
+    ],
+    "send_run": [
+        ("?team=1", {"data": RUN}),
+        ("?team=1", {"data": b"99 Q0 a 1 1 t\n"}),
+        *((f"?team={team}", {"data": RUN}) for team in (2, 3, 4)),
+        ("", {"data": RUN}),
+    ],
+    "check_run": [("", {"data": RUN}), ("", {"data": b"99 Q0 a 1 1 t\n"}), ("", {})],
+    "describe_run": _bodies(
+        {}, {"description": "New."}, {"facts": {"type": "manual"}}, {"facts": {"no": "x"}}
+    ),
+    "withdraw_run": _bodies(WHY, {}),
+    "choose_run": _bodies({}, {"chosen": False}),
+    "upload": [("", {}), ("?wait=-1", {}), ("?wait=x", {})],
+    "begin_login": _bodies({"label": "gpu", "scopes": ["read"]}, {"label": "gpu", "scopes": ["root"]}),
+    "fetch_token": _bodies({"device_code": "nonsense"}),
+}
+"""Operation -> what it is asked with, others with nothing."""
+
+
+@pytest.fixture(scope="module")
+def filled(
+    sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Undoing, Undoing]]:
+    """Two worlds with the same clock, ids and secrets of tokens."""
+    moment = datetime.now(UTC).replace(microsecond=0)
+    worlds = [
+        twins.build(sqlite_template, tmp_path_factory.mktemp(f"api-{secret}"), secret, moment)
+        for secret in ("a", "b")
+    ]
+    one, other = (Undoing(world, {name: _token(world, name) for name in PROGRAMS}) for world in worlds)
+    assert one.tokens == other.tokens
+    yield one, other
+    for world in worlds:
+        world.database.dispose()
+
+
+def _token(world: World, name: str | None) -> str:
+    """A token of the account with every scope, of the same secret in both worlds."""
+    if name is None:
+        return ""
+    body = f"lb_p{name:0<{token_secrets.RANDOM_CHARACTERS}}"
+    secret = body + token_secrets.checksum(body)
+    with world.database.write() as session, pytest.MonkeyPatch.context() as patched:
+        patched.setattr(token_secrets, "made", lambda _: secret)
+        account = session.scalars(select(Account).where(Account.name == name)).one()
+        owner = viewer_of(session, account.id, account.name, account.is_organiser)
+        wanted = TokenRequest(label="test", scopes=tuple(tokens.Scope))
+        made = tokens.make(session, owner, wanted, factor_needed=False)
+        # Used later than now, so that no walk has to note that it is used.
+        used = world.moment + timedelta(days=1)
+        session.execute(update(ApiToken).where(ApiToken.id == made.id).values(last_used_at=used))
+    return secret
+
+
+@pytest.fixture
+def worlds(filled: tuple[Undoing, Undoing], monkeypatch: pytest.MonkeyPatch) -> tuple[Undoing, Undoing]:
+    """The two worlds, where chance (codes, a request's number) is the same too."""
+    monkeypatch.setattr(device_logins, "secrets", SimpleNamespace(choice=lambda letters: letters[0]))
+    monkeypatch.setattr(sessions, "new_token", lambda: "chance")
+    monkeypatch.setattr(requests, "new_id", lambda: "chance")
+    monkeypatch.setattr(requests, "_record", walks.noted_once(requests._record))
+    return filled
+
+
+def _ask(world: Undoing, name: str | None, method: str, address: str, **given: Any) -> Answer:
+    """What a program is answered."""
+    sent = {"Authorization": f"Bearer {world.tokens[name]}"} if world.tokens[name] else {}
+    return walks.facts(world.world.app.test_client().open(address, method=method, headers=sent, **given))
+
+
+def _walk(world: Undoing, only: str = "") -> Iterator[tuple[Operation, str, dict[str, Any]]]:
+    """Every operation of every object, with all that it is asked with."""
+    app = world.world.app
+    for rule in app.url_map.iter_rules():
+        one: Operation | None = getattr(app.view_functions[rule.endpoint], "operation", None)
+        if one is None or only not in ("", one.name):
+            continue
+        for path in walks.paths(rule, OBJECTS):
+            asked = ASKED.get(one.name, [("", {})])
+            # Names of runs matter to whose run is taken; the rest is told apart with one that is free.
+            for query, given in asked if one.name != "send_run" or path.endswith("/new") else asked[:1]:
+                yield one, path + query, given
+
+
+def _differences(
+    worlds: tuple[Undoing, Undoing], name: str | None, only: str = ""
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """What is answered, or changes something, in one world otherwise than in the other."""
+    for operation, address, given in _walk(worlds[0], only):
+        answers = [
+            _comparable(operation, _ask(world, name, operation.method, address, **given)) for world in worlds
+        ]
+        changed = [world.undo() for world in worlds]
+        if answers[0] != answers[1] or changed[0] != changed[1]:
+            yield operation.name, address, given
+
+
+def _comparable(operation: Operation, answer: Answer) -> Answer:
+    """The answer; of a run that was sent without the ids that it got: they count all the site ever held."""
+    status, headers, body = answer
+    if operation.name != "send_run" or b'"upload":' not in body:
+        return answer
+    shown = [(key, re.sub(r"/uploads/\d+", "/uploads/N", value)) for key, value in headers]
+    kept = [(key, value) for key, value in shown if key not in posts.MADE_OF_IT]
+    return status, kept, re.sub(rb'"(run_id|upload)":\d+', rb'"\1":N', body)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_operation_tells_what_is_held_back(worlds: tuple[Undoing, Undoing], name: str | None) -> None:
+    """Without a token and with those of three accounts: the same bytes, headers and effect."""
+    assert list(_differences(worlds, name)) == []
+
+
+def test_the_walk_reaches_what_it_asks_for(worlds: tuple[Undoing, Undoing]) -> None:
+    """Every operation is in it, and each but the device's poll succeeds for some object and account."""
+    one, _ = worlds
+    with one.world.app.app_context():
+        table = {operation.name for operation in reference.operations()}
+    assert set(ASKED) <= table
+    waiting = set(table)
+    for name in ("Ann", "Olga"):
+        for operation, address, given in _walk(one):
+            if operation.name in waiting:
+                status, _, _ = _ask(one, name, operation.method, address, **given)
+                one.undo()
+                waiting -= {operation.name} if status < 300 else set()
+    # Nothing was withdrawn, so nothing is restored.
+    assert waiting <= {"restore_run", "fetch_token"}
+
+
+LEAKS: dict[str, tuple[str, str, Callable[[pytest.MonkeyPatch], None]]] = {
+    "means over all topics": ("Ann", "board", gets.LEAKS["means over all topics"]),
+    "runs of other teams": ("Stranger", "run", gets.LEAKS["runs of other teams"]),
+    "drafts of others": ("Stranger", "tasks", gets.LEAKS["drafts of others"]),
+    "a team named in a refusal": ("Stranger", "withdraw_run", posts.LEAKS["a team named in a refusal"][2]),
+    "teams listed by the upload": ("Ann", "send_run", posts.LEAKS["teams listed by the upload"][2]),
+    "the name of a hidden run": ("Ann", "send_run", posts.LEAKS["the name of a hidden run"][2]),
+}
+"""Leak -> which program meets it, at which operation, and how it is planted."""
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_planted_leaks_are_found(
+    worlds: tuple[Undoing, Undoing], monkeypatch: pytest.MonkeyPatch, leak: str
+) -> None:
+    """Each of these leaks makes the two worlds differ, so the walk would have caught it."""
+    name, only, plant = LEAKS[leak]
+    plant(monkeypatch)
+    assert next(_differences(worlds, name, only), None) is not None
+    for world in worlds:
+        world.undo()
