@@ -14,7 +14,6 @@ from leaderboard.services import policy
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.revisions import drafts
-from leaderboard.services.statistics import asked
 from leaderboard.trec.qrels.distractors import read_distractors
 from leaderboard.web import responses
 from leaderboard.web.addresses import whole
@@ -23,7 +22,7 @@ from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import received
 from leaderboard.web.requests import hands_out_judgments
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, rule
-from leaderboard.web.session import finish_reading, reading, viewer, wake, writing
+from leaderboard.web.session import finish_reading, have_computed, reading, viewer, wake, writing
 
 blueprint = Blueprint("revisions", __name__)
 
@@ -228,10 +227,6 @@ def discard(slug: str, token: str) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def ranks(slug: str, token: str) -> ResponseReturnValue:
     """Have the runs scored under a draft by an evaluator."""
-    asker = viewer()
-    waiting = previews.preview(reading(), asker, slug, token).waiting
-    if waiting is not None:
-        with writing() as session:
-            asked.ask(session, asker, [waiting])
-        wake()
+    waiting = previews.preview(reading(), viewer(), slug, token).waiting
+    have_computed([waiting] if waiting is not None else [])
     return redirect(url_for("revisions.draft", slug=slug, token=token), 303)

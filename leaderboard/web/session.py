@@ -1,7 +1,7 @@
 """What a request has at hand: its viewer, its reading and writing sessions, a way to wake evaluators."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -13,12 +13,14 @@ from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
 from leaderboard.db.engine import Database
-from leaderboard.errors import Forbidden, SignInNeeded
+from leaderboard.errors import Forbidden, NotFound, SignInNeeded
 from leaderboard.services.accounts import devices, names, sessions, tokens
 from leaderboard.services.accounts.identities import NEWCOMER_MINUTES
 from leaderboard.services.accounts.sign_in import PENDING_MINUTES, AccountBrowser, NewSession
 from leaderboard.services.accounts.tokens import TokenViewer
 from leaderboard.services.policy import ANONYMOUS, Viewer, without_organising
+from leaderboard.services.statistics import asked
+from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.settings import Settings, is_loopback
 
 log = logging.getLogger(__name__)
@@ -146,6 +148,15 @@ def viewer() -> Viewer:
     return found
 
 
+def have_computed(waiting: Sequence[WaitingResult]) -> None:
+    """Have computed what the viewer's page waits for; nothing is written where it waits for nothing."""
+    if waiting:
+        asker = viewer()
+        with writing() as session:
+            asked.ask(session, asker, waiting)
+        wake()
+
+
 def _of_api() -> Viewer:
     asking = token()
     return asking.viewer if asking is not None else Viewer(ip=client_ip())
@@ -217,6 +228,12 @@ def require_safe_sign_in() -> None:
             "Signing in needs https: put the site behind an https proxy and set LEADERBOARD_PUBLIC_URL, "
             "or start it with --insecure-http."
         )
+
+
+def require_mail() -> None:
+    """Raise NotFound on a site that sends no mail."""
+    if not settings().smtp_url:
+        raise NotFound("This site sends no mail.")
 
 
 def welcome(response: Response, made: NewSession) -> Response:

@@ -110,10 +110,6 @@ TABLES: dict[str, Callable[[MyPage], Table[Any]]] = {
 FILES = Files(facts=facts, tables=TABLES)
 
 
-def _as_whom(row: OwnTask) -> str:
-    return row.team or "organiser"
-
-
 def _iso(moment: datetime | None) -> str | None:
     return moment.isoformat() if moment is not None else None
 

@@ -14,34 +14,6 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Correlations:
-    """All correlations of one scoring, taken as the estimate, with another, taken as the truth."""
-
-    tau_b: float | None
-    rho: float | None
-    weighted_tau: float | None
-    tau_ap: float | None
-    tau_ap_a: float | None
-    tau_ap_b: float | None
-
-
-def correlations(estimate: FloatArray, truth: FloatArray) -> Correlations:
-    """All correlations at once; tau_ap and tau_ap_a depend on which scoring is the estimate.
-
-    >>> correlations(np.array([3.0, 2.0, 1.0]), np.array([3.0, 1.0, 2.0])).tau_ap
-    0.5
-    """
-    return Correlations(
-        tau_b(estimate, truth),
-        rho(estimate, truth),
-        weighted_tau(estimate, truth),
-        tau_ap(estimate, truth),
-        tau_ap_a(estimate, truth),
-        tau_ap_b(estimate, truth),
-    )
-
-
 def tau_b(first: FloatArray, second: FloatArray) -> float | None:
     """Kendall's tau_b: pairs in the same less pairs in the opposite order, corrected for ties.
 

@@ -37,16 +37,9 @@ class Reliability:
 
     def topics_for_order(self, share: float = 0.95) -> int | None:
         """The fewest topics that give E ρ² of at least share, above 0 and below 1; None where none do."""
-        return self._topics_for(share, self.residual)
-
-    def topics_for_absolute(self, share: float = 0.95) -> int | None:
-        """The fewest topics that give Φ of at least share, above 0 and below 1; None where none do."""
-        return self._topics_for(share, self.topics + self.residual)
-
-    def _topics_for(self, share: float, noise: float) -> int | None:
         if self.runs == 0:
             return None
-        return max(1, ceil(share / (1 - share) * noise / self.runs - 1e-9))
+        return max(1, ceil(share / (1 - share) * self.residual / self.runs - 1e-9))
 
 
 @dataclass(frozen=True, slots=True)

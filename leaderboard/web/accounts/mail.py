@@ -6,7 +6,7 @@ from flask import Blueprint, Response, redirect, render_template, request, url_f
 from flask.typing import ResponseReturnValue
 from sqlalchemy.exc import SQLAlchemyError
 
-from leaderboard.errors import LeaderboardError, NotFound
+from leaderboard.errors import LeaderboardError
 from leaderboard.services.mail import addresses, lost_passwords
 from leaderboard.web.accounts.accounts import account_page
 from leaderboard.web.addresses import absolute
@@ -16,8 +16,8 @@ from leaderboard.web.session import (
     client_ip,
     database,
     reading,
+    require_mail,
     require_safe_sign_in,
-    settings,
     site,
     viewer,
     wake,
@@ -31,16 +31,11 @@ WRITE_WAIT_S = 5.0
 """How long a letter waits for other writers, while it holds one of the server's threads."""
 
 
-def _require_mail() -> None:
-    if not settings().smtp_url:
-        raise NotFound("This site sends no mail.")
-
-
 @blueprint.post("/account/address")
 @rule(SIGNED_IN)
 def give() -> ResponseReturnValue:
     """Give the account an address and send the link that confirms it; all addresses are answered alike."""
-    _require_mail()
+    require_mail()
     asker = viewer()
     try:
         with writing() as session:
@@ -58,7 +53,7 @@ def give() -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def remove() -> ResponseReturnValue:
     """Take the account's address away."""
-    _require_mail()
+    require_mail()
     asker = viewer()
     with writing() as session:
         addresses.remove(session, asker)
@@ -87,7 +82,7 @@ def confirm(token: str) -> ResponseReturnValue:
 @rule(PUBLIC)
 def ask_for_link() -> ResponseReturnValue:
     """The form that asks for a link by mail."""
-    _require_mail()
+    require_mail()
     require_safe_sign_in()
     return render_template("accounts/lost_password.html", asked=False, error=None)
 
@@ -96,7 +91,7 @@ def ask_for_link() -> ResponseReturnValue:
 @rule(PUBLIC)
 def lost_password() -> ResponseReturnValue:
     """Send a link where the account has a confirmed address; the answer is alike, and as quick, for all."""
-    _require_mail()
+    require_mail()
     require_safe_sign_in()
     asker, name = viewer(), request.form.get("name", "")
     try:

@@ -12,7 +12,6 @@ from leaderboard.pages.boards.view import BoardChoice, View
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
-from leaderboard.services.statistics import asked
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.statistics.standings import PairOfRuns
 from leaderboard.web import moments, responses
@@ -22,7 +21,7 @@ from leaderboard.web.charts import Interval, IntervalChart, interval_chart
 from leaderboard.web.charts.intervals import Kind
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.security import own_origin
-from leaderboard.web.session import reading, viewer, wake, writing
+from leaderboard.web.session import have_computed, reading, viewer
 
 blueprint = Blueprint("boards", __name__)
 
@@ -80,11 +79,8 @@ def export(slug: str, form: str) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def standing(slug: str) -> ResponseReturnValue:
     """Have the comparison computed that the board at this address waits for."""
-    asker, waiting = viewer(), _board(slug).standing
-    if isinstance(waiting, WaitingResult):
-        with writing() as session:
-            asked.ask(session, asker, [waiting])
-        wake()
+    waiting = _board(slug).standing
+    have_computed([waiting] if isinstance(waiting, WaitingResult) else [])
     return redirect(url_for("boards.board", slug=slug, **_state()), 303)
 
 

@@ -5,12 +5,11 @@ from flask.typing import ResponseReturnValue
 
 from leaderboard.pages.boards import intervals
 from leaderboard.pages.boards.intervals import IntervalsPage
-from leaderboard.services.statistics import asked
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts import Interval, IntervalChart, interval_chart
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
-from leaderboard.web.session import reading, viewer, wake, writing
+from leaderboard.web.session import have_computed, reading, viewer
 
 blueprint = Blueprint("intervals", __name__)
 
@@ -45,11 +44,7 @@ def export(slug: str, form: str) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def ask(slug: str) -> ResponseReturnValue:
     """Have everything computed that the page at this address waits for."""
-    asker, page = viewer(), _page(slug)
-    if page.waiting:
-        with writing() as session:
-            asked.ask(session, asker, page.waiting)
-        wake()
+    have_computed(_page(slug).waiting)
     return redirect(url_for("intervals.show", slug=slug, **kept(STATE, flags=["one", "all"])), 303)
 
 

@@ -14,7 +14,6 @@ from leaderboard.errors import Invalid, NotFound, Problem
 from leaderboard.pages.comparisons import many, many_tables
 from leaderboard.pages.comparisons.many import Choice, ComparisonRow, ManyComparison, Pair
 from leaderboard.pages.comparisons.words import short_p
-from leaderboard.services.statistics import asked
 from leaderboard.services.statistics.procedures import ranking_overlaps
 from leaderboard.services.statistics.standings import ALPHA
 from leaderboard.stats.orders.rbo import weight_of_top
@@ -25,7 +24,7 @@ from leaderboard.web.charts import Interval, IntervalChart, interval_chart
 from leaderboard.web.charts.intervals import Kind
 from leaderboard.web.charts.matrix import Matrix, matrix
 from leaderboard.web.rules import SIGNED_IN, rule
-from leaderboard.web.session import reading, viewer, wake, writing
+from leaderboard.web.session import have_computed, reading, viewer
 
 blueprint = Blueprint("many_comparisons", __name__)
 
@@ -85,11 +84,7 @@ def _require_few(measures: list[str]) -> None:
 @rule(SIGNED_IN)
 def ask(slug: str) -> ResponseReturnValue:
     """Have computed what the page of the comparison at this address waits for."""
-    asker, waiting = viewer(), _page(slug).waiting
-    if waiting:
-        with writing() as session:
-            asked.ask(session, asker, waiting)
-        wake()
+    have_computed(_page(slug).waiting)
     return redirect(url_for("comparisons.compare", slug=slug, **_state()), 303)
 
 

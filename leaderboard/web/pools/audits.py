@@ -9,13 +9,12 @@ from flask.typing import ResponseReturnValue
 from leaderboard.errors import Invalid
 from leaderboard.pages.pools import audit_tables, audits, simulation
 from leaderboard.pages.pools.audits import AuditPage, Choice
-from leaderboard.services.statistics import asked
 from leaderboard.services.statistics.procedures.pool_simulations import SHARES
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept, whole
 from leaderboard.web.charts import Curve, LineChart, line_chart
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
-from leaderboard.web.session import reading, viewer, wake, writing
+from leaderboard.web.session import have_computed, reading, viewer
 
 blueprint = Blueprint("pool_audits", __name__)
 
@@ -55,11 +54,7 @@ def export(slug: str, form: str) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def ask(slug: str) -> ResponseReturnValue:
     """Have everything computed that the page at this address waits for."""
-    asker, page = viewer(), _page(slug)
-    if page.waiting:
-        with writing() as session:
-            asked.ask(session, asker, page.waiting)
-        wake()
+    have_computed(_page(slug).waiting)
     return redirect(url_for("pool_audits.show", slug=slug, **_state()), 303)
 
 

@@ -14,7 +14,7 @@ from leaderboard.services.mail import outbox
 from leaderboard.web import responses
 from leaderboard.web.addresses import whole
 from leaderboard.web.rules import OPERATOR, rule
-from leaderboard.web.session import reading, settings, viewer, wake, writing
+from leaderboard.web.session import reading, require_mail, settings, viewer, wake, writing
 
 blueprint = Blueprint("site", __name__)
 
@@ -88,20 +88,15 @@ def mail_export(form: str) -> ResponseReturnValue:
 
 
 def _outbox() -> OutboxPage:
-    _require_mail()
+    require_mail()
     return mail_pages.outbox_page(reading(), viewer())
-
-
-def _require_mail() -> None:
-    if not settings().smtp_url:
-        raise NotFound("This site sends no mail.")
 
 
 @blueprint.post("/site/mail")
 @rule(OPERATOR)
 def send_again() -> ResponseReturnValue:
     """Try a letter that was given up anew, or all of them where none is named."""
-    _require_mail()
+    require_mail()
     asker, letter = viewer(), request.form.get("letter", "")
     mail_id = whole(letter)
     if letter and mail_id is None:

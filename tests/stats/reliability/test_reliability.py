@@ -53,19 +53,16 @@ def test_coefficients_are_shares_and_the_order_is_the_surer_of_the_two(scores: N
     assert min(components.runs, components.topics, components.residual) >= 0
 
 
-@given(st.floats(1e-4, 1), st.floats(0, 1), st.floats(1e-4, 1), st.sampled_from([0.5, 0.9, 0.95]))
+@given(st.floats(1e-4, 1), st.floats(1e-4, 1), st.sampled_from([0.5, 0.9, 0.95]))
 def test_topics_needed_reach_the_share_and_one_less_does_not(
-    runs: float, topics: float, residual: float, share: float
+    runs: float, residual: float, share: float
 ) -> None:
     """The fewest topics for a coefficient, by its definition."""
-    components = Reliability(runs=runs, topics=topics, residual=residual, order=0.0, absolute=0.0)
-    for needed, noise in (
-        (components.topics_for_order(share), residual),
-        (components.topics_for_absolute(share), topics + residual),
-    ):
-        assert needed is not None
-        assert runs / (runs + noise / needed) >= share - 1e-9
-        assert needed == 1 or runs / (runs + noise / (needed - 1)) < share
+    components = Reliability(runs=runs, topics=0.0, residual=residual, order=0.0, absolute=0.0)
+    needed = components.topics_for_order(share)
+    assert needed is not None
+    assert runs / (runs + residual / needed) >= share - 1e-9
+    assert needed == 1 or runs / (runs + residual / (needed - 1)) < share
 
 
 def test_runs_that_do_not_differ_have_no_order() -> None:
@@ -79,7 +76,6 @@ def test_runs_that_do_not_differ_have_no_order() -> None:
         components = reliability(scores)
         assert (components.runs, components.order, components.absolute) == (0.0, 0.0, 0.0)
         assert components.topics_for_order() is None
-        assert components.topics_for_absolute() is None
 
 
 def test_runs_that_all_topics_place_alike_are_certain() -> None:
