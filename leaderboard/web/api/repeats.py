@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from flask import Response, request
-from sqlalchemy import delete
+from sqlalchemy import ColumnElement, delete, update
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import add_unless_taken, now
@@ -41,9 +41,12 @@ def once(act: Callable[[], Response]) -> Response:
             _forget(session, asking.token_id, key)
         raise
     with writing() as session:
-        row = session.get_one(IdempotencyKey, (asking.token_id, key))
-        row.state, row.status, row.body = "done", response.status_code, response.get_data()
-        row.headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
+        headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
+        done = {"state": "done", "status": response.status_code, "body": response.get_data()}
+        # The row is gone where the account of the token went meanwhile: then nobody asks again.
+        session.execute(
+            update(IdempotencyKey).where(*_of(asking.token_id, key)).values(**done, headers=headers)
+        )
     return response
 
 
@@ -71,7 +74,9 @@ def _begun(session: Session, token_id: int, key: str, digest: str) -> Response |
     )
     if add_unless_taken(session, row):
         return None
-    known = session.get_one(IdempotencyKey, (token_id, key))
+    known = session.get(IdempotencyKey, (token_id, key))
+    if known is None:
+        raise Conflict("The first request with this key failed just now; send it again.")
     if known.request_sha256 != digest:
         raise Invalid(f"This {HEADER} was used for another request; take a new one for each.")
     if known.state == "running":
@@ -82,9 +87,11 @@ def _begun(session: Session, token_id: int, key: str, digest: str) -> Response |
 
 
 def _forget(session: Session, token_id: int, key: str) -> None:
-    session.execute(
-        delete(IdempotencyKey).where(IdempotencyKey.token_id == token_id, IdempotencyKey.key == key)
-    )
+    session.execute(delete(IdempotencyKey).where(*_of(token_id, key)))
+
+
+def _of(token_id: int, key: str) -> tuple[ColumnElement[bool], ...]:
+    return IdempotencyKey.token_id == token_id, IdempotencyKey.key == key
 
 
 def _digest() -> str:

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, get_origin, get_type_hints
+from types import NoneType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 from flask import request
@@ -41,14 +42,13 @@ def given(query: type | None, body: type | None, *, takes_file: bool) -> dict[st
 def _read_query(wanted: type | None) -> Any:
     kinds = get_type_hints(wanted) if wanted is not None else {}
     _refuse_unknown(request.args.keys(), kinds, "parameter")
-    twice = [
-        name for name in kinds if len(request.args.getlist(name)) > 1 and get_origin(kinds[name]) is not tuple
-    ]
-    if twice:
-        raise Invalid(
-            f"The parameter {twice[0]} is given more than once.",
-            [Problem("is given more than once.", "Give it once.", field=twice[0])],
-        )
+    for name, kind in kinds.items():
+        said = request.args.getlist(name)
+        if len(said) > 1 and get_origin(kind) is not tuple:
+            raise _unreadable(name, "is given more than once.", "Give it once.")
+        # The converter would take the word for null, which no parameter is.
+        if "null" in map(str.lower, said) and NoneType in get_args(kind) and str not in get_args(kind):
+            raise _unreadable(name, "is never null.", "Leave it out.")
     if wanted is None:
         return None
     values = {
@@ -57,6 +57,10 @@ def _read_query(wanted: type | None) -> Any:
         if name in request.args
     }
     return _converted(values, wanted, strict=False)
+
+
+def _unreadable(name: str, rule: str, remedy: str) -> Invalid:
+    return Invalid(f"The parameter {name} {rule}", [Problem(rule, remedy, field=name)])
 
 
 def _read_json(wanted: type) -> Any:
@@ -98,6 +102,8 @@ def _read_file() -> Path:
     with path.open("wb") as file:
         while piece := request.stream.read(PIECE):
             file.write(piece)
+    if path.stat().st_size == 0:
+        raise Invalid("The body is empty.", [Problem("is empty.", "Send the file as it is.", field="body")])
     return path
 
 
