@@ -20,6 +20,8 @@ from leaderboard.web.session import token, writing
 HEADER = "Idempotency-Key"
 LONGEST = 128
 KEPT = timedelta(hours=24)
+LONGEST_RUN = timedelta(minutes=10)
+"""After that long the process that ran a request is taken to have died with it."""
 KEPT_HEADERS = ("Content-Type", "Location", "ETag")
 
 
@@ -62,7 +64,8 @@ def given_key() -> str:
 def _begun(session: Session, token_id: int, key: str, digest: str) -> Response | None:
     """The answer that was given before, None where this is the first; raises Conflict, Invalid."""
     at = now(session)
-    session.execute(delete(IdempotencyKey).where(IdempotencyKey.created_at < at - KEPT))
+    is_dead = (IdempotencyKey.state == "running") & (IdempotencyKey.created_at < at - LONGEST_RUN)
+    session.execute(delete(IdempotencyKey).where((IdempotencyKey.created_at < at - KEPT) | is_dead))
     row = IdempotencyKey(
         token_id=token_id,
         key=key,

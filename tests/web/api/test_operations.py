@@ -2,10 +2,11 @@
 
 import gzip
 import json
+from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import select, update
 
-from leaderboard.db.tables import ApiToken, DeviceRequest, Run
+from leaderboard.db.tables import ApiToken, DeviceRequest, IdempotencyKey, Run
 from tests.make import build, pages
 from tests.make.worlds import RUN
 from tests.web.api.conftest import Programs
@@ -89,6 +90,22 @@ def test_a_key_makes_a_request_once(site: Site, program: Programs) -> None:
     other = berta.ask("POST", withdraw, headers={"Idempotency-Key": "two"}, json={"why": "Yes."})
     assert other.json["type"] == "/api/problems/invalid"
     assert berta.ask("POST", withdraw, json={"why": "No."}).json["type"] == "/api/problems/conflict"
+
+
+def test_a_key_whose_request_died_is_free_again(site: Site, program: Programs) -> None:
+    """While it may still run the same request is a conflict; after ten minutes it is done."""
+    berta = program("Berta")
+    ask = {"headers": {"Idempotency-Key": "one"}, "json": {"why": "No."}}
+    withdraw = f"/runs/{site.world.run}/withdraw"
+    first = berta.ask("POST", withdraw, **ask)
+    with site.database.write() as session:
+        session.execute(update(IdempotencyKey).values(state="running"))
+    assert berta.ask("POST", withdraw, **ask).json["type"] == "/api/problems/conflict"
+    assert berta.ask("POST", f"/runs/{site.world.run}/restore").status_code == 200
+    with site.database.write() as session:
+        past = datetime.now(UTC) - timedelta(minutes=11)
+        session.execute(update(IdempotencyKey).values(created_at=past))
+    assert berta.ask("POST", withdraw, **ask).data == first.data
 
 
 def test_a_device_gets_a_token_by_a_short_code(site: Site, program: Programs) -> None:
