@@ -10,7 +10,7 @@ from tests.browser.test_accessibility import page_faults
 from tests.make import build, people
 from tests.make.people import PASSWORD
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.trial]
 WIDTH = 390
 
 

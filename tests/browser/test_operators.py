@@ -20,7 +20,7 @@ from tests.browser.test_accessibility import WIDE, page_faults
 from tests.make import build, people, smtp, worlds
 from tests.make.sites import application_thread
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.trial]
 PAGES = (
     *("/tasks/robots/news", "/tasks/robots/announce?to=teams", "/tasks/robots/activity", "/account"),
     *("/tasks/robots/phases", "/tasks/robots/people", "/tasks/robots/members", "/tasks/robots/entries"),

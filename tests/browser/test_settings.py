@@ -11,7 +11,7 @@ from tests.browser.conftest import PATIENCE_MS
 from tests.browser.test_accessibility import page_faults
 from tests.make import build, people
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.trial]
 WIDE = 1280
 PAGES = (
     "settings?section={}",
