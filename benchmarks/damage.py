@@ -54,8 +54,8 @@ KINDS = (
     Kind("pool_topic", "body", "pools", ("pool_id", "topic_id")),
     Kind("click_log", "body", "query logs", ("id",)),
 )
-SECRETS = {("task", "click_key")}
-"""Columns of bytes that are keys: random bits, of which any are as good as others."""
+SECRETS = {("task", "click_key"), ("idempotency_key", "body")}
+"""Columns of bytes without a checksum: a key is random bits, and an answer of the API is kept for a day only."""
 
 
 def turned(body: bytes, bit: int) -> bytes:

@@ -26,6 +26,7 @@ SQLITE_SIZES = (
 )
 KINDS = {
     "accounts": "people and the audit",
+    "api": "tokens and kept answers of the API",
     "entries": "teams in tasks",
     "evaluations": "scores",
     "files": "stored files",

@@ -1,8 +1,8 @@
 """The reference of the API as pages of this site, and the document that they are made of."""
 
+import json
 from collections.abc import Iterable
 
-import msgspec
 from flask import Blueprint, current_app, render_template
 from flask.typing import ResponseReturnValue
 
@@ -58,4 +58,4 @@ def operations() -> list[Operation]:
 
 def written(table: Iterable[Operation]) -> bytes:
     """The document as it is committed in docs/openapi.json."""
-    return msgspec.json.format(msgspec.json.encode(openapi.document(table)), indent=1) + b"\n"
+    return (json.dumps(openapi.document(table), indent=1, ensure_ascii=False) + "\n").encode()
