@@ -55,7 +55,7 @@ KINDS = (
     Kind("click_log", "body", "query logs", ("id",)),
 )
 SECRETS = {("task", "click_key"), ("idempotency_key", "body")}
-"""Columns of bytes without a checksum: a key is random bits, and an answer of the API is kept for a day only."""
+"""Columns of bytes without a checksum: random bits, and answers of the API, which are kept for a day only."""
 
 
 def turned(body: bytes, bit: int) -> bytes:
