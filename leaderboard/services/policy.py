@@ -221,7 +221,7 @@ def visible_task(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sig
     if not tasks:
         raise NotFound(f"There is no task {slug!r}.", task=slug)
     task = tasks[0]
-    _require_bound(viewer, task)
+    require_bound(viewer, task)
     phases = phase_rules.rules(task, (row for row in rows if row.Task is task))
     # A page says the dates and the news of its task under its title: not worth another statement.
     newest = next(NewestAnnouncement(*row[1:5]) for row in rows if row.Task is task)
@@ -273,12 +273,12 @@ def visible_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Tas
         seen = sight_by_rules(session, viewer, task, phase_rules.rules(task, rows), run.phase_id)
         published = task.published_at is not None or seen.organises
         if published and (seen.means or owns(viewer, run.team_id)):
-            _require_bound(viewer, task)
+            require_bound(viewer, task)
             return run, task, seen
     raise NotFound(f"There is no run {run_id}.", run=run_id)
 
 
-def _require_bound(viewer: Viewer, task: Task) -> None:
+def require_bound(viewer: Viewer, task: Task) -> None:
     """Raise Forbidden where the viewer is a token for another task."""
     if viewer.only_task not in (None, task.id):
         raise Forbidden(f"This token is for another task than {task.name}; make one for it, or for all.")

@@ -110,4 +110,5 @@ def _row(session: Session, viewer: Viewer, upload_id: int) -> tuple[Upload, Task
     if row is None or not (policy.owns(viewer, row.Upload.team_id) or policy.reads(viewer, row.Task.id)):
         raise NotFound(f"There is no upload {upload_id}.", upload=upload_id)
     upload, task, team, sender = row
+    policy.require_bound(viewer, task)
     return upload, task, team, sender

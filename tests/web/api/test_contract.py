@@ -91,6 +91,11 @@ def test_a_token_for_one_task_is_refused_at_others(site: Site, program: Programs
     refused = bound.ask("GET", "/tasks/robots/board")
     assert (refused.status_code, refused.json["type"]) == (403, "/api/problems/not-allowed")
     assert bound.ask("GET", f"/runs/{site.world.run}").status_code == 403
+    assert bound.ask("GET", f"/uploads/{site.world.accepted}").status_code in (403, 404)
+    member = program("Berta", "read", slug="other")
+    assert member.ask("GET", f"/uploads/{site.world.accepted}").status_code == 403
+    within = program("Berta", "read", slug="robots")
+    assert within.ask("GET", f"/uploads/{site.world.accepted}").json["run_id"]
     team = program("Anna", "submit", team_id=site.world.owls)
     assert [row["team"] for row in team.ask("GET", "/account").json["teams"]] == [site.world.owls]
 
