@@ -91,8 +91,13 @@ def ensure(session: Session, viewer: Viewer, name: str, task_id: int | None = No
 
 
 def own_team(session: Session, viewer: Viewer, team_id: int) -> Team:
-    """The viewer's team of that id; raises NotFound for a team of others too."""
+    """The viewer's team of that id.
+
+    Raises NotFound for a team of others too, Forbidden for a token that is for one task.
+    """
     require_account(viewer)
+    if viewer.only_task is not None:
+        raise Forbidden("This token is for one task, and teams belong to none; make one for all of yours.")
     team = session.get(Team, team_id) if owns(viewer, team_id) else None
     if team is None:
         raise NotFound(f"There is no team {team_id} of yours.", team=team_id)

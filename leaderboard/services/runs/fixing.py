@@ -100,6 +100,7 @@ def _own(session: Session, viewer: Viewer, upload_id: int) -> tuple[Upload, Task
     ).one_or_none()
     if row is None or not (policy.owns(viewer, row[0].team_id) or policy.organises(viewer, row[1].id)):
         raise NotFound(f"There is no upload {upload_id}.", upload=upload_id)
+    policy.require_bound(viewer, row[1])
     return row[0], row[1]
 
 

@@ -5,10 +5,51 @@ A program asks by a token; cookies mean nothing here. Answers are JSON or files,
 
 from flask import Blueprint, Flask
 
-from leaderboard.web.api import account, devices, operations, problems, reference, runs, tasks, uploads
+from leaderboard.web.api import (
+    account,
+    devices,
+    judging,
+    operations,
+    problems,
+    reference,
+    runs,
+    tasks,
+    teams,
+    uploads,
+)
+from leaderboard.web.api.organise import (
+    assessors,
+    clicks,
+    names,
+    people,
+    phases,
+    pools,
+    revisions,
+    side_by_side,
+    topics,
+)
+from leaderboard.web.api.organise import tasks as own_tasks
 from leaderboard.web.session import API
 
-NOUNS = (tasks, runs, uploads, account, devices)
+NOUNS = (
+    tasks,
+    runs,
+    uploads,
+    teams,
+    own_tasks,
+    topics,
+    phases,
+    people,
+    names,
+    revisions,
+    pools,
+    assessors,
+    clicks,
+    side_by_side,
+    judging,
+    account,
+    devices,
+)
 """The modules whose operations there are, in the order of the reference."""
 
 

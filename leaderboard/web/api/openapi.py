@@ -16,6 +16,8 @@ from leaderboard.web.rules import PUBLIC
 VERSION = "1"
 PLACEHOLDER = re.compile(r"<(?:(?P<kind>\w+):)?(?P<name>\w+)>")
 SCHEMA = "#/components/schemas/{name}"
+RESPONSE = "#/components/responses/{name}"
+KEY = "#/components/parameters/key"
 NUMBER = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}
 """Of what a path names by its number."""
 
@@ -33,6 +35,7 @@ def document(operations: Iterable[Operation]) -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for one in table:
         paths.setdefault(address(one), {})[one.method.lower()] = _operation(one)
+    refusals = {key: names for one in table for key, names in _refusals(one).values()}
     scopes = "; ".join(f"{scope}: {words}" for scope, words in MEANINGS.items())
     return {
         "openapi": "3.1.0",
@@ -45,6 +48,11 @@ def document(operations: Iterable[Operation]) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": {**schemas, "Problem": _problem()},
+            "responses": {
+                "unchanged": {"description": "Not changed since `If-None-Match`."},
+                **{key: _refusal(refusals[key]) for key in sorted(refusals)},
+            },
+            "parameters": {"key": _key()},
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer", "description": f"Scopes: {scopes}"}
             },
@@ -76,19 +84,23 @@ def problems_of(one: Operation) -> tuple[str, ...]:
 
 
 def _operation(one: Operation) -> dict[str, Any]:
-    problems: dict[str, list[str]] = {}
-    for name in problems_of(one):
-        problems.setdefault(str(TYPES[name].status), []).append(TYPES[name].title)
     said: dict[str, Any] = {
         "operationId": one.name,
         "summary": one.summary,
         "description": one.description,
-        "parameters": [*_placeholders(one), *_query(one.query), *_key(one)],
+        "parameters": [
+            *_placeholders(one),
+            *_query(one.query),
+            *([{"$ref": KEY}] if one.method == "POST" or one.name == "send_run" else []),
+        ],
         "responses": {
             str(one.status): _answer(one, "As it is now."),
             **({"202": _answer(one, "Kept; its check is to come.")} if one.name == "send_run" else {}),
-            **({"304": {"description": "Not changed since `If-None-Match`."}} if one.method == "GET" else {}),
-            **{status: _refusal(titles) for status, titles in sorted(problems.items())},
+            **({"304": {"$ref": RESPONSE.format(name="unchanged")}} if one.method == "GET" else {}),
+            **{
+                status: {"$ref": RESPONSE.format(name=key)}
+                for status, (key, _) in sorted(_refusals(one).items())
+            },
         },
     }
     if one.takes_file:
@@ -106,7 +118,17 @@ def _answer(one: Operation, words: str) -> dict[str, Any]:
     return {"description": words, "content": {"application/json": {"schema": schema}}}
 
 
-def _refusal(titles: Iterable[str]) -> dict[str, Any]:
+def _refusals(one: Operation) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Status -> name of the answer that operations share, and the types of problems it may say."""
+    by_status: dict[str, tuple[str, ...]] = {}
+    for name in problems_of(one):
+        status = str(TYPES[name].status)
+        by_status[status] = (*by_status.get(status, ()), name)
+    return {status: (".".join(names), names) for status, names in by_status.items()}
+
+
+def _refusal(names: Iterable[str]) -> dict[str, Any]:
+    titles = [TYPES[name].title for name in names]
     schema = {"$ref": SCHEMA.format(name="Problem")}
     return {"description": "; ".join(titles), "content": {MEDIA_TYPE: {"schema": schema}}}
 
@@ -145,12 +167,10 @@ def _schema(kind: Any, default: Any) -> dict[str, Any]:
     return options[0] if default in (MISSING, None) else {**options[0], "default": default}
 
 
-def _key(one: Operation) -> list[dict[str, Any]]:
-    if one.method not in ("POST", "PUT") or (one.method == "POST" and one.takes_file):
-        return []
+def _key() -> dict[str, Any]:
     schema = {"type": "string", "maxLength": LONGEST}
     words = "A key of your own: the same request sent again with it is answered again, and done once."
-    return [{"name": HEADER, "in": "header", "required": False, "schema": schema, "description": words}]
+    return {"name": HEADER, "in": "header", "required": False, "schema": schema, "description": words}
 
 
 def _problem() -> dict[str, Any]:

@@ -103,9 +103,9 @@ def _view(one: Operation) -> Callable[..., Response]:
         if asking is not None and one.scopes:
             asking.require_any(one.scopes)
         given = placeholders | values.given(one.query, one.body, takes_file=one.takes_file)
-        # A file that is only checked changes nothing; one that is sent brings its key to its upload.
-        if one.method == "POST" and not one.takes_file:
-            return repeats.once(lambda: _answered(one, one.act(**given)))
+        # A run that is sent by PUT brings its key to its upload.
+        if one.method == "POST":
+            return repeats.once(lambda: _answered(one, one.act(**given)), given.get("file"))
         return _answered(one, one.act(**given))
 
     view.rule = one.rule  # type: ignore[attr-defined]

@@ -16,6 +16,9 @@ from leaderboard.web.rules import PUBLIC, rule
 
 blueprint = Blueprint("api_reference", __name__)
 
+LINES_TO_DEPTH = 3
+"""Down to what is said of one operation or schema: a change of it is a change of one line."""
+
 
 @blueprint.get("/api")
 @rule(PUBLIC)
@@ -57,5 +60,13 @@ def operations() -> list[Operation]:
 
 
 def written(table: Iterable[Operation]) -> bytes:
-    """The document as it is committed in docs/openapi.json."""
-    return (json.dumps(openapi.document(table), indent=1, ensure_ascii=False) + "\n").encode()
+    """The document as it is committed in docs/openapi.json: a line for each operation and schema."""
+    return (_text(openapi.document(table), LINES_TO_DEPTH) + "\n").encode()
+
+
+def _text(value: object, depth: int, indent: str = "") -> str:
+    if depth == 0 or not isinstance(value, dict) or not value:
+        return json.dumps(value, ensure_ascii=False)
+    inner = indent + " "
+    pairs = (f"{inner}{json.dumps(key)}: {_text(one, depth - 1, inner)}" for key, one in value.items())
+    return "{\n" + ",\n".join(pairs) + f"\n{indent}}}"

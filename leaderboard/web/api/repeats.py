@@ -7,6 +7,7 @@ the same key with another body, 422; while the first still runs, 409.
 import hashlib
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 
 from flask import Response, request
 from sqlalchemy import ColumnElement, delete, update
@@ -25,12 +26,15 @@ LONGEST_RUN = timedelta(minutes=10)
 KEPT_HEADERS = ("Content-Type", "Location", "ETag")
 
 
-def once(act: Callable[[], Response]) -> Response:
-    """What act answers, or what it answered when the same request came with this key before."""
+def once(act: Callable[[], Response], file: Path | None = None) -> Response:
+    """What act answers, or what it answered when the same request came with this key before.
+
+    file: where the body lies that was a file.
+    """
     key, asking = given_key(), token()
     if not key or asking is None:
         return act()
-    digest = _digest()
+    digest = _digest(file)
     with writing() as session:
         before = _begun(session, asking.token_id, key, digest)
     if before is not None:
@@ -97,7 +101,13 @@ def _of(token_id: int, key: str) -> tuple[ColumnElement[bool], ...]:
     return IdempotencyKey.token_id == token_id, IdempotencyKey.key == key
 
 
-def _digest() -> str:
+def _digest(file: Path | None) -> str:
     """Of method, address and body, so that two requests of one key can be told apart."""
-    said = (request.method.encode(), request.full_path.encode(), request.get_data(cache=True))
+    body = hashlib.sha256(request.get_data(cache=True)) if file is None else _digest_of(file)
+    said = (request.method.encode(), request.full_path.encode(), body.digest())
     return hashlib.sha256(b"\0".join(said)).hexdigest()
+
+
+def _digest_of(file: Path) -> "hashlib._Hash":
+    with file.open("rb") as body:
+        return hashlib.file_digest(body, "sha256")

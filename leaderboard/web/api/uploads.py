@@ -4,15 +4,18 @@ import threading
 import time
 from dataclasses import dataclass
 
+from flask import url_for
+
 from leaderboard.errors import Busy
 from leaderboard.pages.runs import upload as upload_pages
 from leaderboard.services.accounts.tokens import Scope
+from leaderboard.services.runs import fixing
 from leaderboard.services.runs.uploads import Submission
 from leaderboard.web.api.answers import UploadAnswer
-from leaderboard.web.api.operations import operation
+from leaderboard.web.api.operations import Reply, operation
 from leaderboard.web.api.runs import upload_answer
 from leaderboard.web.rules import SIGNED_IN, Rule
-from leaderboard.web.session import finish_reading, reading, viewer
+from leaderboard.web.session import finish_reading, reading, viewer, wake, writing
 
 LONGEST_WAIT_S = 30
 LOOK_EVERY_S = 0.25
@@ -26,6 +29,13 @@ class UploadQuery:
     """wait: seconds, 30 at most, to wait for the check to be done."""
 
     wait: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixes:
+    """Names of fixes, as `fixes` of the check says them."""
+
+    fixes: tuple[str, ...]
 
 
 @operation(
@@ -59,7 +69,27 @@ def upload(upload_id: int, query: UploadQuery) -> UploadAnswer:
         _turns.release()
 
 
-OPERATIONS = (upload,)
+@operation(
+    "POST",
+    "/uploads/<id:upload_id>/fix",
+    UploadAnswer,
+    body=Fixes,
+    scopes=(Scope.SUBMIT, Scope.ORGANISE),
+    status=202,
+)
+def fix_upload(upload_id: int, body: Fixes) -> Reply:
+    """Have a rejected file fixed
+
+    By fixes that its check offered. A new upload is made of it, and checked like any other.
+    """
+    with writing() as session:
+        made = fixing.ask(session, viewer(), upload_id, body.fixes)
+    wake()
+    address = url_for("api.upload", upload_id=made.upload_id)
+    return Reply(answer=upload_answer(made), status=202, headers={"Location": address})
+
+
+OPERATIONS = (upload, fix_upload)
 
 
 def _now(upload_id: int) -> UploadAnswer:

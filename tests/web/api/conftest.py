@@ -1,5 +1,6 @@
 """Programs that ask the API of a filled site."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,8 @@ from werkzeug.test import TestResponse
 from leaderboard.services.accounts import tokens
 from leaderboard.services.accounts.tokens import TokenRequest
 from leaderboard.services.policy import viewer_of
+from leaderboard.web.api import openapi
+from leaderboard.web.api.operations import Operation
 from tests.web.conftest import Site
 
 Headers = dict[str, str]
@@ -31,6 +34,15 @@ class Program:
 
 
 Programs = Callable[..., Program]
+
+
+def path_of(one: Operation, site: Site) -> str:
+    """The operation's path with objects that there are; of what the site has none, with the first id."""
+    values = {
+        **{"slug": "robots", "run_id": site.world.run, "upload_id": site.world.accepted},
+        **{"team_id": site.world.owls, "name": "x", "topic_id": "1", "token": "nonsense", "item": "nothing"},
+    }
+    return re.sub(r"{(\w+)}", lambda known: str(values.get(known[1], 1)), openapi.address(one))
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """What holds for every operation of the API: who is let in, what is refused, and how errors are said."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +8,12 @@ from sqlalchemy import update
 
 from leaderboard.db.tables import Account, ApiToken
 from leaderboard.services.accounts.tokens import Scope
-from leaderboard.web.api import openapi, reference
+from leaderboard.web.api import reference
 from leaderboard.web.api.operations import Operation
 from leaderboard.web.api.problems import TYPES
 from leaderboard.web.rules import PUBLIC
 from tests.make import openapi as openapi_file
-from tests.web.api.conftest import Program, Programs
+from tests.web.api.conftest import Program, Programs, path_of
 from tests.web.conftest import Site
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -28,9 +27,7 @@ def _operations(site: Site) -> list[Operation]:
 
 def _asked(program: Program, one: Operation, site: Site, **options: Any) -> Any:
     """The operation asked with ids that there are, and without parameters."""
-    values = {"slug": "robots", "run_id": site.world.run, "upload_id": site.world.accepted, "name": "x"}
-    path = re.sub(r"{(\w+)}", lambda found: str(values[found[1]]), openapi.address(one))
-    return program.ask(one.method, path, **options)
+    return program.ask(one.method, path_of(one, site), **options)
 
 
 def test_every_route_below_the_api_is_an_operation(site: Site) -> None:

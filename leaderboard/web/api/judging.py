@@ -1,0 +1,287 @@
+"""Operations of assessors: the personal link lets in, no token does."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from msgspec import Meta
+
+from leaderboard.pages.assessors import judging
+from leaderboard.pages.assessors.judging import JudgingPage, JudgingPool, ShownDocument
+from leaderboard.pages.side_by_side import question as questions
+from leaderboard.pages.side_by_side.question import ListedDocument
+from leaderboard.services.assessors import log
+from leaderboard.services.assessors.log import SentLabel
+from leaderboard.services.side_by_side import answers as compared
+from leaderboard.services.side_by_side.answers import SentAnswer
+from leaderboard.trec.documents.marking import Piece
+from leaderboard.web.api.answers import Moment
+from leaderboard.web.api.operations import operation
+from leaderboard.web.api.organise.answers import Done
+from leaderboard.web.api.organise.assessors import GradeName
+from leaderboard.web.rules import PUBLIC, Rule
+from leaderboard.web.session import finish_reading, reading, writing
+
+BY_LINK = Rule(PUBLIC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnTopic:
+    """A topic that the assessor judges, and how far."""
+
+    topic: str
+    title: str
+    documents: int
+    judged: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnPool:
+    """A pool in which the assessor has topics."""
+
+    pool: int
+    state: str
+    topics: tuple[OwnTopic, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnComparison:
+    """Two rankings that the assessor is asked to compare."""
+
+    item: str
+    topic: str
+    answered: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeskAnswer:
+    """All that an assessor is asked to do."""
+
+    assessor: str
+    task: str
+    pools: tuple[OwnPool, ...]
+    comparisons: tuple[OwnComparison, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentAnswer:
+    """A document to judge; title and text are empty where the site does not hold it."""
+
+    docno: str
+    title: str
+    text: str
+    link: str
+    grade: int | None
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextAnswer:
+    """What to judge next in a topic; null where nothing is left."""
+
+    topic: str
+    title: str
+    description: str
+    narrative: str
+    grades: tuple[GradeName, ...]
+    document: DocumentAnswer | None
+    judged: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelBody:
+    """A judgment: grade null skips the document; key: chosen by you, under which it is stored once.
+
+    undone: takes an earlier judgment of the document back. shown_at and saved_at: for the pace.
+    """
+
+    key: Annotated[str, Meta(min_length=1, max_length=log.KEY_CHARACTERS)]
+    docno: str
+    grade: int | None
+    note: str = ""
+    shown_at: Moment | None = None
+    saved_at: Moment | None = None
+    undone: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedAnswer:
+    """A document of a ranking to compare."""
+
+    place: int
+    docno: str
+    title: str
+    text: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonAnswer:
+    """Two rankings of a topic without their names; key: of the answer to come."""
+
+    item: str
+    topic: str
+    title: str
+    description: str
+    narrative: str
+    left: tuple[RankedAnswer, ...]
+    right: tuple[RankedAnswer, ...]
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonBody:
+    """Which ranking is better: left, equal or right; how content one is with either, from 0 to 4."""
+
+    key: Annotated[str, Meta(min_length=1, max_length=compared.KEY_CHARACTERS)]
+    verdict: str
+    left: int
+    right: int
+    note: str = ""
+
+
+@operation("GET", "/judge/<token>", DeskAnswer, rule=BY_LINK, scopes=())
+def desk(token: str) -> DeskAnswer:
+    """What an assessor is asked to do
+
+    The last part of the personal link stands for the assessor.
+    """
+    page = judging.desk(reading(), token)
+    asked = questions.question_list(reading(), token)
+    return DeskAnswer(
+        assessor=page.name,
+        task=page.task,
+        pools=tuple(map(_pool, page.pools)),
+        comparisons=tuple(
+            OwnComparison(item=one.item, topic=one.topic_id, answered=one.answered) for one in asked.questions
+        ),
+    )
+
+
+@operation("GET", "/judge/<token>/pools/<id:number>/topics/<topic_id>", NextAnswer, rule=BY_LINK, scopes=())
+def next_document(token: str, number: int, topic_id: str) -> NextAnswer:
+    """The next document of a topic to judge"""
+    return _next(judging.judging_page(reading(), token, number, topic_id))
+
+
+@operation(
+    "POST",
+    "/judge/<token>/pools/<id:number>/topics/<topic_id>",
+    Done,
+    body=LabelBody,
+    rule=BY_LINK,
+    scopes=(),
+    status=201,
+)
+def judge(token: str, number: int, topic_id: str, body: LabelBody) -> Done:
+    """Judge a document
+
+    Sent again under its key it is stored once.
+    """
+    sent = SentLabel(
+        key=body.key,
+        docno=body.docno,
+        grade=body.grade,
+        note=body.note,
+        shown_at=body.shown_at,
+        saved_at=body.saved_at,
+        undone=body.undone,
+    )
+    checked = log.check(reading(), token, number, topic_id, sent)
+    finish_reading()
+    with writing() as session:
+        is_new = log.save(session, checked)
+    return Done(done="stored" if is_new else "stored before")
+
+
+@operation("POST", "/judge/<token>/pools/<id:number>/topics/<topic_id>/undo", Done, rule=BY_LINK, scopes=())
+def undo_judgment(token: str, number: int, topic_id: str) -> Done:
+    """Take the last judgment of a topic back"""
+    with writing() as session:
+        docno = log.undo_last(session, token, number, topic_id)
+    return Done(done=f"judgment of {docno} taken back" if docno else "nothing to take back")
+
+
+@operation("GET", "/judge/<token>/comparisons/<item>", ComparisonAnswer, rule=BY_LINK, scopes=())
+def comparison_to_judge(token: str, item: str) -> ComparisonAnswer:
+    """Two rankings to compare"""
+    page = questions.question_page(reading(), token, item)
+    return ComparisonAnswer(
+        item=page.item,
+        topic=page.topic_id,
+        title=page.title,
+        description=page.description,
+        narrative=page.narrative,
+        left=tuple(map(_ranked, page.left)),
+        right=tuple(map(_ranked, page.right)),
+        key=page.key,
+    )
+
+
+@operation(
+    "POST",
+    "/judge/<token>/comparisons/<item>",
+    Done,
+    body=ComparisonBody,
+    rule=BY_LINK,
+    scopes=(),
+    status=201,
+)
+def answer_comparison(token: str, item: str, body: ComparisonBody) -> Done:
+    """Say which of two rankings is better"""
+    sent = SentAnswer(body.key, body.verdict, body.left, body.right, body.note)
+    with writing() as session:
+        compared.save(session, token, item, sent)
+    return Done(done="stored")
+
+
+OPERATIONS = (desk, next_document, judge, undo_judgment, comparison_to_judge, answer_comparison)
+
+
+def _pool(pool: JudgingPool) -> OwnPool:
+    return OwnPool(
+        pool=pool.number,
+        state=pool.state,
+        topics=tuple(
+            OwnTopic(topic=row.topic_id, title=row.title, documents=row.documents, judged=row.judged)
+            for row in pool.topics
+        ),
+    )
+
+
+def _next(page: JudgingPage) -> NextAnswer:
+    return NextAnswer(
+        topic=page.topic_id,
+        title=page.title,
+        description=page.description,
+        narrative=page.narrative,
+        grades=tuple(GradeName(grade=grade.value, name=grade.name) for grade in page.grades),
+        document=_document(page.shown) if page.shown else None,
+        judged=page.judged,
+        total=page.total,
+    )
+
+
+def _document(shown: ShownDocument) -> DocumentAnswer:
+    return DocumentAnswer(
+        docno=shown.docno,
+        title=_text(shown.heading),
+        text=_text(shown.text),
+        link=shown.link,
+        grade=shown.grade,
+        note=shown.note,
+    )
+
+
+def _ranked(listed: ListedDocument) -> RankedAnswer:
+    return RankedAnswer(
+        place=listed.place,
+        docno=listed.docno,
+        title=_text(listed.heading),
+        text=_text(listed.text),
+        link=listed.link,
+    )
+
+
+def _text(pieces: tuple[Piece, ...]) -> str:
+    return "".join(piece.text for piece in pieces)

@@ -1,0 +1,1 @@
+"""Operations of who organises a task or coordinates its assessors."""

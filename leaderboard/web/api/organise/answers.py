@@ -1,0 +1,149 @@
+"""What operations of organisers answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from leaderboard.web.api.answers import Moment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What was done, in a few words; where there is more to know, the object's own address says it."""
+
+    done: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnTask:
+    """A task as its organisers see it; state is draft, published or archived."""
+
+    task: str
+    name: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectionAnswer:
+    """A collection that tasks may be on, and how many documents the site holds of it."""
+
+    collection: str
+    documents: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsAnswer:
+    """Setting -> its value as its field shows it; changed: those that a request gave another value."""
+
+    task: str
+    settings: Mapping[str, str]
+    changed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkAnswer:
+    """A link that cannot be read again."""
+
+    link: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssessorLink:
+    """An assessor with the personal link, which cannot be read again."""
+
+    assessor: int
+    name: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssessorLinks:
+    """The links of new assessors."""
+
+    assessors: tuple[AssessorLink, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryAnswer:
+    """A team in a task: whether it has entered, and which version of the agreement it agreed to."""
+
+    team: int
+    name: str
+    state: str
+    why: str
+    agreed: int | None
+    agreed_at: Moment | None
+    runs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryAnswers:
+    """The teams in a task; rule: free, approval or code."""
+
+    task: str
+    rule: str
+    entries: tuple[EntryAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonAnswer:
+    """An account with a role in a task."""
+
+    account: int
+    name: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class People:
+    """Who has a role in a task."""
+
+    people: tuple[PersonAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnouncementAnswer:
+    """An announcement, or what would become of it: how many people and teams it reaches."""
+
+    announcement: int | None
+    people: int
+    teams: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftAnswer:
+    """A draft of a revision, kept for a day: what it would change, and why it cannot be published, if so."""
+
+    draft: str
+    line: str
+    base: int
+    """The number of the newest revision, 0 for none."""
+    added: int
+    changed: int
+    removed: int
+    refused: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevisionMade:
+    """A revision that was published; every run is scored under it."""
+
+    line: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolMade:
+    """A pool and its state: draft, open or closed."""
+
+    pool: int
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelsMade:
+    """Labels that came in by a file: new ones, known ones, and those outside the pool."""
+
+    assessor: str
+    added: int
+    known: int
+    outside: int

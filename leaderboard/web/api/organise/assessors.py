@@ -1,0 +1,283 @@
+"""Operations on the assessors of a pool: links, topics, guidelines, labels of files, decisions."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta
+
+from leaderboard.services.accounts.tokens import Scope
+from leaderboard.services.assessors import adjudication, assignments, guidelines, labels, links
+from leaderboard.services.assessors.adjudication import Decision
+from leaderboard.services.assessors.assignments import Plan
+from leaderboard.services.assessors.links import PersonalLink
+from leaderboard.services.tasks import grade_scales
+from leaderboard.web.addresses import absolute
+from leaderboard.web.api.operations import operation
+from leaderboard.web.api.organise.answers import AssessorLink, AssessorLinks, Done, LabelsMade
+from leaderboard.web.api.organise.tasks import ORGANISE
+from leaderboard.web.rules import SIGNED_IN, Body, Rule
+from leaderboard.web.session import finish_reading, reading, settings, viewer, writing
+
+JUDGE = (Scope.JUDGE, Scope.ORGANISE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewAssessors:
+    """Names of people; role: assessor or adjudicator."""
+
+    names: tuple[str, ...]
+    role: str = links.ASSESSOR
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignmentBody:
+    """Who judges what.
+
+    way: topic (each topic is one assessor's), share (each topic is divided) or all. overlap: the share of
+    documents that two judge. order: in which documents come. topics: these only; empty for all.
+    """
+
+    assessors: tuple[int, ...]
+    way: str = "topic"
+    overlap: float = assignments.DEFAULT_OVERLAP
+    order: str = "docno"
+    seed: int = 0
+    topics: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelsQuery:
+    """Whose labels the file holds: an assessor's name, human or machine, and which machine."""
+
+    name: str
+    origin: str = "human"
+    origin_name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guidelines:
+    """The text, in Markdown."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradeName:
+    """A grade and its name."""
+
+    grade: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradeNames:
+    """All grades that have a name."""
+
+    grades: tuple[GradeName, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A solved example: for a topic a stored document, or a text of your own, with its grade, and why."""
+
+    topic: str
+    grade: int
+    docno: str = ""
+    text: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionBody:
+    """An adjudicator's grade of a document; key: chosen by you, under which it is stored once."""
+
+    topic: str
+    docno: str
+    grade: int
+    note: str = ""
+    key: Annotated[str, Meta(min_length=1, max_length=64)]
+
+
+@operation(
+    "POST",
+    "/tasks/<slug>/pools/<id:number>/assessors",
+    AssessorLinks,
+    body=NewAssessors,
+    scopes=ORGANISE,
+    status=201,
+)
+def add_assessors(slug: str, number: int, body: NewAssessors) -> AssessorLinks:
+    """Add assessors
+
+    Each gets a personal link, which cannot be read again: send it to them.
+    """
+    with writing() as session:
+        links.own_pool(session, viewer(), slug, number)
+        made = links.add(session, viewer(), slug, body.names, body.role, settings().assessor_link_days)
+    return AssessorLinks(assessors=tuple(map(linked, made)))
+
+
+@operation(
+    "POST",
+    "/tasks/<slug>/pools/<id:number>/assessors/<id:assessor_id>/link",
+    AssessorLink,
+    scopes=ORGANISE,
+    status=201,
+)
+def renew_link(slug: str, number: int, assessor_id: int) -> AssessorLink:
+    """Make a new link for an assessor
+
+    The old one works no more.
+    """
+    with writing() as session:
+        links.own_pool(session, viewer(), slug, number)
+        made = links.renew(session, viewer(), slug, assessor_id, settings().assessor_link_days)
+    return linked(made)
+
+
+@operation(
+    "POST", "/tasks/<slug>/pools/<id:number>/assessors/<id:assessor_id>/prolong", Done, scopes=ORGANISE
+)
+def prolong_link(slug: str, number: int, assessor_id: int) -> Done:
+    """Let an assessor's link work for longer"""
+    with writing() as session:
+        links.own_pool(session, viewer(), slug, number)
+        links.prolong(session, viewer(), slug, assessor_id, settings().assessor_link_days)
+    return Done(done="prolonged")
+
+
+@operation("DELETE", "/tasks/<slug>/pools/<id:number>/assessors/<id:assessor_id>", Done, scopes=ORGANISE)
+def revoke_link(slug: str, number: int, assessor_id: int) -> Done:
+    """Revoke an assessor's link
+
+    The judgments stay.
+    """
+    with writing() as session:
+        links.own_pool(session, viewer(), slug, number)
+        links.revoke(session, viewer(), slug, assessor_id)
+    return Done(done="revoked")
+
+
+@operation("PUT", "/tasks/<slug>/pools/<id:number>/assignments", Done, body=AssignmentBody, scopes=ORGANISE)
+def assign(slug: str, number: int, body: AssignmentBody) -> Done:
+    """Assign a pool's documents to assessors"""
+    plan = Plan(body.assessors, body.way, body.overlap, body.order, body.seed, body.topics)
+    with writing() as session:
+        made = assignments.assign(session, viewer(), slug, number, plan)
+    return Done(done=f"{made} assignments")
+
+
+@operation(
+    "POST",
+    "/tasks/<slug>/pools/<id:number>/labels",
+    LabelsMade,
+    query=LabelsQuery,
+    rule=Rule(SIGNED_IN, Body.FILES),
+    scopes=JUDGE,
+    status=201,
+)
+def add_labels(slug: str, number: int, query: LabelsQuery, file: Path) -> LabelsMade:
+    """Hand in the labels of an assessor, or of a machine
+
+    The body is the file, in the form of qrels. Labels that are known already are counted and stay.
+    """
+    asker = viewer()
+    links.own_pool(reading(), asker, slug, number)
+    finish_reading()
+    prepared = labels.prepare(file)
+    with writing() as session:
+        done = labels.add(
+            session,
+            asker,
+            slug,
+            number,
+            prepared,
+            name=query.name,
+            origin=query.origin,
+            origin_name=query.origin_name,
+        )
+    return LabelsMade(**asdict(done))
+
+
+@operation("PUT", "/tasks/<slug>/pools/<id:number>/guidelines", Done, body=Guidelines, scopes=ORGANISE)
+def write_guidelines(slug: str, number: int, body: Guidelines) -> Done:
+    """Write the guidelines of a pool"""
+    with writing() as session:
+        guidelines.set_text(session, viewer(), slug, number, body.text)
+    return Done(done="guidelines written")
+
+
+@operation("PUT", "/tasks/<slug>/pools/<id:number>/grades", Done, body=GradeNames, scopes=ORGANISE)
+def name_grades(slug: str, number: int, body: GradeNames) -> Done:
+    """Name the grades that assessors give
+
+    For all pools of the task.
+    """
+    with writing() as session:
+        links.own_pool(session, viewer(), slug, number)
+        grade_scales.rename(session, viewer(), slug, {named.grade: named.name for named in body.grades})
+    return Done(done="grades named")
+
+
+@operation(
+    "POST", "/tasks/<slug>/pools/<id:number>/examples", Done, body=Example, scopes=ORGANISE, status=201
+)
+def add_example(slug: str, number: int, body: Example) -> Done:
+    """Add a solved example to the guidelines"""
+    with writing() as session:
+        guidelines.add_example(session, viewer(), slug, number, asdict(body))
+    return Done(done="example added")
+
+
+@operation("DELETE", "/tasks/<slug>/pools/<id:number>/examples/<id:place>", Done, scopes=ORGANISE)
+def remove_example(slug: str, number: int, place: int) -> Done:
+    """Take a solved example out of the guidelines
+
+    By its place among them, from 1.
+    """
+    with writing() as session:
+        guidelines.remove_example(session, viewer(), slug, number, place)
+    return Done(done="example removed")
+
+
+@operation(
+    "POST", "/tasks/<slug>/pools/<id:number>/decisions", Done, body=DecisionBody, scopes=JUDGE, status=201
+)
+def decide(slug: str, number: int, body: DecisionBody) -> Done:
+    """Decide on a document that assessors disagree about"""
+    made = Decision(body.topic, body.docno, body.grade, body.note, body.key)
+    with writing() as session:
+        is_new = adjudication.decide(session, viewer(), slug, number, made)
+    return Done(done="decided" if is_new else "decided before")
+
+
+@operation("POST", "/tasks/<slug>/pools/<id:number>/decisions/undo", Done, scopes=JUDGE)
+def undo_decision(slug: str, number: int) -> Done:
+    """Take your last decision back"""
+    with writing() as session:
+        topic_id, docno = adjudication.undo(session, viewer(), slug, number)
+    return Done(done=f"decision on {docno} for topic {topic_id} taken back")
+
+
+OPERATIONS = (
+    add_assessors,
+    renew_link,
+    prolong_link,
+    revoke_link,
+    assign,
+    add_labels,
+    write_guidelines,
+    name_grades,
+    add_example,
+    remove_example,
+    decide,
+    undo_decision,
+)
+
+
+def linked(link: PersonalLink) -> AssessorLink:
+    """An assessor with the link, as the API says it."""
+    return AssessorLink(
+        assessor=link.assessor_id, name=link.name, link=absolute("judging.desk", token=link.token)
+    )

@@ -1,0 +1,105 @@
+"""Operations on the query logs of a task: imported, deleted, made a revision."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from leaderboard.services.clicks import imports, preferences
+from leaderboard.trec.read.lines import Limits
+from leaderboard.web.api.operations import operation
+from leaderboard.web.api.organise.answers import Done, RevisionMade
+from leaderboard.web.api.organise.tasks import ORGANISE
+from leaderboard.web.rules import SIGNED_IN, Body, Rule
+from leaderboard.web.session import finish_reading, reading, settings, viewer, wake, writing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogQuery:
+    """keep_users: whether who searched is kept, as a keyed digest, so that people can be counted."""
+
+    keep_users: bool = True
+    file_name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogAnswer:
+    """A query log that was imported."""
+
+    log: int
+    sessions: int
+    topics: int
+    rows: int
+    unknown_rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClickChoice:
+    """Which preferences: how clicks are read, how often a pair is seen at least, which of both ways is kept.
+
+    Empty is the usual choice; logs: these only, empty for all; note: of the revision.
+    """
+
+    reading: str = ""
+    least: str = ""
+    keep: str = ""
+    count: str = ""
+    p: str = ""
+    logs: tuple[int, ...] = ()
+    note: str = ""
+
+
+@operation(
+    "POST",
+    "/tasks/<slug>/clicks",
+    LogAnswer,
+    query=LogQuery,
+    rule=Rule(SIGNED_IN, Body.UPLOAD),
+    scopes=ORGANISE,
+    status=201,
+)
+def import_log(slug: str, query: LogQuery, file: Path) -> LogAnswer:
+    """Import a query log
+
+    The body is the file as it is.
+    """
+    asker = viewer()
+    finish_reading()
+    with writing() as session:
+        rules = imports.rules_for(session, asker, slug)
+    limits = Limits(plain_bytes=settings().plain_bytes)
+    name = query.file_name.rsplit("/", 1)[-1]
+    prepared = imports.prepare(file, name, rules, keep_users=query.keep_users, limits=limits)
+    with writing() as session:
+        made = imports.add(session, asker, slug, prepared)
+    return LogAnswer(
+        log=made.number,
+        sessions=made.sessions,
+        topics=made.topics,
+        rows=made.rows,
+        unknown_rows=made.unknown_rows,
+    )
+
+
+@operation("DELETE", "/tasks/<slug>/clicks/<id:number>", Done, scopes=ORGANISE)
+def delete_log(slug: str, number: int) -> Done:
+    """Delete a query log"""
+    with writing() as session:
+        imports.remove(session, viewer(), slug, number)
+    return Done(done="log deleted")
+
+
+@operation(
+    "POST", "/tasks/<slug>/clicks/publish", RevisionMade, body=ClickChoice, scopes=ORGANISE, status=201
+)
+def publish_clicks(slug: str, body: ClickChoice) -> RevisionMade:
+    """Make the preferences that clicks show a revision"""
+    asker = viewer()
+    logs = list(map(str, body.logs))
+    choice = preferences.choice(body.reading, body.least, body.keep, body.count, body.p, logs)
+    shown = preferences.find(reading(), asker, slug, choice)
+    with writing() as session:
+        made = preferences.publish(session, asker, slug, shown, body.note)
+    wake()
+    return RevisionMade(line=made.line, number=made.number)
+
+
+OPERATIONS = (import_log, delete_log, publish_clicks)

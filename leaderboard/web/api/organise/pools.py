@@ -1,0 +1,152 @@
+"""Operations on the pools of a task: made by a method or of a file, opened, closed, settled."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from leaderboard.pooling.methods import DEFAULT
+from leaderboard.services import policy
+from leaderboard.services.assessors import settle
+from leaderboard.services.assessors.settle import Choice
+from leaderboard.services.pools import files, pools, previews
+from leaderboard.services.pools.plans import OFFICIAL, SECONDS, Plan
+from leaderboard.web.api.operations import operation
+from leaderboard.web.api.organise.answers import Done, DraftAnswer, PoolMade
+from leaderboard.web.api.organise.revisions import draft_answer
+from leaderboard.web.api.organise.tasks import ORGANISE
+from leaderboard.web.rules import SIGNED_IN, Body, Rule
+from leaderboard.web.session import finish_reading, reading, viewer, writing
+
+Values = Mapping[str, str | int | float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolPlan:
+    """How documents are chosen.
+
+    method: its `name` and parameters, the usual one where none is given; then: the second stage of a staged
+    one. runs: official, all, or chosen (those of `chosen`). cap: runs of a team. overlap: the share of
+    documents that are judged twice. seconds: that a judgment takes.
+    """
+
+    method: Values | None = None
+    then: Values | None = None
+    runs: str = OFFICIAL
+    chosen: tuple[int, ...] = ()
+    primary_first: bool = False
+    cap: int | None = None
+    reuse: bool = True
+    seed: int = 1
+    seconds: int = SECONDS
+    overlap: float = 0.0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolFileQuery:
+    """What to say of the pool, and how long a judgment takes."""
+
+    note: str = ""
+    seconds: int = SECONDS
+    file_name: str = "pool"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolState:
+    """open: assessors judge; closed: no more."""
+
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settling:
+    """How labels become judgments, as the page that settles offers it, and what to say of the revision."""
+
+    rule: str = Choice().rule
+    whose: str = Choice().whose
+    open: str = Choice().open
+    skipped: str = Choice().skipped
+    unjudged: str = Choice().unjudged
+    reused: bool = Choice().reused
+    mode: str = Choice().mode
+    note: str = ""
+
+
+@operation("POST", "/tasks/<slug>/pools", PoolMade, body=PoolPlan, scopes=ORGANISE, status=201)
+def make_pool(slug: str, body: PoolPlan) -> PoolMade:
+    """Make a pool
+
+    As a draft; open it when its assessors have their topics.
+    """
+    asker = viewer()
+    made = previews.preview(reading(), asker, slug, _plan(body))
+    with writing() as session:
+        number = pools.add(session, asker, made, body.note)
+    return PoolMade(pool=number, state="draft")
+
+
+@operation(
+    "POST",
+    "/tasks/<slug>/pools/import",
+    PoolMade,
+    query=PoolFileQuery,
+    rule=Rule(SIGNED_IN, Body.UPLOAD),
+    scopes=ORGANISE,
+    status=201,
+)
+def import_pool(slug: str, query: PoolFileQuery, file: Path) -> PoolMade:
+    """Make a pool of a file
+
+    The body is the file, in the form of NIST's pools, as CSV or as JSON lines.
+    """
+    asker = viewer()
+    policy.own_task(reading(), asker, slug, policy.coordinates)
+    finish_reading()
+    pool = files.read(file)
+    name = query.file_name.rsplit("/", 1)[-1]
+    with writing() as session:
+        number = files.bring_in(session, asker, slug, pool, name, note=query.note, seconds=query.seconds)
+    return PoolMade(pool=number, state="draft")
+
+
+@operation("PUT", "/tasks/<slug>/pools/<id:number>/state", PoolMade, body=PoolState, scopes=ORGANISE)
+def change_pool(slug: str, number: int, body: PoolState) -> PoolMade:
+    """Open a pool to its assessors, or close it"""
+    with writing() as session:
+        pools.change(session, viewer(), slug, number, body.state)
+    return PoolMade(pool=number, state=body.state)
+
+
+@operation("DELETE", "/tasks/<slug>/pools/<id:number>", Done, scopes=ORGANISE)
+def discard_pool(slug: str, number: int) -> Done:
+    """Delete the draft of a pool"""
+    with writing() as session:
+        pools.discard(session, viewer(), slug, number)
+    return Done(done="draft deleted")
+
+
+@operation(
+    "POST", "/tasks/<slug>/pools/<id:number>/settle", DraftAnswer, body=Settling, scopes=ORGANISE, status=201
+)
+def settle_pool(slug: str, number: int, body: Settling) -> DraftAnswer:
+    """Make a draft of a revision from a pool's labels
+
+    Look at what it changes, then publish or discard it.
+    """
+    given = asdict(body)
+    note = given.pop("note")
+    with writing() as session:
+        token = settle.keep(session, viewer(), slug, number, Choice(**given), note)
+    return draft_answer(slug, token)
+
+
+OPERATIONS = (make_pool, import_pool, change_pool, discard_pool, settle_pool)
+
+
+def _plan(body: PoolPlan) -> Plan:
+    spec: dict[str, Any] = dict(body.method if body.method is not None else DEFAULT)
+    if body.then is not None:
+        spec["then"] = dict(body.then)
+    facts = asdict(body)
+    return Plan(spec=spec, **{key: facts[key] for key in facts if key not in ("method", "then", "note")})

@@ -1,0 +1,251 @@
+"""Operations on an organiser's tasks: made, settled, dated, published, cloned, archived, discarded."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from leaderboard.pages.tasks import settings as settings_pages
+from leaderboard.services import collections, policy
+from leaderboard.services.accounts.tokens import Scope
+from leaderboard.services.jobs import failed
+from leaderboard.services.tasks import create, drafts, life, organise, templates
+from leaderboard.services.tasks.drafts import TaskDraft
+from leaderboard.services.tasks.life import NEWEST, TaskCopy
+from leaderboard.services.tasks.settings import change
+from leaderboard.web.api.answers import Moment
+from leaderboard.web.api.operations import operation
+from leaderboard.web.api.organise.answers import CollectionAnswer, Done, OwnTask, SettingsAnswer
+from leaderboard.web.rules import SIGNED_IN, Body, Rule
+from leaderboard.web.session import finish_reading, reading, viewer, wake, writing
+
+ORGANISE = (Scope.ORGANISE,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTask:
+    """A task's name, and what is not to be as its template says; measures: the first is the primary one."""
+
+    name: str
+    template: str = templates.LIVING
+    description: str = ""
+    collection: str | None = None
+    visibility: str | None = None
+    depth: int = 1000
+    level: int = 1
+    measures: tuple[str, ...] = ()
+    file_name: str = "topics"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Settings by their keys, as they are typed; those left out stay. reason: for the list of changes."""
+
+    settings: Mapping[str, str]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dates:
+    """From when until when a task with one phase takes runs; null is no limit.
+
+    zone: in which pages show them. reason: needed where a deadline is moved that participants know of.
+    """
+
+    opens_at: Moment | None = None
+    closes_at: Moment | None = None
+    zone: str = "UTC"
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copy:
+    """The new task's slug and name; revision: newest, or none."""
+
+    slug: str
+    name: str
+    revision: str = NEWEST
+
+
+@operation(
+    "PUT",
+    "/tasks/<slug>",
+    OwnTask,
+    query=NewTask,
+    rule=Rule(SIGNED_IN, Body.FILES),
+    scopes=ORGANISE,
+    status=201,
+)
+def make_task(slug: str, query: NewTask, file: Path) -> OwnTask:
+    """Make a task
+
+    The body is the topics file. The task is a draft that only its organisers see; give it settings, phases
+    and judgments, then publish it. Without measures they are proposed by the judgments to come.
+    """
+    template = templates.find(query.template)
+    draft = TaskDraft(
+        slug=slug,
+        name=query.name,
+        topics=file,
+        topics_name=query.file_name.rsplit("/", 1)[-1],
+        description=query.description,
+        collection=query.collection,
+        depth=query.depth,
+        level=query.level,
+        visibility=query.visibility or template.visibility,
+        template=template.key,
+        measures=query.measures,
+        primary=next(iter(query.measures), None),
+    )
+    asker = viewer()
+    prepared = drafts.prepare(draft)
+    with writing() as session:
+        create.create(session, asker, prepared)
+    return OwnTask(task=slug, name=query.name.strip(), state="draft")
+
+
+@operation(
+    "PUT",
+    "/collections/<name>",
+    CollectionAnswer,
+    rule=Rule(SIGNED_IN, Body.FILES),
+    scopes=ORGANISE,
+    status=201,
+)
+def add_collection(name: str, file: Path) -> CollectionAnswer:
+    """Add a collection with its documents
+
+    The body is the file of documents, which pages of rankings and assessors then show.
+    """
+    asker = viewer()
+    policy.require_creator(asker)
+    finish_reading()
+    documents = collections.prepare(file)
+    with writing() as session:
+        made = collections.add(session, asker, name, documents=documents)
+    return CollectionAnswer(collection=made.name, documents=documents.count)
+
+
+@operation("GET", "/tasks/<slug>/settings", SettingsAnswer, rule=Rule(SIGNED_IN))
+def task_settings(slug: str) -> SettingsAnswer:
+    """The settings of a task
+
+    As their fields show them; for its organisers and who reads everything.
+    """
+    return _settings(slug)
+
+
+@operation("PATCH", "/tasks/<slug>/settings", SettingsAnswer, body=Settings, scopes=ORGANISE)
+def settle_task(slug: str, body: Settings) -> SettingsAnswer:
+    """Change settings of a task
+
+    All of them or none: every problem is told. Where scores depend on one, a new edition of the board is
+    built. A new `slug` gives the task another address; the old one leads there.
+    """
+    with writing() as session:
+        changed = change.change(session, viewer(), slug, body.settings, body.reason[:300])
+    wake()
+    return _settings(body.settings.get("slug", "").strip() or slug, changed)
+
+
+@operation("PUT", "/tasks/<slug>/dates", Done, body=Dates, scopes=ORGANISE)
+def date_task(slug: str, body: Dates) -> Done:
+    """Set when a task takes runs
+
+    For a task with one phase; phases have dates of their own.
+    """
+    with writing() as session:
+        organise.set_dates(
+            session, viewer(), slug, (body.opens_at, body.closes_at), zone=body.zone, reason=body.reason
+        )
+    return Done(done="dates set")
+
+
+@operation("POST", "/tasks/<slug>/publish", OwnTask, scopes=ORGANISE)
+def publish_task(slug: str) -> OwnTask:
+    """Show a draft to everybody"""
+    with writing() as session:
+        create.publish(session, viewer(), slug)
+    wake()
+    return _own(slug)
+
+
+@operation("POST", "/tasks/<slug>/unpublish", OwnTask, scopes=ORGANISE)
+def unpublish_task(slug: str) -> OwnTask:
+    """Make a task without runs a draft again"""
+    with writing() as session:
+        life.unpublish(session, viewer(), slug)
+    return _own(slug)
+
+
+@operation("POST", "/tasks/<slug>/archive", OwnTask, scopes=ORGANISE)
+def archive_task(slug: str) -> OwnTask:
+    """Put a task in the archive
+
+    It takes no more runs; everything stays readable.
+    """
+    with writing() as session:
+        life.archive(session, viewer(), slug)
+    return _own(slug)
+
+
+@operation("POST", "/tasks/<slug>/unarchive", OwnTask, scopes=ORGANISE)
+def unarchive_task(slug: str) -> OwnTask:
+    """Take a task out of the archive"""
+    with writing() as session:
+        life.restore(session, viewer(), slug)
+    return _own(slug)
+
+
+@operation("POST", "/tasks/<slug>/clone", OwnTask, body=Copy, scopes=ORGANISE, status=201)
+def clone_task(slug: str, body: Copy) -> OwnTask:
+    """Make a draft with the same topics, settings and judgments"""
+    with writing() as session:
+        made = life.clone(session, viewer(), slug, TaskCopy(body.slug, body.name, body.revision))
+    return OwnTask(task=made, name=body.name.strip(), state="draft")
+
+
+@operation("DELETE", "/tasks/<slug>", Done, scopes=ORGANISE)
+def discard_task(slug: str) -> Done:
+    """Delete a draft
+
+    A task that was published is archived instead.
+    """
+    with writing() as session:
+        life.discard(session, viewer(), slug)
+    return Done(done="draft deleted")
+
+
+@operation("POST", "/tasks/<slug>/jobs/<id:job_id>/again", Done, scopes=ORGANISE)
+def evaluate_again(slug: str, job_id: int) -> Done:
+    """Queue a failed job of a task anew"""
+    with writing() as session:
+        failed.evaluate_again(session, viewer(), slug, job_id)
+    wake()
+    return Done(done="queued")
+
+
+OPERATIONS = (
+    make_task,
+    add_collection,
+    task_settings,
+    settle_task,
+    date_task,
+    publish_task,
+    unpublish_task,
+    archive_task,
+    unarchive_task,
+    clone_task,
+    discard_task,
+    evaluate_again,
+)
+
+
+def _settings(slug: str, changed: tuple[str, ...] = ()) -> SettingsAnswer:
+    page = settings_pages.settings_page(reading(), viewer(), slug)
+    return SettingsAnswer(task=page.slug, settings=page.values, changed=changed)
+
+
+def _own(slug: str) -> OwnTask:
+    page = settings_pages.settings_page(reading(), viewer(), slug)
+    state = "archived" if page.archived_at else "published" if page.published_at else "draft"
+    return OwnTask(task=page.slug, name=page.task, state=state)

@@ -1,0 +1,119 @@
+"""What a person does by a form, a program does by an operation: each form has one, or a reason why not."""
+
+from leaderboard.web.api import reference
+from tests.web.conftest import Site
+
+PERSON = "it is how a person proves who they are"
+OPERATOR = "no token operates the site; the operator has the command line"
+PAGE = "it only has computed what the page then shows"
+DONE_BY = {
+    "uploads.send": "send_run",
+    "uploads.fix": "fix_upload",
+    "uploads.withdraw": "withdraw_run",
+    "uploads.restore": "restore_run",
+    "uploads.mark": "choose_run",
+    "uploads.unmark": "choose_run",
+    "checks.check": "check_run",
+    "run_facts.describe": "describe_run",
+    "organise.create": "make_task",
+    "organise.publish": "publish_task",
+    "organise.dates": "date_task",
+    "organise.exclude": "exclude_topic",
+    "organise.score_judged": "score_topics",
+    "organise.score_all": "score_topics",
+    "organise.evaluate_again": "evaluate_again",
+    "settings.save": "settle_task",
+    "settings.topics": "replace_topics",
+    "settings.add_topic": "add_topic",
+    "settings.correct_topic": "correct_topic",
+    "settings.clone": "clone_task",
+    "settings.archive": "archive_task",
+    "settings.unpublish": "unpublish_task",
+    "settings.discard": "discard_task",
+    "phases.add": "add_phase",
+    "phases.change": "change_phase",
+    "phases.remove": "remove_phase",
+    "phases.reveal": "reveal_phase",
+    "phases.extend": "extend_deadline",
+    "people.give": "give_role",
+    "people.change": "give_role",
+    "people.invite": "invite_to_task",
+    "entries.enter": "enter_task",
+    "entries.decide": "decide_entry",
+    "news.announce": "announce",
+    "naming.give": "give_pseudonyms",
+    "naming.draw": "draw_pseudonyms",
+    "naming.take_back": "take_back_pseudonyms",
+    "naming.show_name": "show_team_name",
+    "naming.make_link": "make_review_link",
+    "naming.end_link": "end_review_link",
+    "groups.declare": "declare_group",
+    "groups.remove": "remove_group",
+    "revisions.send": "draft_revision",
+    "revisions.publish": "publish_revision",
+    "revisions.discard": "discard_revision",
+    "snapshots.keep": "keep_snapshot",
+    "pools.create": "make_pool",
+    "pools.bring_in": "import_pool",
+    "pools.change": "change_pool",
+    "pools.discard": "discard_pool",
+    "settled.publish": "settle_pool",
+    "assessors.add": "add_assessors",
+    "assessors.renew": "renew_link",
+    "assessors.prolong": "prolong_link",
+    "assessors.revoke": "revoke_link",
+    "assessors.assign": "assign",
+    "assessors.add_labels": "add_labels",
+    "assessors.set_guidelines": "write_guidelines",
+    "adjudication.decide": "decide",
+    "adjudication.undo": "undo_decision",
+    "judging.save": "judge",
+    "judging.judge": "judge",
+    "judging.undo": "undo_judgment",
+    "side_by_side.ask": "ask_people",
+    "side_by_side.add_assessors": "add_comparing_assessors",
+    "side_by_side.end": "end_comparison",
+    "side_by_side_judging.answer": "answer_comparison",
+    "clicks.add": "import_log",
+    "clicks.remove": "delete_log",
+    "clicks.publish": "publish_clicks",
+    "teams.create": "make_team",
+    "teams.describe": "describe_team",
+    "teams.rename": "describe_team",
+    "teams.hand_over": "hand_over_team",
+    "teams.remove": "remove_member",
+    "teams.leave": "leave_team",
+    "teams.invite": "invite_to_team",
+    "teams.offer_merge": "offer_to_merge",
+    "teams.merge": "merge_teams",
+    "invitations.revoke": "revoke_invitation",
+    "tokens.revoke": "revoke_token",
+}
+"""Form -> the operation that does the same."""
+NOT_DONE = {
+    **dict.fromkeys(("accounts", "second_factor", "openid", "device_logins", "mail", "invitations"), PERSON),
+    **dict.fromkeys(("site_accounts", "site"), OPERATOR),
+    "members.link": "a link that lets into an account is made by a person",
+    "tokens.make": "a token that made tokens could outlive its own end",
+    "batches": "a program sends its files one by one, each with an answer of its own",
+    **dict.fromkeys(("many_comparisons.ask", "boards.standing", "intervals.ask", "pool_audits.ask"), PAGE),
+    "revisions.ranks": PAGE,
+}
+"""Form, or blueprint of forms -> why no program does it."""
+
+
+def test_every_form_has_its_operation_or_a_reason(site: Site) -> None:
+    """And no entry of the two lists is out of date."""
+    with site.app.app_context():
+        operations = {one.name for one in reference.operations()}
+    forms = {
+        route.endpoint
+        for route in site.app.url_map.iter_rules()
+        if "POST" in (route.methods or ()) and not route.rule.startswith("/api/")
+    }
+    assert set(DONE_BY) <= forms
+    assert set(DONE_BY.values()) <= operations
+    reasons = {form: NOT_DONE.get(form) or NOT_DONE.get(form.partition(".")[0]) for form in forms}
+    assert {form for form in forms - set(DONE_BY) if not reasons[form]} == set()
+    used = {*forms, *(form.partition(".")[0] for form in forms)}
+    assert set(NOT_DONE) <= used
