@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from leaderboard.errors import Invalid, Problem
+from leaderboard.errors import Invalid, NotFound, Problem
 from leaderboard.services import audit, collections
 from leaderboard.services.assessors import links
 from leaderboard.services.policy import Viewer
@@ -55,7 +55,9 @@ def add_example(session: Session, viewer: Viewer, slug: str, number: int, exampl
 
 
 def remove_example(session: Session, viewer: Viewer, slug: str, number: int, place: int) -> None:
-    """Remove the example at a place, counted from 1; where there is none nothing happens."""
+    """Remove the example at a place, counted from 1; raises NotFound where there is none."""
     _, pool = links.own_pool(session, viewer, slug, number)
+    if not 1 <= place <= len(pool.examples):
+        raise NotFound(f"There is no example {place} any more.")
     pool.examples = [example for index, example in enumerate(pool.examples, 1) if index != place]
     audit.record(session, viewer, "pool.example", f"pool:{pool.id}", removed=place)

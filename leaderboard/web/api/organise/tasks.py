@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta
 
 from leaderboard.pages.tasks import settings as settings_pages
-from leaderboard.services import collections, policy
+from leaderboard.services import collections
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.jobs import failed
 from leaderboard.services.tasks import create, drafts, life, organise, templates
@@ -15,7 +18,7 @@ from leaderboard.services.tasks.settings import change
 from leaderboard.web.api.answers import Moment
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import CollectionAnswer, Done, OwnTask, SettingsAnswer
-from leaderboard.web.rules import SIGNED_IN, Body, Rule
+from leaderboard.web.rules import ORGANISER, SIGNED_IN, Body, Rule
 from leaderboard.web.session import finish_reading, reading, viewer, wake, writing
 
 ORGANISE = (Scope.ORGANISE,)
@@ -32,7 +35,7 @@ class NewTask:
     visibility: str | None = None
     depth: int = 1000
     level: int = 1
-    measures: tuple[str, ...] = ()
+    measures: tuple[Annotated[str, Meta(pattern="^[!-~]+$")], ...] = ()
     file_name: str = "topics"
 
 
@@ -71,7 +74,7 @@ class Copy:
     "/tasks/<slug>",
     OwnTask,
     query=NewTask,
-    rule=Rule(SIGNED_IN, Body.FILES),
+    rule=Rule(ORGANISER, Body.FILES),
     scopes=ORGANISE,
     status=201,
 )
@@ -107,7 +110,7 @@ def make_task(slug: str, query: NewTask, file: Path) -> OwnTask:
     "PUT",
     "/collections/<name>",
     CollectionAnswer,
-    rule=Rule(SIGNED_IN, Body.FILES),
+    rule=Rule(ORGANISER, Body.FILES),
     scopes=ORGANISE,
     status=201,
 )
@@ -117,7 +120,6 @@ def add_collection(name: str, file: Path) -> CollectionAnswer:
     The body is the file of documents, which pages of rankings and assessors then show.
     """
     asker = viewer()
-    policy.require_creator(asker)
     finish_reading()
     documents = collections.prepare(file)
     with writing() as session:

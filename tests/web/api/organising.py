@@ -1,0 +1,78 @@
+"""What the walks ask the operations of organisers, teams and assessors with."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tests.web.test_two_worlds_posts import RUN, TOPICS
+
+QRELS = b"1 0 d01 1\n2 0 d02 1\n"
+LATER = "2100-01-01T00:00:00Z"
+WORDS = {"title": "Words"}
+PHASE = {"name": "late", "opens_at": LATER, "kinds": ["official"]}
+
+
+def _json(*bodies: Mapping[str, Any], query: str = "") -> list[tuple[str, dict[str, Any]]]:
+    return [(query, {"json": body}) for body in bodies]
+
+
+ASKED: dict[str, Sequence[tuple[str, dict[str, Any]]]] = {
+    "make_task": [
+        ("?name=A+task", {"data": TOPICS}),
+        *((f"?name=A+task&collection={name}", {"data": TOPICS}) for name in ("draft", "blind", "nothing")),
+    ],
+    "add_collection": [("", {"data": b'{"_id": "a", "text": "b"}\n'})],
+    "settle_task": [
+        *_json(*({"settings": {"slug": slug}} for slug in ("draft", "sealed", "nothing"))),
+        *_json({"settings": {"name": "Another"}, "reason": "Why not"}),
+    ],
+    "date_task": _json({"closes_at": LATER, "reason": "Why not"}),
+    "clone_task": _json(*({"slug": slug, "name": "A clone"} for slug in ("draft", "sealed", "mine"))),
+    "replace_topics": [("", {"data": TOPICS})],
+    "add_topic": _json({"topic": "78", **WORDS}),
+    "correct_topic": _json(WORDS),
+    "exclude_topic": _json({"reason": "Vague."}),
+    "score_topics": _json({"topics": "judged"}),
+    "add_phase": _json(PHASE),
+    "change_phase": _json({"phase": PHASE}),
+    "extend_deadline": _json({"hours": 1, "reason": "An outage."}),
+    "give_role": _json(*({"account": name, "role": "reader"} for name in ("Zed", "Nobody"))),
+    "invite_to_task": _json({"role": "reader"}),
+    "decide_entry": _json({"accept": True}, {"accept": False, "why": "No."}),
+    "announce": _json(
+        *(
+            {"title": "News", "recipients": kind, "teams": [team], "preview": is_preview}
+            for kind, team in (("everybody", 1), ("without_run", 1), ("teams", 2), ("teams", 4))
+            for is_preview in (True, False)
+        )
+    ),
+    "give_pseudonyms": _json({"is_sure": True}),
+    "draw_pseudonyms": _json({"is_sure": True}),
+    "declare_group": _json({"name": "students", "teams": [1]}, {"name": "systems", "runs": [2, 4]}),
+    "draft_revision": [("?note=New", {"data": QRELS}), ("?holds=distractors&note=New", {"data": b"1 d01\n"})],
+    "publish_revision": _json({}),
+    "make_pool": _json({"runs": "chosen", "chosen": [1]}, {"runs": "chosen", "chosen": [4]}, {}),
+    "import_pool": [("", {"data": b"1 d01\n"})],
+    "change_pool": _json({"state": "open"}, {"state": "closed"}),
+    "settle_pool": _json({"note": "Settled."}),
+    "add_assessors": _json({"names": ["Ada"]}),
+    "assign": _json({"assessors": [1]}),
+    "add_labels": [("?name=Ada", {"data": QRELS})],
+    "write_guidelines": _json({"text": "Read."}),
+    "name_grades": _json({"grades": [{"grade": 0, "name": "no"}, {"grade": 1, "name": "yes"}]}),
+    "add_example": _json({"topic": "1", "text": "Words", "grade": 1}),
+    "decide": _json({"topic": "1", "docno": "d01", "grade": 1, "key": "k"}),
+    "import_log": [("?file_name=clicks.csv", {"data": RUN})],
+    "publish_clicks": _json({"note": "Clicks."}),
+    "ask_people": _json(*({"run": 1, "others": [other], "assessors": [1]} for other in (2, 4, 7))),
+    "add_comparing_assessors": _json({"names": ["Ada"]}),
+    "end_comparison": _json({"first": 1, "second": 2}),
+    "make_team": _json(*({"name": name} for name in ("owls", "Some team", "Team 2"))),
+    "describe_team": _json({"country": "AT"}, *({"name": name} for name in ("Owls", "Free name"))),
+    "invite_to_team": _json({}),
+    "merge_teams": _json(*({"team": team} for team in (1, 2))),
+    "enter_task": _json(*({"team": team, "code": "guess", "agreed": 1} for team in (1, 2, 3))),
+    "make_review_link": _json({}),
+    "judge": _json({"key": "k", "docno": "d01", "grade": 1}),
+    "answer_comparison": _json({"key": "k", "verdict": "left", "left": 1, "right": 1}),
+}
+"""Operation -> queries with the rest of a request."""
