@@ -1,4 +1,4 @@
-"""A track from its topics to its archive by programs alone: organiser, teams, assessors, people who compare."""
+"""A track from its topics to its archive by programs alone: organiser, team, assessors."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
