@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 from tests.make.loops import for_every
 
 BIN = Path(sys.executable).parent
-SOURCES = sorted((ROOT / "leaderboard").rglob("*.py"))
+SOURCES = sorted(path for folder in ("leaderboard", "client") for path in (ROOT / folder).rglob("*.py"))
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
 

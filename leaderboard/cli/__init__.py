@@ -33,6 +33,7 @@ COMMANDS = {
     "account": ("leaderboard.cli.accounts:account", "Make accounts, and help people into theirs."),
     "mail": ("leaderboard.cli.serving.mail:mail", "Try the mail server."),
     "audit": ("leaderboard.cli.audit:audit", "Read and check the record of acts."),
+    "client": ("leaderboard_submit.cli:main", "Send runs to a site elsewhere, and read their scores."),
 }
 """Name -> where the subcommand is, and what it is for."""
 
@@ -49,7 +50,13 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, name = COMMANDS[cmd_name][0].split(":")
-        command: click.Command = getattr(import_module(module), name)
+        try:
+            command: click.Command = getattr(import_module(module), name)
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] != "leaderboard_submit":
+                raise
+            # A distribution of its own, as most who send runs have no need of a site.
+            raise click.ClickException("The client is not installed: pip install ./client") from None
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

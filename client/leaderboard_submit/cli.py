@@ -1,0 +1,345 @@
+"""The command: log in, check and send runs, read scores; for people and for continuous integration."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import platform
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from leaderboard_submit import __version__, logins, precheck
+from leaderboard_submit.client import Client, Submitted
+from leaderboard_submit.errors import ClientError, NotAllowed, NotFound, Rejected
+
+REFUSED = 1
+"""Exit code where a file was rejected."""
+JSON, TABLE, CSV = "json", "table", "csv"
+file_argument = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+class Verbs(click.Group):
+    """The verbs; what goes wrong ends in a message, what to do, and the exit code of its kind."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb."""
+        try:
+            return super().invoke(ctx)
+        except ClientError as error:
+            _say_error(error)
+            ctx.exit(error.exit_code)
+
+
+def _say_error(error: ClientError) -> None:
+    click.echo(f"Error: {error.message}", err=True)
+    _say_problems(error.problems)
+    if error.remedy:
+        click.echo(error.remedy, err=True)
+    if isinstance(error, NotAllowed):
+        click.echo("Next: leaderboard-submit login ADDRESS", err=True)
+    elif isinstance(error, NotFound) and "task" in error.message:
+        click.echo("Next: leaderboard-submit tasks", err=True)
+
+
+def _say_problems(problems: Sequence[dict[str, Any]], what: str = "problem") -> None:
+    for problem in problems:
+        place = f"line {problem['line']}" if problem.get("line") else problem.get("field") or what
+        value = f" {problem['value']!r}:" if problem.get("value") else ""
+        count = f" ({problem['count']} times)" if problem.get("count", 1) > 1 else ""
+        text = f"  {place}:{value} {problem['rule']}{count} {problem.get('remedy') or ''}"
+        click.echo(text.rstrip(), err=True)
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__)
+@click.option("--site", metavar="ADDRESS", help="The site to ask, else the one that you logged in to last.")
+@click.pass_context
+def main(ctx: click.Context, site: str | None) -> None:
+    """Send runs to a leaderboard, and read their scores."""
+    ctx.obj = site
+
+
+def _client(ctx: click.Context) -> Client:
+    url = logins.site(ctx.obj)
+    return Client(url, logins.token(url))
+
+
+@main.command()
+@click.argument("address")
+@click.option("--label", default=None, help="What the token is called on the site.")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    default=("read", "submit"),
+    type=click.Choice(("read", "submit", "organise", "judge")),
+    help="What the token is for.",
+)
+def login(address: str, label: str | None, scopes: tuple[str, ...]) -> None:
+    """Log in to the site at ADDRESS, by a short code that you type there with any browser."""
+    client = Client(address)
+    begun = client.begin_login(label or platform.node() or "a machine", scopes)
+    click.echo(f"Open {begun['address']} and type: {begun['user_code']}")
+    click.echo(f"Waiting for {begun['expires_in_s'] // 60} minutes at most ...", err=True)
+    token = client.wait_for_login(begun)
+    logins.keep(client.url, token)
+    account = Client(client.url, token).account()
+    teams = ", ".join(team["name"] for team in account["teams"]) or "no team yet"
+    click.echo(f"Logged in as {account['account']} ({teams}).")
+
+
+@main.command()
+@click.pass_context
+def logout(ctx: click.Context) -> None:
+    """End the token that is kept here."""
+    url = logins.site(ctx.obj)
+    try:
+        Client(url, logins.token(url)).ask("DELETE", "/account/token")
+    finally:
+        logins.forget(url)
+    click.echo("Logged out.")
+
+
+@main.command()
+@click.option("--format", "form", type=click.Choice((TABLE, JSON)), default=TABLE)
+@click.pass_context
+def tasks(ctx: click.Context, form: str) -> None:
+    """The tasks of the site."""
+    rows = _client(ctx).tasks()
+    if form == JSON:
+        return _json(rows)
+    return _table(("task", "name", "topics", "runs"), rows)
+
+
+@main.command()
+@click.argument("task")
+@click.argument("runs", nargs=-1, required=True, type=file_argument)
+@click.pass_context
+def check(ctx: click.Context, task: str, runs: tuple[Path, ...]) -> None:
+    """What TASK says to each of RUNS, without sending them; public tasks need no login."""
+    client, rejected = _client(ctx), 0
+    for run in runs:
+        verdict = client.check(task, run)
+        click.echo(f"{run}: {'accepted' if verdict.accepted else 'rejected'}")
+        _say_problems(verdict.problems)
+        _say_problems(verdict.warnings, "warning")
+        rejected += not verdict.accepted
+    ctx.exit(REFUSED if rejected else 0)
+
+
+@main.command()
+@click.argument("task")
+@click.argument("runs", nargs=-1, required=True, type=file_argument)
+@click.option("--team", help="The team that sends; needed by who is in several.")
+@click.option("--name", help="The run's name, else the file's.")
+@click.option("--kind", default="official", show_default=True)
+@click.option("--phase", default="")
+@click.option(
+    "--describe",
+    "said",
+    default="",
+    metavar="TEXT|FILE",
+    help="A description, a file that holds one, or a .json file of facts.",
+)
+@click.option("--wait/--no-wait", default=True, help="Whether to wait for scores.")
+@click.option("--timeout", type=float, default=3600.0, show_default=True, help="Seconds to wait at most.")
+@click.option("--again", is_flag=True, help="Send the file though it was sent under this name before.")
+@click.option("--format", "form", type=click.Choice((TABLE, JSON)), default=TABLE)
+@click.pass_context
+def submit(
+    ctx: click.Context,
+    /,
+    task: str,
+    runs: tuple[Path, ...],
+    form: str,
+    said: str,
+    timeout: float,
+    **wish: Any,
+) -> None:
+    """Send RUNS to TASK and print their scores.
+
+    What a file gets wrong is printed with line, value, rule and remedy, and the command ends with 1;
+    the other files are sent all the same.
+    """
+    if wish["name"] and len(runs) > 1:
+        raise click.UsageError("One name is for one run; leave --name out.")
+    client, done, rejected = _client(ctx), [], 0
+    description, facts = _description(said)
+    for run in runs:
+        try:
+            wrong = precheck.problems(run)
+            if wrong:
+                raise Rejected(f"{run} would be rejected, so it was not sent.", "", {"problems": wrong})
+            with _progress(run) as progress:
+                made = client.submit(
+                    task,
+                    run,
+                    description=description,
+                    facts=facts,
+                    timeout_s=timeout,
+                    progress=progress,
+                    **wish,
+                )
+        except Rejected as error:
+            click.echo(f"{run}: rejected", err=True)
+            _say_error(error)
+            rejected += 1
+            continue
+        done.append(made)
+        if form == TABLE:
+            _say_submitted(made)
+    if form == JSON:
+        _json([made.facts | {"url": made.url, "sha256": made.sha256} for made in done])
+    ctx.exit(REFUSED if rejected else 0)
+
+
+def _description(said: str) -> tuple[str, dict[str, str]]:
+    path = Path(said) if said and len(said) < 256 and "\n" not in said else None
+    if path is None or not path.is_file():
+        return said, {}
+    text = path.read_text("utf-8")
+    if path.suffix != ".json":
+        return text.strip(), {}
+    facts = json.loads(text)
+    return str(facts.pop("description", "")), {key: str(value) for key, value in facts.items()}
+
+
+def _say_submitted(made: Submitted) -> None:
+    click.echo(f"{made.name}: accepted, run {made.run_id} of {made.team}")
+    _say_problems(made.warnings, "warning")
+    shown = {key: value for key, value in made.scores.items() if value is not None}
+    for key, value in shown.items():
+        click.echo(f"  {key:<16} {value:.4f}")
+    if made.rank is not None:
+        click.echo(f"  rank {made.rank}")
+    if not shown:
+        words = {"waiting": "waits for judgments", "failed": "could not be scored", "done": "held back"}
+        click.echo(f"  scores: {words.get(made.state, made.state)}")
+    left = [
+        f"{count} {when}"
+        for count, when in ((made.left_today, "today"), (made.left_in_all, "in all"))
+        if count is not None
+    ]
+    if left:
+        click.echo(f"  left to send: {', '.join(left)}")
+    click.echo(f"  {made.url}")
+
+
+@contextmanager
+def _progress(run: Path) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with click.progressbar(length=run.stat().st_size, label=run.name, file=sys.stderr) as bar:
+        yield lambda sent, _: bar.update(sent - bar.pos)
+
+
+@main.command()
+@click.argument("task")
+@click.option("--measure", help="Sort by this one.")
+@click.option("--phase")
+@click.option("--format", "form", type=click.Choice((TABLE, CSV, JSON)), default=TABLE)
+@click.pass_context
+def results(ctx: click.Context, task: str, measure: str | None, phase: str | None, form: str) -> None:
+    """The board of TASK."""
+    board = _client(ctx).board(task, measure=measure, phase=phase)
+    if form == JSON:
+        return _json(board)
+    keys = list(board["measure_versions"])
+    rows = [{**row, **row["scores"]} for row in board["rows"]]
+    columns = ("rank", "run", "team", *keys)
+    if form == CSV:
+        return _csv(("run_id", *columns), rows)
+    if board["why"]:
+        click.echo(board["why"], err=True)
+    return _table(columns, rows)
+
+
+@main.command()
+@click.argument("task")
+@click.option("--format", "form", type=click.Choice((TABLE, JSON)), default=TABLE)
+@click.pass_context
+def runs(ctx: click.Context, task: str, form: str) -> None:
+    """The runs of your teams in TASK."""
+    client = _client(ctx)
+    own = {team["name"] for team in client.account()["teams"]}
+    rows = [row for row in client.board(task)["rows"] if row["team"] in own]
+    if form == JSON:
+        return _json(rows)
+    return _table(("run_id", "run", "team", "kind", "state", "rank"), rows)
+
+
+@main.command()
+@click.argument("run", type=int)
+@click.option("--not", "is_back", is_flag=True, help="Choose it no more.")
+@click.pass_context
+def choose(ctx: click.Context, run: int, is_back: bool) -> None:
+    """Let RUN, by its number, count at the end."""
+    click.echo(_client(ctx).choose(run, not is_back)["state"])
+
+
+@main.command()
+@click.argument("run", type=int)
+@click.option("--why", required=True, help="Stays on the run's page.")
+@click.pass_context
+def withdraw(ctx: click.Context, run: int, why: str) -> None:
+    """Take RUN off the board."""
+    click.echo(_client(ctx).withdraw(run, why)["state"])
+
+
+@main.command()
+@click.argument("run", type=int)
+@click.pass_context
+def restore(ctx: click.Context, run: int) -> None:
+    """Put RUN back on the board."""
+    click.echo(_client(ctx).restore(run)["state"])
+
+
+@main.command()
+@click.argument("run", type=int)
+@click.argument("said", metavar="TEXT|FILE")
+@click.pass_context
+def describe(ctx: click.Context, run: int, said: str) -> None:
+    """Say of RUN what a text says, or a .json file of facts."""
+    description, facts = _description(said)
+    _client(ctx).describe(run, description or None, facts)
+    click.echo("described")
+
+
+def _json(answer: Any) -> None:
+    click.echo(json.dumps(answer, indent=1, ensure_ascii=False))
+
+
+def _csv(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_plain(row.get(column)) for column in columns] for row in rows)
+    click.echo(text.getvalue(), nl=False)
+
+
+def _plain(value: Any) -> Any:
+    """A cell that no spreadsheet runs as a formula."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" and value else value
+
+
+def _table(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
+    cells = [[_cell(row.get(column)) for column in columns] for row in rows]
+    widths = [max(map(len, column)) for column in zip(columns, *cells)]
+    for line in (columns, *cells):
+        click.echo("  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip())
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+if __name__ == "__main__":
+    main()

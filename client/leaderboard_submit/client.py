@@ -1,0 +1,315 @@
+"""The Python side of the API: check, send and read runs of a site; whatever else it offers, by `ask`."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from leaderboard_submit.errors import NotAllowed, NotFound, Refused, Rejected, Unreachable
+from leaderboard_submit.rankings import written
+from leaderboard_submit.transport import PIECE, Progress, Transport
+
+Json = dict[str, Any]
+ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".txt", ".run", ".trec", ".res")
+WAIT_AT_ONCE_S = 25
+FIRST_LOOK_S, LATEST_LOOK_S = 0.1, 3.0
+ON_ITS_WAY = ("queued", "running")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a task says to a file; problems and warnings have line, field, value, rule and remedy."""
+
+    accepted: bool
+    problems: list[Json]
+    warnings: list[Json]
+    fixes: list[str]
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """A run that the site took.
+
+    state: done, queued, running, failed, or waiting for judgments; rank and scores are None and empty where
+    they are held back. left_today and left_in_all: runs that the team may still send, None without a limit.
+    """
+
+    run_id: int
+    task: str
+    name: str
+    team: str
+    state: str
+    rank: int | None
+    scores: dict[str, float | None]
+    warnings: list[Json]
+    left_today: int | None
+    left_in_all: int | None
+    sha256: str
+    url: str
+    facts: Json = field(default_factory=dict)
+    """All that the site says of the run."""
+
+
+class Client:
+    """A site, asked with a token or, for what is public, without one.
+
+    url: of the site, such as https://example.org. Every method raises a ClientError: NotAllowed, NotFound,
+    OverQuota, Rejected, Refused, or Unreachable where the site does not answer.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        timeout_s: float = 120.0,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._transport = Transport(url, token, timeout_s, sleep)
+        self.url, self._sleep = self._transport.url, sleep
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+        file: str | os.PathLike[str] | bytes | None = None,
+    ) -> Any:
+        """The answer to any operation that the site's page /api lists; a POST is done once at most."""
+        headers = {"Idempotency-Key": uuid.uuid4().hex} if method == "POST" else {}
+        sent = file if file is None or isinstance(file, bytes) else Path(file)
+        return self._transport.ask(method, path, body=body, query=query, file=sent, headers=headers)
+
+    def account(self) -> Json:
+        """Whose token it is, their teams, and what it is for."""
+        return _object(self.ask("GET", "/account"))
+
+    def tasks(self) -> list[Json]:
+        """The tasks of the site that one may know of."""
+        return list(_object(self.ask("GET", "/tasks"))["tasks"])
+
+    def task(self, task: str) -> Json:
+        """Rules, measures and phases of a task."""
+        return _object(self.ask("GET", f"/tasks/{task}"))
+
+    def board(self, task: str, **query: Any) -> Json:
+        """The board of a task; measure, phase, edition, at, group and one_per_team choose which."""
+        return _object(self.ask("GET", f"/tasks/{task}/board", query=query))
+
+    def quota(self, task: str, team: int | str | None = None, phase: str = "") -> Json:
+        """What a team may still send."""
+        team_id = self._team(team)[0]
+        return _object(self.ask("GET", f"/tasks/{task}/quota", query={"team": team_id, "phase": phase}))
+
+    def run(self, run_id: int) -> Json:
+        """A run with its state, rank and scores."""
+        return _object(self.ask("GET", f"/runs/{run_id}"))
+
+    def check(self, task: str, run: Any, *, tag: str = "run") -> Verdict:
+        """What a task says to a file or rankings, without sending them."""
+        said = _object(self.ask("POST", f"/tasks/{task}/check", file=_content(run, tag)))
+        return Verdict(
+            said["state"] == "accepted", list(said["problems"]), list(said["warnings"]), list(said["fixes"])
+        )
+
+    def submit(
+        self,
+        task: str,
+        run: Any,
+        *,
+        name: str | None = None,
+        team: int | str | None = None,
+        kind: str = "official",
+        phase: str = "",
+        description: str = "",
+        facts: Mapping[str, str] | None = None,
+        wait: bool = True,
+        again: bool = False,
+        timeout_s: float = 3600.0,
+        progress: Progress | None = None,
+    ) -> Submitted:
+        """Send a run, wait for its check and, with wait, for its scores.
+
+        run: the path of a file, its bytes, or rankings as `written` takes them. name: else the file's name.
+        team: its name or number, needed by who is in several. The same file sent again under the same name
+        makes no second run, unless again is true. Raises Rejected with every problem.
+        """
+        team_id, team_name = self._team(team)
+        name = name or _name_of(run)
+        content = _content(run, name)
+        sha256, until = _digest(content), time.monotonic() + timeout_s
+        key = uuid.uuid4().hex if again else _key(task, team_id, name, kind, phase, sha256)
+        query = {"team": team_id, "kind": kind, "phase": phase, "description": description}
+        sent = self._send(f"/tasks/{task}/runs/{name}", content, query, key, progress)
+        upload = self._checked(sent, until)
+        if upload.get("sha256") not in (None, sha256):
+            raise Unreachable("What arrived is not what was sent.", "Send the run again.", upload)
+        run_id = int(upload["run_id"])
+        if facts:
+            self.describe(run_id, facts=facts)
+        answer = self._scored(run_id, until) if wait else self.run(run_id)
+        left = self.quota(task, team_id, phase)
+        return Submitted(
+            run_id=run_id,
+            task=task,
+            name=str(answer["run"]),
+            team=team_name,
+            state=str(answer["state"]),
+            rank=answer["rank"],
+            scores=dict(answer["scores"]),
+            warnings=list(upload["warnings"]),
+            left_today=left["left_today"],
+            left_in_all=left["left_in_all"],
+            sha256=sha256,
+            url=f"{self.url}/runs/{run_id}",
+            facts=answer,
+        )
+
+    def describe(
+        self, run_id: int, description: str | None = None, facts: Mapping[str, str] | None = None
+    ) -> Json:
+        """Say of a run what is given; the rest stays."""
+        body: Json = {"facts": dict(facts or {})}
+        if description is not None:
+            body["description"] = description
+        return _object(self.ask("PATCH", f"/runs/{run_id}", body))
+
+    def choose(self, run_id: int, chosen: bool = True) -> Json:
+        """Say whether a run counts at the end."""
+        return _object(self.ask("POST", f"/runs/{run_id}/choose", {"chosen": chosen}))
+
+    def withdraw(self, run_id: int, why: str) -> Json:
+        """Take a run off the board."""
+        return _object(self.ask("POST", f"/runs/{run_id}/withdraw", {"why": why}))
+
+    def restore(self, run_id: int) -> Json:
+        """Put a withdrawn run back."""
+        return _object(self.ask("POST", f"/runs/{run_id}/restore"))
+
+    def download(self, path: str) -> Iterator[bytes]:
+        """A file that an operation answers with, piece by piece."""
+        return self._transport.pieces(path)
+
+    def begin_login(self, label: str, scopes: tuple[str, ...] = ("read", "submit")) -> Json:
+        """Begin a login by a short code: user_code is to be typed at address."""
+        return _object(self.ask("POST", "/device/codes", {"label": label, "scopes": list(scopes)}))
+
+    def wait_for_login(self, begun: Json) -> str:
+        """The token, once its owner has answered; raises NotAllowed for a no or no answer."""
+        until = time.monotonic() + begun["expires_in_s"]
+        while time.monotonic() < until:
+            said = _object(self.ask("POST", "/device/token", {"device_code": begun["device_code"]}))
+            if said["state"] == "done":
+                return str(said["token"])
+            if said["state"] not in ("authorization_pending", "slow_down"):
+                break
+            self._sleep(begun["interval_s"])
+        raise NotAllowed("The login was refused or not answered.", "Log in again.")
+
+    def _send(
+        self, path: str, content: Path | bytes, query: Json, key: str, progress: Progress | None
+    ) -> Json:
+        """The upload that the site made of a file; raises Rejected."""
+        file_name = content.name if isinstance(content, Path) else ""
+        try:
+            sent = self._transport.ask(
+                "PUT",
+                path,
+                query={**query, "file_name": file_name},
+                file=content,
+                headers={"Idempotency-Key": key},
+                progress=progress,
+            )
+        except Refused as error:
+            if error.problems and "upload" in error.facts:
+                raise Rejected(error.message, error.remedy, error.facts) from None
+            raise
+        return _object(sent)
+
+    def _team(self, wanted: int | str | None) -> tuple[int, str]:
+        teams = {int(team["team"]): str(team["name"]) for team in self.account()["teams"]}
+        if wanted is None and len(teams) == 1:
+            return next(iter(teams.items()))
+        for team_id, name in teams.items():
+            if wanted in (team_id, name) or str(wanted) == str(team_id):
+                return team_id, name
+        if not teams:
+            raise NotAllowed("You are in no team.", "Make one on the site, or ask a captain for a link.")
+        listed = ", ".join(f"{name} ({team_id})" for team_id, name in teams.items())
+        if wanted is None:
+            raise Refused(f"You are in several teams: {listed}.", "Say which one sends the run.")
+        raise NotFound(f"You are in no team {wanted!r}, but in {listed}.", "Say one of these.")
+
+    def _checked(self, upload: Json, until: float) -> Json:
+        """The upload when its check is done; raises Rejected."""
+        while upload["state"] == "received" and time.monotonic() < until:
+            query = {"wait": WAIT_AT_ONCE_S}
+            upload = _object(self.ask("GET", f"/uploads/{upload['upload']}", query=query))
+        if upload["state"] == "received":
+            raise Unreachable(
+                "The site has not checked the file yet; it has it.", "Look there later.", upload
+            )
+        if upload["state"] != "accepted":
+            raise Rejected("The file was rejected.", "Mend what is listed.", upload)
+        return upload
+
+    def _scored(self, run_id: int, until: float) -> Json:
+        pause = FIRST_LOOK_S
+        while (answer := self.run(run_id))["state"] in ON_ITS_WAY and time.monotonic() < until:
+            self._sleep(pause)
+            pause = min(2 * pause, LATEST_LOOK_S)
+        return answer
+
+
+def _object(answer: Any) -> Json:
+    if not isinstance(answer, dict):
+        raise Unreachable("The answer is not from the API of a leaderboard.", "Look at the address.")
+    return answer
+
+
+def _content(run: Any, tag: str) -> Path | bytes:
+    if isinstance(run, bytes):
+        return run
+    if isinstance(run, (str, os.PathLike)):
+        path = Path(run)
+        if not path.is_file():
+            raise Refused(f"There is no file {path}.", "Look at its name.")
+        return path
+    return written(run, tag)
+
+
+def _name_of(run: Any) -> str:
+    """The file's name without its endings.
+
+    >>> _name_of("runs/bm25.run.gz")
+    'bm25'
+    """
+    if not isinstance(run, (str, os.PathLike)):
+        raise Refused("A run that is no file needs a name.", "Give it one: name=...")
+    name = Path(run).name
+    while any(name.lower().endswith(ending) for ending in ENDINGS):
+        name = name[: name.rindex(".")]
+    return name or Path(run).name
+
+
+def _digest(content: Path | bytes) -> str:
+    if isinstance(content, bytes):
+        return hashlib.sha256(content).hexdigest()
+    digest = hashlib.sha256()
+    with content.open("rb") as file:
+        while piece := file.read(PIECE):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def _key(*parts: Any) -> str:
+    """The same for the same file under the same name, so that a command that died can be given again."""
+    return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:32]

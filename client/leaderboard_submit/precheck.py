@@ -1,0 +1,71 @@
+"""A first look at a run file before it is sent: what the site would reject at once."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+MOST = 10
+"""Problems after which it stops."""
+FIELDS = (6, 3)
+"""Of a line: TREC's, or those of the MS MARCO form."""
+
+
+def problems(path: Path) -> list[dict[str, Any]]:
+    """The first things that are wrong with the file's lines; none for a file that only the site can read."""
+    with path.open("rb") as file:
+        magic = file.read(2)
+    if magic == b"\x28\xb5":
+        return []
+    found: list[dict[str, Any]] = []
+    try:
+        with _opened(path, magic) as lines:
+            for problem in _of_lines(lines):
+                found.append(problem)
+                if len(found) == MOST:
+                    break
+    except (OSError, EOFError, lzma.LZMAError) as error:
+        found.append(_problem(None, "", f"cannot be unpacked: {error}", "Send the file anew compressed."))
+    return found
+
+
+def _opened(path: Path, magic: bytes) -> BinaryIO:
+    """The file unpacked, whatever its name says."""
+    if magic == b"\x1f\x8b":
+        return cast(BinaryIO, gzip.open(path, "rb"))
+    if magic == b"BZ":
+        return cast(BinaryIO, bz2.open(path, "rb"))
+    return cast(BinaryIO, lzma.open(path, "rb") if magic == b"\xfd7" else path.open("rb"))
+
+
+def _of_lines(lines: BinaryIO) -> Iterator[dict[str, Any]]:
+    is_empty = True
+    for number, line in enumerate(lines, 1):
+        if line.startswith(b"#") or not line.strip():
+            continue
+        is_empty = False
+        fields = line.split()
+        shown = line[:60].decode("utf-8", "replace").rstrip()
+        if len(fields) not in FIELDS:
+            rule = f"A line of a run has six fields; this line has {len(fields)}."
+            yield _problem(number, shown, rule, "Write: topic Q0 docno rank score tag")
+        elif len(fields) == 6 and not _is_number(fields[4]):
+            yield _problem(number, shown, "A score is a finite decimal number.", "Mend the fifth field.")
+    if is_empty:
+        yield _problem(None, "", "The file has no line of a run.", "Send another file.")
+
+
+def _is_number(text: bytes) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _problem(line: int | None, value: str, rule: str, remedy: str) -> dict[str, Any]:
+    return {"line": line, "value": value, "rule": rule, "remedy": remedy}

@@ -1,0 +1,142 @@
+"""The client against a site behind its own server: checked, sent, waited for, read."""
+
+import hashlib
+import io
+from collections.abc import Callable
+from email.message import Message
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.error import HTTPError
+
+import pandas as pd
+import pytest
+from leaderboard_submit import Client, NotAllowed, NotFound, Refused, Rejected, Unreachable, written
+from sqlalchemy import select
+
+from leaderboard.db.tables import Run
+from tests.make.worlds import BAD_RUN, RUN
+from tests.web.api.conftest import Programs
+from tests.web.conftest import Site
+
+RANKINGS = {"1": {"d1": 3.0, "d2": 2.0}, "2": {"d3": 1.0}, "3": {"d4": 1.0}}
+
+
+def test_a_run_is_sent_and_its_scores_come_back(client: Client, tmp_path: Path) -> None:
+    """With its digest, what is left and where to look; sent again it is the same run."""
+    path = tmp_path / "bm25.run"
+    path.write_text(RUN)
+    assert client.check("robots", path).accepted
+    sent: list[tuple[int, int]] = []
+    made = client.submit("robots", path, progress=lambda at, of: sent.append((at, of)))
+    assert (made.name, made.team, made.state) == ("bm25", "Owls", "done")
+    assert made.sha256 == hashlib.sha256(RUN.encode()).hexdigest()
+    assert sent[-1] == (len(RUN), len(RUN))
+    rows = {row["run"]: row for row in client.board("robots")["rows"]}
+    assert made.scores == rows["bm25"]["scores"]
+    assert made.rank == rows["bm25"]["rank"]
+    assert client.submit("robots", path).run_id == made.run_id
+    with pytest.raises(Rejected) as caught:
+        client.submit("robots", path, again=True)
+    assert "bm25" in str(caught.value.problems)
+
+
+def test_a_rejected_run_says_line_value_rule_and_remedy(client: Client) -> None:
+    """As the site says it, checked or sent."""
+    assert [problem["line"] for problem in client.check("robots", BAD_RUN.encode()).problems] == [2]
+    with pytest.raises(Rejected) as caught:
+        client.submit("robots", BAD_RUN.encode(), name="bad")
+    (problem,) = caught.value.problems
+    assert problem["line"] == 2
+    assert problem["rule"]
+    assert problem["remedy"]
+
+
+def test_a_run_is_described_chosen_withdrawn_and_restored(client: Client, site: Site) -> None:
+    """And the site has it so."""
+    run = client.submit("robots", RANKINGS, name="own", facts={"type": "manual"}).run_id
+    client.describe(run, "BM25.")
+    assert client.choose(run)["state"] == "chosen"
+    assert client.withdraw(run, "A mistake.")["state"] == "withdrawn"
+    assert client.run(run)["withdrawn"] == "A mistake."
+    client.restore(run)
+    assert client.run(run)["withdrawn"] == ""
+    with site.database.read() as session:
+        row = session.get_one(Run, run)
+        assert row.description == "BM25."
+        assert "manual" in str(row.details)
+
+
+def test_errors_have_kinds(
+    client: Client, clients: Callable[..., Client], address: str, program: Programs
+) -> None:
+    """No such task, no token, no scope, another team, a late site: each its own."""
+    with pytest.raises(NotFound, match="nothing"):
+        client.task("nothing")
+    with pytest.raises(NotAllowed):
+        clients(address).submit("robots", RANKINGS, name="x")
+    with pytest.raises(NotAllowed, match="submit"):
+        clients(address, program("Berta", "read").secret).withdraw(1, "No.")
+    with pytest.raises(NotFound, match="Owls"):
+        client.submit("robots", RANKINGS, name="x", team="Bears")
+    with pytest.raises(Refused, match="needs a name"):
+        client.submit("robots", RANKINGS)
+    with pytest.raises(Unreachable):
+        Client("http://127.0.0.1:9", sleep=lambda _: None).tasks()
+    with pytest.raises(Refused, match="plain http"):
+        Client("http://example.org", "lb_x")
+    with pytest.raises(Refused, match="no address"):
+        Client("example.org")
+
+
+def test_what_is_busy_is_asked_again(clients: Callable[..., Client], address: str) -> None:
+    """With the pauses that the site asks for; what it refuses for good is not."""
+    pauses: list[float] = []
+    client = Client(address, sleep=pauses.append)
+    answers = [_busy(503, "7"), _busy(503, None), io.BytesIO(b'{"tasks": []}')]
+    opened: list[str] = []
+
+    def open_(asked: Any, timeout: float) -> Any:
+        opened.append(asked.full_url)
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    client._transport._opener = SimpleNamespace(open=open_)  # type: ignore[assignment]
+    assert client.tasks() == []
+    assert pauses == [7.0, 1.0]
+    assert opened == [f"{address}/api/v1/tasks"] * 3
+    answers[:] = [_busy(503, "900")]
+    with pytest.raises(Unreachable):
+        client.tasks()
+
+
+def _busy(status: int, pause: str | None) -> Exception:
+    headers = Message()
+    if pause is not None:
+        headers["Retry-After"] = pause
+    return HTTPError("", status, "", headers, io.BytesIO(b""))
+
+
+def test_rankings_of_every_kind_are_written_alike(client: Client, site: Site) -> None:
+    """Dicts, a DataFrame, polars-like and ranx-like, ScoredDoc-like; trec_eval's order, bits kept."""
+    rows = [
+        (topic, docno, score) for topic, documents in RANKINGS.items() for docno, score in documents.items()
+    ]
+    frame = pd.DataFrame(rows, columns=["qid", "docno", "score"])
+    scored = [SimpleNamespace(query_id=topic, doc_id=docno, score=score) for topic, docno, score in rows]
+    ranx = SimpleNamespace(to_dict=lambda: RANKINGS)
+    ranks = pd.DataFrame([("q", "b", 2), ("q", "a", 1)], columns=["query_id", "doc_id", "rank"])
+    wanted = written(RANKINGS)
+    assert {written(given) for given in (frame, scored, iter(scored), ranx)} == {wanted}
+    assert written({"q": ["a", "b"]}).split()[2::6] == written(ranks).split()[2::6] == [b"a", b"b"]
+    assert written({"q": {"a": 0.1 + 0.2}}).split()[4] == b"0.30000000000000004"
+    tied = written({"q": {"a": 1.0, "b": 1.0}}).split()[2::6]
+    assert tied == [b"b", b"a"]
+    assert client.check("robots", frame).accepted
+    with site.database.read() as session:
+        assert session.scalars(select(Run.name)).all() == ["first"]
+    for wrong in ({}, {"q": {"a b": 1.0}}, {"q": {"a": float("nan")}}, {"q": ["a", "a"]}, 3, [1], {"q": 1}):
+        with pytest.raises(Refused):
+            written(wrong)
