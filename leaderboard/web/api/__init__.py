@@ -3,60 +3,19 @@
 A program asks by a token; cookies mean nothing here. Answers are JSON or files, never pages or redirects.
 """
 
+from itertools import chain
+
 from flask import Blueprint, Flask
 
-from leaderboard.web.api import (
-    account,
-    devices,
-    judging,
-    operations,
-    problems,
-    reference,
-    runs,
-    tasks,
-    teams,
-    uploads,
-)
-from leaderboard.web.api.organise import (
-    assessors,
-    clicks,
-    names,
-    people,
-    phases,
-    pools,
-    revisions,
-    side_by_side,
-    topics,
-)
-from leaderboard.web.api.organise import tasks as own_tasks
+from leaderboard.web.api import operations, problems, reference
+from leaderboard.web.api.nouns import NOUNS
 from leaderboard.web.session import API
-
-NOUNS = (
-    tasks,
-    runs,
-    uploads,
-    teams,
-    own_tasks,
-    topics,
-    phases,
-    people,
-    names,
-    revisions,
-    pools,
-    assessors,
-    clicks,
-    side_by_side,
-    judging,
-    account,
-    devices,
-)
-"""The modules whose operations there are, in the order of the reference."""
 
 
 def register(app: Flask) -> None:
     """Add every operation, its document and its reference to an application."""
     blueprint = Blueprint("api", __name__, url_prefix=API)
-    operations.add_to(blueprint, [operation for noun in NOUNS for operation in noun.OPERATIONS])
+    operations.add_to(blueprint, chain.from_iterable(NOUNS.values()))
     app.register_blueprint(blueprint)
     app.register_blueprint(reference.blueprint)
     app.after_request(problems.as_answer_of_the_api)

@@ -100,7 +100,10 @@ class TaskDetails:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoardRow:
-    """A run on a board; rank is null for runs that are not ranked."""
+    """A run on a board; rank is null for runs that are not ranked.
+
+    From beats on: among all ranked runs under one correction; null until that is computed.
+    """
 
     rank: int | None
     run_id: int
@@ -109,6 +112,13 @@ class BoardRow:
     kind: str
     state: str
     scores: Mapping[str, float | None]
+    beats: int | None
+    beaten_by: int | None
+    undecided: int | None
+    rank_low: int | None
+    rank_high: int | None
+    best_set: bool | None
+    """Whether it may be the best on topics like these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,11 @@ PLACEHOLDER = re.compile(r"<(?:(?P<kind>\w+):)?(?P<name>\w+)>")
 SCHEMA = "#/components/schemas/{name}"
 RESPONSE = "#/components/responses/{name}"
 KEY = "#/components/parameters/key"
+INLINE: dict[type, tuple[str, dict[str, Any]]] = {
+    dict: ("application/json", {"type": "object"}),
+    bytes: ("*/*", {"type": "string", "contentMediaType": "application/octet-stream"}),
+}
+"""Answers that are no dataclass: their content type and schema."""
 NUMBER = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}
 """Of what a path names by its number."""
 
@@ -25,7 +30,12 @@ NUMBER = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}
 def document(operations: Iterable[Operation]) -> dict[str, Any]:
     """The document: every operation with its parameters, body, answers and problems."""
     table = list(operations)
-    kinds = {kind.__name__: kind for one in table for kind in (one.answer, one.body) if kind is not None}
+    kinds = {
+        kind.__name__: kind
+        for one in table
+        for kind in (one.answer, one.body)
+        if kind is not None and kind not in INLINE
+    }
     named = [kinds[name] for name in sorted(kinds)]
     _, schemas = msgspec.json.schema_components(named, ref_template=SCHEMA)
     for one in table:
@@ -114,8 +124,9 @@ def _operation(one: Operation) -> dict[str, Any]:
 
 
 def _answer(one: Operation, words: str) -> dict[str, Any]:
-    schema = {"$ref": SCHEMA.format(name=one.answer.__name__)}
-    return {"description": words, "content": {"application/json": {"schema": schema}}}
+    reference = {"$ref": SCHEMA.format(name=one.answer.__name__)}
+    kind, schema = INLINE.get(one.answer, ("application/json", reference))
+    return {"description": words, "content": {kind: {"schema": schema}}}
 
 
 def _refusals(one: Operation) -> dict[str, tuple[str, tuple[str, ...]]]:

@@ -38,6 +38,7 @@ class Operation:
     scopes: tuple[Scope, ...]
     """Of a token that asks, one of these; none are needed of who asks without."""
     answer: type
+    """The dataclass of its JSON; dict for facts as the page's own JSON has them, bytes for a file."""
     query: type | None
     """The dataclass of its parameters, None for none."""
     body: type | None
@@ -110,10 +111,15 @@ def _view(one: Operation) -> Callable[..., Response]:
 
     view.rule = one.rule  # type: ignore[attr-defined]
     view.operation = one  # type: ignore[attr-defined]
+    # What goes on record of a page's view goes on record of the operation.
+    if (recorded := getattr(one.act, "recorded", None)) is not None:
+        view.recorded = recorded  # type: ignore[attr-defined]
     return view
 
 
 def _answered(one: Operation, answer: Any) -> Response:
+    if isinstance(answer, Response):
+        return answer
     reply = answer if isinstance(answer, Reply) else Reply(answer=answer, status=one.status, headers={})
     response = responses.as_stored(values.encoded(reply.answer), "application/json")
     if response.status_code == 200:

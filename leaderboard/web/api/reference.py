@@ -5,11 +5,13 @@ from collections.abc import Iterable
 
 from flask import Blueprint, current_app, render_template
 from flask.typing import ResponseReturnValue
+from markupsafe import Markup, escape
 
 from leaderboard.errors import NotFound
 from leaderboard.services.accounts.tokens import MEANINGS
 from leaderboard.web import responses
 from leaderboard.web.api import openapi
+from leaderboard.web.api.nouns import NOUNS
 from leaderboard.web.api.operations import Operation
 from leaderboard.web.api.problems import TYPES
 from leaderboard.web.rules import PUBLIC, rule
@@ -27,7 +29,7 @@ def show() -> ResponseReturnValue:
     table = operations()
     page = render_template(
         "api/reference.html",
-        operations=table,
+        nouns=NOUNS,
         document=openapi.document(table),
         address=openapi.address,
         problems_of=openapi.problems_of,
@@ -51,6 +53,15 @@ def problem(name: str) -> ResponseReturnValue:
 def document() -> ResponseReturnValue:
     """The OpenAPI 3.1 document."""
     return responses.as_stored(written(operations()), "application/json")
+
+
+@blueprint.app_template_filter("with_code")
+def with_code(text: str) -> Markup:
+    """Text in which what stands in backticks is code."""
+    parts = map(escape, text.split("`"))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if place % 2 else part for place, part in enumerate(parts)
+    )
 
 
 def operations() -> list[Operation]:

@@ -8,6 +8,7 @@ from leaderboard.pages.tasks.phases import PhaseRow
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
+from leaderboard.services.boards.rows import place_facts
 from leaderboard.services.runs import admission
 from leaderboard.web.api.answers import (
     BoardAnswer,
@@ -175,6 +176,7 @@ def _board(shown: Board) -> BoardAnswer:
                 kind=row.kind,
                 state=row.state,
                 scores={key: row.scores.get(key) for key in keys},
+                **place_facts(shown.places.get(row.run_id)),
             )
             for row in shown.rows
         ),

@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from leaderboard.pages.tasks import settings as settings_pages
-from leaderboard.services import collections
+from leaderboard.services import collections, policy
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.jobs import failed
 from leaderboard.services.tasks import create, drafts, life, organise, templates
@@ -18,7 +18,7 @@ from leaderboard.services.tasks.settings import change
 from leaderboard.web.api.answers import Moment
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import CollectionAnswer, Done, OwnTask, SettingsAnswer
-from leaderboard.web.rules import ORGANISER, SIGNED_IN, Body, Rule
+from leaderboard.web.rules import SIGNED_IN, Body, Rule
 from leaderboard.web.session import finish_reading, reading, viewer, wake, writing
 
 ORGANISE = (Scope.ORGANISE,)
@@ -74,7 +74,7 @@ class Copy:
     "/tasks/<slug>",
     OwnTask,
     query=NewTask,
-    rule=Rule(ORGANISER, Body.FILES),
+    rule=Rule(SIGNED_IN, Body.FILES),
     scopes=ORGANISE,
     status=201,
 )
@@ -84,6 +84,9 @@ def make_task(slug: str, query: NewTask, file: Path) -> OwnTask:
     The body is the topics file. The task is a draft that only its organisers see; give it settings, phases
     and judgments, then publish it. Without measures they are proposed by the judgments to come.
     """
+    asker = viewer()
+    policy.require_creator(asker)
+    finish_reading()
     template = templates.find(query.template)
     draft = TaskDraft(
         slug=slug,
@@ -99,7 +102,6 @@ def make_task(slug: str, query: NewTask, file: Path) -> OwnTask:
         measures=query.measures,
         primary=next(iter(query.measures), None),
     )
-    asker = viewer()
     prepared = drafts.prepare(draft)
     with writing() as session:
         create.create(session, asker, prepared)
@@ -110,7 +112,7 @@ def make_task(slug: str, query: NewTask, file: Path) -> OwnTask:
     "PUT",
     "/collections/<name>",
     CollectionAnswer,
-    rule=Rule(ORGANISER, Body.FILES),
+    rule=Rule(SIGNED_IN, Body.FILES),
     scopes=ORGANISE,
     status=201,
 )
@@ -120,6 +122,7 @@ def add_collection(name: str, file: Path) -> CollectionAnswer:
     The body is the file of documents, which pages of rankings and assessors then show.
     """
     asker = viewer()
+    policy.require_creator(asker)
     finish_reading()
     documents = collections.prepare(file)
     with writing() as session:

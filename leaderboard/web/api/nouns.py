@@ -1,0 +1,35 @@
+"""The operations by noun, in the order of the reference."""
+
+from leaderboard.web.api import account, devices, judging, runs, tasks, teams, uploads
+from leaderboard.web.api.operations import Operation
+from leaderboard.web.api.organise import (
+    assessors,
+    clicks,
+    names,
+    people,
+    phases,
+    pools,
+    revisions,
+    side_by_side,
+    topics,
+)
+from leaderboard.web.api.organise import tasks as own_tasks
+from leaderboard.web.api.reads import comparisons, judgments
+from leaderboard.web.api.reads import runs as run_reads
+from leaderboard.web.api.reads import tasks as task_reads
+from leaderboard.web.api.reads import topics as topic_reads
+
+NOUNS: dict[str, tuple[Operation, ...]] = {
+    "Tasks and boards": (*tasks.OPERATIONS, *task_reads.OPERATIONS),
+    "Topics and rankings": topic_reads.OPERATIONS,
+    "Runs": (*runs.OPERATIONS, *run_reads.OPERATIONS, *uploads.OPERATIONS),
+    "Comparisons": comparisons.OPERATIONS,
+    "Judgments and pools": judgments.OPERATIONS,
+    "Teams": teams.OPERATIONS,
+    "Account and tokens": (*account.OPERATIONS, *devices.OPERATIONS),
+    "Organising a task": (*own_tasks.OPERATIONS, *topics.OPERATIONS, *phases.OPERATIONS),
+    "People of a task": (*people.OPERATIONS, *names.OPERATIONS),
+    "New judgments": (*revisions.OPERATIONS, *pools.OPERATIONS, *clicks.OPERATIONS),
+    "Looking after assessors": (*assessors.OPERATIONS, *side_by_side.OPERATIONS),
+    "Judging, by a personal link": judging.OPERATIONS,
+}

@@ -1,0 +1,104 @@
+"""Operations that read judgments: revisions with their files, pools with their documents."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from flask import Response
+
+from leaderboard.pages.pools import pools
+from leaderboard.pages.revisions import files, lists, revision
+from leaderboard.services.pools import files as pool_files
+from leaderboard.web import responses
+from leaderboard.web.api.operations import Reply, operation
+from leaderboard.web.api.reads.lists import ListQuery, Rows, part
+from leaderboard.web.requests import hands_out_judgments
+from leaderboard.web.rules import SIGNED_IN, Rule
+from leaderboard.web.session import reading, viewer
+
+ORGANISERS = Rule(SIGNED_IN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevisionQuery:
+    """By which measure the ranks of runs before and after are told."""
+
+    measure: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartQuery:
+    """The judgments, or the list of distractors beside them."""
+
+    part: Literal["qrels", "distractors"] = "qrels"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormQuery:
+    """NIST's form, CSV or JSON lines."""
+
+    form: Literal["nist", "csv", "jsonl"] = "nist"
+
+
+@operation("GET", "/tasks/<slug>/revisions", Rows, query=ListQuery)
+def revisions(slug: str, query: ListQuery) -> Reply:
+    """The revisions of a task's judgments"""
+    return part(lists.table(lists.revision_list(reading(), viewer(), slug)), query, "revision")
+
+
+@operation("GET", "/tasks/<slug>/revisions/<id:number>", dict, query=RevisionQuery)
+def show_revision(slug: str, number: int, query: RevisionQuery) -> dict[str, object]:
+    """A revision
+
+    What it changed, and the rank of every run before and after.
+    """
+    page = revision.revision_page(reading(), viewer(), slug, number, query.measure)
+    return dict(revision.FILES.facts(page))
+
+
+@operation("GET", "/tasks/<slug>/revisions/<id:number>/file", bytes, query=PartQuery)
+@hands_out_judgments
+def revision_file(slug: str, number: int, query: PartQuery) -> Response:
+    """The judgments of a revision as a file
+
+    In the form they are read in.
+    """
+    text = files.of_revision(reading(), viewer(), slug, number, query.part)
+    return responses.as_text(text, f"{slug}-{number}-{query.part}")
+
+
+@operation("GET", "/tasks/<slug>/pools", Rows, query=ListQuery, rule=ORGANISERS)
+def pool_list(slug: str, query: ListQuery) -> Reply:
+    """The pools of a task
+
+    For who organises it or looks after its assessors.
+    """
+    return part(pools.list_table(pools.index(reading(), viewer(), slug)), query, "pool")
+
+
+@operation("GET", "/tasks/<slug>/pools/<id:number>", Rows, query=ListQuery, rule=ORGANISERS)
+def show_pool(slug: str, number: int, query: ListQuery) -> Reply:
+    """The topics of a pool
+
+    With how many documents are to judge and judged.
+    """
+    return part(pools.table(pools.page(reading(), viewer(), slug, number)), query, "topic")
+
+
+@operation("GET", "/tasks/<slug>/pools/<id:number>/topics/<topic_id>", Rows, query=ListQuery, rule=ORGANISERS)
+def pool_documents(slug: str, number: int, topic_id: str, query: ListQuery) -> Reply:
+    """The documents of a topic in a pool
+
+    In the order they are judged in.
+    """
+    page = pools.topic_page(reading(), viewer(), slug, number, topic_id)
+    return part(pools.documents_table(page), query, "docno")
+
+
+@operation("GET", "/tasks/<slug>/pools/<id:number>/file", bytes, query=FormQuery, rule=ORGANISERS)
+def pool_file(slug: str, number: int, query: FormQuery) -> Response:
+    """All documents of a pool as a file"""
+    text = "".join(pool_files.exported(reading(), viewer(), slug, number, query.form))
+    return responses.as_text(text, f"{slug}-pool-{number}")
+
+
+OPERATIONS = (revisions, show_revision, revision_file, pool_list, show_pool, pool_documents, pool_file)

@@ -1,0 +1,88 @@
+"""A part of a table, and the address of the next one."""
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from flask import request
+from msgspec import Meta
+
+from leaderboard.errors import Invalid, Problem
+from leaderboard.tables.record import Table
+from leaderboard.web.api.operations import Reply
+
+USUAL, MOST = 200, 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """Rows of a table as its CSV file has them: key -> value; total: of the whole table."""
+
+    rows: tuple[Mapping[str, Any], ...]
+    total: int
+    next: str | None
+    """The cursor of the next part, null at the end; the header `Link` has its address."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListQuery:
+    """How many rows, and from where on: the cursor of the answer before."""
+
+    limit: Annotated[int, Meta(ge=1, le=MOST)] = USUAL
+    cursor: Annotated[str, Meta(pattern="^[A-Za-z0-9_-]*$")] = ""
+
+
+def part(table: Table[Any], query: ListQuery, key: str) -> Reply:
+    """The rows that the query asks for; key: the column by which a row is known again.
+
+    A cursor names the last row that was read, so that rows that come or go meanwhile neither repeat nor
+    hide others. Raises Invalid for a cursor that is none of this list.
+    """
+    rows = table.facts()
+    start = _start(rows, query.cursor, key) if query.cursor else 0
+    shown, end = rows[start : start + query.limit], start + query.limit
+    following = _cursor(end, shown[-1][key]) if shown and end < len(rows) else None
+    headers = {"Link": f'<{_address(following)}>; rel="next"'} if following else {}
+    answer = Rows(rows=tuple(shown), total=len(rows), next=following)
+    return Reply(answer=answer, status=200, headers=headers)
+
+
+def _start(rows: list[dict[str, Any]], cursor: str, key: str) -> int:
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        end, last, of = json.loads(base64.urlsafe_b64decode(padded))
+    except (binascii.Error, ValueError, TypeError, RecursionError):
+        of = None
+    if of != _list() or type(end) is not int or end < 0:
+        rule = "is no cursor of this list."
+        remedy = "Take `next` of an answer to the same request, or leave it out."
+        raise Invalid(f"The cursor {rule}", [Problem(rule, remedy, field="cursor")])
+    known = next((place for place, row in enumerate(rows, 1) if row[key] == last), None)
+    # A row that went away meanwhile leaves its place, which is the best there is then.
+    return end if known is None else known
+
+
+def _cursor(end: int, last: Any) -> str:
+    text = json.dumps([end, last, _list()], separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _list() -> str:
+    """What a cursor belongs to: the path and what it was asked with, so that it is used for nothing else."""
+    return hashlib.sha256(urlencode([("", request.path), *_asked()]).encode()).hexdigest()[:12]
+
+
+def _asked() -> list[tuple[str, str]]:
+    return sorted(
+        (name, value) for name, value in request.args.items(multi=True) if name not in ("cursor", "limit")
+    )
+
+
+def _address(cursor: str) -> str:
+    limit = [("limit", request.args["limit"])] if "limit" in request.args else []
+    return f"{request.path}?{urlencode([*_asked(), *limit, ('cursor', cursor)])}"
