@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from math import ceil
 
 from sqlalchemy import ColumnElement, case, func, or_, select
 from sqlalchemy.orm import Session
@@ -27,11 +28,15 @@ REJECTED = "Too many of your files were rejected, or still wait for their check"
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """How many runs a team may still add; None is no limit. next_at: when the day's count starts anew."""
+    """How many runs a team may still add; None is no limit. next_at: when the day's count starts anew.
+
+    per_day: the limit that left_today is left of.
+    """
 
     left_today: int | None
     left_in_all: int | None
     next_at: datetime
+    per_day: int | None = None
 
     def __str__(self) -> str:
         """What is left, in words; empty where nothing is limited."""
@@ -63,17 +68,19 @@ def quota(session: Session, phase: Phase, team: Team, account_id: int | None) ->
     senders = _senders(phase, team, account_id)
     today = Upload.created_at >= midnight
     left_today = [
-        sender.per_day - _count(session, phase, sender, today)
+        (sender.per_day - _count(session, phase, sender, today), sender.per_day)
         for sender in senders
         if sender.per_day is not None
     ]
+    left, per_day = min(left_today, default=(None, None))
     left_in_all = [
         sender.in_all - _count(session, phase, sender) for sender in senders if sender.in_all is not None
     ]
     return Quota(
-        max(0, min(left_today)) if left_today else None,
+        None if left is None else max(0, left),
         max(0, min(left_in_all)) if left_in_all else None,
         midnight + timedelta(days=1),
+        per_day,
     )
 
 
@@ -188,7 +195,8 @@ def _require_room(
         if _is_full(sender.per_day, session, phase, sender, *others, *today):
             raise OverQuota(
                 f"{sender.words} used the {sender.per_day} runs of today; "
-                f"the next can be sent from {tomorrow:%Y-%m-%d %H:%M} UTC on."
+                f"the next can be sent from {tomorrow:%Y-%m-%d %H:%M} UTC on.",
+                retry_after_s=ceil((tomorrow - at).total_seconds()),
             )
 
 

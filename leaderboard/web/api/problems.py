@@ -148,6 +148,8 @@ TYPES = {
         ),
     )
 }
+WAITS = {429: "86400", 503: "30"}
+"""Status -> the seconds to wait where nothing better is known: what is used up for good is not soon free."""
 FACTS = ("did_you_mean", "upload", "retry_after_s")
 """What else an error may say, by name."""
 OF_STATUS = {kind.status: kind for kind in reversed(TYPES.values())}
@@ -173,7 +175,9 @@ def as_answer_of_the_api(response: Response) -> Response:
     if request.method in ("GET", "HEAD") and is_open:
         # Public data may be read by any page; a browser sends no token of its own accord.
         response.headers["Access-Control-Allow-Origin"] = "*"
-        response.headers["Access-Control-Expose-Headers"] = "ETag, Link, Retry-After"
+        response.headers["Access-Control-Expose-Headers"] = (
+            "ETag, Link, RateLimit, RateLimit-Policy, Retry-After"
+        )
     return response
 
 
@@ -202,8 +206,8 @@ def _as_problem(answer: Response) -> Response:
             response.headers[name] = value
     if kind.status == 401:
         response.headers["WWW-Authenticate"] = 'Bearer realm="api"'
-    if kind.status in (429, 503):
-        response.headers.setdefault("Retry-After", "30")
+    if kind.status in WAITS:
+        response.headers.setdefault("Retry-After", WAITS[kind.status])
     return response
 
 

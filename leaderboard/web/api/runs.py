@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from flask import url_for
 
-from leaderboard.errors import Invalid, Problem
+from leaderboard.errors import Invalid, LeaderboardError, Problem
 from leaderboard.pages.runs import run as run_pages
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.runs import admission, describe, marks, withdrawals
@@ -17,6 +18,7 @@ from leaderboard.web.api import repeats
 from leaderboard.web.api.answers import ChangedRun, CheckAnswer, RunAnswer, UploadAnswer
 from leaderboard.web.api.findings import of_problems
 from leaderboard.web.api.operations import BODY_OF_FILE, FILE_TO_CHECK, Reply, operation
+from leaderboard.web.api.tasks import rate_limit
 from leaderboard.web.files import Received
 from leaderboard.web.runs import checks, uploads
 from leaderboard.web.session import reading, token, viewer, wake, writing
@@ -66,7 +68,7 @@ class Choice:
     scopes=(Scope.SUBMIT,),
     status=201,
 )
-def send_run(slug: str, name: str, query: SendQuery, file: Path) -> UploadAnswer | Reply:
+def send_run(slug: str, name: str, query: SendQuery, file: Path) -> Reply:
     """Send a run
 
     The body is the file as it is, plain or compressed. A small file is checked at once: 201, or 422 with
@@ -89,7 +91,7 @@ def send_run(slug: str, name: str, query: SendQuery, file: Path) -> UploadAnswer
         problems = report.problems if report else ()
         raise Invalid("The file was rejected.", problems, upload=submission.upload_id)
     if submission.state == "accepted":
-        return answer
+        return Reply(answer=answer, status=201, headers=_left(slug, query))
     address = url_for("api.upload", upload_id=submission.upload_id)
     return Reply(answer=answer, status=202, headers={"Location": address})
 
@@ -168,6 +170,15 @@ def choose_run(run_id: int, body: Choice) -> ChangedRun:
 
 
 OPERATIONS = (send_run, check_run, run, describe_run, withdraw_run, restore_run, choose_run)
+
+
+def _left(slug: str, query: SendQuery) -> dict[str, str]:
+    """What is left of the day's limit; nothing where it cannot be told: the run is accepted all the same."""
+    try:
+        left = admission.quota(reading(), viewer(), slug, query.team, query.phase)
+    except LeaderboardError:
+        return {}
+    return rate_limit(left, datetime.now(UTC))
 
 
 def upload_answer(submission: Submission, sha256: str | None = None) -> UploadAnswer:

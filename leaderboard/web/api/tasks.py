@@ -1,6 +1,8 @@
 """Operations on tasks: which there are, what to know of one, its board, what a team may still send."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import ceil
 
 from leaderboard.pages.tasks import landing, phases
 from leaderboard.pages.tasks.landing import LandingRow, LeadingRun
@@ -10,6 +12,7 @@ from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import place_facts
 from leaderboard.services.runs import admission
+from leaderboard.services.runs.limits import Quota
 from leaderboard.web.api.answers import (
     BoardAnswer,
     BoardRow,
@@ -21,7 +24,7 @@ from leaderboard.web.api.answers import (
     TaskDetails,
     TaskList,
 )
-from leaderboard.web.api.operations import operation
+from leaderboard.web.api.operations import Reply, operation
 from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.session import reading, viewer
 
@@ -104,18 +107,30 @@ def board(slug: str, query: BoardQuery) -> BoardAnswer:
     rule=Rule(SIGNED_IN),
     scopes=(Scope.READ, Scope.SUBMIT),
 )
-def quota(slug: str, query: QuotaQuery) -> QuotaAnswer:
+def quota(slug: str, query: QuotaQuery) -> Reply:
     """What a team of yours may still send
 
     Accepted runs count, withdrawn ones too, and files that wait for their check; rejected files do not.
     """
     left = admission.quota(reading(), viewer(), slug, query.team, query.phase)
-    return QuotaAnswer(
+    answer = QuotaAnswer(
         team=query.team, left_today=left.left_today, left_in_all=left.left_in_all, next_at=left.next_at
     )
+    return Reply(answer=answer, status=200, headers=rate_limit(left, datetime.now(UTC)))
 
 
 OPERATIONS = (tasks, task, board, quota)
+
+
+def rate_limit(left: Quota, at: datetime) -> dict[str, str]:
+    """The limit of a day in the fields of draft-ietf-httpapi-ratelimit-headers-09; none without a limit."""
+    if left.per_day is None:
+        return {}
+    seconds = max(0, ceil((left.next_at - at).total_seconds()))
+    return {
+        "RateLimit-Policy": f'"runs-of-a-day";q={left.per_day};w=86400',
+        "RateLimit": f'"runs-of-a-day";r={left.left_today};t={seconds}',
+    }
 
 
 def _listed(row: LandingRow) -> TaskAnswer:

@@ -1,4 +1,4 @@
-"""What the walks ask the operations of organisers, teams and assessors with."""
+"""What the walks ask operations with, but those of test_two_worlds.py."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,6 +16,25 @@ def _json(*bodies: Mapping[str, Any], query: str = "") -> list[tuple[str, dict[s
 
 
 ASKED: dict[str, Sequence[tuple[str, dict[str, Any]]]] = {
+    "runs": [
+        *((query, {}) for query in ("", "?measure=AP&phase=main", "?columns=NumRel", "?edition=2&limit=1")),
+        *((query, {}) for query in ("?search=other", "?team=Owls", "?bounds=true&ranges=true", "?own=true")),
+        ("?group=students", {}),
+    ],
+    "topics": [(query, {}) for query in ("", "?measure=AP&limit=1")],
+    "topic_scores": [(query, {}) for query in ("", "?measure=AP")],
+    "run_by_topic": [(query, {}) for query in ("", "?measure=AP&limit=1")],
+    "show_ranking": [(query, {}) for query in ("", "?titles=true&limit=1")],
+    "mean_intervals": [(query, {}) for query in ("", "?measure=AP")],
+    "compute_statistics": [(query, {}) for query in ("", "?measure=AP")],
+    "show_revision": [(query, {}) for query in ("", "?measure=AP")],
+    "revision_file": [(query, {}) for query in ("", "?part=distractors")],
+    "compare_pair": [(f"?first={one}&second={two}", {}) for one in range(1, 8) for two in range(one + 1, 9)],
+    "compare_runs": [
+        *((f"?run={one}&run={two}", {}) for one in range(1, 8) for two in range(one + 1, 9)),
+        ("?run=1&run=2&baseline=1&measure=AP", {}),
+    ],
+    "compute_comparison": [(f"?run={one}&run={two}", {}) for one, two in ((1, 2), (3, 4), (4, 7), (5, 6))],
     "make_task": [
         ("?name=A+task", {"data": TOPICS}),
         *((f"?name=A+task&collection={name}", {"data": TOPICS}) for name in ("draft", "blind", "nothing")),

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from markupsafe import escape
 from sqlalchemy import update
 
 from leaderboard.db.tables import Account, ApiToken
@@ -168,5 +169,5 @@ def test_the_reference_names_every_operation_and_problem(site: Site) -> None:
     page = site.browser().get("/api").text
     for one in _operations(site):
         assert f'id="{one.name}"' in page
-        assert one.summary in page
+        assert escape(one.summary) in page
     assert all(f"/api/problems/{name}" in page for name in TYPES)

@@ -2,11 +2,12 @@
 
 import gzip
 import json
+import re
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import select, update
 
-from leaderboard.db.tables import ApiToken, DeviceRequest, IdempotencyKey, Run
+from leaderboard.db.tables import ApiToken, DeviceRequest, IdempotencyKey, Phase, Run
 from tests.make import build, pages
 from tests.make.worlds import RUN
 from tests.web.api.conftest import Programs
@@ -150,3 +151,19 @@ def test_public_data_needs_no_token_and_any_page_may_read_it(site: Site, program
     assert "Access-Control-Allow-Origin" not in olga.headers
     assert olga.headers["Cache-Control"] == "no-store"
     assert json.loads(anybody.ask("GET", "/tasks/robots").data)["primary"]
+
+
+def test_limits_of_a_day_are_in_the_headers(site: Site, program: Programs) -> None:
+    """What is left and until when, with the quota and with a run that was sent; used up, how long to wait."""
+    with site.database.write() as session:
+        session.execute(update(Phase).values(runs_per_day=3))
+    berta, owls = program("Berta"), site.world.owls
+    told = berta.ask("GET", f"/tasks/robots/quota?team={owls}").headers
+    assert told["RateLimit-Policy"] == '"runs-of-a-day";q=3;w=86400'
+    assert re.fullmatch(r'"runs-of-a-day";r=2;t=\d+', told["RateLimit"])
+    for left in (1, 0):
+        sent = berta.ask("PUT", f"/tasks/robots/runs/run{left}?team={owls}", data=RUN)
+        assert sent.headers["RateLimit"].startswith(f'"runs-of-a-day";r={left};')
+    refused = berta.ask("PUT", f"/tasks/robots/runs/more?team={owls}", data=RUN)
+    assert (refused.status_code, refused.json["type"]) == (429, "/api/problems/over-quota")
+    assert 0 < int(refused.headers["Retry-After"]) <= 86400
