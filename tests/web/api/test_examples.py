@@ -4,16 +4,21 @@ import re
 import shlex
 from pathlib import Path
 
-from tests.make.worlds import RUN
+from tests.make.worlds import QRELS, RUN
 from tests.web.api.conftest import Program, Programs
 from tests.web.conftest import Site
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "api.md"
 
 
-def _answer(program: Program, command: str, site: Site) -> int:
-    """What one curl command is answered with, its file being a run."""
-    words = iter(shlex.split(command.replace("$TOKEN", program.secret).replace("$SITE", "")))
+FILES = {"@my.run": RUN, "my.run": RUN, "@qrels.txt": QRELS + "3 0 d1 2\n"}
+
+
+def _answer(program: Program, command: str, secrets: dict[str, str]) -> int:
+    """What one curl command is answered with."""
+    for name, value in secrets.items():
+        command = command.replace(f"${name}", value)
+    words = iter(shlex.split(command))
     assert next(words) == "curl"
     method, headers, body, address = "GET", {}, None, ""
     for word in words:
@@ -23,15 +28,15 @@ def _answer(program: Program, command: str, site: Site) -> int:
             name, _, value = next(words).partition(": ")
             headers[name] = value
         elif word in ("-T", "--data-binary", "-d"):
-            body, method = next(words), "PUT" if word == "-T" else method
-            body = RUN if body.endswith("my.run") else body
+            body, method = next(words), {"-T": "PUT"}.get(word, method if method != "GET" else "POST")
+            body = FILES.get(body, body)
         else:
             address = word
     return program.client.open(address, method=method, headers=headers, data=body).status_code
 
 
 def test_every_command_of_the_page_works(site: Site, program: Programs) -> None:
-    """In order, by a member of the team that it names."""
+    """In order, by a member of the team that it names, and an organiser."""
     assert (site.world.owls, site.world.run) == (1, 1)
     berta = program("Berta")
     commands = [
@@ -39,6 +44,7 @@ def test_every_command_of_the_page_works(site: Site, program: Programs) -> None:
         for block in re.findall(r"```sh\n(.*?)```", DOCS.read_text(), re.S)
         for line in block.splitlines()
     ]
-    assert len(commands) == 10
-    answered = {command: _answer(berta, command, site) for command in commands}
+    assert len(commands) == 17
+    secrets = {"TOKEN": berta.secret, "ORGANISER": program("Olga", "organise").secret, "SITE": ""}
+    answered = {command: _answer(berta, command, secrets) for command in commands}
     assert {command: status for command, status in answered.items() if status not in (200, 201)} == {}
