@@ -4,7 +4,7 @@ import http.client
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from flask import Flask
@@ -55,7 +55,9 @@ def served(app: Flask, settings: Settings) -> Iterator[Served]:
         try:
             yield Served(server, listening.getsockname()[1])
         finally:
-            server.trigger.pull_trigger(lambda: wasyncore.close_all(server._map))
+            # A worker that ends its answer wakes the server too: then all may be closed before it is woken here.
+            with suppress(OSError):
+                server.trigger.pull_trigger(lambda: wasyncore.close_all(server._map))
             thread.join()
             server.task_dispatcher.shutdown()
 
