@@ -13,8 +13,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from leaderboard.db.engine import Database
 from leaderboard.errors import LeaderboardError
-from leaderboard.services.evaluations import editions, score
-from leaderboard.services.jobs import leases, queue, workers
+from leaderboard.services.evaluations import score
+from leaderboard.services.jobs import evaluation, leases, queue, workers
 from leaderboard.services.jobs.queue import Claim, ClaimLost
 from leaderboard.services.mail import outbox
 from leaderboard.services.mail import server as mail_server
@@ -176,10 +176,7 @@ class Evaluator:
             plan = score.plan(session, job.subject_id, job.edition_id)
         scored = score.compute(self.database, job.subject_id, plan)
         with self.database.write() as session:
-            queue.finish(session, job)
-            score.store(session, job.subject_id, job.edition_id, scored)
-            editions.settle(session, job.edition_id)
-            prepared.prepare(session, editions.task_of(session, job.edition_id))
+            evaluation.finish(session, job, scored)
 
     def _check(self, job: Claim) -> None:
         limits = Limits(plain_bytes=self.settings.plain_bytes)

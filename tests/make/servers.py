@@ -55,7 +55,7 @@ def served(app: Flask, settings: Settings) -> Iterator[Served]:
         try:
             yield Served(server, listening.getsockname()[1])
         finally:
-            # A worker that ends its answer wakes the server too: then all may be closed before it is woken here.
+            # A worker that ends its answer wakes the server too, which then may be closed before it is here.
             with suppress(OSError):
                 server.trigger.pull_trigger(lambda: wasyncore.close_all(server._map))
             thread.join()

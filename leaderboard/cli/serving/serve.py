@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from leaderboard import logs
-from leaderboard.cli.serving import start
+from leaderboard.cli.serving import elsewhere, start
 from leaderboard.cli.serving.kept_backups import seconds_of
 from leaderboard.cli.serving.processes import in_a_process
 from leaderboard.cli.serving.start import SignIn
@@ -53,9 +53,16 @@ def serve(demo: bool, data: Path | None, **given: Any) -> None:
 
 @click.command()
 @click.option("--once", is_flag=True, help="Do what is queued, then exit.")
+@click.option("--site", help="Evaluate for the site at this address, over https, without its database.")
+@click.option("--token", envvar="LEADERBOARD_TOKEN", help="Of a worker; better in LEADERBOARD_TOKEN.")
 @data_option
-def worker(once: bool, data: Path | None) -> None:
-    """Run evaluators only, beside a site that runs elsewhere on the same database."""
+def worker(once: bool, site: str | None, token: str | None, data: Path | None) -> None:
+    """Run evaluators only, beside a site that runs elsewhere.
+
+    On the same database; or, with --site, with a worker's token that an organiser made for a task.
+    """
+    if site is not None:
+        return elsewhere.work(site, token, once=once)
     if once:
         click.echo(f"{_drain(data)} jobs were done.")
         return

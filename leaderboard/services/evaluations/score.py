@@ -104,7 +104,7 @@ class EarlyEvaluation:
 
     def scored(self) -> RunScores:
         """The scores and hits, as `compute` gives them."""
-        return _scored(self._plan, self._aligner.judged())
+        return of_judged(self._plan, self._aligner.judged())
 
 
 def compute(database: Database, run_id: int, plan: Plan) -> RunScores:
@@ -118,10 +118,11 @@ def compute(database: Database, run_id: int, plan: Plan) -> RunScores:
     aligner = Aligner(compiled_inputs(plan.inputs), dialect=plan.dialect)
     for block in whole_blocks(database, run_id, plan.ranking_sha256):
         aligner.add(block)
-    return _scored(plan, aligner.judged())
+    return of_judged(plan, aligner.judged())
 
 
-def _scored(plan: Plan, judged: Judged) -> RunScores:
+def of_judged(plan: Plan, judged: Judged) -> RunScores:
+    """What the plan lacks, of the judged hits of a run."""
     by_measure = {}
     for measure in plan.missing:
         bound = parse(measure["key"])
@@ -131,7 +132,9 @@ def _scored(plan: Plan, judged: Judged) -> RunScores:
     return RunScores(by_measure, pack_hits(judged) if plan.lacks_hits else None)
 
 
-def store(session: Session, run_id: int, edition_id: int, scored: RunScores) -> None:
+def store(
+    session: Session, run_id: int, edition_id: int, scored: RunScores, evaluator: str = __version__
+) -> None:
     """Add the hits and scores that are not there yet, and each score's aggregate over every topic set."""
     edition = session.get_one(Edition, edition_id)
     if scored.hits is not None and not _has_hits(session, run_id, edition):
@@ -141,13 +144,18 @@ def store(session: Session, run_id: int, edition_id: int, scored: RunScores) -> 
     for measure in edition.measures:
         key = measure["key"]
         if key not in evaluations and key in scored.by_measure:
-            evaluations[key] = _add(session, run_id, edition, measure, scored.by_measure[key])
+            evaluations[key] = _add(session, run_id, edition, measure, scored.by_measure[key], evaluator)
     session.flush()
     _add_means(session, edition, list(evaluations.values()))
 
 
 def _add(
-    session: Session, run_id: int, edition: Edition, measure: dict[str, Any], computed: MeasureScores
+    session: Session,
+    run_id: int,
+    edition: Edition,
+    measure: dict[str, Any],
+    computed: MeasureScores,
+    evaluator: str,
 ) -> Evaluation:
     evaluation = Evaluation(
         run_id=run_id,
@@ -155,7 +163,7 @@ def _add(
         measure=measure["key"],
         measure_version=measure["version"],
         dialect=edition.dialect,
-        evaluator=__version__,
+        evaluator=evaluator,
         scores=computed.scores,
         parts=computed.parts,
         created_at=now(session),

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_key, now
 from leaderboard.db.tables import Edition, Job, Run
-from leaderboard.errors import LeaderboardError, NotFound
+from leaderboard.errors import Conflict, NotFound
 from leaderboard.settings import Settings
 
 CHECK = "check"
@@ -37,7 +37,7 @@ COMPARE_LIMIT_S = 3600
 UNFINISHED = ("queued", "leased", "failed")
 
 
-class ClaimLost(LeaderboardError):
+class ClaimLost(Conflict):
     """Another worker has taken the job over; nothing this one did may be stored."""
 
 
@@ -114,11 +114,14 @@ def is_due(at: datetime) -> ColumnElement[bool]:
     return or_(Job.run_after <= at, Job.run_after > at + timedelta(seconds=LONGEST_WAIT_S))
 
 
-def claim(session: Session, owner: str, settings: Settings) -> Claim | None:
-    """Take the most urgent job that is due, for as long as the settings allow; None where none is."""
+def claim(session: Session, owner: str, settings: Settings, *which: ColumnElement[bool]) -> Claim | None:
+    """Take the most urgent job that is due, for as long as the settings allow; None where none is.
+
+    which: what jobs have to be, for an evaluator that does not do all.
+    """
     at = now(session)
     # An evaluator that was told of no mail server leaves mail to those that were.
-    others = [] if settings.smtp_url else [Job.kind != MAIL]
+    others = [*which] if settings.smtp_url else [*which, Job.kind != MAIL]
     job = _most_urgent(session, at, *others)
     while job is not None and not _has_room(session, job.kind, settings):
         others.append(Job.kind != job.kind)

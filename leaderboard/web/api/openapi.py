@@ -90,6 +90,8 @@ def problems_of(one: Operation) -> tuple[str, ...]:
         every.append("wrong-content")
     if one.name == "send_run":
         every.append("not-joined")
+    if one.path.startswith("/worker/jobs/"):
+        every.append("lost-lease")
     return tuple(name for name in TYPES if name in every)
 
 

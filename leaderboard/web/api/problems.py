@@ -7,6 +7,7 @@ import msgspec
 from flask import Response, g, request
 
 from leaderboard import errors
+from leaderboard.services.jobs.queue import ClaimLost
 from leaderboard.web.session import in_api
 
 MEDIA_TYPE = "application/problem+json"
@@ -75,6 +76,13 @@ TYPES = {
             "Not possible here",
             "The address does not take this method; `Allow` says which it takes.",
             "Use one of the methods in the header `Allow`.",
+        ),
+        ProblemType(
+            "lost-lease",
+            409,
+            "The job is not held any more",
+            "Its lease ran out and another worker has it, or it is done.",
+            "Drop what was computed, and claim the next job.",
         ),
         ProblemType(
             "conflict",
@@ -155,6 +163,7 @@ FACTS = ("did_you_mean", "upload", "retry_after_s")
 OF_STATUS = {kind.status: kind for kind in reversed(TYPES.values())}
 """Where several have one status, the first."""
 OF_ERROR: tuple[tuple[type[errors.LeaderboardError], str], ...] = (
+    (ClaimLost, "lost-lease"),
     (errors.Closed, "closed"),
     (errors.NotEntered, "not-joined"),
 )

@@ -1,0 +1,115 @@
+"""Evaluations by workers on other machines, who hold a token for one task and nothing of the database."""
+
+from dataclasses import dataclass
+
+import msgspec
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard import __version__
+from leaderboard.db.tables import ApiToken, Edition, Job, QrelsRevision, RankingBlock, TaskRole
+from leaderboard.errors import Conflict, Forbidden
+from leaderboard.services import audit
+from leaderboard.services.accounts.tokens import WORKER
+from leaderboard.services.evaluations import score, wire
+from leaderboard.services.jobs import evaluation, queue, workers
+from leaderboard.services.jobs.queue import Claim, ClaimLost
+from leaderboard.services.policy import ORGANISER, Viewer
+from leaderboard.services.rankings.blocks import BATCH
+from leaderboard.settings import Settings
+
+EVALUATOR = f"{__version__}, elsewhere"
+"""What is on record of scores that a worker on another machine computed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteWorker:
+    """A worker that may do jobs of a task."""
+
+    token_id: int
+    task_id: int
+
+
+def admitted(session: Session, viewer: Viewer) -> RemoteWorker:
+    """The worker that asks by its token.
+
+    Raises Forbidden for another kind of token, and where its owner organises the task no more: who
+    evaluates could set scores.
+    """
+    token = session.get(ApiToken, viewer.token_id) if viewer.token_id is not None else None
+    if token is None or token.kind != WORKER or token.task_id is None:
+        raise Forbidden("This is for the token of a worker: an organiser makes one for the task.")
+    if session.get(TaskRole, (token.task_id, token.account_id, ORGANISER)) is None:
+        raise Forbidden("The owner of this token does not organise the task any more.")
+    return RemoteWorker(token.id, token.task_id)
+
+
+def claim(
+    session: Session, worker: RemoteWorker, slot: int, version: str, settings: Settings
+) -> Claim | None:
+    """Take the most urgent evaluation of the worker's task; None where none is due.
+
+    slot: tells processes with the same token apart. Raises Conflict for another version of this program:
+    it might score otherwise.
+    """
+    if version != __version__:
+        raise Conflict(f"This site evaluates with version {__version__}, not {version[:40]!r}; install that.")
+    owner = f"token {worker.token_id}:{slot}"
+    workers.seen(session, owner)
+    of_task = select(Edition.id).where(Edition.task_id == worker.task_id)
+    return queue.claim(session, owner, settings, Job.kind == queue.EVALUATE, Job.edition_id.in_(of_task))
+
+
+def held(session: Session, worker: RemoteWorker, job_id: int, fence: int) -> Claim:
+    """The claim that a worker says it holds; raises ClaimLost where it does not, or no more."""
+    job = session.get(Job, job_id)
+    if (
+        job is None
+        or job.state != "leased"
+        or job.token != fence
+        or not (job.owner or "").startswith(f"token {worker.token_id}:")
+    ):
+        raise ClaimLost(f"Job {job_id} is not held by this worker, or no more.", job=job_id)
+    return Claim(job.id, job.token, job.kind, job.subject_id, job.edition_id, job.limit_s or 0)
+
+
+def plan(session: Session, claim: Claim) -> bytes:
+    """What is to be computed, with the judgments, as bytes."""
+    assert claim.edition_id is not None, "an evaluation belongs to an edition"
+    return wire.packed_plan(score.plan(session, claim.subject_id, claim.edition_id))
+
+
+def rankings(session: Session, claim: Claim, first: int) -> bytes:
+    """The run's packed rankings from block `first` on, as many as are sent at once, as bytes."""
+    blocks = (
+        select(RankingBlock.body)
+        .where(RankingBlock.run_id == claim.subject_id, RankingBlock.number >= first)
+        .order_by(RankingBlock.number)
+        .limit(BATCH)
+    )
+    return msgspec.msgpack.encode(list(session.scalars(blocks)))
+
+
+def beat(session: Session, worker: RemoteWorker, claim: Claim, settings: Settings) -> None:
+    """Push the lease on; raises ClaimLost where another has the job."""
+    if not queue.heartbeat(session, claim, settings.lease_s):
+        raise ClaimLost(f"Job {claim.job_id} was taken over by another worker.", job=claim.job_id)
+    job = session.get_one(Job, claim.job_id)
+    workers.seen(session, job.owner or f"token {worker.token_id}:0")
+
+
+def deliver(session: Session, viewer: Viewer, claim: Claim, packed: bytes) -> None:
+    """Store a result, once; raises ClaimLost for a lost lease, Invalid for what does not fit."""
+    assert claim.edition_id is not None, "an evaluation belongs to an edition"
+    wanted = score.plan(session, claim.subject_id, claim.edition_id)
+    edition = session.get_one(Edition, claim.edition_id)
+    topics = len(session.get_one(QrelsRevision, edition.revision_id).topics)
+    scored = wire.opened_scores(packed, wanted, topics)
+    evaluation.finish(session, claim, scored, EVALUATOR)
+    facts = {"run": claim.subject_id, "edition": claim.edition_id}
+    audit.record(session, viewer, "job.result", f"job:{claim.job_id}", token=viewer.token_id, **facts)
+
+
+def give_up(session: Session, claim: Claim, message: str) -> None:
+    """Record that a worker could not do a job; it is done again while attempts are left."""
+    queue.fail(session, claim, f"A worker elsewhere: {' '.join(message.split())[:300]}", again=True)

@@ -1,0 +1,19 @@
+"""The end of an evaluation: its scores stored, its job done and the board settled, in one transaction."""
+
+from sqlalchemy.orm import Session
+
+from leaderboard import __version__
+from leaderboard.services.evaluations import editions, score
+from leaderboard.services.evaluations.score import RunScores
+from leaderboard.services.jobs import queue
+from leaderboard.services.jobs.queue import Claim
+from leaderboard.services.statistics import prepared
+
+
+def finish(session: Session, claim: Claim, scored: RunScores, evaluator: str = __version__) -> None:
+    """Store what came of an evaluation; raises ClaimLost where its lease was lost, and nothing is stored."""
+    assert claim.edition_id is not None, "an evaluation belongs to an edition"
+    queue.finish(session, claim)
+    score.store(session, claim.subject_id, claim.edition_id, scored, evaluator)
+    editions.settle(session, claim.edition_id)
+    prepared.prepare(session, editions.task_of(session, claim.edition_id))
