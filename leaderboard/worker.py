@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from leaderboard.db.engine import Database
 from leaderboard.errors import LeaderboardError
 from leaderboard.services.evaluations import score
-from leaderboard.services.jobs import evaluation, leases, queue, workers
+from leaderboard.services.jobs import leases, queue, workers
 from leaderboard.services.jobs.queue import Claim, ClaimLost
 from leaderboard.services.mail import outbox
 from leaderboard.services.mail import server as mail_server
@@ -22,6 +22,7 @@ from leaderboard.services.runs import admission, batches, fixing, prepare, uploa
 from leaderboard.services.runs.files import StoredFile
 from leaderboard.services.runs.prepare import PreparedUpload
 from leaderboard.services.statistics import prepared, requests
+from leaderboard.services.workers import finishing
 from leaderboard.settings import Settings
 from leaderboard.trec.read.lines import Limits
 
@@ -176,7 +177,7 @@ class Evaluator:
             plan = score.plan(session, job.subject_id, job.edition_id)
         scored = score.compute(self.database, job.subject_id, plan)
         with self.database.write() as session:
-            evaluation.finish(session, job, scored)
+            finishing.finish(session, job, scored)
 
     def _check(self, job: Claim) -> None:
         limits = Limits(plain_bytes=self.settings.plain_bytes)

@@ -21,8 +21,8 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Evaluation, EvaluationMean, Job, Task, TaskRole
 from leaderboard.services.accounts import tokens
 from leaderboard.services.accounts.tokens import WORKER, TokenRequest
-from leaderboard.services.jobs.elsewhere import EVALUATOR
 from leaderboard.services.policy import viewer_of
+from leaderboard.services.workers.elsewhere import EVALUATOR
 from tests.make import build
 from tests.make.people import account
 from tests.make.sites import free_port, running_site

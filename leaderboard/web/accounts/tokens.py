@@ -6,7 +6,16 @@ from flask.typing import ResponseReturnValue
 from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages import tokens as pages
 from leaderboard.services.accounts import tokens
-from leaderboard.services.accounts.tokens import DAYS, LABEL_CHARACTERS, MEANINGS, MOST, Scope, TokenRequest
+from leaderboard.services.accounts.tokens import (
+    DAYS,
+    LABEL_CHARACTERS,
+    MEANINGS,
+    MOST,
+    PERSONAL,
+    WORKER,
+    Scope,
+    TokenRequest,
+)
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.rules import OPERATOR, SIGNED_IN, rule
 from leaderboard.web.security import local_path
@@ -45,9 +54,12 @@ def make() -> ResponseReturnValue:
 def asked(label: str) -> TokenRequest:
     """The token that a form asks for: its scopes, task, team and days; raises Invalid for no number."""
     team, days = request.form.get("team", ""), request.form.get("days", str(DAYS))
+    kind = request.form.get("kind", PERSONAL)
     return TokenRequest(
         label=label,
-        scopes=request.form.getlist("scope"),
+        # A worker reads what it evaluates, and has no other scope to choose.
+        scopes=(Scope.READ,) if kind == WORKER else request.form.getlist("scope"),
+        kind=kind,
         slug=request.form.get("task", ""),
         team_id=_number(team, "team") if team else None,
         days=None if days == ENDLESS else _number(days, "number of days"),

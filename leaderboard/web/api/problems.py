@@ -78,18 +78,18 @@ TYPES = {
             "Use one of the methods in the header `Allow`.",
         ),
         ProblemType(
-            "lost-lease",
-            409,
-            "The job is not held any more",
-            "Its lease ran out and another worker has it, or it is done.",
-            "Drop what was computed, and claim the next job.",
-        ),
-        ProblemType(
             "conflict",
             409,
             "Not possible now",
             "It contradicts what is stored already, or the same request is still running.",
             "Read the present state, then decide.",
+        ),
+        ProblemType(
+            "lost-lease",
+            409,
+            "The job is not held any more",
+            "Its lease ran out and another worker has it, or it is done.",
+            "Drop what was computed, and claim the next job.",
         ),
         ProblemType(
             "closed",

@@ -6,9 +6,9 @@ from pathlib import Path
 from flask import Response
 
 from leaderboard.services.accounts.tokens import Scope
-from leaderboard.services.jobs import elsewhere
-from leaderboard.services.jobs.elsewhere import RemoteWorker
 from leaderboard.services.jobs.queue import Claim
+from leaderboard.services.workers import elsewhere
+from leaderboard.services.workers.elsewhere import RemoteWorker
 from leaderboard.web import responses
 from leaderboard.web.api.operations import BODY_OF_FILE, operation
 from leaderboard.web.api.organise.answers import Done

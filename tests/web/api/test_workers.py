@@ -18,7 +18,7 @@ from leaderboard.errors import Invalid
 from leaderboard.remote import RemoteEvaluator, Unreachable
 from leaderboard.services.evaluations import wire
 from leaderboard.services.evaluations.wire import PackedScores
-from leaderboard.services.jobs.elsewhere import EVALUATOR
+from leaderboard.services.workers.elsewhere import EVALUATOR
 from tests.make import build
 from tests.make.servers import HOST, served
 from tests.web.api.conftest import Program, Programs

@@ -12,10 +12,11 @@ from leaderboard.errors import Conflict, Forbidden
 from leaderboard.services import audit
 from leaderboard.services.accounts.tokens import WORKER
 from leaderboard.services.evaluations import score, wire
-from leaderboard.services.jobs import evaluation, queue, workers
+from leaderboard.services.jobs import queue, workers
 from leaderboard.services.jobs.queue import Claim, ClaimLost
 from leaderboard.services.policy import ORGANISER, Viewer
 from leaderboard.services.rankings.blocks import BATCH
+from leaderboard.services.workers import finishing
 from leaderboard.settings import Settings
 
 EVALUATOR = f"{__version__}, elsewhere"
@@ -105,7 +106,7 @@ def deliver(session: Session, viewer: Viewer, claim: Claim, packed: bytes) -> No
     edition = session.get_one(Edition, claim.edition_id)
     topics = len(session.get_one(QrelsRevision, edition.revision_id).topics)
     scored = wire.opened_scores(packed, wanted, topics)
-    evaluation.finish(session, claim, scored, EVALUATOR)
+    finishing.finish(session, claim, scored, EVALUATOR)
     facts = {"run": claim.subject_id, "edition": claim.edition_id}
     audit.record(session, viewer, "job.result", f"job:{claim.job_id}", token=viewer.token_id, **facts)
 
