@@ -123,5 +123,6 @@ def write(session: Session, webhook: Webhook, event: str, path: str, facts: Mapp
     )
     session.add(row)
     session.flush()
-    queue.enqueue_new(session, queue.WEBHOOK, [row.id], priority=queue.LETTERS)
+    # Of a webhook that was deleted a job may be left, with a number that SQLite gives again.
+    queue.enqueue(session, queue.WEBHOOK, row.id, priority=queue.LETTERS)
     return row.message
