@@ -62,6 +62,7 @@ from leaderboard.web.tasks import (
     tasks,
 )
 from leaderboard.web.tasks import settings as task_settings
+from leaderboard.web.webhooks import webhooks
 
 PAGES = (
     tasks,
@@ -113,6 +114,7 @@ PAGES = (
     tokens,
     device_logins,
     mail,
+    webhooks,
     openid,
     site_accounts,
     measures,

@@ -118,6 +118,8 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
         for page in ("queue", "storage", "mail", "audit")
         for rest in ("", *FILES)
     },
+    ("GET", "/site/webhooks"): OPERATOR,
+    ("POST", "/site/webhooks/9/stop"): OPERATOR,
     ("POST", "/site/queue/{job}"): OPERATOR,
     ("POST", "/site/mail"): OPERATOR,
     ("GET", "/teams"): ACCOUNT,
@@ -132,6 +134,15 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/merge/nonsense"): (401,) + (422,) * 5,
     ("POST", "/teams/{owls}/invitations"): (401, 404, 404, 201, 404, 404),
     ("POST", "/invitations/{invited}/revoke"): (401, 404, 404, 303, 404, 404),
+    ("GET", "/teams/{owls}/webhooks"): (401, 404, 404, 200, 404, 404),
+    ("POST", "/teams/{owls}/webhooks"): (401, 404, 404, 422, 404, 404),
+    ("GET", "/tasks/robots/webhooks"): ORGANISER,
+    ("POST", "/tasks/robots/webhooks"): (401, 403, 403, 403, 403, 422),
+    ("GET", "/webhooks/999999"): (401,) + (404,) * 5,
+    **{
+        ("POST", f"/webhooks/999999/{act}"): (401,) + (404,) * 5
+        for act in ("pause", "resume", "test", "secret", "delete", "deliveries/nothing")
+    },
     ("POST", "/teams/{owls}/leave"): (401, 404, 404, 303, 404, 404),
     ("POST", "/teams/{owls}/members/{anna}/remove"): (401, 404, 404, 403, 404, 404),
     ("GET", "/join/{invitation}"): OPEN,

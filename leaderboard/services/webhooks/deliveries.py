@@ -168,7 +168,7 @@ def _put_off(session: Session, webhook: Webhook, until: datetime, which: ColumnE
 def _stop(session: Session, webhook: Webhook, at: datetime, why: str) -> None:
     """Pause a webhook and tell who answers for it, on record and by mail where it has an address."""
     webhook.paused_at, webhook.paused_why = at, why
-    audit.record(session, Viewer(), "webhook.stop", f"webhook:{webhook.id}", why=why)
+    audit.record(session, Viewer(), "webhook.stop", f"webhook:{webhook.id}", failures=webhook.failures)
     words = f"The webhook to {webhook.address} was paused. {why}\n\nIts page says more, and resumes it.\n"
     outbox.write(session, [webhook.account_id], MailDraft("A webhook was paused", words))
 
