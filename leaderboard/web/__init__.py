@@ -41,6 +41,7 @@ from leaderboard.web.accounts import (
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, settled
 from leaderboard.web.boards import boards, efficiency, intervals, reveal, snapshots
 from leaderboard.web.comparisons import comparisons, curves, many
+from leaderboard.web.feeds import feeds
 from leaderboard.web.pools import audits, pools
 from leaderboard.web.runs import batches, checks, facts, files, runs, sections, uploads
 from leaderboard.web.scores import heat_maps, measure_orders
@@ -115,6 +116,7 @@ PAGES = (
     device_logins,
     mail,
     webhooks,
+    feeds,
     openid,
     site_accounts,
     measures,
