@@ -81,6 +81,9 @@ class Settings:
     )
     mail_from: str = _documented("", "Address that mail comes from.")
     mails_an_hour: int = _documented(20, "Mails that one address is sent an hour; more wait.")
+    webhooks: bool = _documented(
+        True, "Send events to addresses that tasks and teams name; 0: nothing is sent there."
+    )
     webhook_networks: str = _documented(
         "", "Comma-separated networks that webhooks may reach though private, over http too; empty: none."
     )

@@ -120,6 +120,8 @@ def claim(session: Session, owner: str, settings: Settings) -> Claim | None:
     at = now(session)
     # An evaluator that was told of no mail server leaves mail to those that were.
     others = [] if settings.smtp_url else [Job.kind != MAIL]
+    if not settings.webhooks:
+        others.append(Job.kind != WEBHOOK)
     job = _most_urgent(session, at, *others)
     while job is not None and not _has_room(session, job.kind, settings):
         others.append(Job.kind != job.kind)

@@ -74,6 +74,8 @@ def _made(owner: WebhookOwner, page: Callable[[], WebhooksPage]) -> ResponseRetu
     asker, form = viewer(), request.form
     allowed = calls.networks(settings().webhook_networks)
     try:
+        if not settings().webhooks:
+            raise Conflict("This site sends no webhooks; ask its operator.")
         with writing() as session:
             address, events = form.get("address", ""), form.getlist("event")
             made = webhooks.make(session, asker, owner, address, events, allowed)

@@ -1,13 +1,15 @@
 """Requests to webhooks: only where strangers may send this site, signed, never longer than they may take."""
 
+import re
 import socket
 import ssl
 import subprocess
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 from standardwebhooks.webhooks import Webhook as Oracle
@@ -16,6 +18,7 @@ from standardwebhooks.webhooks import WebhookVerificationError
 from leaderboard.errors import Invalid
 from leaderboard.services.webhooks import calls, signatures
 from leaderboard.services.webhooks.calls import GONE, REFUSED, TAKEN, WebhookRequest
+from tests.conftest import ROOT
 from tests.make.receivers import NETWORK, Receiver, receiver
 
 LOCAL = calls.networks(NETWORK)
@@ -218,6 +221,21 @@ def test_the_certificate_is_for_the_name(tmp_path: Path, monkeypatch: pytest.Mon
     assert [answer.status for answer in answers] == [None, 204, None], answers
     assert "certificate verify failed" in answers[0].said
     assert "other.example" in answers[2].said
+
+
+def test_the_example_of_the_page_checks_signatures() -> None:
+    """The function that docs/api.md shows takes what is sent, and nothing that was changed or kept."""
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "api.md").read_text(), re.S)
+    shown: dict[str, Any] = {}
+    exec(code, shown)
+    is_genuine = shown["is_genuine"]
+    old, new = signatures.new_secret(), signatures.new_secret()
+    headers = signatures.headers("msg_1", datetime.now(UTC), b"{}", (new, old))
+    assert is_genuine(old, headers, b"{}")
+    assert is_genuine(new, headers, b"{}")
+    long_ago = signatures.headers("msg_1", datetime.now(UTC) - timedelta(minutes=6), b"{}", (new,))
+    cases = ((signatures.new_secret(), headers, b"{}"), (new, headers, b"{ }"), (new, long_ago, b"{}"))
+    assert not [case for case in cases if is_genuine(*case)]
 
 
 def test_signatures_are_those_of_the_standard() -> None:
