@@ -203,9 +203,9 @@ def webhook_table(rows: Sequence[WebhookRow]) -> Table[WebhookRow]:
     """Webhooks in the order of their making."""
     columns: list[Column[WebhookRow]] = [
         Column(key="address", head="Address", value=lambda row: row.address),
+        Column(key="state", head="State", value=lambda row: row.state),
         Column(key="events", head="Told of", value=lambda row: ", ".join(row.events)),
         Column(key="made_by", head="Made by", value=lambda row: row.made_by),
-        Column(key="state", head="State", value=lambda row: row.state),
     ]
     return Table(name="webhooks", caption="Webhooks", columns=columns, rows=rows)
 

@@ -1,13 +1,14 @@
 """Plain builders of webhooks for tests."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 
 from leaderboard.db.engine import Database, now
-from leaderboard.db.tables import WebhookDelivery
+from leaderboard.db.tables import Webhook, WebhookAttempt, WebhookDelivery
 from leaderboard.services.webhooks import calls, webhooks
 from leaderboard.services.webhooks.webhooks import WebhookEvent, WebhookSecret
 from tests.make import people
@@ -43,6 +44,18 @@ def told(database: Database, webhook_id: int) -> list[tuple[str, dict[str, Any]]
             .order_by(WebhookDelivery.id)
         )
         return [(row.event, {**json.loads(json.dumps(row.data)), "path": row.path}) for row in rows]
+
+
+def settle(database: Database) -> None:
+    """Let all that was written down be sent, by names in its order: what was told is to be compared alone."""
+    with database.write() as session:
+        session.execute(delete(WebhookAttempt))
+        session.execute(update(Webhook).values(failures=0, failing_since=None))
+        session.execute(update(WebhookDelivery).values(state="sent", attempts=1))
+        counts: Counter[int] = Counter()
+        for row in session.scalars(select(WebhookDelivery).order_by(WebhookDelivery.id)).all():
+            counts[row.webhook_id] += 1
+            row.message = f"msg_{row.webhook_id}_{counts[row.webhook_id]}"
 
 
 def make_due(database: Database) -> None:

@@ -43,7 +43,7 @@ VALUES: dict[str, Sequence[object]] = {
     "section": ("description", "address", "nothing"),
     "group_id": (1, 999),
     "webhook_id": (1, 2, 999),
-    "message": ("nothing",),
+    "message": ("msg_1_1", "msg_2_1", "nothing"),
 }
 """What every placeholder of an address is filled with: all there is in either world, and what is not."""
 

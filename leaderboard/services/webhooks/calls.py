@@ -39,10 +39,11 @@ Networks = Sequence[IPv4Network | IPv6Network]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookRequest:
-    """What is sent where; headers are those of its signature."""
+    """What is sent where; headers are those of its signature, page is the webhook's own."""
 
     webhook_id: int
     delivery_id: int
+    page: str
     address: str
     headers: Mapping[str, str]
     body: bytes

@@ -75,6 +75,7 @@ def take(session: Session, delivery_id: int, site: str) -> WebhookRequest | None
     return WebhookRequest(
         webhook_id=webhook.id,
         delivery_id=row.id,
+        page=f"{site}/webhooks/{webhook.id}",
         address=webhook.address,
         headers=signatures.headers(row.message, at, body, _signing(webhook, at)),
         body=body,
@@ -119,6 +120,8 @@ def store(session: Session, request: WebhookRequest, answer: WebhookAnswer) -> N
         _taken(session, webhook, row, at)
     else:
         _failed(session, webhook, row, answer, at)
+        if webhook.paused_at == at:
+            _tell_of_pause(session, webhook, request.page)
 
 
 def _taken(session: Session, webhook: Webhook, row: WebhookDelivery, at: datetime) -> None:
@@ -132,9 +135,10 @@ def _taken(session: Session, webhook: Webhook, row: WebhookDelivery, at: datetim
 def _failed(
     session: Session, webhook: Webhook, row: WebhookDelivery, answer: WebhookAnswer, at: datetime
 ) -> None:
+    """Put the delivery off, or give it up; and pause the webhook where nothing more is to be hoped for."""
     webhook.failures += 1
     webhook.failing_since = webhook.failing_since or at
-    if row.attempts > len(PAUSES):
+    if row.attempts > len(PAUSES) or answer.state == GONE:
         row.state = FAILED
     else:
         row.next_at = at + _pause(row.attempts)
@@ -142,10 +146,10 @@ def _failed(
     soon = at + _pause(webhook.failures)
     _put_off(session, webhook, soon, WebhookDelivery.next_at < soon)
     if answer.state == GONE:
-        row.state = FAILED
-        _stop(session, webhook, at, "It answered 410: nothing is wanted there any more.")
+        webhook.paused_at, webhook.paused_why = at, "It answered 410: nothing is wanted there any more."
     elif at - webhook.failing_since >= FAILING_FOR:
-        _stop(session, webhook, at, f"Nothing was taken for {FAILING_FOR.days} days: {answer.said}")
+        webhook.paused_at = at
+        webhook.paused_why = f"Nothing was taken for {FAILING_FOR.days} days: {answer.said}"
 
 
 def _pause(attempts: int) -> timedelta:
@@ -165,11 +169,10 @@ def _put_off(session: Session, webhook: Webhook, until: datetime, which: ColumnE
     session.execute(update(WebhookDelivery).where(*waiting).values(next_at=until))
 
 
-def _stop(session: Session, webhook: Webhook, at: datetime, why: str) -> None:
-    """Pause a webhook and tell who answers for it, on record and by mail where it has an address."""
-    webhook.paused_at, webhook.paused_why = at, why
-    audit.record(session, Viewer(), "webhook.stop", f"webhook:{webhook.id}", failures=webhook.failures)
-    words = f"The webhook to {webhook.address} was paused. {why}\n\nIts page says more, and resumes it.\n"
+def _tell_of_pause(session: Session, webhook: Webhook, page: str) -> None:
+    """Say on record, and by mail to who answers for it, that a webhook was paused."""
+    audit.record(session, Viewer(), "webhook.give_up", f"webhook:{webhook.id}", failures=webhook.failures)
+    words = f"The webhook to {webhook.address} was paused. {webhook.paused_why}\n\nResume it at {page}\n"
     outbox.write(session, [webhook.account_id], MailDraft("A webhook was paused", words))
 
 
@@ -177,6 +180,7 @@ def send_test(session: Session, viewer: Viewer, webhook_id: int) -> str:
     """Send an event that says nothing; Conflict while the webhook is paused, OverQuota after 30 an hour."""
     webhook = webhooks.own(session, viewer, webhook_id)
     _require_running(session, webhook)
+    webhooks.record(session, viewer, webhook, "test")
     return events.write(session, webhook, webhooks.TEST, f"/webhooks/{webhook.id}", {})
 
 
@@ -190,6 +194,7 @@ def send_again(session: Session, viewer: Viewer, webhook_id: int, message: str) 
     if row is None:
         raise NotFound(f"There is no delivery {message[:40]!r} of this webhook.")
     _require_running(session, webhook)
+    webhooks.record(session, viewer, webhook, "send_again", message=message)
     row.state, row.attempts, row.next_at = WAITING, 0, now(session)
     queue.enqueue(session, queue.WEBHOOK, row.id, priority=queue.LETTERS)
 

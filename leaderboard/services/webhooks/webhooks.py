@@ -144,7 +144,7 @@ def make(
     session.add(row)
     session.flush()
     # Not the whole address: what stands behind the host is often a secret, and operators read the record.
-    _record(session, viewer, row, "make", host=host_of(address), events=chosen)
+    record(session, viewer, row, "make", host=host_of(address), events=chosen)
     return WebhookSecret(row.id, row.secret)
 
 
@@ -183,7 +183,7 @@ def rotate(session: Session, viewer: Viewer, webhook_id: int) -> WebhookSecret:
     row = own(session, viewer, webhook_id)
     row.old_secret, row.old_secret_until = row.secret, now(session) + BOTH_SECRETS_FOR
     row.secret = signatures.new_secret()
-    _record(session, viewer, row, "rotate")
+    record(session, viewer, row, "rotate")
     return WebhookSecret(row.id, row.secret)
 
 
@@ -192,7 +192,7 @@ def pause(session: Session, viewer: Viewer, webhook_id: int) -> None:
     row = own(session, viewer, webhook_id)
     if row.paused_at is None:
         row.paused_at, row.paused_why = now(session), "It was paused by hand."
-        _record(session, viewer, row, "pause")
+        record(session, viewer, row, "pause")
 
 
 def resume(session: Session, viewer: Viewer, webhook_id: int) -> None:
@@ -205,14 +205,14 @@ def resume(session: Session, viewer: Viewer, webhook_id: int) -> None:
         WebhookDelivery.webhook_id == row.id, WebhookDelivery.state == due.WAITING
     )
     session.execute(waiting.values(attempts=0, next_at=now(session)))
-    _record(session, viewer, row, "resume")
+    record(session, viewer, row, "resume")
 
 
 def delete(session: Session, viewer: Viewer, webhook_id: int) -> WebhookOwner:
     """Take a webhook away with its deliveries; whose it was."""
     row = own(session, viewer, webhook_id)
     owner = WebhookOwner(row.task_id, row.team_id)
-    _record(session, viewer, row, "delete")
+    record(session, viewer, row, "delete")
     session.delete(row)
     return owner
 
@@ -224,7 +224,7 @@ def stop(session: Session, viewer: Viewer, webhook_id: int) -> None:
     if row is None:
         raise NotFound(f"There is no webhook {webhook_id}.", webhook=webhook_id)
     row.paused_at, row.paused_why = now(session), "The operator of this site paused it."
-    _record(session, viewer, row, "stop")
+    record(session, viewer, row, "stop")
 
 
 def host_of(address: str) -> str:
@@ -232,6 +232,7 @@ def host_of(address: str) -> str:
     return urlsplit(address).netloc
 
 
-def _record(session: Session, viewer: Viewer, row: Webhook, act: str, **detail: object) -> None:
+def record(session: Session, viewer: Viewer, row: Webhook, act: str, **detail: object) -> None:
+    """Put an act on a webhook on record."""
     whose = {"task": row.task_id} if row.task_id is not None else {"team": row.team_id}
     audit.record(session, viewer, f"webhook.{act}", f"webhook:{row.id}", **whose, **detail)

@@ -48,7 +48,7 @@ def received() -> Iterator[Receiver]:
 
 def _request(address: str) -> WebhookRequest:
     return WebhookRequest(
-        webhook_id=1, delivery_id=1, address=address, headers={"webhook-id": "m"}, body=b"{}"
+        webhook_id=1, delivery_id=1, page="", address=address, headers={"webhook-id": "m"}, body=b"{}"
     )
 
 

@@ -53,7 +53,7 @@ def test_from_the_form_to_a_delivery_that_is_sent_again(site: Site) -> None:
         secret = _secret(_make(olga, TASK, received.address(), "run.accepted", "job.failed"))
         assert secret not in olga.get(TASK).text
         assert pages.table(olga.get(TASK), "Webhooks") == [
-            [received.address(), "run.accepted, job.failed", "Olga", "active"]
+            [received.address(), "active", "run.accepted, job.failed", "Olga"]
         ]
         received.answers = [(500, {}, b"<script>alert(1)</script>\x00")]
         assert olga.post("/webhooks/1/test").headers["Location"] == "/webhooks/1"
@@ -149,7 +149,7 @@ def test_rotated_paused_resumed_deleted(site: Site) -> None:
         session.get_one(Webhook, 1).paused_at = None
     assert "Anna is not here any more" in berta.get("/webhooks/1").text
     assert berta.post("/webhooks/1/resume").status_code == 303
-    assert pages.table(berta.get(team), "Webhooks")[0][2:] == ["Berta", "active"]
+    assert pages.table(berta.get(team), "Webhooks")[0][1::2] == ["active", "Berta"]
     assert berta.post("/webhooks/1/delete").headers["Location"] == team
     assert "There is none" in berta.get(team).text
     with site.database.read() as session:
