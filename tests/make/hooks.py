@@ -8,7 +8,8 @@ from typing import Any
 from sqlalchemy import delete, select, update
 
 from leaderboard.db.engine import Database, now
-from leaderboard.db.tables import Webhook, WebhookAttempt, WebhookDelivery
+from leaderboard.db.tables import Job, Webhook, WebhookAttempt, WebhookDelivery
+from leaderboard.services.jobs import queue
 from leaderboard.services.webhooks import calls, webhooks
 from leaderboard.services.webhooks.webhooks import WebhookEvent, WebhookSecret
 from tests.make import people
@@ -50,6 +51,7 @@ def settle(database: Database) -> None:
     """Let all that was written down be sent, by names in its order: what was told is to be compared alone."""
     with database.write() as session:
         session.execute(delete(WebhookAttempt))
+        session.execute(update(Job).where(Job.kind == queue.WEBHOOK).values(state="done"))
         session.execute(update(Webhook).values(failures=0, failing_since=None))
         session.execute(update(WebhookDelivery).values(state="sent", attempts=1))
         counts: Counter[int] = Counter()

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_key, now
 from leaderboard.db.tables import Account, Member, TaskRole, Webhook, WebhookDelivery
-from leaderboard.errors import Invalid, NotFound, OverQuota
+from leaderboard.errors import Forbidden, Invalid, NotFound, OverQuota
 from leaderboard.services import audit, policy, throttles
 from leaderboard.services.jobs import due
 from leaderboard.services.policy import Viewer
@@ -82,10 +82,15 @@ def of_task(session: Session, viewer: Viewer, slug: str) -> WebhookOwner:
 
 
 def of_team(viewer: Viewer, team_id: int) -> WebhookOwner:
-    """The team as an owner, for its members; raises SignInNeeded or NotFound, as where there is no team."""
+    """The team as an owner, for its members; raises SignInNeeded or NotFound, as where there is no team.
+
+    Raises Forbidden for a token that is for one task: a team's webhook hears of all.
+    """
     policy.require_account(viewer)
     if not policy.owns(viewer, team_id):
         raise NotFound(f"There is no team {team_id} of yours.", team=team_id)
+    if viewer.only_task is not None:
+        raise Forbidden("This token is for one task, and a team's webhooks hear of all; make one for all.")
     return WebhookOwner(team_id=team_id)
 
 
@@ -123,7 +128,7 @@ def make(
     Raises Invalid for an address that none may have and for events that the owner is not told of, OverQuota
     for more than five, or twenty made in a day.
     """
-    account_id = policy.require_person(viewer)
+    account_id = policy.require_account(viewer)
     chosen = _events(owner, events)
     address = checked_address(address, allowed)
     # Two at once would both count the webhooks before them.
@@ -159,7 +164,7 @@ def _events(owner: WebhookOwner, events: Collection[str]) -> list[str]:
 
 def own(session: Session, viewer: Viewer, webhook_id: int) -> Webhook:
     """A webhook of the viewer's team or task, its row held; raises SignInNeeded, or NotFound as for none."""
-    policy.require_person(viewer)
+    policy.require_account(viewer)
     row = session.get(Webhook, webhook_id, with_for_update=True, populate_existing=True)
     if row is None or not is_owner(viewer, row):
         raise not_found(webhook_id)
@@ -167,10 +172,11 @@ def own(session: Session, viewer: Viewer, webhook_id: int) -> Webhook:
 
 
 def is_owner(viewer: Viewer, webhook: Webhook) -> bool:
-    """Whether the viewer organises the webhook's task, or is in its team."""
+    """Whether the viewer organises the webhook's task, or is in its team and no token for one task."""
     if webhook.task_id is not None:
         return policy.organises(viewer, webhook.task_id)
-    return webhook.team_id is not None and policy.owns(viewer, webhook.team_id)
+    is_member = webhook.team_id is not None and policy.owns(viewer, webhook.team_id)
+    return is_member and viewer.only_task is None
 
 
 def not_found(webhook_id: int) -> NotFound:

@@ -5,10 +5,20 @@ A program asks by a token; cookies mean nothing here. Answers are JSON or files,
 
 from flask import Blueprint, Flask
 
-from leaderboard.web.api import account, devices, operations, problems, reference, runs, tasks, uploads
+from leaderboard.web.api import (
+    account,
+    devices,
+    operations,
+    problems,
+    reference,
+    runs,
+    tasks,
+    uploads,
+    webhooks,
+)
 from leaderboard.web.session import API
 
-NOUNS = (tasks, runs, uploads, account, devices)
+NOUNS = (tasks, runs, uploads, webhooks, account, devices)
 """The modules whose operations there are, in the order of the reference."""
 
 

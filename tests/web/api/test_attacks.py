@@ -42,6 +42,7 @@ def test_other_methods_say_and_change_nothing_more(site: Site, program: Programs
     with site.app.app_context():
         table = reference.operations()
     objects = {"slug": "robots", "run_id": site.world.run, "upload_id": site.world.accepted, "name": "x"}
+    objects |= {"team_id": site.world.owls, "webhook_id": 1, "message": "x"}
     read_by_all = {one.path for one in table if one.rule.access is PUBLIC}
     for one in table:
         path = openapi.address(one).format(**objects)

@@ -29,6 +29,7 @@ def _operations(site: Site) -> list[Operation]:
 def _asked(program: Program, one: Operation, site: Site, **options: Any) -> Any:
     """The operation asked with ids that there are, and without parameters."""
     values = {"slug": "robots", "run_id": site.world.run, "upload_id": site.world.accepted, "name": "x"}
+    values |= {"team_id": site.world.owls, "webhook_id": 1, "message": "x"}
     path = re.sub(r"{(\w+)}", lambda found: str(values[found[1]]), openapi.address(one))
     return program.ask(one.method, path, **options)
 
