@@ -43,10 +43,11 @@ def test_other_methods_say_and_change_nothing_more(site: Site, program: Programs
         table = reference.operations()
     objects = {"slug": "robots", "run_id": site.world.run, "upload_id": site.world.accepted, "name": "x"}
     objects |= {"team_id": site.world.owls, "webhook_id": 1, "message": "x"}
+    askers = program("Berta", "read"), program()
     read_by_all = {one.path for one in table if one.rule.access is PUBLIC}
     for one in table:
         path = openapi.address(one).format(**objects)
-        for asker in (program("Berta", "read"), program()):
+        for asker in askers:
             options = asker.ask("OPTIONS", path)
             is_open = asker.secret != "" or one.path in read_by_all
             allowed = options.headers.get("Allow", "")
