@@ -24,6 +24,8 @@ WAIT_S = 15.0
 READ_BYTES = 4096
 """Of an answer no more is read: its beginning is shown, the rest is nobody's business here."""
 SAID_CHARACTERS = 200
+MOST_ADDRESSES = 4
+"""Of one name, that are tried one after the other."""
 ADDRESS_CHARACTERS = 500
 TAKEN, REFUSED, GONE = "taken", "refused", "gone"
 """What became of a request: a 2xx; anything else; 410, after which nothing is wanted there any more."""
@@ -168,9 +170,7 @@ def _connected(url: SplitResult, allowed: Networks, ends: float) -> Iterator[HTT
     is_tls = url.scheme == "https"
     host = url.hostname or ""
     port = url.port or (443 if is_tls else 80)
-    plain = socket.create_connection(
-        (str(_checked(host, port, is_tls, allowed)), port), timeout=max(0.1, ends - time.monotonic())
-    )
+    plain = _reached(_checked(host, port, is_tls, allowed), port, ends)
     sock = _wrapped(plain, host) if is_tls else plain
     # A peer that sends a byte now and then never runs into the timeout of a read.
     clock = threading.Timer(max(0.0, ends - time.monotonic()), _cut, (sock,))
@@ -191,6 +191,22 @@ def _connected(url: SplitResult, allowed: Networks, ends: float) -> Iterator[HTT
         sock.close()
 
 
+def _reached(addresses: Sequence[Address], port: int, ends: float) -> socket.socket:
+    """A connection to the first of the addresses that takes one: often not all of a name's work."""
+    for number, address in enumerate(addresses, start=1):
+        # Half of what is left, so that one that is silent leaves time for the next.
+        left_s = max(0.1, ends - time.monotonic()) / (1 if number == len(addresses) else 2)
+        try:
+            made = socket.create_connection((str(address), port), left_s)
+        except OSError:
+            if number == len(addresses):
+                raise
+        else:
+            made.settimeout(max(0.1, ends - time.monotonic()))
+            return made
+    raise OSError("The name has no address.")
+
+
 def _wrapped(plain: socket.socket, host: str) -> ssl.SSLSocket:
     try:
         context = ssl.create_default_context()
@@ -209,10 +225,10 @@ def _cut(sock: socket.socket) -> None:
         return
 
 
-def _checked(host: str, port: int, is_tls: bool, allowed: Networks) -> Address:
-    """The first address of a host; none where any of its addresses is not allowed."""
+def _checked(host: str, port: int, is_tls: bool, allowed: Networks) -> list[Address]:
+    """The addresses of a host; none where any of them is not allowed."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     addresses = [ip_address(str(row[4][0]).partition("%")[0]) for row in found]
     if not all(is_allowed(address, allowed, is_tls=is_tls) for address in addresses):
         raise _NotAllowedError(NOT_SENT)
-    return addresses[0]
+    return addresses[:MOST_ADDRESSES]

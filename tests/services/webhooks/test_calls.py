@@ -119,6 +119,24 @@ def test_the_address_that_was_checked_is_the_one_connected_to(
     assert headers["user-agent"].startswith("ir-leaderboard/")
 
 
+def test_an_address_that_is_dead_gives_way_to_the_next(
+    received: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a name with several; one private address among public ones is enough to send nothing."""
+    real = socket.getaddrinfo
+
+    def both(host: str, *rest: Any, **more: Any) -> Any:
+        if host != "two.example":
+            return real(host, *rest, **more)
+        return [row for text in ("127.0.0.2", "127.0.0.1") for row in real(text, *rest, **more)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", both)
+    assert calls.post(_request(received.address("two.example")), LOCAL).status == 204
+    one_alone = calls.networks("127.0.0.2/32")
+    assert calls.post(_request(received.address("two.example")), one_alone).said == calls.NOT_SENT
+    assert len(received.taken) == 1
+
+
 def test_what_answers_mean(received: Receiver) -> None:
     """2xx is taken, 410 ends it, all else is tried again; a redirect is not followed; text is made plain."""
     cases = (
