@@ -14,6 +14,7 @@ from standardwebhooks.webhooks import Webhook as Oracle
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Account, Job, Mail, Webhook, WebhookAttempt, WebhookDelivery
 from leaderboard.errors import Conflict, NotFound, OverQuota
+from leaderboard.services.jobs import queue
 from leaderboard.services.policy import Viewer
 from leaderboard.services.webhooks import calls, deliveries, webhooks
 from leaderboard.settings import Settings
@@ -208,6 +209,17 @@ def test_a_private_network_needs_the_operators_yes(cast: Cast) -> None:
     Evaluator(cast.database, Settings()).drain()
     assert cast.received.taken == []
     assert cast.attempts() == [(None, calls.NOT_SENT)]
+
+
+def test_nothing_is_sent_where_it_is_turned_off(cast: Cast) -> None:
+    """What waits stays, one delivery at a time goes out where it is on."""
+    cast.test()
+    cast.test()
+    off = Evaluator(cast.database, receivers.settings_of(webhooks=False))
+    assert (off.drain(), cast.received.taken) == (0, [])
+    with cast.database.write() as session:
+        assert queue.claim(session, "here:1", cast.settings) is not None
+        assert queue.claim(session, "here:2", cast.settings) is None
 
 
 def test_who_has_left_gets_nothing_that_waits(cast: Cast) -> None:

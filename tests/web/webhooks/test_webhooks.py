@@ -96,6 +96,17 @@ def test_what_cannot_be_is_said_and_typed_words_stay(site: Site) -> None:
     assert "job.failed" not in anna.get(team).text
 
 
+def test_a_site_may_have_none(site: Site) -> None:
+    """Where they are turned off none is made; those that there are can be read and deleted."""
+    client = browser(application(replace(site.settings, webhooks=False), site.database))
+    enter(site.database, client, "Olga")
+    refused = _make(client, TASK, "https://example.org/", "run.scored")
+    assert (refused.status_code, "sends no webhooks" in pages.main(refused)) == (409, True)
+    hooks.webhook(site.database, site.world.olga, slug="robots")
+    assert client.get("/webhooks/1").status_code == 200
+    assert client.post("/webhooks/1/delete").status_code == 303
+
+
 def test_a_webhook_of_others_is_none(site: Site) -> None:
     """To members of other teams and organisers of other tasks every address of it is as of no webhook."""
     _secret(
