@@ -85,7 +85,7 @@ def test_a_feed_that_is_the_same_is_not_sent_again(site: Site) -> None:
 def test_pages_say_where_their_feed_is(site: Site) -> None:
     """As readers of feeds look for it; a feed of nothing is a feed."""
     client = site.browser()
-    for path in ("/", "/tasks/robots/news", f"/teams/{site.world.owls}"):
+    for path in ("/", "/tasks/robots", "/tasks/robots/news", f"/teams/{site.world.owls}"):
         link = pages.parsed(client.get(path)).select_one("link[rel=alternate]")
         assert link is not None
         _entries(client.get(str(link["href"])))
