@@ -1,8 +1,9 @@
 """Rows that wait to be sent, such as letters, and are tried again: a job for each whose time has come."""
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, or_, select
+from sqlalchemy import ColumnElement, or_, select, update
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
@@ -12,6 +13,14 @@ from leaderboard.services.jobs import queue
 WAITING = "waiting"
 MOST_QUEUED = 500
 """Jobs made at once of rows whose time has come."""
+
+
+def queue_written(session: Session, kind: str, row_ids: Collection[int]) -> None:
+    """Queue rows that were written just now."""
+    # SQLite gives numbers again: of a row that was deleted a job may be left under the same one.
+    left = update(Job).where(Job.kind == kind, Job.subject_id.in_(row_ids), Job.state == "queued")
+    session.execute(left.values(state="superseded"))
+    queue.enqueue_new(session, kind, row_ids, priority=queue.LETTERS)
 
 
 def queue_due(

@@ -77,7 +77,7 @@ def _add(session: Session, receivers: Sequence[tuple[int, str]], draft: MailDraf
     ]
     session.add_all(letters)
     session.flush()
-    queue.enqueue_new(session, queue.MAIL, [letter.id for letter in letters], priority=queue.LETTERS)
+    due.queue_written(session, queue.MAIL, [letter.id for letter in letters])
     return len(letters)
 
 

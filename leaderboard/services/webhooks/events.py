@@ -123,6 +123,5 @@ def write(session: Session, webhook: Webhook, event: str, path: str, facts: Mapp
     )
     session.add(row)
     session.flush()
-    # Of a webhook that was deleted a job may be left, with a number that SQLite gives again.
-    queue.enqueue(session, queue.WEBHOOK, row.id, priority=queue.LETTERS)
+    due.queue_written(session, queue.WEBHOOK, [row.id])
     return row.message
