@@ -81,6 +81,12 @@ class Settings:
     )
     mail_from: str = _documented("", "Address that mail comes from.")
     mails_an_hour: int = _documented(20, "Mails that one address is sent an hour; more wait.")
+    webhooks: bool = _documented(
+        True, "Send events to addresses that tasks and teams name; 0: nothing is sent there."
+    )
+    webhook_networks: str = _documented(
+        "", "Comma-separated networks that webhooks may reach though private, over http too; empty: none."
+    )
     backup_every: str = _documented("", "How often `serve` backs the site up, such as 6h; empty means never.")
     backup_keep: int = _documented(14, "How many of these backups are kept; the oldest is removed.")
     backup_folder: str = _documented("", "Where they are; empty means `backups` in the data folder.")
@@ -89,6 +95,12 @@ class Settings:
     def url(self) -> str:
         """The database's SQLAlchemy URL."""
         return self.database_url or f"sqlite:///{(self.data / DATABASE_FILE).resolve()}"
+
+    @property
+    def address(self) -> str:
+        """The site's own address as it is set, without a slash at its end."""
+        shown = f"[{self.host}]" if ":" in self.host else self.host
+        return self.public_url.rstrip("/") or f"http://{shown}:{self.port}"
 
     @property
     def evaluator_slots(self) -> int:

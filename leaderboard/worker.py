@@ -5,13 +5,15 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from uuid import uuid4
 
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import Database
+from leaderboard.db.tables import Job
 from leaderboard.errors import LeaderboardError
 from leaderboard.services.evaluations import score
 from leaderboard.services.jobs import leases, queue, workers
@@ -22,6 +24,7 @@ from leaderboard.services.runs import admission, batches, fixing, prepare, uploa
 from leaderboard.services.runs.files import StoredFile
 from leaderboard.services.runs.prepare import PreparedUpload
 from leaderboard.services.statistics import prepared, requests
+from leaderboard.services.webhooks import calls, deliveries, events
 from leaderboard.services.workers import finishing
 from leaderboard.settings import Settings
 from leaderboard.trec.read.lines import Limits
@@ -63,11 +66,13 @@ class Evaluator:
         self._expired_at = -EXPIRE_S
         self._lost_at: float | None = None
         self._mail_server = mail_server.server_of(settings)
+        self._webhook_networks = calls.networks(settings.webhook_networks)
         self._kinds = {
             queue.EVALUATE: self._evaluate,
             queue.CHECK: self._check,
             queue.COMPARE: self._compare,
             queue.MAIL: self._mail,
+            queue.WEBHOOK: self._webhook,
         }
 
     def drain(self) -> int:
@@ -82,11 +87,13 @@ class Evaluator:
         """Say that this evaluator is at work, give back the jobs of those that are gone, drop old files."""
         with self.database.write() as session:
             workers.seen(session, self.owner)
-            leases.sweep(session, self.settings.lease_s)
+            _tell_failed(session, leases.sweep(session, self.settings.lease_s))
             if self._mail_server is not None:
                 outbox.queue_due(session)
+            deliveries.queue_due(session)
             if time.monotonic() - self._expired_at > EXPIRE_S:
                 batches.expire(session)
+                deliveries.forget(session)
                 self._expired_at = time.monotonic()
 
     def run(self, stopping: Callable[[], bool], wait: Callable[[float], object]) -> None:
@@ -162,7 +169,8 @@ class Evaluator:
 
     def _fail(self, job: Claim, message: str, *, again: bool) -> None:
         with self.database.write() as session:
-            queue.fail(session, job, message, again=again)
+            if queue.fail(session, job, message, again=again):
+                events.job_failed(session, job.job_id)
             if job.kind == queue.COMPARE:
                 prepared.prepare_next(session, job.subject_id)
 
@@ -219,6 +227,17 @@ class Evaluator:
             queue.finish(session, job)
             outbox.store(session, letter, result)
 
+    def _webhook(self, job: Claim) -> None:
+        with self.database.write() as session:
+            request = deliveries.take(session, job.subject_id, self.settings.address)
+            if request is None:
+                queue.finish(session, job)
+                return
+        answer = calls.post(request, self._webhook_networks)
+        with self.database.write() as session:
+            queue.finish(session, job)
+            deliveries.store(session, request, answer)
+
     @contextmanager
     def _heartbeat(self, job: Claim) -> Iterator[None]:
         """Keep the lease alive from a thread while the job is being done."""
@@ -253,7 +272,13 @@ def free_dead_owners(database: Database) -> None:
         for owner in leases.owners_on(session, host):
             # A successor may have the number of the process that died.
             if owner == owner_name() or not _is_running(owner):
-                leases.free(session, owner)
+                _tell_failed(session, leases.free(session, owner))
+
+
+def _tell_failed(session: Session, jobs: Iterable[Job]) -> None:
+    for job in jobs:
+        if job.state == "failed":
+            events.job_failed(session, job.id)
 
 
 def _is_running(owner: str) -> bool:

@@ -72,20 +72,15 @@ def site_address(settings: Settings) -> str:
     file = settings.data / ADDRESS_FILE
     if not settings.public_url and file.is_file():
         return file.read_text(encoding="utf-8").strip()
-    return _own_address(settings)
+    return settings.address
 
 
 def leave_address(settings: Settings) -> str:
     """The address of a site that starts, kept in the data folder for commands that print links."""
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    address = _own_address(settings)
+    address = settings.address
     (settings.data / ADDRESS_FILE).write_text(f"{address}\n", encoding="utf-8")
     return address
-
-
-def _own_address(settings: Settings) -> str:
-    shown = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return settings.public_url.rstrip("/") or f"http://{shown}:{settings.port}"
 
 
 @contextmanager

@@ -35,6 +35,7 @@ from leaderboard.db.runs import RankingBlock, RankingIndex, Run, Upload, UploadB
 from leaderboard.db.snapshots import Snapshot
 from leaderboard.db.statistics import Statistic
 from leaderboard.db.tasks import Collection, DocumentBlock, FormerSlug, Phase, Task, Topic, TopicSet
+from leaderboard.db.webhooks import Webhook, WebhookAttempt, WebhookDelivery
 
 metadata = Base.metadata
 
@@ -92,6 +93,9 @@ __all__ = [
     "UploadBatch",
     "UploadChunk",
     "WebSession",
+    "Webhook",
+    "WebhookAttempt",
+    "WebhookDelivery",
     "Worker",
     "metadata",
 ]

@@ -41,6 +41,7 @@ from leaderboard.web.accounts import (
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, settled
 from leaderboard.web.boards import boards, efficiency, intervals, reveal, snapshots
 from leaderboard.web.comparisons import comparisons, curves, many
+from leaderboard.web.feeds import feeds
 from leaderboard.web.pools import audits, pools
 from leaderboard.web.runs import batches, checks, facts, files, runs, sections, uploads
 from leaderboard.web.scores import heat_maps, measure_orders
@@ -62,6 +63,7 @@ from leaderboard.web.tasks import (
     tasks,
 )
 from leaderboard.web.tasks import settings as task_settings
+from leaderboard.web.webhooks import webhooks
 
 PAGES = (
     tasks,
@@ -113,6 +115,8 @@ PAGES = (
     tokens,
     device_logins,
     mail,
+    webhooks,
+    feeds,
     openid,
     site_accounts,
     measures,

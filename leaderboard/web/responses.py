@@ -46,6 +46,11 @@ def as_stored(body: bytes, mimetype: str) -> Response:
     return _kept(Response(body, mimetype=mimetype))
 
 
+def as_followed(text: str | bytes, mimetype: str) -> Response:
+    """What programs ask for again and again: a feed, a calendar."""
+    return _kept(Response(text, mimetype=mimetype))
+
+
 def as_bibtex(text: str, name: str) -> Response:
     """BibTeX entries, offered as a file of that name."""
     return as_file(text, "application/x-bibtex", f"{name}.bib")

@@ -9,8 +9,8 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Page
 from sqlalchemy import select
 
-from leaderboard.db.engine import Database
-from leaderboard.db.tables import Account
+from leaderboard.db.engine import Database, now
+from leaderboard.db.tables import Account, WebhookAttempt, WebhookDelivery
 from leaderboard.services.accounts import device_logins, sessions
 from tests.browser.conftest import Demo
 from tests.make import blind
@@ -132,6 +132,39 @@ def test_tokens_and_devices_are_for_everybody(
     faults += page_faults(window, width)
     window.get_by_role("button", name="Let it in").click()
     assert "has its token" in window.get_by_role("status").inner_text()
+    context.close()
+    assert faults == []
+
+
+def test_webhooks_are_for_everybody(
+    width: int, browser: Browser, site: Site, site_database: Database, tmp_path: Path
+) -> None:
+    """The list, the page that shows a secret once, a webhook with a long address whose deliveries failed."""
+    blind.task(site_database, tmp_path)
+    with site_database.write() as session:
+        ann = session.scalars(select(Account.id).where(Account.name == "Ann")).one()
+        token = sessions.start(session, ann, "127.0.0.1", "test")
+        webhook = select(WebhookDelivery).where(WebhookDelivery.webhook_id == 1)
+    context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
+    context.add_cookies([{"name": "session", "value": token, "url": site.address}])
+    window = context.new_page()
+    window.goto(f"{site.address}/teams/1/webhooks")
+    faults = page_faults(window, width)
+    window.get_by_label("Address").fill(f"https://hooks.invalid/{'long-' * 30}")
+    window.get_by_role("button", name="Make a webhook").click()
+    faults += page_faults(window, width)
+    assert window.get_by_label("Copy it now").input_value().startswith("whsec_")
+    window.get_by_role("link", name="I have copied it").click()
+    window.get_by_role("button", name="Send a test event").click()
+    with site_database.write() as session:
+        session.scalars(webhook).one().state = "failed"
+        attempt = {"status": 500, "milliseconds": 12_345, "said": "x" * 200}
+        session.add(WebhookAttempt(delivery_id=1, at=now(session), **attempt))
+    window.reload()
+    window.get_by_text("New secret, pause, delete").click()
+    faults += page_faults(window, width)
+    window.goto(f"{site.address}/teams/1/webhooks")
+    faults += page_faults(window, width)
     context.close()
     assert faults == []
 

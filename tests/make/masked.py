@@ -61,6 +61,8 @@ OBJECTS: dict[str, Sequence[object]] = {
     "section": ("description",),
     "key": ("nothing",),
     "mail_id": (1,),
+    "webhook_id": (1,),
+    "message": ("nothing",),
 }
 """What addresses are filled with."""
 DOCNO = "d00"

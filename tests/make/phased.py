@@ -50,6 +50,8 @@ OBJECTS: dict[str, Sequence[object]] = {
     "section": ("description",),
     "key": ("nothing",),
     "mail_id": (1,),
+    "webhook_id": (1,),
+    "message": ("nothing",),
 }
 
 

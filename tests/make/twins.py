@@ -22,6 +22,7 @@ from leaderboard.db.tables import (
     Topic,
     TopicSet,
     UploadBatch,
+    Webhook,
     WebSession,
     metadata,
 )
@@ -36,7 +37,7 @@ from leaderboard.services.tasks import announcements
 from leaderboard.services.tasks.announcements import AnnouncementDraft
 from leaderboard.settings import Settings
 from tests.make import build as builders
-from tests.make import judged, people
+from tests.make import hooks, judged, people
 from tests.make.apps import application
 from tests.web.conftest import browser, enter
 
@@ -100,8 +101,8 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     """Three tasks with runs of two teams under two revisions, and what only one world has at the end."""
     accounts = {name: people.account(database, name) for name in ("Ann", "Bob", "Stranger", "Zed")}
     olga = people.account(database, "Olga", is_organiser=True)
-    people.team(database, "Owls", accounts["Ann"])
-    people.team(database, MASKED[secret], accounts["Bob"])
+    for name, team in (("Ann", "Owls"), ("Bob", MASKED[secret])):
+        hooks.webhook(database, accounts[name], team_id=people.team(database, team, accounts[name]))
     for slug in ("blind", "sealed"):
         _held_back_task(database, folder, slug, secret)
     builders.task(database, folder, "open", measures=("RR",))
@@ -131,6 +132,9 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
         for slug in ("blind", "sealed"):
             _compare_by_eye(database, slug)
             _pool(database, slug)
+    hooks.settle(database)
+    with database.write() as session:
+        session.execute(update(Webhook).values(secret="whsec_AAAA"))
 
 
 def _send_a_batch(database: Database, account_id: int) -> None:

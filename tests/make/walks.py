@@ -42,6 +42,8 @@ VALUES: dict[str, Sequence[object]] = {
     "assessor_id": (1, 2, 999),
     "section": ("description", "address", "nothing"),
     "group_id": (1, 999),
+    "webhook_id": (1, 2, 999),
+    "message": ("msg_1_1", "msg_2_1", "nothing"),
 }
 """What every placeholder of an address is filled with: all there is in either world, and what is not."""
 

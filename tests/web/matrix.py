@@ -21,7 +21,7 @@ READING = (
     *("/efficiency", "/efficiency.json", "/efficiency.csv", "/efficiency.tex"),
     *("/history", "/history.json", "/history.csv", "/history.tex"),
     *("/news", "/news.json", "/news.csv", "/news.tex"),
-    *("/phases", "/phases.json", "/phases.csv", "/phases.tex", "/dates.ics"),
+    *("/phases", "/phases.json", "/phases.csv", "/phases.tex", "/dates.ics", "/feed.atom"),
     *("/revisions", "/revisions.json", "/revisions.csv", "/revisions.tex"),
     *("/revisions/1", "/revisions/1.json", "/revisions/1.csv", "/revisions/1.tex", "/revisions/1/qrels.txt"),
 )
@@ -56,6 +56,8 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     **{("GET", f"/tasks/robots{rest}"): OPEN for rest in READING},
     **{("GET", f"/tasks/robots/reveal{rest}"): (404,) * 6 for rest in ("", *FILES)},
     ("GET", "/tasks.json"): OPEN,
+    ("GET", "/dates.ics"): OPEN,
+    ("GET", "/feed.atom"): OPEN,
     ("GET", "/tasks.csv"): OPEN,
     ("GET", "/tasks.tex"): OPEN,
     **{("GET", f"/snapshots/{{snapshot}}{rest}"): OPEN for rest in ("", ".json", ".csv", ".tex", ".bib")},
@@ -118,12 +120,15 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
         for page in ("queue", "storage", "mail", "audit")
         for rest in ("", *FILES)
     },
+    ("GET", "/site/webhooks"): OPERATOR,
+    ("POST", "/site/webhooks/9/stop"): OPERATOR,
     ("POST", "/site/queue/{job}"): OPERATOR,
     ("POST", "/site/mail"): OPERATOR,
     ("GET", "/teams"): ACCOUNT,
     ("POST", "/teams"): (401,) + (422,) * 5,
     ("GET", "/teams/{owls}"): OPEN,
     ("GET", "/teams/{bears}"): (401, 404, 200, 404, 404, 404),
+    ("GET", "/teams/{owls}/feed.atom"): OPEN,
     ("POST", "/teams/{owls}/details"): (401, 404, 404, 303, 404, 404),
     ("POST", "/teams/{owls}/name"): (401, 404, 404, 422, 404, 404),
     ("POST", "/teams/{owls}/offers"): (401, 404, 404, 403, 404, 404),
@@ -132,6 +137,15 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/merge/nonsense"): (401,) + (422,) * 5,
     ("POST", "/teams/{owls}/invitations"): (401, 404, 404, 201, 404, 404),
     ("POST", "/invitations/{invited}/revoke"): (401, 404, 404, 303, 404, 404),
+    ("GET", "/teams/{owls}/webhooks"): (401, 404, 404, 200, 404, 404),
+    ("POST", "/teams/{owls}/webhooks"): (401, 404, 404, 422, 404, 404),
+    ("GET", "/tasks/robots/webhooks"): ORGANISER,
+    ("POST", "/tasks/robots/webhooks"): (401, 403, 403, 403, 403, 422),
+    ("GET", "/webhooks/999999"): (401,) + (404,) * 5,
+    **{
+        ("POST", f"/webhooks/999999/{act}"): (401,) + (404,) * 5
+        for act in ("pause", "resume", "test", "secret", "delete", "deliveries/nothing")
+    },
     ("POST", "/teams/{owls}/leave"): (401, 404, 404, 303, 404, 404),
     ("POST", "/teams/{owls}/members/{anna}/remove"): (401, 404, 404, 403, 404, 404),
     ("GET", "/join/{invitation}"): OPEN,

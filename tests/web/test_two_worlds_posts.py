@@ -26,6 +26,7 @@ from leaderboard.services import collections, policy
 from leaderboard.services.accounts import sessions
 from leaderboard.services.runs import admission
 from leaderboard.services.runs import uploads as runs
+from leaderboard.services.webhooks import signatures
 from leaderboard.web import requests
 from leaderboard.web.runs import uploads
 from leaderboard.web.session import reading
@@ -121,6 +122,8 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     "teams.rename": [("", {"name": name}) for name in ("Owls", "Free name")],
     "teams.describe": [("", {"affiliation": "Nest", "home_page": "https://example.org"})],
     "teams.merge": [("", {"team": str(team)}) for team in (1, 2)],
+    "webhooks.make_for_team": [("", {"address": "https://hooks.example/", "event": "run.scored"})],
+    "webhooks.make_for_task": [("", {"address": "https://hooks.example/", "event": "job.failed"})],
     "entries.enter": [("", {"team": str(team), "code": "guess", "agreed": "1"}) for team in (1, 2, 3)],
     "entries.decide": [("", {"decision": "accept"}), ("", {"decision": "refuse", "why": "No."})],
     "side_by_side.ask": [("", {"run": "1", "other": str(other), "assessor": "1"}) for other in (2, 4, 7)],
@@ -196,6 +199,7 @@ def worlds(filled: tuple[Undoing, Undoing], monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(uploads, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
     monkeypatch.setattr(sessions, "new_token", lambda: "chance")
     monkeypatch.setattr(requests, "new_id", lambda: "chance")
+    monkeypatch.setattr(signatures, "new_secret", lambda: "whsec_AAAA")
     twins.open_under_one_address(monkeypatch)
     monkeypatch.setattr(sessions, "resume", walks.remembered(sessions.resume))
     monkeypatch.setattr(requests, "_record", walks.noted_once(requests._record))

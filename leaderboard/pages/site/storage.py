@@ -38,6 +38,7 @@ KINDS = {
     "snapshots": "snapshots",
     "statistics": "comparisons",
     "tasks": "tasks, topics and documents",
+    "webhooks": "webhooks and their deliveries",
 }
 """Module of the tables -> what they hold, in words."""
 

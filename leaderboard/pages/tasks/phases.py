@@ -1,8 +1,8 @@
-"""The phases of a task as its readers see them, and its dates as a strip and as a calendar."""
+"""The phases of a task as its readers see them, and its dates as a strip."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import func, select
@@ -15,9 +15,6 @@ from leaderboard.services.phase_rules import PhaseRule
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import dates, phases
 from leaderboard.tables.record import Column, Files, Table
-
-LINE = 75
-"""Octets of a line in a calendar file (RFC 5545, 3.1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,32 +91,6 @@ def strip(known: Iterable[PhaseRule], at: datetime) -> tuple[DateRow, ...]:
     known = list(known)
     rows = [_date_row(phase, at, len(known) > 1) for phase in known]
     return tuple(row for row in rows if row is not None)
-
-
-def calendar(session: Session, viewer: Viewer, slug: str, address: str) -> str:
-    """The dates of a task as an iCalendar file (RFC 5545); its events keep their names when dates move."""
-    task, _ = policy.visible_task(session, viewer, slug)
-    at = now(session)
-    lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//leaderboard//dates//EN"]
-    for phase in phases.of_task(session, task.id):
-        moments = (
-            ("opens", phase.opens_at, "takes runs"),
-            ("closes", phase.closes_at, "closes"),
-            ("shows", phase.reveal_at, "shows its scores"),
-        )
-        for kind, moment, words in moments:
-            if moment is None:
-                continue
-            lines += [
-                "BEGIN:VEVENT",
-                f"UID:task{task.id}-phase{phase.id}-{kind}@leaderboard",
-                f"DTSTAMP:{at:%Y%m%dT%H%M%SZ}",
-                f"DTSTART:{moment.astimezone(UTC):%Y%m%dT%H%M%SZ}",
-                f"SUMMARY:{_escaped(f'{task.name}: {phase.name} {words}')}",
-                f"URL:{address}",
-                "END:VEVENT",
-            ]
-    return "".join(f"{folded}\r\n" for line in (*lines, "END:VCALENDAR") for folded in _folded(line))
 
 
 def facts(page: PhasesPage) -> dict[str, Any]:
@@ -234,20 +205,3 @@ def anywhere(moment: datetime) -> str:
     '2026-11-30 23:59 AoE'
     """
     return f"{moment.astimezone(dates.AOE_ZONE):%Y-%m-%d %H:%M} AoE"
-
-
-def _escaped(text: str) -> str:
-    for character in ("\\", ";", ","):
-        text = text.replace(character, f"\\{character}")
-    return text.replace("\r\n", "\\n").replace("\n", "\\n")
-
-
-def _folded(line: str) -> list[str]:
-    """A line in pieces of at most 75 octets, each after the first begun by a space."""
-    pieces, piece = [], ""
-    for character in line:
-        if len((piece + character).encode()) > LINE:
-            pieces.append(piece)
-            piece = " "
-        piece += character
-    return [*pieces, piece]

@@ -14,11 +14,11 @@ OWN = frozenset(
     (
         *("account", "session", "second_factor", "token", "identity", "member", "task_role"),
         *("invitation", "invitation_use", "upload", "upload_batch", "mail"),
-        *("api_token", "device_request"),
+        *("api_token", "device_request", "webhook"),
     )
 )
 """Tables whose rows are about the account; of others, such as drafts of judgments, only ids and times."""
-SECRET = frozenset(("password_hash", "token_sha256", "secret", "idempotency_key", "user_code"))
+SECRET = frozenset(("password_hash", "token_sha256", "secret", "old_secret", "idempotency_key", "user_code"))
 
 
 def export_of(session: Session, viewer: Viewer) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from leaderboard.db.tables import (
     Team,
     Token,
     Upload,
+    Webhook,
 )
 from leaderboard.errors import Conflict, NotFound
 from leaderboard.services import audit, policy
@@ -120,6 +121,7 @@ def accept(session: Session, viewer: Viewer, token: str, team_id: int) -> int:
     _move_invitations(session, team_id, target_id)
     _move_announcements(session, [task.id for task in tasks], team_id, target_id)
     session.execute(update(Team).where(Team.merged_into_id == team_id).values(merged_into_id=target_id))
+    session.execute(update(Webhook).where(Webhook.team_id == team_id).values(team_id=target_id))
     source.merged_into_id = target_id
     session.flush()
     audit.record(session, viewer, "team.merge", f"team:{target_id}", merged=team_id, renamed=renamed)

@@ -50,8 +50,8 @@ class Scope(StrEnum):
 
 MEANINGS = {
     Scope.READ: "see what you see",
-    Scope.SUBMIT: "send, mark, describe and withdraw runs of your teams",
-    Scope.ORGANISE: "change the tasks that you organise, and their pools and assessors",
+    Scope.SUBMIT: "send, mark, describe and withdraw runs of your teams, and look after their webhooks",
+    Scope.ORGANISE: "change the tasks that you organise, and their pools, assessors and webhooks",
     Scope.JUDGE: "hand in judgments where you look after the assessors",
 }
 GUARDED = frozenset((Scope.ORGANISE, Scope.JUDGE))

@@ -10,6 +10,7 @@ from leaderboard.db.tables import Edition, Job, QrelsRevision, Run, Task, Topic,
 from leaderboard.measures.grammar import parse
 from leaderboard.services.jobs import queue
 from leaderboard.services.qrels import judged_inputs
+from leaderboard.services.webhooks import events
 
 
 def build(session: Session, task: Task, revision: QrelsRevision) -> Edition:
@@ -41,7 +42,8 @@ def build(session: Session, task: Task, revision: QrelsRevision) -> Edition:
     priority = queue.AGAIN if last else queue.FRESH
     run_ids = session.scalars(runs).all()
     queue.enqueue_new(session, queue.EVALUATE, run_ids, priority=priority, edition_id=edition.id)
-    settle(session, edition.id)
+    if not settle(session, edition.id) and not last:
+        events.edition_shown(session, edition)
     return edition
 
 
@@ -83,6 +85,7 @@ def settle(session: Session, edition_id: int) -> bool:
     )
     edition.state, edition.shown_from = "current", at
     session.flush()
+    events.edition_shown(session, edition)
     return True
 
 

@@ -14,6 +14,7 @@ WORDS = {
     queue.EVALUATE: "scores of a run",
     queue.COMPARE: "comparison of runs",
     queue.MAIL: "mail",
+    queue.WEBHOOK: "webhooks",
 }
 STATES = {"queued": "waits", "leased": "runs", "failed": "failed"}
 

@@ -10,8 +10,8 @@ from leaderboard.db.tables import Job
 from leaderboard.services.jobs import queue
 
 
-def sweep(session: Session, lease_s: int) -> int:
-    """Give back every job whose lease ran out; how many there were.
+def sweep(session: Session, lease_s: int) -> list[Job]:
+    """Give back every job whose lease ran out: queued again, or failed.
 
     A lease that ends later than twice lease_s from now was taken before the clock was set back.
     """
@@ -20,8 +20,8 @@ def sweep(session: Session, lease_s: int) -> int:
     return _release(session, _leased(session, ran_out))
 
 
-def free(session: Session, owner: str) -> int:
-    """Give back what a worker that is known to be dead still holds; how many there were."""
+def free(session: Session, owner: str) -> list[Job]:
+    """Give back what a worker that is known to be dead still holds: queued again, or failed."""
     return _release(session, _leased(session, Job.owner == owner))
 
 
@@ -47,7 +47,7 @@ def _leased(session: Session, which: ColumnElement[bool]) -> list[Job]:
     return list(session.scalars(jobs.with_for_update(skip_locked=True)))
 
 
-def _release(session: Session, jobs: list[Job]) -> int:
+def _release(session: Session, jobs: list[Job]) -> list[Job]:
     at = now(session)
     for job in jobs:
         queue.give_back(
@@ -58,4 +58,4 @@ def _release(session: Session, jobs: list[Job]) -> int:
         job.run_after = at
         job.finished_at = at if job.state == "failed" else None
     session.flush()
-    return len(jobs)
+    return jobs

@@ -21,12 +21,13 @@ CHECK = "check"
 EVALUATE = "evaluate"
 COMPARE = "compare"
 MAIL = "mail"
+WEBHOOK = "webhook"
 FRESH = 10
 """Priority of what a person waits for."""
 OF_MANY = 5
 """Priority of what somebody sent with many others."""
 LETTERS = 5
-"""Priority of mail."""
+"""Priority of mail and webhooks."""
 AGAIN = 0
 """Priority of re-scoring under a new edition."""
 RETRY_AFTER_S = 5
@@ -122,6 +123,8 @@ def claim(session: Session, owner: str, settings: Settings, *which: ColumnElemen
     at = now(session)
     # An evaluator that was told of no mail server leaves mail to those that were.
     others = [*which] if settings.smtp_url else [*which, Job.kind != MAIL]
+    if not settings.webhooks:
+        others.append(Job.kind != WEBHOOK)
     job = _most_urgent(session, at, *others)
     while job is not None and not _has_room(session, job.kind, settings):
         others.append(Job.kind != job.kind)
@@ -156,8 +159,8 @@ def _most_urgent(session: Session, at: datetime, *which: ColumnElement[bool]) ->
 
 
 def _has_room(session: Session, kind: str, settings: Settings) -> bool:
-    """Whether one more job of the kind leaves an evaluator free for runs; mail waits for its server alone."""
-    most = {COMPARE: settings.comparisons_at_once, MAIL: 1}.get(kind)
+    """Whether one more job of the kind leaves an evaluator free for runs; mail and webhooks go singly."""
+    most = {COMPARE: settings.comparisons_at_once, MAIL: 1, WEBHOOK: 1}.get(kind)
     if most is None:
         return True
     lock_key(session, kind)
@@ -178,15 +181,19 @@ def finish(session: Session, claimed: Claim) -> None:
         raise ClaimLost(f"Job {claimed.job_id} was taken over by another worker.", job=claimed.job_id)
 
 
-def fail(session: Session, claimed: Claim, message: str, *, again: bool) -> None:
-    """Record why an attempt failed: queued again while attempts are left and again is True, else failed."""
+def fail(session: Session, claimed: Claim, message: str, *, again: bool) -> bool:
+    """Record why an attempt failed: queued again while attempts are left and again is True, else failed.
+
+    Whether it is given up now.
+    """
     at = now(session)
     job = session.get(Job, claimed.job_id, with_for_update=True)
     if job is None or job.token != claimed.token or job.state != "leased":
-        return
+        return False
     give_back(job, message, again and job.attempts < job.max_attempts)
     job.run_after = at + timedelta(seconds=RETRY_AFTER_S * job.attempts)
     job.finished_at = at if job.state == "failed" else None
+    return job.state == "failed"
 
 
 def retry(session: Session, job_id: int) -> None:

@@ -14,6 +14,7 @@ from leaderboard.db.tables import Account, Mail, Token
 from leaderboard.errors import Invalid, NotFound, Problem
 from leaderboard.services import audit, throttles
 from leaderboard.services.accounts import sessions
+from leaderboard.services.jobs import due
 from leaderboard.services.mail import outbox, server
 from leaderboard.services.mail.outbox import MailDraft
 from leaderboard.services.mail.spelling import is_address
@@ -98,7 +99,7 @@ def _replace(session: Session, account_id: int, address: str) -> None:
     )
     session.execute(
         update(Mail)
-        .where(Mail.account_id == account_id, Mail.state == outbox.WAITING)
+        .where(Mail.account_id == account_id, Mail.state == due.WAITING)
         .values(state=server.FAILED, error="The account has another address now.")
     )
 

@@ -9,27 +9,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, or_, select, update
+from sqlalchemy import ColumnElement, select, update
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
-from leaderboard.db.tables import Account, Job, Mail
+from leaderboard.db.tables import Account, Mail
 from leaderboard.errors import NotFound, OverQuota
 from leaderboard.services import audit, policy, throttles
-from leaderboard.services.jobs import queue
+from leaderboard.services.jobs import due, queue
+from leaderboard.services.jobs.due import MOST_QUEUED, WAITING
 from leaderboard.services.mail import server
 from leaderboard.services.mail.server import Letter, MailResult
 from leaderboard.services.policy import Viewer
 
-WAITING = "waiting"
 MOST_ATTEMPTS = 14
 """About a day and a half of trying; the operator may begin again."""
 FIRST_PAUSE_S = 60
 LONGEST_PAUSE = timedelta(hours=6)
 HOUR = timedelta(hours=1)
 WHILE_TRIED = timedelta(minutes=10)
-MOST_QUEUED = 500
-"""Jobs made at once of letters whose time has come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +77,13 @@ def _add(session: Session, receivers: Sequence[tuple[int, str]], draft: MailDraf
     ]
     session.add_all(letters)
     session.flush()
-    queue.enqueue_new(session, queue.MAIL, [letter.id for letter in letters], priority=queue.LETTERS)
+    due.queue_written(session, queue.MAIL, [letter.id for letter in letters])
     return len(letters)
 
 
 def queue_due(session: Session) -> None:
     """Queue the letters that are to be tried again and whose time has come."""
-    pending = select(Job.subject_id).where(Job.kind == queue.MAIL, Job.state.in_(("queued", "leased")))
-    due = select(Mail.id).where(Mail.state == WAITING, _is_due(now(session)), Mail.id.not_in(pending))
-    for mail_id in session.scalars(due.order_by(Mail.id).limit(MOST_QUEUED)).all():
-        queue.enqueue(session, queue.MAIL, mail_id, priority=queue.LETTERS)
-
-
-def _is_due(at: datetime) -> ColumnElement[bool]:
-    # What seems to wait for longer than any letter was put off before the clock was set back.
-    return or_(Mail.next_at <= at, Mail.next_at > at + LONGEST_PAUSE)
+    due.queue_due(session, queue.MAIL, Mail, LONGEST_PAUSE)
 
 
 def take(session: Session, mail_id: int, an_hour: int) -> Letter | None:
@@ -102,7 +92,7 @@ def take(session: Session, mail_id: int, an_hour: int) -> Letter | None:
     That is: it was sent or put off, its account has another address by now, or the hour is full.
     """
     mail = session.get(Mail, mail_id, with_for_update=True)
-    if mail is None or mail.state != WAITING or not _is_due_now(mail, now(session)):
+    if mail is None or mail.state != WAITING or not due.is_due(mail.next_at, now(session), LONGEST_PAUSE):
         return None
     if not _is_address_of(session, mail):
         mail.state, mail.error = server.FAILED, "The account has another address now."
@@ -121,10 +111,6 @@ def take(session: Session, mail_id: int, an_hour: int) -> Letter | None:
     return Letter(
         number=mail.id, written_at=mail.created_at, to=mail.address, subject=mail.subject, body=mail.body
     )
-
-
-def _is_due_now(mail: Mail, at: datetime) -> bool:
-    return mail.next_at <= at or mail.next_at > at + LONGEST_PAUSE
 
 
 def _is_address_of(session: Session, mail: Mail) -> bool:

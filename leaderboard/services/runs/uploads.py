@@ -30,6 +30,7 @@ from leaderboard.services.runs import admission, facts, limits, prepare
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.prepare import PreparedUpload
 from leaderboard.services.tasks import entries
+from leaderboard.services.webhooks import events
 from leaderboard.trec.runs.reports import Report
 
 MENDABLE_BYTES = 2**26
@@ -205,6 +206,7 @@ def _decide(session: Session, checked: _Checked) -> Submission:
         upload.state = "held" if is_held else "rejected"
         if not is_held:
             _keep_for_fixes(session, checked, report)
+            events.upload_decided(session, checked.task, upload, None)
         session.flush()
         return Submission(upload.id, None, upload.state, report)
     upload.state = "accepted"
@@ -215,6 +217,7 @@ def _decide(session: Session, checked: _Checked) -> Submission:
     _add_rankings(session, run, checked)
     audit.record(session, checked.viewer, "run.submit", f"run:{run.id}", name=run.name, sha256=upload.sha256)
     editions.queue_run(session, run)
+    events.upload_decided(session, checked.task, upload, run.id)
     return Submission(upload.id, run.id, upload.state, report)
 
 

@@ -16,6 +16,7 @@ from leaderboard.services.mail import outbox
 from leaderboard.services.mail.outbox import MailDraft
 from leaderboard.services.mail.server import one_line
 from leaderboard.services.policy import Viewer
+from leaderboard.services.webhooks import events
 
 EVERYBODY = newest_news.EVERYBODY
 ENTERED, WITHOUT_RUN, TEAMS, ORGANISERS = "entered", "without_run", "teams", "organisers"
@@ -188,6 +189,7 @@ def send(
         text = f"{row.body.strip()}\n\n-- \nAnnounced by the organisers of {task.name}: {link}\n"
         letter = MailDraft(f"{task.name}: {row.title}", text, row.id)
         outbox.write(session, [person.account_id for person in made.people], letter)
+    events.announced(session, task, row, made.team_ids)
     facts = {"announcement": row.id, "recipients": draft.kind, "people": made.count}
     audit.record(session, viewer, "announcement.send", f"task:{task.id}", **facts)
     return row.id

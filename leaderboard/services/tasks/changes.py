@@ -9,10 +9,12 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
-from leaderboard.db.tables import Task, TaskChange
+from leaderboard.db.tables import Phase, Task, TaskChange
 from leaderboard.services import audit
 from leaderboard.services.audit import AuditRequest, AuditRow
 from leaderboard.services.policy import Viewer
+from leaderboard.services.tasks import dates
+from leaderboard.services.webhooks import events
 
 CHANGE = "task.change"
 LONGEST = 1000
@@ -57,6 +59,14 @@ def note(
                 created_at=now(session),
             )
         )
+
+
+def note_dates(session: Session, viewer: Viewer, task: Task, phase: Phase, before: str, reason: str) -> None:
+    """Keep that a phase opens or closes at another time, and tell webhooks; before is what was described."""
+    after = dates.described(phase)
+    note(session, viewer, task, f"dates of {phase.name}", before, after, reason)
+    if before != after:
+        events.dates_changed(session, task, phase)
 
 
 def of_task(session: Session, task_id: int) -> tuple[ChangeRow, ...]:

@@ -43,9 +43,7 @@ def set_dates(
     (phase.opens_at, phase.closes_at), phase.zone = span, zone
     opens, closes = (moment.isoformat() if moment else "" for moment in span)
     audit.record(session, viewer, "task.dates", f"task:{task.id}", opens=opens, closes=closes)
-    changes.note(
-        session, viewer, task, f"dates of {phase.name}", before, dates.described(phase), reason.strip()
-    )
+    changes.note_dates(session, viewer, task, phase, before, reason.strip())
 
 
 def exclude_topic(session: Session, viewer: Viewer, slug: str, topic_id: str, reason: str) -> None:

@@ -94,7 +94,7 @@ def change(session: Session, viewer: Viewer, slug: str, name: str, plan: PhasePl
     others = [other for other in of_task(session, task.id) if other.id != phase.id]
     _set(session, task, phase, plan, others)
     if moves:
-        changes.note(session, viewer, task, f"dates of {phase.name}", before, dates.described(phase), reason)
+        changes.note_dates(session, viewer, task, phase, before, reason)
     changes.note(session, viewer, task, f"phase {phase.name}", old, _described(session, phase), reason)
     _rescore(session, task)
 
@@ -218,9 +218,7 @@ def extend(session: Session, viewer: Viewer, slug: str, hours: int, reason: str)
             continue
         before = dates.described(phase)
         phase.closes_at += more
-        changes.note(
-            session, viewer, task, f"dates of {phase.name}", before, dates.described(phase), reason.strip()
-        )
+        changes.note_dates(session, viewer, task, phase, before, reason.strip())
         moved += 1
     if not moved:
         raise Conflict(f"No phase of {task.name} has a deadline that {hours} hours could move.")

@@ -8,6 +8,7 @@ from leaderboard.services.evaluations.score import RunScores
 from leaderboard.services.jobs import queue
 from leaderboard.services.jobs.queue import Claim
 from leaderboard.services.statistics import prepared
+from leaderboard.services.webhooks import events
 
 
 def finish(session: Session, claim: Claim, scored: RunScores, evaluator: str = __version__) -> None:
@@ -15,5 +16,6 @@ def finish(session: Session, claim: Claim, scored: RunScores, evaluator: str = _
     assert claim.edition_id is not None, "an evaluation belongs to an edition"
     queue.finish(session, claim)
     score.store(session, claim.subject_id, claim.edition_id, scored, evaluator)
+    events.run_scored(session, claim.subject_id, claim.edition_id)
     editions.settle(session, claim.edition_id)
     prepared.prepare(session, editions.task_of(session, claim.edition_id))

@@ -227,3 +227,61 @@ class DeviceTokenAnswer:
     state: str
     token: str | None = None
     expires_at: Moment | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookEntry:
+    """A webhook; why: what keeps it from being told, empty where nothing does."""
+
+    webhook: int
+    address: str
+    events: tuple[str, ...]
+    state: str
+    why: str
+    made_by: str
+    failing_since: Moment | None
+    created_at: Moment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookList:
+    """The webhooks of a task or a team."""
+
+    webhooks: tuple[WebhookEntry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptEntry:
+    """One try to send an event; status is null where nothing was answered, said the answer's beginning."""
+
+    at: Moment
+    status: int | None
+    milliseconds: int
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryEntry:
+    """One event for a webhook: waiting, sent or failed; message is its `webhook-id`."""
+
+    message: str
+    event: str
+    state: str
+    created_at: Moment
+    attempts: tuple[AttemptEntry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookDetails:
+    """A webhook with its newest deliveries."""
+
+    webhook: WebhookEntry
+    deliveries: tuple[DeliveryEntry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookSecretAnswer:
+    """A webhook's new secret, given this once."""
+
+    webhook: int
+    secret: str

@@ -1,6 +1,6 @@
 """The operations by noun, in the order of the reference."""
 
-from leaderboard.web.api import account, devices, judging, runs, tasks, teams, uploads, workers
+from leaderboard.web.api import account, devices, judging, runs, tasks, teams, uploads, webhooks, workers
 from leaderboard.web.api.operations import Operation
 from leaderboard.web.api.organise import (
     assessors,
@@ -32,5 +32,6 @@ NOUNS: dict[str, tuple[Operation, ...]] = {
     "New judgments": (*revisions.OPERATIONS, *pools.OPERATIONS, *clicks.OPERATIONS),
     "Looking after assessors": (*assessors.OPERATIONS, *side_by_side.OPERATIONS),
     "Judging, by a personal link": judging.OPERATIONS,
+    "Webhooks": webhooks.OPERATIONS,
     "Workers on other machines": workers.OPERATIONS,
 }

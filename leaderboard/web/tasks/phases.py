@@ -4,11 +4,12 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from flask import Blueprint, Flask, Response, redirect, render_template, request, url_for
+from flask import Blueprint, Flask, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy.orm import Session
 
 from leaderboard.errors import Conflict, Invalid, LeaderboardError, NotFound
+from leaderboard.pages.tasks import calendars
 from leaderboard.pages.tasks import phases as pages
 from leaderboard.pages.tasks.phases import DateRow, PhaseRow
 from leaderboard.services import policy
@@ -16,6 +17,7 @@ from leaderboard.services.runs.admission import KINDS
 from leaderboard.services.tasks import dates, phases
 from leaderboard.services.tasks.phases import PhasePlan
 from leaderboard.web import responses
+from leaderboard.web.addresses import absolute
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.files import number
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
@@ -92,9 +94,18 @@ def export(slug: str, form: str) -> ResponseReturnValue:
 @rule(PUBLIC)
 def calendar(slug: str) -> ResponseReturnValue:
     """The dates as a calendar file."""
-    address = url_for("phases.show", slug=slug, _external=True)
-    text = pages.calendar(reading(), viewer(), slug, address)
-    return Response(text, mimetype="text/calendar")
+    return responses.as_followed(calendars.of_task(reading(), viewer(), slug, _dates_of), "text/calendar")
+
+
+@blueprint.get("/dates.ics")
+@rule(PUBLIC)
+def site_calendar() -> ResponseReturnValue:
+    """The dates of all tasks as a calendar file."""
+    return responses.as_followed(calendars.of_site(reading(), _dates_of), "text/calendar")
+
+
+def _dates_of(slug: str) -> str:
+    return absolute("phases.show", slug=slug)
 
 
 @blueprint.post("/tasks/<slug>/phases")

@@ -17,6 +17,7 @@ from leaderboard.db.tables import (
     SecondFactor,
     TaskRole,
     Token,
+    Webhook,
     WebSession,
     metadata,
 )
@@ -24,7 +25,8 @@ from leaderboard.errors import Conflict, NotFound
 from leaderboard.services.accounts import accounts, closing, deletion, exports, sessions
 from leaderboard.services.accounts.accounts import AccountCredentials
 from leaderboard.services.policy import OPERATOR
-from tests.make import people, worlds
+from leaderboard.services.webhooks import webhooks
+from tests.make import hooks, people, worlds
 from tests.make.people import HASH, viewer
 from tests.make.worlds import World
 
@@ -60,13 +62,14 @@ def _give_all(database: Database, account_id: int) -> None:
 def test_a_deleted_account_leaves_its_number(database: Database, world: World) -> None:
     """Name, address and all ways in are gone, the runs stay, the next member leads, the name is free."""
     _give_all(database, world.anna)
+    hooks.webhook(database, world.anna, team_id=world.owls)
     link = people.invitation(database, world.anna, team_id=world.owls)
     _delete(database, world.anna)
     with database.read() as session:
         gone = session.get_one(Account, world.anna)
         assert (gone.name, gone.email, gone.password_hash) == (f"Deleted account {world.anna}", "", None)
         assert gone.deleted_at is not None
-        for table in (WebSession, Token, SecondFactor, Identity, Mail, TaskRole, Member):
+        for table in (WebSession, Token, SecondFactor, Identity, Mail, TaskRole, Member, Webhook):
             held = session.scalars(select(table).where(table.account_id == world.anna)).all()
             assert not held, table.__tablename__
         assert session.get_one(Member, (world.owls, world.berta)).role == "captain"
@@ -119,11 +122,15 @@ def test_a_password_changed_meanwhile_deletes_nothing(database: Database, world:
 def test_an_export_has_every_table_and_no_secret(database: Database, world: World) -> None:
     """Each table that can name an account is in it; digests, hashes and what belongs to others are not."""
     _give_all(database, world.anna)
+    hook = hooks.webhook(database, world.anna, team_id=world.owls)
+    with database.write() as session:
+        webhooks.rotate(session, viewer(database, world.anna), hook.id)
     asker = viewer(database, world.anna)
     with database.read() as session:
         facts = exports.export_of(session, asker)
         secrets = set(session.scalars(select(Token.token_sha256)))
         secrets |= set(session.scalars(select(SecondFactor.secret)))
+        secrets |= {hook.secret, *session.scalars(select(Webhook.secret))}
     naming = {
         table.name
         for table in metadata.sorted_tables

@@ -30,7 +30,7 @@ def _claim(database: Database, owner: str = "here:1") -> Claim | None:
 
 def _sweep(database: Database) -> int:
     with database.write() as session:
-        return leases.sweep(session, SETTINGS.lease_s)
+        return len(leases.sweep(session, SETTINGS.lease_s))
 
 
 def _job(database: Database) -> Job:

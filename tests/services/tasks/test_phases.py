@@ -12,7 +12,7 @@ from leaderboard.db.tables import Phase, TaskChange, TopicSet
 from leaderboard.errors import Closed, Conflict, Invalid, NotFound, OverQuota
 from leaderboard.pages.boards import reveal
 from leaderboard.pages.runs.head import seen_run
-from leaderboard.pages.tasks import landing
+from leaderboard.pages.tasks import calendars, landing
 from leaderboard.pages.tasks import phases as pages
 from leaderboard.pages.topics import topic
 from leaderboard.services.boards import board
@@ -325,7 +325,7 @@ def test_dates_are_written_in_their_zone_and_in_a_calendar(database: Database, t
             dates.read(text, zone, "closes")
     _change(database, "main", PhasePlan(name="main", closes_at=closes, zone="Europe/Vienna"))
     with database.read() as session:
-        text = pages.calendar(session, ANONYMOUS, "t", "https://example.org/tasks/t/phases")
+        text = calendars.of_task(session, ANONYMOUS, "t", "https://example.org/tasks/{}/phases".format)
         strip = pages.strip(phases.of_task(session, 1), now(session))  # type: ignore[arg-type]
     lines = text.split("\r\n")
     assert all(len(line.encode()) <= 75 for line in lines)

@@ -88,11 +88,17 @@ DONE_BY = {
     "teams.merge": "merge_teams",
     "invitations.revoke": "revoke_invitation",
     "tokens.revoke": "revoke_token",
+    "webhooks.make_for_task": "make_task_webhook",
+    "webhooks.make_for_team": "make_team_webhook",
+    "webhooks.change": "change_webhook",
+    "webhooks.send_again": "send_delivery_again",
+    "webhooks.rotate": "rotate_webhook_secret",
+    "webhooks.delete": "delete_webhook",
 }
 """Form -> the operation that does the same."""
 NOT_DONE = {
     **dict.fromkeys(("accounts", "second_factor", "openid", "device_logins", "mail", "invitations"), PERSON),
-    **dict.fromkeys(("site_accounts", "site"), OPERATOR),
+    **dict.fromkeys(("site_accounts", "site", "webhooks.stop"), OPERATOR),
     "members.link": "a link that lets into an account is made by a person",
     "tokens.make": "a token that made tokens could outlive its own end",
     "batches": "a program sends its files one by one, each with an answer of its own",

@@ -52,6 +52,7 @@ def test_the_application_is_what_its_document_says(site: Site, program: Programs
     world = site.world
     secret = program(name, "read", "submit", "organise", "judge").secret if name else ""
     objects = {"path.slug": "robots", "path.run_id": world.run, "path.upload_id": world.accepted}
+    objects |= {"path.team_id": world.owls, "path.webhook_id": 1}
     # The site's own server: what it refuses by headers alone is held against the document too.
     with served(site.app, site.settings) as running:
         faults, answered = _run(f"http://{HOST}:{running.port}", secret, objects if name else {})

@@ -18,6 +18,7 @@ from leaderboard.services.accounts import device_logins, sessions, token_secrets
 from leaderboard.services.accounts.tokens import TokenRequest
 from leaderboard.services.policy import viewer_of
 from leaderboard.services.revisions import drafts
+from leaderboard.services.webhooks import signatures
 from leaderboard.web import requests
 from leaderboard.web.api import judging, organise, reference, teams, workers
 from leaderboard.web.api.operations import Operation
@@ -34,6 +35,7 @@ PROGRAMS = (None, "Ann", "Stranger", "Olga")
 OBJECTS = {**posts.OBJECTS, "name": RUN_NAMES}
 
 MADE = re.compile(rb'"(run_id|upload|team|assessor|announcement|group)":\d+')
+HOOK = {"address": "https://hooks.example/", "events": ["run.scored"]}
 Asked = tuple[str, dict[str, Any]]
 """A query, and the rest of a request."""
 
@@ -69,6 +71,9 @@ ASKED: dict[str, Sequence[Asked]] = {
         {}, {"description": "New."}, {"facts": {"type": "manual"}}, {"facts": {"no": "x"}}
     ),
     "withdraw_run": _bodies(WHY, {}),
+    "make_task_webhook": _bodies(HOOK, {"address": "http://10.0.0.1/", "events": ["job.failed"]}),
+    "make_team_webhook": _bodies(HOOK, {"address": "https://hooks.example/", "events": ["job.failed"]}),
+    "change_webhook": _bodies({"paused": True}, {"paused": False}, {}),
     "choose_run": _bodies({}, {"chosen": False}),
     "upload": [("", {}), ("?wait=-1", {}), ("?wait=x", {})],
     "begin_login": _bodies({"label": "gpu", "scopes": ["read"]}, {"label": "gpu", "scopes": ["root"]}),
@@ -120,6 +125,8 @@ def worlds(filled: tuple[Undoing, Undoing], monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(device_logins, "secrets", SimpleNamespace(choice=lambda letters: letters[0]))
     monkeypatch.setattr(drafts, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
     monkeypatch.setattr(sessions, "new_token", lambda: "chance")
+    monkeypatch.setattr(signatures, "new_secret", lambda: "whsec_AAAA")
+    monkeypatch.setattr(signatures, "new_message", lambda: "msg_chance")
     monkeypatch.setattr(requests, "new_id", lambda: "chance")
     monkeypatch.setattr(requests, "_record", walks.noted_once(requests._record))
     return filled
@@ -167,6 +174,8 @@ def _comparable(operation: Operation, answer: Answer) -> Answer:
     is_kept = status < 300 or b'"upload":' in body
     if operation.method == "GET" or not is_kept:
         return answer
+    if operation.name == "test_webhook":
+        body = re.sub(rb'"created_at":"[^"]*"', b"", body)
     shown = [(key, re.sub(r"/uploads/\d+", "/uploads/N", value)) for key, value in headers]
     kept = [(key, value) for key, value in shown if key not in posts.MADE_OF_IT]
     return status, kept, MADE.sub(rb'"\1":N', body)

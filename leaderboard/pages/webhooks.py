@@ -1,0 +1,241 @@
+"""Webhooks as their owners see them, and all of a site's as its operators do."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Account, Task, Team, Webhook, WebhookAttempt, WebhookDelivery
+from leaderboard.services import policy
+from leaderboard.services.policy import Viewer
+from leaderboard.services.webhooks import webhooks
+from leaderboard.services.webhooks.webhooks import MEANINGS, OF_TEAMS, WebhookOwner
+from leaderboard.tables.record import Column, Table
+
+MOST_DELIVERIES = 100
+"""Of one webhook that are listed, newest first."""
+ACTIVE, PAUSED, LEFT = "active", "paused", "stopped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookRow:
+    """One webhook; why says what keeps it from being told, empty where nothing does."""
+
+    id: int
+    address: str
+    events: tuple[str, ...]
+    made_by: str
+    state: str
+    why: str
+    failing_since: datetime | None
+    both_secrets_until: datetime | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhooksPage:
+    """The webhooks of a task, which slug names, or of a team; choices: event and meaning."""
+
+    name: str
+    slug: str
+    team_id: int | None
+    rows: tuple[WebhookRow, ...]
+    choices: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRow:
+    """One try to send a delivery; status None: there was no answer."""
+
+    at: datetime
+    status: int | None
+    milliseconds: int
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryRow:
+    """One event that was written down for a webhook."""
+
+    message: str
+    event: str
+    path: str
+    state: str
+    attempts: tuple[AttemptRow, ...]
+    created_at: datetime
+    next_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookPage:
+    """One webhook with its newest deliveries."""
+
+    name: str
+    slug: str
+    team_id: int | None
+    webhook: WebhookRow
+    deliveries: tuple[DeliveryRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteWebhookRow:
+    """A webhook as operators see it: not whose it is, nor what stands in its address behind the host."""
+
+    id: int
+    owner: str
+    host: str
+    state: str
+    waiting: int
+    failing_since: datetime | None
+
+
+def task_webhooks(session: Session, viewer: Viewer, slug: str) -> WebhooksPage:
+    """The webhooks of a task, for its organisers; raises NotFound, SignInNeeded or Forbidden."""
+    return _page(session, webhooks.of_task(session, viewer, slug))
+
+
+def team_webhooks(session: Session, viewer: Viewer, team_id: int) -> WebhooksPage:
+    """The webhooks of a team, for its members; raises SignInNeeded or NotFound."""
+    return _page(session, webhooks.of_team(viewer, team_id))
+
+
+def webhook_page(session: Session, viewer: Viewer, webhook_id: int) -> WebhookPage:
+    """One webhook, for its owners; raises SignInNeeded, or NotFound as where there is none."""
+    policy.require_account(viewer)
+    row = session.get(Webhook, webhook_id)
+    if row is None or not webhooks.is_owner(viewer, row):
+        raise webhooks.not_found(webhook_id)
+    page = _page(session, WebhookOwner(row.task_id, row.team_id), Webhook.id == webhook_id)
+    return WebhookPage(
+        name=page.name,
+        slug=page.slug,
+        team_id=page.team_id,
+        webhook=page.rows[0],
+        deliveries=_deliveries(session, webhook_id),
+    )
+
+
+def site_webhooks(session: Session, viewer: Viewer) -> tuple[SiteWebhookRow, ...]:
+    """All webhooks of the site, those that fail first; for operators."""
+    policy.require_operator(viewer)
+    waiting = select(WebhookDelivery.webhook_id, func.count()).where(WebhookDelivery.state == "waiting")
+    counts = dict(session.execute(waiting.group_by(WebhookDelivery.webhook_id)).all())
+    wanted = select(Webhook, Account.name, webhooks.is_answered_for()).join(
+        Account, Account.id == Webhook.account_id
+    )
+    rows = [_row(*found) for found in session.execute(wanted.order_by(Webhook.id))]
+    of_teams = set(session.scalars(select(Webhook.id).where(Webhook.team_id.is_not(None))))
+    listed = (
+        SiteWebhookRow(
+            id=row.id,
+            owner="a team" if row.id in of_teams else "a task",
+            host=webhooks.host_of(row.address),
+            state=row.state,
+            waiting=counts.get(row.id, 0),
+            failing_since=row.failing_since,
+        )
+        for row in rows
+    )
+    return tuple(sorted(listed, key=lambda row: (row.failing_since is None, row.id)))
+
+
+def _page(session: Session, owner: WebhookOwner, *which: ColumnElement[bool]) -> WebhooksPage:
+    wanted = (
+        select(Webhook, Account.name, webhooks.is_answered_for())
+        .join(Account, Account.id == Webhook.account_id)
+        .where(webhooks.owned_by(owner), *which)
+    )
+    task = session.get(Task, owner.task_id) if owner.task_id is not None else None
+    team = session.get(Team, owner.team_id) if owner.team_id is not None else None
+    events = OF_TEAMS if task is None else MEANINGS
+    return WebhooksPage(
+        name=task.name if task is not None else team.name if team is not None else "",
+        slug=task.slug if task is not None else "",
+        team_id=owner.team_id,
+        rows=tuple(_row(*found) for found in session.execute(wanted.order_by(Webhook.id))),
+        choices=tuple((event, MEANINGS[event]) for event in events),
+    )
+
+
+def _row(webhook: Webhook, name: str, is_answered_for: bool) -> WebhookRow:
+    why = webhook.paused_why
+    state = PAUSED if webhook.paused_at is not None else ACTIVE
+    if state == ACTIVE and not is_answered_for:
+        state, why = LEFT, f"{name} is not here any more; resume it to take it over."
+    return WebhookRow(
+        id=webhook.id,
+        address=webhook.address,
+        events=tuple(webhook.events),
+        made_by=name,
+        state=state,
+        why=why,
+        failing_since=webhook.failing_since,
+        both_secrets_until=webhook.old_secret_until,
+        created_at=webhook.created_at,
+    )
+
+
+def _deliveries(session: Session, webhook_id: int) -> tuple[DeliveryRow, ...]:
+    newest = select(WebhookDelivery).where(WebhookDelivery.webhook_id == webhook_id)
+    rows = session.scalars(newest.order_by(WebhookDelivery.id.desc()).limit(MOST_DELIVERIES)).all()
+    tried: dict[int, list[AttemptRow]] = defaultdict(list)
+    attempts = select(WebhookAttempt).where(WebhookAttempt.delivery_id.in_([row.id for row in rows]))
+    for one in session.scalars(attempts.order_by(WebhookAttempt.id)):
+        tried[one.delivery_id].append(AttemptRow(one.at, one.status, one.milliseconds, one.said))
+    return tuple(
+        DeliveryRow(
+            message=row.message,
+            event=row.event,
+            path=row.path,
+            state=row.state,
+            attempts=tuple(tried[row.id]),
+            created_at=row.created_at,
+            next_at=row.next_at,
+        )
+        for row in rows
+    )
+
+
+def webhook_table(rows: Sequence[WebhookRow]) -> Table[WebhookRow]:
+    """Webhooks in the order of their making."""
+    columns: list[Column[WebhookRow]] = [
+        Column(key="address", head="Address", value=lambda row: row.address),
+        Column(key="state", head="State", value=lambda row: row.state),
+        Column(key="events", head="Told of", value=lambda row: ", ".join(row.events)),
+        Column(key="made_by", head="Made by", value=lambda row: row.made_by),
+    ]
+    return Table(name="webhooks", caption="Webhooks", columns=columns, rows=rows)
+
+
+def delivery_table(page: WebhookPage) -> Table[DeliveryRow]:
+    """Deliveries, the newest first."""
+    columns: list[Column[DeliveryRow]] = [
+        Column(key="event", head="Event", value=lambda row: row.event),
+        Column(key="at", head="When", value=lambda row: row.created_at.isoformat()),
+        Column(key="state", head="State", value=lambda row: row.state),
+        Column(key="attempts", head="Attempts", value=lambda row: len(row.attempts)),
+        Column(key="again", head="Again", value=lambda row: row.message),
+    ]
+    caption = f"Deliveries of the last 30 days, newest first, at most {MOST_DELIVERIES}"
+    return Table(name="deliveries", caption=caption, columns=columns, rows=page.deliveries)
+
+
+def site_table(rows: Sequence[SiteWebhookRow]) -> Table[SiteWebhookRow]:
+    """All webhooks of a site."""
+    columns: list[Column[SiteWebhookRow]] = [
+        Column(key="webhook", head="Webhook", value=lambda row: row.id, digits=0),
+        Column(key="of", head="Of", value=lambda row: row.owner),
+        Column(key="host", head="Leads to", value=lambda row: row.host),
+        Column(key="state", head="State", value=lambda row: row.state),
+        Column(key="waiting", head="Waiting", value=lambda row: row.waiting, digits=0),
+        Column(key="failing", head="Failing since", value=_failing),
+    ]
+    caption = "Webhooks of this site, those that fail first"
+    return Table(name="webhooks", caption=caption, columns=columns, rows=rows)
+
+
+def _failing(row: SiteWebhookRow) -> str | None:
+    return row.failing_since.isoformat(timespec="seconds") if row.failing_since is not None else None

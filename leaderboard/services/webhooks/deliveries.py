@@ -1,0 +1,211 @@
+"""Deliveries to webhooks: sent by jobs, at least once, under the same id each time, tried again, given up.
+
+Where an evaluator dies between the answer and the note of it, the delivery goes out again; receivers drop
+what they know by its id.
+"""
+
+import json
+import random
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, delete, select, update
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import now
+from leaderboard.db.tables import Webhook, WebhookAttempt, WebhookDelivery
+from leaderboard.errors import Conflict, NotFound
+from leaderboard.services import audit, throttles
+from leaderboard.services.jobs import due, queue
+from leaderboard.services.jobs.due import WAITING
+from leaderboard.services.mail import outbox
+from leaderboard.services.mail.outbox import MailDraft
+from leaderboard.services.policy import Viewer
+from leaderboard.services.webhooks import events, signatures, webhooks
+from leaderboard.services.webhooks.calls import GONE, TAKEN, WebhookAnswer, WebhookRequest
+from leaderboard.services.webhooks.webhooks import is_answered_for
+
+SENT, FAILED = "sent", "failed"
+PAUSES = (
+    timedelta(seconds=5),
+    timedelta(minutes=5),
+    timedelta(minutes=30),
+    *(timedelta(hours=hours) for hours in (2, 5, 10, 14, 20, 24)),
+)
+"""After each attempt but the last; source: Standard Webhooks 1.0.0, "Deliverability and reliability"."""
+LONGEST_PAUSE = PAUSES[-1] * 1.2
+JITTER = 0.1
+WHILE_TRIED = timedelta(minutes=2)
+FAILING_FOR = timedelta(days=3)
+"""How long nothing may be taken before a webhook is paused."""
+KEPT_FOR = timedelta(days=30)
+BY_HAND_AN_HOUR = 30
+"""Deliveries of one webhook that are made or sent again by a button."""
+
+
+def queue_due(session: Session) -> None:
+    """Queue the deliveries that are to be tried again, of webhooks that are not paused."""
+    running = select(Webhook.id).where(Webhook.paused_at.is_(None), is_answered_for())
+    which = WebhookDelivery.webhook_id.in_(running)
+    due.queue_due(session, queue.WEBHOOK, WebhookDelivery, LONGEST_PAUSE, which)
+
+
+def take(session: Session, delivery_id: int, site: str) -> WebhookRequest | None:
+    """The request to send now, counted as tried; None where there is nothing to do.
+
+    That is: it was sent or put off, or its webhook is paused, gone, or answered for by nobody. site is the
+    address that paths are under.
+    """
+    row = session.get(WebhookDelivery, delivery_id, with_for_update=True, populate_existing=True)
+    at = now(session)
+    if row is None or row.state != WAITING or not due.is_due(row.next_at, at, LONGEST_PAUSE):
+        return None
+    running = select(Webhook).where(
+        Webhook.id == row.webhook_id, Webhook.paused_at.is_(None), is_answered_for()
+    )
+    webhook = session.scalar(running)
+    if webhook is None:
+        return None
+    if row.attempts > len(PAUSES):
+        row.state = FAILED
+        return None
+    # Counted and put off before it is tried: one that kills its evaluator does so a few times only.
+    row.attempts += 1
+    row.next_at = at + WHILE_TRIED
+    body = _body(row, site)
+    return WebhookRequest(
+        webhook_id=webhook.id,
+        delivery_id=row.id,
+        page=f"{site}/webhooks/{webhook.id}",
+        address=webhook.address,
+        headers=signatures.headers(row.message, at, body, _signing(webhook, at)),
+        body=body,
+    )
+
+
+def _body(row: WebhookDelivery, site: str) -> bytes:
+    """The same bytes in each attempt."""
+    told = {
+        "type": row.event,
+        "timestamp": row.created_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "data": {**row.data, "address": f"{site}{row.path}"},
+    }
+    return json.dumps(told, separators=(",", ":")).encode()
+
+
+def _signing(webhook: Webhook, at: datetime) -> tuple[str, ...]:
+    until = webhook.old_secret_until
+    return (webhook.secret, webhook.old_secret) if until is not None and at < until else (webhook.secret,)
+
+
+def store(session: Session, request: WebhookRequest, answer: WebhookAnswer) -> None:
+    """Note what became of an attempt; where it failed, the webhook's other deliveries are put off too."""
+    # The webhook before its delivery, as whoever presses a button on its page holds them.
+    webhook = session.get(Webhook, request.webhook_id, with_for_update=True, populate_existing=True)
+    row = session.get(WebhookDelivery, request.delivery_id, with_for_update=True, populate_existing=True)
+    if webhook is None or row is None:
+        return
+    at = now(session)
+    session.add(
+        WebhookAttempt(
+            delivery_id=row.id,
+            at=at,
+            status=answer.status,
+            milliseconds=answer.milliseconds,
+            said=answer.said,
+        )
+    )
+    if row.state != WAITING:
+        return
+    if answer.state == TAKEN:
+        _taken(session, webhook, row, at)
+    else:
+        _failed(session, webhook, row, answer, at)
+        if webhook.paused_at == at:
+            _tell_of_pause(session, webhook, request.page)
+
+
+def _taken(session: Session, webhook: Webhook, row: WebhookDelivery, at: datetime) -> None:
+    row.state = SENT
+    if webhook.failures:
+        webhook.failures, webhook.failing_since = 0, None
+        # What was put off for another's failure need not wait: the other side is back.
+        _put_off(session, webhook, at, WebhookDelivery.next_at > at)
+
+
+def _failed(
+    session: Session, webhook: Webhook, row: WebhookDelivery, answer: WebhookAnswer, at: datetime
+) -> None:
+    """Put the delivery off, or give it up; and pause the webhook where nothing more is to be hoped for."""
+    webhook.failures += 1
+    webhook.failing_since = webhook.failing_since or at
+    if row.attempts > len(PAUSES) or answer.state == GONE:
+        row.state = FAILED
+    else:
+        row.next_at = at + _pause(row.attempts)
+    # Else each of hundreds would wait for the same silent address, and other webhooks for them.
+    soon = at + _pause(webhook.failures)
+    _put_off(session, webhook, soon, WebhookDelivery.next_at < soon)
+    if answer.state == GONE:
+        webhook.paused_at, webhook.paused_why = at, "It answered 410: nothing is wanted there any more."
+    elif at - webhook.failing_since >= FAILING_FOR:
+        webhook.paused_at = at
+        webhook.paused_why = f"Nothing was taken for {FAILING_FOR.days} days: {answer.said}"
+
+
+def _pause(attempts: int) -> timedelta:
+    """How long after so many attempts; not quite as long for each, so that they do not come together."""
+    pause = PAUSES[min(attempts, len(PAUSES)) - 1]
+    return pause * random.uniform(1 - JITTER, 1 + JITTER)
+
+
+def _put_off(session: Session, webhook: Webhook, until: datetime, which: ColumnElement[bool]) -> None:
+    """Let the deliveries that were never tried wait until then."""
+    waiting = (
+        WebhookDelivery.webhook_id == webhook.id,
+        WebhookDelivery.state == WAITING,
+        WebhookDelivery.attempts == 0,
+        which,
+    )
+    session.execute(update(WebhookDelivery).where(*waiting).values(next_at=until))
+
+
+def _tell_of_pause(session: Session, webhook: Webhook, page: str) -> None:
+    """Say on record, and by mail to who answers for it, that a webhook was paused."""
+    audit.record(session, Viewer(), "webhook.give_up", f"webhook:{webhook.id}", failures=webhook.failures)
+    words = f"The webhook to {webhook.address} was paused. {webhook.paused_why}\n\nResume it at {page}\n"
+    outbox.write(session, [webhook.account_id], MailDraft("A webhook was paused", words))
+
+
+def send_test(session: Session, viewer: Viewer, webhook_id: int) -> str:
+    """Send an event that says nothing; Conflict while the webhook is paused, OverQuota after 30 an hour."""
+    webhook = webhooks.own(session, viewer, webhook_id)
+    _require_running(session, webhook)
+    webhooks.record(session, viewer, webhook, "test")
+    return events.write(session, webhook, webhooks.TEST, f"/webhooks/{webhook.id}", {})
+
+
+def send_again(session: Session, viewer: Viewer, webhook_id: int, message: str) -> None:
+    """Send a delivery once more, under its id, whatever became of it; raises as `send_test`, and NotFound."""
+    webhook = webhooks.own(session, viewer, webhook_id)
+    wanted = select(WebhookDelivery).where(
+        WebhookDelivery.webhook_id == webhook.id, WebhookDelivery.message == message
+    )
+    row = session.scalar(wanted.with_for_update())
+    if row is None:
+        raise NotFound(f"There is no delivery {message[:40]!r} of this webhook.")
+    _require_running(session, webhook)
+    webhooks.record(session, viewer, webhook, "send_again", message=message)
+    row.state, row.attempts, row.next_at = WAITING, 0, now(session)
+    queue.enqueue(session, queue.WEBHOOK, row.id, priority=queue.LETTERS)
+
+
+def _require_running(session: Session, webhook: Webhook) -> None:
+    if webhook.paused_at is not None:
+        raise Conflict("This webhook is paused; resume it first.")
+    key = f"webhook {webhook.id}"
+    throttles.spend(session, key, BY_HAND_AN_HOUR, timedelta(hours=1), "That was sent often enough")
+
+
+def forget(session: Session) -> None:
+    """Drop deliveries of more than 30 days ago, with their attempts."""
+    session.execute(delete(WebhookDelivery).where(WebhookDelivery.created_at < now(session) - KEPT_FOR))

@@ -1,0 +1,244 @@
+"""Webhooks of a task, made by its organisers, and of a team, made by its members.
+
+Who made one answers for it: once it organises the task, or is in the team, no more, nothing is sent until
+somebody who does takes it over by resuming it. So nobody who has left goes on reading along.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from urllib.parse import urlsplit
+
+from sqlalchemy import ColumnElement, func, or_, select, update
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import lock_key, now
+from leaderboard.db.tables import Account, Member, TaskRole, Webhook, WebhookDelivery
+from leaderboard.errors import Forbidden, Invalid, NotFound, OverQuota
+from leaderboard.services import audit, policy, throttles
+from leaderboard.services.jobs import due
+from leaderboard.services.policy import Viewer
+from leaderboard.services.webhooks import signatures
+from leaderboard.services.webhooks.calls import Networks, checked_address
+
+MOST = 5
+"""Webhooks that a task or a team may have."""
+MADE_A_DAY = 20
+BOTH_SECRETS_FOR = timedelta(days=1)
+
+
+class WebhookEvent(StrEnum):
+    """What a webhook may be told of."""
+
+    RUN_ACCEPTED = "run.accepted"
+    RUN_REJECTED = "run.rejected"
+    RUN_SCORED = "run.scored"
+    EDITION_SHOWN = "edition.shown"
+    DATES_CHANGED = "task.dates_changed"
+    ANNOUNCEMENT = "task.announcement"
+    JOB_FAILED = "job.failed"
+
+
+TEST = "webhook.test"
+"""What is sent by a button, whatever a webhook is for."""
+MEANINGS = {
+    WebhookEvent.RUN_ACCEPTED: "a file was accepted as a run",
+    WebhookEvent.RUN_REJECTED: "a file was rejected by its check",
+    WebhookEvent.RUN_SCORED: "a run was evaluated for the board that is shown",
+    WebhookEvent.EDITION_SHOWN: "the board shows a new edition: other judgments or measures",
+    WebhookEvent.DATES_CHANGED: "a phase opens or closes at another time",
+    WebhookEvent.ANNOUNCEMENT: "the organisers announced something",
+    WebhookEvent.JOB_FAILED: "a check or an evaluation was given up",
+}
+OF_TEAMS = tuple(event for event in WebhookEvent if event is not WebhookEvent.JOB_FAILED)
+"""Of runs its own; of tasks those that it has entered."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookOwner:
+    """The task or the team that a webhook is of; the other one is None."""
+
+    task_id: int | None = None
+    team_id: int | None = None
+
+    @property
+    def subject(self) -> str:
+        """What the audit calls it."""
+        return f"team:{self.team_id}" if self.task_id is None else f"task:{self.task_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookSecret:
+    """A webhook with its new secret, which is shown this once."""
+
+    id: int
+    secret: str
+
+
+def of_task(session: Session, viewer: Viewer, slug: str) -> WebhookOwner:
+    """The task as an owner, for its organisers; raises NotFound, SignInNeeded or Forbidden."""
+    return WebhookOwner(task_id=policy.own_task(session, viewer, slug).id)
+
+
+def of_team(viewer: Viewer, team_id: int) -> WebhookOwner:
+    """The team as an owner, for its members; raises SignInNeeded or NotFound, as where there is no team.
+
+    Raises Forbidden for a token that is for one task: a team's webhook hears of all.
+    """
+    policy.require_account(viewer)
+    if not policy.owns(viewer, team_id):
+        raise NotFound(f"There is no team {team_id} of yours.", team=team_id)
+    if viewer.only_task is not None:
+        raise Forbidden("This token is for one task, and a team's webhooks hear of all; make one for all.")
+    return WebhookOwner(team_id=team_id)
+
+
+def owned_by(owner: WebhookOwner) -> ColumnElement[bool]:
+    """The condition that a webhook is the owner's."""
+    return (Webhook.task_id == owner.task_id) if owner.task_id else (Webhook.team_id == owner.team_id)
+
+
+def is_answered_for() -> ColumnElement[bool]:
+    """The condition that who made a webhook still organises its task, or is in its team."""
+    organises = select(TaskRole.account_id).where(
+        TaskRole.task_id == Webhook.task_id,
+        TaskRole.account_id == Webhook.account_id,
+        TaskRole.role == policy.ORGANISER,
+    )
+    belongs = select(Member.account_id).where(
+        Member.team_id == Webhook.team_id, Member.account_id == Webhook.account_id
+    )
+    is_open = select(Account.id).where(Account.id == Webhook.account_id, Account.disabled_at.is_(None))
+    # Correlated by name: a statement around it may read accounts as well.
+    here = or_(organises.correlate(Webhook).exists(), belongs.correlate(Webhook).exists())
+    return here & is_open.correlate(Webhook).exists()
+
+
+def make(
+    session: Session,
+    viewer: Viewer,
+    owner: WebhookOwner,
+    address: str,
+    events: Collection[str],
+    allowed: Networks,
+) -> WebhookSecret:
+    """A new webhook of an owner that `of_task` or `of_team` gave; its secret is shown this once.
+
+    Raises Invalid for an address that none may have and for events that the owner is not told of, OverQuota
+    for more than five, or twenty made in a day.
+    """
+    account_id = policy.require_account(viewer)
+    chosen = _events(owner, events)
+    address = checked_address(address, allowed)
+    # Two at once would both count the webhooks before them.
+    lock_key(session, f"webhooks {owner.subject}")
+    why = "Too many webhooks were made today"
+    throttles.spend(session, f"webhooks {owner.subject}", MADE_A_DAY, timedelta(days=1), why)
+    if (session.scalar(select(func.count(Webhook.id)).where(owned_by(owner))) or 0) >= MOST:
+        raise OverQuota(f"There are {MOST} webhooks at most; delete one that is not needed.")
+    row = Webhook(
+        task_id=owner.task_id,
+        team_id=owner.team_id,
+        account_id=account_id,
+        address=address,
+        events=chosen,
+        secret=signatures.new_secret(),
+        created_at=now(session),
+    )
+    session.add(row)
+    session.flush()
+    # Not the whole address: what stands behind the host is often a secret, and operators read the record.
+    record(session, viewer, row, "make", host=host_of(address), events=chosen)
+    return WebhookSecret(row.id, row.secret)
+
+
+def _events(owner: WebhookOwner, events: Collection[str]) -> list[str]:
+    known = OF_TEAMS if owner.task_id is None else tuple(WebhookEvent)
+    strange = sorted(set(events) - set(known))
+    if strange or not events:
+        wrong = f"not {strange[0][:40]!r}" if strange else "at least one"
+        raise Invalid(f"Choose events of {', '.join(known)}: {wrong}.")
+    return [event for event in known if event in events]
+
+
+def own(session: Session, viewer: Viewer, webhook_id: int) -> Webhook:
+    """A webhook of the viewer's team or task, its row held; raises SignInNeeded, or NotFound as for none."""
+    policy.require_account(viewer)
+    row = session.get(Webhook, webhook_id, with_for_update=True, populate_existing=True)
+    if row is None or not is_owner(viewer, row):
+        raise not_found(webhook_id)
+    return row
+
+
+def is_owner(viewer: Viewer, webhook: Webhook) -> bool:
+    """Whether the viewer organises the webhook's task, or is in its team and no token for one task."""
+    if webhook.task_id is not None:
+        return policy.organises(viewer, webhook.task_id)
+    is_member = webhook.team_id is not None and policy.owns(viewer, webhook.team_id)
+    return is_member and viewer.only_task is None
+
+
+def not_found(webhook_id: int) -> NotFound:
+    """The error for what is not there, and for what is others'."""
+    return NotFound(f"There is no webhook {webhook_id} of yours.", webhook=webhook_id)
+
+
+def rotate(session: Session, viewer: Viewer, webhook_id: int) -> WebhookSecret:
+    """Give the webhook a new secret; for a day the one before signs as well, so that nothing is refused."""
+    row = own(session, viewer, webhook_id)
+    row.old_secret, row.old_secret_until = row.secret, now(session) + BOTH_SECRETS_FOR
+    row.secret = signatures.new_secret()
+    record(session, viewer, row, "rotate")
+    return WebhookSecret(row.id, row.secret)
+
+
+def pause(session: Session, viewer: Viewer, webhook_id: int) -> None:
+    """Send nothing more, and write nothing down for it, until it is resumed."""
+    row = own(session, viewer, webhook_id)
+    if row.paused_at is None:
+        row.paused_at, row.paused_why = now(session), "It was paused by hand."
+        record(session, viewer, row, "pause")
+
+
+def resume(session: Session, viewer: Viewer, webhook_id: int) -> None:
+    """Send again, what waited first; who resumes it answers for it from now on."""
+    row = own(session, viewer, webhook_id)
+    row.account_id = policy.require_account(viewer)
+    row.paused_at, row.paused_why = None, ""
+    row.failures, row.failing_since = 0, None
+    waiting = update(WebhookDelivery).where(
+        WebhookDelivery.webhook_id == row.id, WebhookDelivery.state == due.WAITING
+    )
+    session.execute(waiting.values(attempts=0, next_at=now(session)))
+    record(session, viewer, row, "resume")
+
+
+def delete(session: Session, viewer: Viewer, webhook_id: int) -> WebhookOwner:
+    """Take a webhook away with its deliveries; whose it was."""
+    row = own(session, viewer, webhook_id)
+    owner = WebhookOwner(row.task_id, row.team_id)
+    record(session, viewer, row, "delete")
+    session.delete(row)
+    return owner
+
+
+def stop(session: Session, viewer: Viewer, webhook_id: int) -> None:
+    """Pause any webhook, for operators; its owners may resume it. Raises NotFound where there is none."""
+    policy.require_operator(viewer)
+    row = session.get(Webhook, webhook_id, with_for_update=True, populate_existing=True)
+    if row is None:
+        raise NotFound(f"There is no webhook {webhook_id}.", webhook=webhook_id)
+    row.paused_at, row.paused_why = now(session), "The operator of this site paused it."
+    record(session, viewer, row, "stop")
+
+
+def host_of(address: str) -> str:
+    """The host that a webhook leads to, with its port."""
+    return urlsplit(address).netloc
+
+
+def record(session: Session, viewer: Viewer, row: Webhook, act: str, **detail: object) -> None:
+    """Put an act on a webhook on record."""
+    whose = {"task": row.task_id} if row.task_id is not None else {"team": row.team_id}
+    audit.record(session, viewer, f"webhook.{act}", f"webhook:{row.id}", **whose, **detail)

@@ -1,0 +1,1 @@
+"""Feeds of the site, tasks and teams."""

@@ -1,0 +1,1 @@
+"""Webhooks of tasks and teams."""
