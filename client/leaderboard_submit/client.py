@@ -17,7 +17,6 @@ from leaderboard_submit.transport import PIECE, Progress, Transport
 
 Json = dict[str, Any]
 ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".txt", ".run", ".trec", ".res")
-WAIT_AT_ONCE_S = 25
 FIRST_LOOK_S, LATEST_LOOK_S = 0.1, 3.0
 ON_ITS_WAY = ("queued", "running")
 
@@ -73,6 +72,7 @@ class Client:
     ) -> None:
         self._transport = Transport(url, token, timeout_s, sleep)
         self.url, self._sleep = self._transport.url, sleep
+        self._teams: dict[int, str] = {}
 
     def ask(
         self,
@@ -235,7 +235,12 @@ class Client:
         return _object(sent)
 
     def _team(self, wanted: int | str | None) -> tuple[int, str]:
-        teams = {int(team["team"]): str(team["name"]) for team in self.account()["teams"]}
+        # Asked for once, and again where a team is not among them: it may have been made since.
+        known = {*map(str, self._teams), *self._teams.values()}
+        if not known or (wanted is not None and str(wanted) not in known):
+            listed = self.account()["teams"]
+            self._teams = {int(team["team"]): str(team["name"]) for team in listed}
+        teams = self._teams
         if wanted is None and len(teams) == 1:
             return next(iter(teams.items()))
         for team_id, name in teams.items():
@@ -243,16 +248,19 @@ class Client:
                 return team_id, name
         if not teams:
             raise NotAllowed("You are in no team.", "Make one on the site, or ask a captain for a link.")
-        listed = ", ".join(f"{name} ({team_id})" for team_id, name in teams.items())
+        names = ", ".join(f"{name} ({team_id})" for team_id, name in teams.items())
         if wanted is None:
-            raise Refused(f"You are in several teams: {listed}.", "Say which one sends the run.")
-        raise NotFound(f"You are in no team {wanted!r}, but in {listed}.", "Say one of these.")
+            raise Refused(f"You are in several teams: {names}.", "Say which one sends the run.")
+        raise NotFound(f"You are in no team {wanted!r}, but in {names}.", "Say one of these.")
 
     def _checked(self, upload: Json, until: float) -> Json:
         """The upload when its check is done; raises Rejected."""
+        # Looked for again and again: the site lets few wait within a request, and most checks are short.
+        pause = FIRST_LOOK_S
         while upload["state"] == "received" and time.monotonic() < until:
-            query = {"wait": WAIT_AT_ONCE_S}
-            upload = _object(self.ask("GET", f"/uploads/{upload['upload']}", query=query))
+            self._sleep(pause)
+            pause = min(2 * pause, LATEST_LOOK_S)
+            upload = _object(self.ask("GET", f"/uploads/{upload['upload']}"))
         if upload["state"] == "received":
             raise Unreachable(
                 "The site has not checked the file yet; it has it.", "Look there later.", upload
