@@ -1,7 +1,9 @@
-"""Clients that submit runs to a real site: how long one waits for its verdict, and what is lost when it is killed.
+"""Clients that submit runs to a real site: how long they wait, and what is lost when it is killed.
 
-python -m benchmarks.clients                    # the time from submit to verdict and to scores: 1 client, then 10
-python -m benchmarks.clients --load             # 50 clients, 1,000 runs, 20 processes killed meanwhile
+python -m benchmarks.clients            from submit to verdict and to scores: 1 client, then 10
+python -m benchmarks.clients --load     50 clients, 1,000 runs, 20 processes killed meanwhile
+
+The first run of each client is not timed: the site has just been started.
 """
 
 import os
