@@ -10,6 +10,7 @@ from leaderboard.web.api import (
     devices,
     judging,
     operations,
+    partial_uploads,
     problems,
     reference,
     runs,
@@ -35,6 +36,7 @@ NOUNS = (
     tasks,
     runs,
     uploads,
+    partial_uploads,
     teams,
     own_tasks,
     topics,
@@ -57,6 +59,7 @@ def register(app: Flask) -> None:
     """Add every operation, its document and its reference to an application."""
     blueprint = Blueprint("api", __name__, url_prefix=API)
     operations.add_to(blueprint, [operation for noun in NOUNS for operation in noun.OPERATIONS])
+    blueprint.after_request(partial_uploads.say_protocol)
     app.register_blueprint(blueprint)
     app.register_blueprint(reference.blueprint)
     app.after_request(problems.as_answer_of_the_api)

@@ -2,7 +2,7 @@
 
 import socket
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from typing import Any
 
@@ -135,11 +135,35 @@ class SiteChannel(HTTPChannel):  # type: ignore[misc]
             self.socket.shutdown(socket.SHUT_WR)
 
     def handle_close(self) -> None:
-        """Close the connection and give up what was being received."""
-        if self.request is not None:
-            self.request.close()
+        """Close the connection; of what was being received only pieces of uploads are of use."""
+        request, self.request = self.request, None
+        if request is not None and request.end_early():
+            self.server.add_task(Remainder(self, request))
+        elif request is not None:
+            request.close()
         self.server.forget(self)
         super().handle_close()
+
+
+class Remainder:
+    """A request whose connection ended before its body did: what came is taken, and nobody is answered."""
+
+    def __init__(self, channel: SiteChannel, request: IncomingRequest) -> None:
+        self._channel = channel
+        self._request = request
+
+    def service(self) -> None:
+        """Let the application have it."""
+        environ = SiteTask(self._channel, self._request).get_environment()
+        try:
+            with closing(self._channel.server.application(environ, lambda *_: None)):
+                pass
+        finally:
+            self._request.close()
+
+    def cancel(self) -> None:
+        """Give it up: the server stops."""
+        self._request.close()
 
 
 class Question:
