@@ -7,8 +7,9 @@ import random
 import socket
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -189,7 +190,7 @@ def test_another_file_than_was_announced_is_sent_anew(site: Site, program: Progr
 
 
 def test_a_rejected_file_is_an_upload_and_a_refused_one_waits(site: Site, program: Programs) -> None:
-    """What the check says is asked for at the upload; over quota all bytes stay, and an empty piece tries again."""
+    """The check is asked for at the upload; over quota the bytes stay, and an empty piece tries again."""
     berta = program("Berta")
     bad = _begun(berta, len(BAD_RUN))
     upload = _send(berta, bad, 0, BAD_RUN).headers["Location"].removeprefix("/api/v1")
@@ -254,28 +255,32 @@ class Cutter:
     cuts: list[int]
     sent: int = 0
     was_cut: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def carry(self, client: socket.socket) -> None:
         """Carry one connection, to its end or to the next cut."""
-        budget = self.cuts[-1] if self.cuts else None
         with client, socket.create_connection((HOST, self.target)) as server:
             back = threading.Thread(target=_pump, args=(server, client))
             back.start()
             carried = 0
             with suppress(OSError):
-                while piece := client.recv(65536 if budget is None else max(1, min(65536, budget - carried))):
+                while not self._cuts_at(carried) and (piece := client.recv(self._most(carried))):
                     server.sendall(piece)
                     carried += len(piece)
-                    if budget is not None and carried >= budget:
-                        self.cuts.pop()
-                        self.was_cut += 1
-                        break
-            self.sent += carried
+                    self.sent += len(piece)
             for end in (server, client):
                 with suppress(OSError):
                     end.shutdown(socket.SHUT_RDWR)
             back.join()
+
+    def _most(self, carried: int) -> int:
+        return min(65536, self.cuts[-1] - carried) if self.cuts else 65536
+
+    def _cuts_at(self, carried: int) -> bool:
+        if not self.cuts or carried < self.cuts[-1]:
+            return False
+        self.cuts.pop()
+        self.was_cut += 1
+        return True
 
 
 def _pump(source: socket.socket, sink: socket.socket) -> None:
@@ -287,27 +292,29 @@ def _pump(source: socket.socket, sink: socket.socket) -> None:
 
 @contextmanager
 def cutting(target: int, cuts: list[int]) -> Iterator[Cutter]:
-    """A Cutter before a port, one connection at a time, until the end."""
-    with socket.create_server((HOST, 0)) as listening:
+    """A Cutter before a port until the end; only one connection at a time sends much."""
+    with socket.create_server((HOST, 0)) as listening, ThreadPoolExecutor() as threads:
         cutter = Cutter(listening.getsockname()[1], target, cuts)
+        is_over = threading.Event()
+        clients: list[socket.socket] = []
 
         def run() -> None:
-            with suppress(OSError):
-                while True:
-                    client, _ = listening.accept()
-                    if cutter.port == 0:
-                        client.close()
-                        return
-                    cutter.carry(client)
+            while not is_over.is_set():
+                client, _ = listening.accept()
+                clients.append(client)
+                threads.submit(cutter.carry, client)
 
-        thread = threading.Thread(target=run)
-        thread.start()
+        running = threading.Thread(target=run)
+        running.start()
         try:
             yield cutter
         finally:
-            address, cutter.port = (HOST, cutter.port), 0
-            socket.create_connection(address).close()
-            thread.join()
+            is_over.set()
+            socket.create_connection((HOST, cutter.port)).close()
+            running.join()
+            for client in clients:
+                with suppress(OSError):
+                    client.shutdown(socket.SHUT_RDWR)
 
 
 def _upload(cutter: Cutter, program: Program, path: Path, **options: Any) -> str:
@@ -316,8 +323,9 @@ def _upload(cutter: Cutter, program: Program, path: Path, **options: Any) -> str
         f"http://{HOST}:{cutter.port}/api/v1{UPLOADS}", {"Authorization": f"Bearer {program.secret}"}
     )
     said = {"team": "1", "name": "cut", "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-    uploader = client.uploader(str(path), metadata=said, retries=200, retry_delay=0, **options)
-    uploader.upload()
+    with path.open("rb") as file:
+        uploader = client.uploader(file_stream=file, metadata=said, retries=200, retry_delay=0, **options)
+        uploader.upload()
     return str(uploader.url).split("/api/v1", 1)[1]
 
 
