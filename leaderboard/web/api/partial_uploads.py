@@ -38,7 +38,9 @@ VERSION = "1.0.0"
 EXTENSIONS = "creation,expiration,termination"
 SHA256 = re.compile(r"[0-9a-f]{64}")
 NUMBER = {"type": "integer", "minimum": 0}
-TUS = Header("Tus-Resumable", {"const": VERSION}, "The version of tus that the client speaks.", False)
+TUS = Header(
+    "Tus-Resumable", {"type": "string", "const": VERSION}, "The version of tus that the client speaks.", False
+)
 LENGTH = Header("Upload-Length", {"type": "integer", "minimum": 1}, "Bytes of the whole file.")
 METADATA = Header(
     "Upload-Metadata",

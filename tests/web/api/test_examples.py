@@ -39,6 +39,6 @@ def test_every_command_of_the_page_works(site: Site, program: Programs) -> None:
         for block in re.findall(r"```sh\n(.*?)```", DOCS.read_text(), re.S)
         for line in block.splitlines()
     ]
-    assert len(commands) == 10
+    assert len(commands) == 12
     answered = {command: _answer(berta, command, site) for command in commands}
     assert {command: status for command, status in answered.items() if status not in (200, 201)} == {}
