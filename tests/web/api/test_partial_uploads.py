@@ -4,8 +4,10 @@ import base64
 import hashlib
 import os
 import random
+import resource
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -14,6 +16,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlalchemy import func, select, update
 from tusclient.client import TusClient
 
@@ -342,6 +345,7 @@ def test_a_client_of_tus_goes_on_after_cuts(site: Site, program: Programs, tmp_p
     berta, path = program("Berta"), _long_run(tmp_path / "long.run", 3 * 2**20)
     chance = random.Random(1)
     cuts = [chance.randrange(2_000, 150_000) for _ in range(CUTS)]
+    planned = list(cuts)
     with served(site.app, site.settings) as running, cutting(running.port, cuts) as cutter:
         where = _upload(cutter, berta, path)
     assert (cutter.was_cut, cuts) == (CUTS, [])
@@ -349,4 +353,31 @@ def test_a_client_of_tus_goes_on_after_cuts(site: Site, program: Programs, tmp_p
     assert (
         berta.ask("GET", f"/uploads/{upload}").json["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
     )
-    print(f"size {path.stat().st_size}, sent {cutter.sent}")
+    # Without what came of cut pieces it would be all of them once more.
+    assert cutter.sent < path.stat().st_size + 2 * sum(planned) // 3
+
+
+@pytest.mark.trial
+def test_300_megabytes_come_whole_through_twenty_cuts(
+    site: Site, program: Programs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By an existing client, cut at 20 random bytes: what was sent, how long it took, memory."""
+    berta, path = program("Berta"), tmp_path / "large.run"
+    path.write_bytes(random.Random(2).randbytes(3_000_000) * 100)
+    chance = random.Random(3)
+    cuts = [chance.randrange(2_000, 8_000_000) for _ in range(CUTS)]
+    began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with served(site.app, site.settings) as running, cutting(running.port, cuts) as cutter:
+        where = _upload(cutter, berta, path, chunk_size=2**23)
+    upload = berta.ask("GET", where).json["upload"]
+    sha256 = berta.ask("GET", f"/uploads/{upload}").json["sha256"]
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024
+    with capsys.disabled():
+        print(
+            f"\n{cutter.was_cut} cuts, {cutter.sent:,} bytes sent of {path.stat().st_size:,}, "
+            f"{time.monotonic() - began:.1f} s, {grown} MiB more memory of client and server together"
+        )
+    assert sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert cutter.was_cut == CUTS
+    assert cutter.sent < path.stat().st_size + CUTS * 2**23
+    assert grown < 100
