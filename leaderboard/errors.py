@@ -87,6 +87,10 @@ class Conflict(LeaderboardError):
     """The act contradicts what is stored already."""
 
 
+class WrongVersion(LeaderboardError):
+    """The client speaks another version of a protocol than the site."""
+
+
 class Closed(LeaderboardError):
     """The task or phase does not take this now."""
 

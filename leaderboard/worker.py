@@ -20,7 +20,7 @@ from leaderboard.services.jobs import leases, queue, workers
 from leaderboard.services.jobs.queue import Claim, ClaimLost
 from leaderboard.services.mail import outbox
 from leaderboard.services.mail import server as mail_server
-from leaderboard.services.runs import admission, batches, fixing, prepare, uploads
+from leaderboard.services.runs import admission, batches, fixing, partial_uploads, prepare, uploads
 from leaderboard.services.runs.files import StoredFile
 from leaderboard.services.runs.prepare import PreparedUpload
 from leaderboard.services.statistics import prepared, requests
@@ -94,6 +94,7 @@ class Evaluator:
             if time.monotonic() - self._expired_at > EXPIRE_S:
                 batches.expire(session)
                 deliveries.forget(session)
+                partial_uploads.expire(session, self.settings.data)
                 self._expired_at = time.monotonic()
 
     def run(self, stopping: Callable[[], bool], wait: Callable[[float], object]) -> None:

@@ -71,6 +71,29 @@ class UploadChunk(Base):
     body: Mapped[bytes]
 
 
+class PartialUpload(Base):
+    """A file that is being sent in pieces, to which its bytes in the data folder belong."""
+
+    __tablename__ = "partial_upload"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    """By chance, as it is part of an address."""
+    account_id: Mapped[int] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
+    task_id: Mapped[int] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"))
+    team_id: Mapped[int] = mapped_column(ForeignKey("team.id", ondelete="CASCADE"))
+    file_name: Mapped[str]
+    bytes: Mapped[int]
+    """Of the whole file."""
+    sha256: Mapped[str]
+    """What its sender says of the whole file; empty where nothing was said."""
+    wishes: Mapped[dict[str, Any]]
+    """As those of an upload."""
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime]
+    upload_id: Mapped[int | None] = mapped_column(ForeignKey("upload.id", ondelete="CASCADE"))
+    """What it became once its last byte was there."""
+
+
 class Run(Base):
     """One accepted run; withdrawn, never deleted."""
 

@@ -31,7 +31,15 @@ from leaderboard.db.pools import (
     SideBySidePair,
 )
 from leaderboard.db.qrels import Judgment, Qrels, QrelsRevision
-from leaderboard.db.runs import RankingBlock, RankingIndex, Run, Upload, UploadBatch, UploadChunk
+from leaderboard.db.runs import (
+    PartialUpload,
+    RankingBlock,
+    RankingIndex,
+    Run,
+    Upload,
+    UploadBatch,
+    UploadChunk,
+)
 from leaderboard.db.snapshots import Snapshot
 from leaderboard.db.statistics import Statistic
 from leaderboard.db.tasks import Collection, DocumentBlock, FormerSlug, Phase, Task, Topic, TopicSet
@@ -67,6 +75,7 @@ __all__ = [
     "Judgment",
     "Mail",
     "Member",
+    "PartialUpload",
     "Phase",
     "Pool",
     "PoolTopic",

@@ -81,6 +81,11 @@ class Gate:
             network = f"network {throttles.network(asker.ip)}"
             return Admission(limit, network if asker.account_id is None else f"account {asker.account_id}")
 
+    def keeps_parts(self, method: str, path: str) -> bool:
+        """Whether the beginning of a body is of use there where its end never came."""
+        declared = self._rule(method, path)
+        return declared is not None and declared.body is Body.PIECE
+
     def _rule(self, method: str, path: str) -> Rule | None:
         try:
             endpoint, _ = self._routes.match(path.encode("latin-1").decode("utf-8", "replace"), method)
@@ -97,7 +102,11 @@ def limit_body() -> None:
     request.max_content_length = declared.limit(settings())
     if declared.body is Body.UPLOAD:
         request.max_form_parts = MOST_PARTS
-    if declared.takes_files and request.method in ("POST", "PUT") and ADMITTED not in request.environ:
+    if (
+        declared.takes_files
+        and request.method in ("PATCH", "POST", "PUT")
+        and ADMITTED not in request.environ
+    ):
         require_room(settings(), request.content_length or 0)
 
 

@@ -39,11 +39,15 @@ class Body(Enum):
     UPLOAD = auto()
     FILES = auto()
     CHECK = auto()
+    PIECE = auto()
+    """Of a file that is sent in pieces: what came of one that was cut off counts."""
 
     def limit(self, settings: Settings) -> int:
         """The limit in bytes."""
         if self is Body.UPLOAD:
             return settings.upload_bytes + SMALL_BODY
+        if self is Body.PIECE:
+            return settings.upload_bytes
         if self is Body.CHECK:
             return settings.inline_bytes + VISITORS_BODY
         if self is Body.FILES:

@@ -11,6 +11,7 @@ from leaderboard.db.tables import (
     Identity,
     Mail,
     Member,
+    PartialUpload,
     SecondFactor,
     Task,
     TaskRole,
@@ -39,7 +40,7 @@ def delete(session: Session, viewer: Viewer, checked: AccountCredentials) -> Non
         teams.step_down(session, team_id, account_id)
     invitations.end_made_by(session, account_id)
     accounts.sign_out_everywhere(session, account_id)
-    for table in (Token, ApiToken, SecondFactor, Identity, TaskRole, Mail, Webhook):
+    for table in (Token, ApiToken, SecondFactor, Identity, TaskRole, Mail, Webhook, PartialUpload):
         session.execute(delete_rows(table).where(table.account_id == account_id))
     _forget(session, account)
     audit.record(session, viewer, "account.delete", f"account:{account_id}")

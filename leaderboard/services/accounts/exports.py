@@ -13,7 +13,7 @@ from leaderboard.services.policy import Viewer, require_account
 OWN = frozenset(
     (
         *("account", "session", "second_factor", "token", "identity", "member", "task_role"),
-        *("invitation", "invitation_use", "upload", "upload_batch", "mail"),
+        *("invitation", "invitation_use", "upload", "upload_batch", "partial_upload", "mail"),
         *("api_token", "device_request", "webhook"),
     )
 )

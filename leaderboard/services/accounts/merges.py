@@ -19,6 +19,7 @@ from leaderboard.db.tables import (
     GroupedTeam,
     Invitation,
     Member,
+    PartialUpload,
     Run,
     RunGroup,
     Task,
@@ -207,7 +208,8 @@ def _move_runs(session: Session, source: int, target: int) -> dict[str, str]:
             renamed[str(run.id)] = name
         taken.add((run.task_id, name))
         run.name, run.team_id = name, target
-    session.execute(update(Upload).where(Upload.team_id == source).values(team_id=target))
+    for sent in (Upload, PartialUpload):
+        session.execute(update(sent).where(sent.team_id == source).values(team_id=target))
     session.flush()
     return renamed
 

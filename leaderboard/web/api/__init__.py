@@ -7,7 +7,7 @@ from itertools import chain
 
 from flask import Blueprint, Flask
 
-from leaderboard.web.api import operations, problems, reference
+from leaderboard.web.api import operations, partial_uploads, problems, reference
 from leaderboard.web.api.nouns import NOUNS
 from leaderboard.web.session import API
 
@@ -16,6 +16,7 @@ def register(app: Flask) -> None:
     """Add every operation, its document and its reference to an application."""
     blueprint = Blueprint("api", __name__, url_prefix=API)
     operations.add_to(blueprint, chain.from_iterable(NOUNS.values()))
+    blueprint.after_request(partial_uploads.say_protocol)
     app.register_blueprint(blueprint)
     app.register_blueprint(reference.blueprint)
     app.after_request(problems.as_answer_of_the_api)

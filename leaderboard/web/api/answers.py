@@ -188,6 +188,30 @@ class UploadAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PartialUploadAnswer:
+    """A file that is sent in pieces; offset: bytes of `length` that came.
+
+    upload: the number of its upload once all is there and taken, else null.
+    """
+
+    id: str
+    team: int
+    run: str
+    file_name: str
+    offset: int
+    length: int
+    expires_at: Moment
+    upload: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialUploadList:
+    """The files that who asks has begun to send in pieces."""
+
+    uploads: tuple[PartialUploadAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TeamAnswer:
     """A team that who asks may send runs for."""
 

@@ -1,6 +1,17 @@
 """The operations by noun, in the order of the reference."""
 
-from leaderboard.web.api import account, devices, judging, runs, tasks, teams, uploads, webhooks, workers
+from leaderboard.web.api import (
+    account,
+    devices,
+    judging,
+    partial_uploads,
+    runs,
+    tasks,
+    teams,
+    uploads,
+    webhooks,
+    workers,
+)
 from leaderboard.web.api.operations import Operation
 from leaderboard.web.api.organise import (
     assessors,
@@ -22,7 +33,7 @@ from leaderboard.web.api.reads import topics as topic_reads
 NOUNS: dict[str, tuple[Operation, ...]] = {
     "Tasks and boards": (*tasks.OPERATIONS, *task_reads.OPERATIONS),
     "Topics and rankings": topic_reads.OPERATIONS,
-    "Runs": (*runs.OPERATIONS, *run_reads.OPERATIONS, *uploads.OPERATIONS),
+    "Runs": (*runs.OPERATIONS, *run_reads.OPERATIONS, *uploads.OPERATIONS, *partial_uploads.OPERATIONS),
     "Comparisons": comparisons.OPERATIONS,
     "Judgments and pools": judgments.OPERATIONS,
     "Teams": teams.OPERATIONS,

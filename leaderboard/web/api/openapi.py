@@ -3,18 +3,20 @@
 import re
 from collections.abc import Iterable
 from dataclasses import MISSING, fields
+from types import NoneType
 from typing import Any, get_type_hints
 
 import msgspec
 
 from leaderboard.services.accounts.tokens import MEANINGS
-from leaderboard.web.api.operations import Operation
+from leaderboard.web.api.operations import Header, Operation
 from leaderboard.web.api.problems import MEDIA_TYPE, TYPES
 from leaderboard.web.api.repeats import HEADER, LONGEST
 from leaderboard.web.rules import PUBLIC
 
 VERSION = "1"
 PLACEHOLDER = re.compile(r"<(?:(?P<kind>\w+):)?(?P<name>\w+)>")
+FILE, PIECE = "application/octet-stream", "application/offset+octet-stream"
 SCHEMA = "#/components/schemas/{name}"
 RESPONSE = "#/components/responses/{name}"
 KEY = "#/components/parameters/key"
@@ -34,7 +36,7 @@ def document(operations: Iterable[Operation]) -> dict[str, Any]:
         kind.__name__: kind
         for one in table
         for kind in (one.answer, one.body)
-        if kind is not None and kind not in INLINE
+        if kind is not None and kind is not NoneType and kind not in INLINE
     }
     named = [kinds[name] for name in sorted(kinds)]
     _, schemas = msgspec.json.schema_components(named, ref_template=SCHEMA)
@@ -86,9 +88,11 @@ def problems_of(one: Operation) -> tuple[str, ...]:
         every += ["not-found", "unknown-task", "wrong-method"]
     if one.method != "GET":
         every += ["conflict", "closed", "no-room", "too-large"]
-    if one.body is not None or one.takes_file:
+    if one.body is not None or one.rule.takes_files:
         every.append("wrong-content")
-    if one.name == "send_run":
+    if one.headers:
+        every.append("wrong-version")
+    if one.name in ("begin_upload", "send_run"):
         every.append("not-joined")
     if one.path.startswith("/worker/jobs/"):
         every.append("lost-lease")
@@ -103,6 +107,7 @@ def _operation(one: Operation) -> dict[str, Any]:
         "parameters": [
             *_placeholders(one),
             *_query(one.query),
+            *map(_header, one.headers),
             *([{"$ref": KEY}] if one.method == "POST" or one.name == "send_run" else []),
         ],
         "responses": {
@@ -115,9 +120,10 @@ def _operation(one: Operation) -> dict[str, Any]:
             },
         },
     }
-    if one.takes_file:
-        file = {"schema": {"type": "string", "contentMediaType": "application/octet-stream"}}
-        said["requestBody"] = {"required": True, "content": {"application/octet-stream": file}}
+    if one.rule.takes_files:
+        kind = PIECE if one.takes_piece else FILE
+        file = {"schema": {"type": "string", "contentMediaType": kind}}
+        said["requestBody"] = {"required": True, "content": {kind: file}}
     elif one.body is not None:
         schema = {"$ref": SCHEMA.format(name=one.body.__name__)}
         said["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
@@ -126,6 +132,8 @@ def _operation(one: Operation) -> dict[str, Any]:
 
 
 def _answer(one: Operation, words: str) -> dict[str, Any]:
+    if one.answer is NoneType:
+        return {"description": "Done; there is no body."}
     reference = {"$ref": SCHEMA.format(name=one.answer.__name__)}
     kind, schema = INLINE.get(one.answer, ("application/json", reference))
     return {"description": words, "content": {kind: {"schema": schema}}}
@@ -178,6 +186,11 @@ def _schema(kind: Any, default: Any) -> dict[str, Any]:
     # No parameter is null: what is not asked for is left out.
     options = [option for option in whole.get("anyOf", [whole]) if option.get("type") != "null"]
     return options[0] if default in (MISSING, None) else {**options[0], "default": default}
+
+
+def _header(one: Header) -> dict[str, Any]:
+    said = {"name": one.name, "in": "header", "required": one.is_required}
+    return {**said, "schema": one.schema, "description": one.words}
 
 
 def _key() -> dict[str, Any]:

@@ -24,6 +24,16 @@ class Reply:
     headers: dict[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A header of a request that means something to an operation, which reads it by itself."""
+
+    name: str
+    schema: dict[str, Any]
+    words: str
+    is_required: bool = True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
     """What may be asked of one address by one method."""
@@ -44,12 +54,18 @@ class Operation:
     body: type | None
     """The dataclass of its JSON body, None for none."""
     status: int
+    headers: tuple[Header, ...]
     act: Act
 
     @property
     def takes_file(self) -> bool:
         """Whether its body is a file as it is."""
-        return self.rule.takes_files
+        return self.rule.takes_files and not self.takes_piece
+
+    @property
+    def takes_piece(self) -> bool:
+        """Whether its body is a piece of a file, which its function reads by itself."""
+        return self.rule.body is Body.PIECE
 
 
 def operation(
@@ -62,6 +78,7 @@ def operation(
     query: type | None = None,
     body: type | None = None,
     status: int = 200,
+    headers: Sequence[Header] = (),
 ) -> Callable[[Act], Operation]:
     """A decorator that makes a function an operation; its docstring is what the reference says of it.
 
@@ -84,6 +101,7 @@ def operation(
             query=query,
             body=body,
             status=status,
+            headers=tuple(headers),
             act=act,
         )
 
@@ -121,6 +139,8 @@ def _answered(one: Operation, answer: Any) -> Response:
     if isinstance(answer, Response):
         return answer
     reply = answer if isinstance(answer, Reply) else Reply(answer=answer, status=one.status, headers={})
+    if reply.status == 204:
+        return Response(status=204, headers=reply.headers)
     response = responses.as_stored(values.encoded(reply.answer), "application/json")
     if response.status_code == 200:
         response.status_code = reply.status
@@ -128,6 +148,8 @@ def _answered(one: Operation, answer: Any) -> Response:
     return response
 
 
+PIECE_OF_FILE = Rule(SIGNED_IN, Body.PIECE)
+"""A piece of a file, at most as large as uploads may be."""
 BODY_OF_FILE = Rule(SIGNED_IN, Body.UPLOAD)
 """A file as it is, as large as uploads may be."""
 FILE_TO_CHECK = Rule(PUBLIC, Body.CHECK)

@@ -106,6 +106,13 @@ TYPES = {
             "Read it again and send the change with its new ETag.",
         ),
         ProblemType(
+            "wrong-version",
+            412,
+            "Another version of the protocol",
+            "`Tus-Resumable` names a version of tus that this site does not speak; see `Tus-Version`.",
+            "Use a client of tus 1.0.0.",
+        ),
+        ProblemType(
             "too-large",
             413,
             "Too large",
@@ -166,6 +173,7 @@ OF_ERROR: tuple[tuple[type[errors.LeaderboardError], str], ...] = (
     (ClaimLost, "lost-lease"),
     (errors.Closed, "closed"),
     (errors.NotEntered, "not-joined"),
+    (errors.WrongVersion, "wrong-version"),
 )
 
 
@@ -211,7 +219,7 @@ def _as_problem(answer: Response) -> Response:
     facts |= {key: known[key] for key in FACTS if known.get(key) is not None}
     response = Response(msgspec.json.encode(facts) + b"\n", answer.status_code, mimetype=MEDIA_TYPE)
     for name, value in answer.headers.items():
-        if name in ("Allow", "Retry-After") or name.startswith("X-"):
+        if name in ("Allow", "Retry-After") or name.startswith(("Tus-", "Upload-", "X-")):
             response.headers[name] = value
     if kind.status == 401:
         response.headers["WWW-Authenticate"] = 'Bearer realm="api"'

@@ -23,6 +23,7 @@ LONGEST = 128
 KEPT = timedelta(hours=24)
 LONGEST_RUN = timedelta(minutes=10)
 """After that long the process that ran a request is taken to have died with it."""
+DESCRIBING = ("Upload-Length", "Upload-Metadata")
 KEPT_HEADERS = ("Content-Type", "Location", "ETag")
 
 
@@ -102,9 +103,10 @@ def _of(token_id: int, key: str) -> tuple[ColumnElement[bool], ...]:
 
 
 def _digest(file: Path | None) -> str:
-    """Of method, address and body, so that two requests of one key can be told apart."""
+    """Of method, address, body and what headers say of a file: it tells two requests of one key apart."""
     body = hashlib.sha256(request.get_data(cache=True)) if file is None else _digest_of(file)
-    said = (request.method.encode(), request.full_path.encode(), body.digest())
+    described = "".join(request.headers.get(name, "") for name in DESCRIBING)
+    said = (request.method.encode(), request.full_path.encode(), described.encode(), body.digest())
     return hashlib.sha256(b"\0".join(said)).hexdigest()
 
 

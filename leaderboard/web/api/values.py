@@ -59,6 +59,12 @@ def _read_query(wanted: type | None) -> Any:
     return _converted(values, wanted, strict=False)
 
 
+def from_texts(texts: Mapping[str, str], wanted: type, what: str) -> Any:
+    """Texts by name as the dataclass `wanted`; raises Invalid for a name it has not, called a `what`."""
+    _refuse_unknown(texts, get_type_hints(wanted), what)
+    return _converted(dict(texts), wanted, strict=False)
+
+
 def _unreadable(name: str, rule: str, remedy: str) -> Invalid:
     return Invalid(f"The parameter {name} {rule}", [Problem(rule, remedy, field=name)])
 

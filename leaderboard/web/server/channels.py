@@ -1,8 +1,10 @@
 """One connection: whom it belongs to, what it is doing, and until when it may do so."""
 
 import socket
+import threading
 import time
-from contextlib import suppress
+from collections import Counter
+from contextlib import closing, suppress
 from functools import partial
 from typing import Any
 
@@ -21,6 +23,8 @@ IDLE_S = 75.0
 """How long a connection is kept between two requests."""
 STALLED_S = 30.0
 """How long nothing of an answer may be taken."""
+REMAINDER_S = 5.0
+"""How long a request waits for what came of another one of its address that was cut off."""
 LINGER_S = 5.0
 """How long a refused body is read past, so that its sender sees the answer and no broken connection."""
 
@@ -116,6 +120,7 @@ class SiteChannel(HTTPChannel):  # type: ignore[misc]
     def service(self) -> None:
         """Answer a request."""
         self._has_answered, self._is_unread = True, self.requests[0].is_unread
+        self.server.remainders.wait_for(getattr(self.requests[0], "path", ""))
         super().service()
         self.since = time.monotonic()
 
@@ -135,11 +140,64 @@ class SiteChannel(HTTPChannel):  # type: ignore[misc]
             self.socket.shutdown(socket.SHUT_WR)
 
     def handle_close(self) -> None:
-        """Close the connection and give up what was being received."""
-        if self.request is not None:
-            self.request.close()
+        """Close the connection; of what was being received only pieces of uploads are of use."""
+        request, self.request = self.request, None
+        if request is not None and request.end_early():
+            self.server.add_task(Remainder(self, request))
+        elif request is not None:
+            request.close()
         self.server.forget(self)
         super().handle_close()
+
+
+class Remainders:
+    """The addresses of which something that was cut off is being taken."""
+
+    def __init__(self) -> None:
+        self._taking: Counter[str] = Counter()
+        self._taken = threading.Condition()
+
+    def begin(self, path: str) -> None:
+        """Something of this address is to be taken."""
+        with self._taken:
+            self._taking[path] += 1
+
+    def end(self, path: str) -> None:
+        """It was taken."""
+        with self._taken:
+            self._taking[path] -= 1
+            self._taking += Counter()
+            self._taken.notify_all()
+
+    def wait_for(self, path: str) -> None:
+        """Wait until nothing of this address is being taken, but not for long."""
+        # Who was cut off asks at once how much came: before it is taken the answer would be too little, and
+        # the same bytes would be sent again.
+        with self._taken:
+            self._taken.wait_for(lambda: path not in self._taking, REMAINDER_S)
+
+
+class Remainder:
+    """A request whose connection ended before its body did: what came is taken, and nobody is answered."""
+
+    def __init__(self, channel: SiteChannel, request: IncomingRequest) -> None:
+        self._channel = channel
+        self._request = request
+        channel.server.remainders.begin(request.path)
+
+    def service(self) -> None:
+        """Let the application have it."""
+        environ = SiteTask(self._channel, self._request).get_environment()
+        try:
+            with closing(self._channel.server.application(environ, lambda *_: None)):
+                pass
+        finally:
+            self.cancel()
+
+    def cancel(self) -> None:
+        """Be done with it; also where the server stops."""
+        self._request.close()
+        self._channel.server.remainders.end(self._request.path)
 
 
 class Question:

@@ -98,6 +98,16 @@ class IncomingRequest(HTTPRequestParser):  # type: ignore[misc]
         # What follows a refused header is its body, not another request.
         return len(data) if self.is_unread else consumed
 
+    def end_early(self) -> bool:
+        """Make a request of what came of its body, where that is of use; whether it does."""
+        if self.completed or self._open is None or self.body_rcv is None:
+            return False
+        came = len(self.body_rcv)
+        if not came or not self._door.gate.keeps_parts(self.command, self.path):
+            return False
+        self.headers["CONTENT_LENGTH"] = str(came)
+        return True
+
     def is_late(self, moment: float) -> bool:
         """Whether its body comes too slowly."""
         due = BODY_RATE * (moment - self.began - BODY_GRACE_S)

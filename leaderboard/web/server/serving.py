@@ -21,7 +21,7 @@ from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
 from leaderboard.web import create_app
 from leaderboard.web.bodies import Gate
-from leaderboard.web.server.channels import SiteChannel
+from leaderboard.web.server.channels import Remainders, SiteChannel
 from leaderboard.web.server.open_bodies import OpenBodies
 from leaderboard.web.server.requests import Door
 
@@ -51,6 +51,7 @@ class SiteServer(TcpWSGIServer):  # type: ignore[misc]
 
     def __init__(self, app: Flask, listening: socket.socket, settings: Settings) -> None:
         self.door = Door(Gate(app), OpenBodies(UPLOADS_AT_ONCE * settings.upload_bytes))
+        self.remainders = Remainders()
         self._connections = _possible(settings.connections)
         # Behind a proxy all connections come from its address.
         self._of_one = self._connections if settings.public_url else settings.address_connections

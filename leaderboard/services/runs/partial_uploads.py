@@ -1,0 +1,179 @@
+"""Run files that are sent in pieces: begun, found again by who began them, settled, dropped, expired."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import lock_key, now
+from leaderboard.db.tables import PartialUpload
+from leaderboard.errors import Invalid, NoRoom, NotFound, OverQuota, Problem, TooLarge
+from leaderboard.services import policy, throttles
+from leaderboard.services.policy import Viewer
+from leaderboard.services.runs import admission, partial_files, prepare
+from leaderboard.services.runs.admission import RunRequest
+
+KEPT = timedelta(days=1)
+OPEN_OF_ONE = 8
+"""Files that one account may have begun and not finished."""
+BEGUN_AN_HOUR = 200
+SHARE_OF_ONE = 4
+"""One account has a quarter of the room at most, or one file."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartialRequest:
+    """A file that is to come: its size in bytes, its digest where the sender knows it, what it is to be."""
+
+    team_id: int
+    file_name: str
+    bytes: int
+    sha256: str
+    wishes: RunRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Bytes: of the largest upload, and those that files in pieces may take of the disk together."""
+
+    largest: int
+    free: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partial:
+    """A file that is being sent; upload_id: the upload it became once its last byte was there."""
+
+    id: str
+    team_id: int
+    file_name: str
+    bytes: int
+    sha256: str
+    wishes: RunRequest
+    expires_at: datetime
+    upload_id: int | None
+
+    @property
+    def key(self) -> str:
+        """The key of its upload: delivered twice, it makes one run."""
+        return f"partial:{self.id}"
+
+
+def begin(session: Session, viewer: Viewer, slug: str, wanted: PartialRequest, room: Room) -> Partial:
+    """Make room for a file; deadline, team and limits are looked at now and again at its end.
+
+    Raises as `uploads.submit` does, TooLarge, NoRoom, and OverQuota where too many are open.
+    """
+    account_id = policy.require_account(viewer)
+    _require_readable(wanted, room)
+    task, _, phase = admission.admit(session, viewer, slug, wanted.team_id, wanted.wishes)
+    admission.require_size(phase, wanted.bytes)
+    throttles.spend(session, f"partial account:{account_id}", BEGUN_AN_HOUR, timedelta(hours=1))
+    _require_room(session, account_id, wanted.bytes, room.free)
+    at = now(session)
+    row = PartialUpload(
+        id=secrets.token_hex(16),
+        account_id=account_id,
+        task_id=task.id,
+        team_id=wanted.team_id,
+        file_name=wanted.file_name,
+        bytes=wanted.bytes,
+        sha256=wanted.sha256,
+        wishes=asdict(wanted.wishes),
+        created_at=at,
+        expires_at=at + KEPT,
+    )
+    session.add(row)
+    session.flush()
+    return _facts(row)
+
+
+def own(session: Session, viewer: Viewer, slug: str, partial_id: str) -> Partial:
+    """A partial upload, for who began it and is still in its team; NotFound for all others."""
+    for row in _own_rows(session, viewer, slug):
+        if row.id == partial_id:
+            return _facts(row)
+    raise NotFound("There is no such upload of yours; it may have expired.")
+
+
+def own_list(session: Session, viewer: Viewer, slug: str) -> tuple[Partial, ...]:
+    """What the viewer has begun in a task, the oldest first; finished ones until they expire."""
+    return tuple(map(_facts, _own_rows(session, viewer, slug)))
+
+
+def settle(session: Session, partial_id: str, upload_id: int) -> None:
+    """Say which upload it became; nothing where it expired meanwhile."""
+    row = session.get(PartialUpload, partial_id)
+    if row is not None:
+        row.upload_id = upload_id
+
+
+def drop(session: Session, partial_id: str) -> None:
+    """Forget a partial upload; its bytes are the caller's to remove."""
+    session.execute(delete(PartialUpload).where(PartialUpload.id == partial_id))
+
+
+def expire(session: Session, data: Path) -> None:
+    """Forget those that are over their day, and remove the bytes of all that have no row."""
+    session.execute(delete(PartialUpload).where(PartialUpload.expires_at < now(session)))
+    partial_files.sweep(data, set(session.scalars(select(PartialUpload.id))))
+
+
+def _require_readable(wanted: PartialRequest, room: Room) -> None:
+    if wanted.bytes > room.largest:
+        raise TooLarge(
+            f"This site takes files of at most {room.largest:,} bytes as sent; "
+            f"this one has {wanted.bytes:,}. Compress it."
+        )
+    if not prepare.NAME.fullmatch(wanted.wishes.name):
+        rule = (
+            "must be 1 to 64 letters, digits, dots, hyphens or underscores, starting with a letter or digit."
+        )
+        remedy = f"For instance {prepare.suggested_name(wanted.wishes.name)}."
+        problem = Problem(rule, remedy, field="name", value=wanted.wishes.name[:80])
+        raise Invalid(f"The run's name {rule}", [problem])
+
+
+def _require_room(session: Session, account_id: int, size: int, free: int) -> None:
+    # Two files that are begun at once by different accounts would both be given the last room.
+    lock_key(session, "partial uploads")
+    is_open = PartialUpload.upload_id.is_(None), PartialUpload.expires_at > now(session)
+    sizes = select(func.count(), func.coalesce(func.sum(PartialUpload.bytes), 0)).where(*is_open)
+    count, own_bytes = session.execute(sizes.where(PartialUpload.account_id == account_id)).one()
+    if count >= OPEN_OF_ONE or (count and own_bytes + size > free // SHARE_OF_ONE):
+        raise OverQuota("Your account has other files that are not finished; finish or delete one of them.")
+    if session.execute(sizes).one()[1] + size > free:
+        raise NoRoom("The server has no room for files just now; nothing was stored. Tell its operator.")
+
+
+def _own_rows(session: Session, viewer: Viewer, slug: str) -> Sequence[PartialUpload]:
+    account_id = policy.require_account(viewer)
+    task, _ = policy.visible_task(session, viewer, slug)
+    return session.scalars(
+        select(PartialUpload)
+        .where(
+            PartialUpload.task_id == task.id,
+            PartialUpload.account_id == account_id,
+            # A token for one team has no other ones.
+            PartialUpload.team_id.in_(viewer.team_ids),
+            PartialUpload.expires_at > now(session),
+        )
+        .order_by(PartialUpload.created_at, PartialUpload.id)
+    ).all()
+
+
+def _facts(row: PartialUpload) -> Partial:
+    return Partial(
+        id=row.id,
+        team_id=row.team_id,
+        file_name=row.file_name,
+        bytes=row.bytes,
+        sha256=row.sha256,
+        wishes=RunRequest(**row.wishes),
+        expires_at=row.expires_at,
+        upload_id=row.upload_id,
+    )

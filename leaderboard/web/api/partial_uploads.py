@@ -1,0 +1,301 @@
+"""Operations on run files that are sent in pieces, as tus 1.0.0 has it (https://tus.io/protocols/resumable-upload).
+
+Core, with the extensions creation, expiration and termination. The length of the file in the data folder
+is the offset, and whoever appends holds that file.
+"""
+
+import base64
+import binascii
+import hashlib
+import re
+import shutil
+from dataclasses import dataclass, replace
+from email.utils import format_datetime
+from pathlib import Path
+from types import NoneType
+from typing import IO
+
+from flask import Response, request, url_for
+from werkzeug.exceptions import UnsupportedMediaType
+
+from leaderboard.errors import Conflict, Invalid, Problem, TooLarge, WrongVersion
+from leaderboard.services.accounts.tokens import Scope
+from leaderboard.services.runs import describe, partial_files, partial_uploads, prepare
+from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.partial_uploads import Partial, PartialRequest, Room
+from leaderboard.web.addresses import whole
+from leaderboard.web.api import values
+from leaderboard.web.api.answers import PartialUploadAnswer, PartialUploadList
+from leaderboard.web.api.openapi import PIECE
+from leaderboard.web.api.operations import PIECE_OF_FILE, Header, Reply, operation
+from leaderboard.web.files import LARGEST_NUMBER_DIGITS, Received
+from leaderboard.web.rules import SIGNED_IN, Rule
+from leaderboard.web.runs import uploads
+from leaderboard.web.security import is_storable
+from leaderboard.web.session import finish_reading, reading, settings, viewer, wake, writing
+
+VERSION = "1.0.0"
+EXTENSIONS = "creation,expiration,termination"
+SHA256 = re.compile(r"[0-9a-f]{64}")
+NUMBER = {"type": "integer", "minimum": 0}
+TUS = Header(
+    "Tus-Resumable", {"type": "string", "const": VERSION}, "The version of tus that the client speaks.", False
+)
+LENGTH = Header("Upload-Length", {"type": "integer", "minimum": 1}, "Bytes of the whole file.")
+METADATA = Header(
+    "Upload-Metadata",
+    {"type": "string"},
+    "Pairs `key base64`, with commas between: team (its number), name (of the run), and where wished "
+    "file_name, kind, phase, description, sha256 (of the whole file, in hexadecimal).",
+)
+OFFSET = Header("Upload-Offset", NUMBER, "Where the piece begins: the number of bytes that came before.")
+SUBMIT = (Scope.SUBMIT,)
+READ = (Scope.READ, Scope.SUBMIT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metadata:
+    """What a sender says of a file; team is the number of one, sha256 is in hexadecimal."""
+
+    team: int
+    name: str = ""
+    kind: str = "official"
+    phase: str = ""
+    description: str = ""
+    file_name: str = ""
+    sha256: str = ""
+
+
+@operation(
+    "POST",
+    "/tasks/<slug>/uploads",
+    PartialUploadAnswer,
+    rule=Rule(SIGNED_IN),
+    scopes=SUBMIT,
+    status=201,
+    headers=(TUS, LENGTH, METADATA),
+)
+def begin_upload(slug: str) -> Reply:
+    """Begin to send a run in pieces
+
+    For large files and bad connections, by any client of tus 1.0.0. `Location` says where the pieces go. Who
+    may send, and how much, is looked at now and again at the end; the quota counts what came whole.
+    """
+    _require_version()
+    wanted = _wanted()
+    here = settings()
+    room = Room(here.upload_bytes, shutil.disk_usage(here.data).free - here.free_bytes)
+    with writing() as session:
+        partial_uploads.expire(session, here.data)
+        made = partial_uploads.begin(session, viewer(), slug, wanted, room)
+    where = {"Location": url_for("api.partial_upload", slug=slug, token=made.id)}
+    return Reply(answer=_answer(made), status=201, headers=_headers(made) | where)
+
+
+@operation("GET", "/tasks/<slug>/uploads", PartialUploadList, rule=Rule(SIGNED_IN), scopes=READ)
+def list_partial_uploads(slug: str) -> PartialUploadList:
+    """Your uploads in pieces
+
+    Those that you began in the last day, the oldest first.
+    """
+    mine = partial_uploads.own_list(reading(), viewer(), slug)
+    return PartialUploadList(uploads=tuple(map(_answer, mine)))
+
+
+@operation(
+    "GET",
+    "/tasks/<slug>/uploads/<token>",
+    PartialUploadAnswer,
+    rule=Rule(SIGNED_IN),
+    scopes=READ,
+    headers=(TUS,),
+)
+def partial_upload(slug: str, token: str) -> Reply:
+    """How much of an upload has come
+
+    Also by HEAD: `Upload-Offset` says where the next piece begins. Once all is there and taken, `upload` is
+    the number at which its check is asked for.
+    """
+    _require_version()
+    found = partial_uploads.own(reading(), viewer(), slug, token)
+    return Reply(answer=_answer(found), status=200, headers=_headers(found))
+
+
+@operation(
+    "PATCH",
+    "/tasks/<slug>/uploads/<token>",
+    NoneType,
+    rule=PIECE_OF_FILE,
+    scopes=SUBMIT,
+    status=204,
+    headers=(TUS, OFFSET),
+)
+def append_to_upload(slug: str, token: str) -> Reply:
+    """Send a piece
+
+    At the offset that the site has; what came of a piece that was cut off counts. With the last byte the
+    file goes the way of one sent at once, and `Location` says where to ask. Where it is refused then, for
+    instance as over quota, an empty piece at its end tries again.
+    """
+    _require_version()
+    partial_uploads.own(reading(), viewer(), slug, token)
+    path = partial_files.path_of(settings().data, token)
+    with partial_files.held(path) as file:
+        # What another request did before this one had the file.
+        finish_reading()
+        mine = partial_uploads.own(reading(), viewer(), slug, token)
+        finish_reading()
+        if mine.upload_id is None:
+            _append(mine, path, file)
+            if partial_files.offset(path) < mine.bytes:
+                return Reply(answer=None, status=204, headers=_headers(mine))
+            mine = _delivered(mine, slug, path)
+    partial_files.remove(path)
+    where = {"Location": url_for("api.upload", upload_id=mine.upload_id)}
+    return Reply(answer=None, status=204, headers=_headers(mine) | where)
+
+
+@operation(
+    "DELETE",
+    "/tasks/<slug>/uploads/<token>",
+    NoneType,
+    rule=Rule(SIGNED_IN),
+    scopes=SUBMIT,
+    status=204,
+    headers=(TUS,),
+)
+def drop_upload(slug: str, token: str) -> Reply:
+    """Give an upload in pieces up
+
+    What came of it is thrown away; a run that was made of it stays.
+    """
+    _require_version()
+    partial_uploads.own(reading(), viewer(), slug, token)
+    path = partial_files.path_of(settings().data, token)
+    with partial_files.held(path), writing() as session:
+        partial_uploads.drop(session, token)
+    partial_files.remove(path)
+    return Reply(answer=None, status=204, headers={})
+
+
+OPERATIONS = (begin_upload, list_partial_uploads, partial_upload, append_to_upload, drop_upload)
+ENDPOINTS = frozenset(f"api.{one.name}" for one in OPERATIONS)
+
+
+def say_protocol(response: Response) -> Response:
+    """The answer with what tus asks for of every one; to OPTIONS also what the site can do."""
+    if request.endpoint in ENDPOINTS:
+        response.headers["Tus-Resumable"] = VERSION
+        response.headers["Tus-Version"] = VERSION
+        response.headers["Tus-Extension"] = EXTENSIONS
+        response.headers["Tus-Max-Size"] = str(settings().upload_bytes)
+    return response
+
+
+def _require_version() -> None:
+    if request.headers.get(TUS.name, VERSION) != VERSION:
+        raise WrongVersion(f"This site speaks tus {VERSION} only.")
+
+
+def _wanted() -> PartialRequest:
+    size = _number(LENGTH)
+    if size == 0:
+        raise Invalid("The file is empty.", [Problem("is 0.", "Send a file with a run.", field=LENGTH.name)])
+    said: Metadata = values.from_texts(_texts(), Metadata, "key of Upload-Metadata")
+    if said.sha256 and not SHA256.fullmatch(said.sha256):
+        rule = "must be 64 lower-case hexadecimal digits."
+        raise Invalid(f"sha256 {rule}", [Problem(rule, field="sha256", value=said.sha256[:80])])
+    file_name = said.file_name.rsplit("/", 1)[-1][:200] or said.name
+    name = said.name or prepare.suggested_name(file_name)
+    description = describe.require_short(said.description)
+    wishes = RunRequest(name, said.kind, description, {}, said.phase)
+    return PartialRequest(said.team, file_name, size, said.sha256, wishes)
+
+
+def _texts() -> dict[str, str]:
+    """The pairs of Upload-Metadata."""
+    texts: dict[str, str] = {}
+    for pair in filter(None, map(str.strip, request.headers.get(METADATA.name, "").split(","))):
+        key, _, encoded = pair.partition(" ")
+        try:
+            texts[key] = base64.b64decode(encoded.strip(), validate=True).decode()
+        except (binascii.Error, ValueError):
+            raise _unreadable(METADATA, "must be pairs of a key and its value in base64.") from None
+    if not all(map(is_storable, texts.values())):
+        raise _unreadable(METADATA, "must hold no characters that cannot be stored, such as NUL.")
+    return texts
+
+
+def _number(header: Header) -> int:
+    value = whole(request.headers.get(header.name, ""), digits=LARGEST_NUMBER_DIGITS)
+    if value is None:
+        raise _unreadable(header, "must be a whole number of bytes.")
+    return value
+
+
+def _unreadable(header: Header, rule: str) -> Invalid:
+    return Invalid(f"{header.name} {rule}", [Problem(rule, header.words, field=header.name)])
+
+
+def _append(mine: Partial, path: Path, file: IO[bytes]) -> None:
+    """Append the request's body where it is the next piece; raises Conflict, TooLarge, Invalid."""
+    if request.mimetype != PIECE:
+        raise UnsupportedMediaType
+    begins, offset = _number(OFFSET), partial_files.offset(path)
+    if begins != offset:
+        raise Conflict(f"This upload goes on at byte {offset:,}, not {begins:,}; ask for its offset by HEAD.")
+    if (request.content_length or 0) > mine.bytes - offset:
+        raise TooLarge(f"The file was said to have {mine.bytes:,} bytes; this piece goes beyond them.")
+    partial_files.append(file, request.stream, mine.bytes - offset)
+
+
+def _delivered(mine: Partial, slug: str, path: Path) -> Partial:
+    """The upload after its file went the way of one sent at once; raises as that does."""
+    _require_digest(mine, path)
+    received = Received(path, mine.file_name)
+    submission = uploads.deliver(slug, mine.team_id, received, mine.wishes, mine.key)
+    with writing() as session:
+        partial_uploads.settle(session, mine.id, submission.upload_id)
+    wake()
+    return replace(mine, upload_id=submission.upload_id)
+
+
+def _require_digest(mine: Partial, path: Path) -> None:
+    if not mine.sha256:
+        return
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != mine.sha256:
+        # Nobody can say which byte is wrong: it is sent anew from the first on.
+        partial_files.empty(path)
+        rule = f"is not that of what came, {found}."
+        remedy = "Send the file again, from byte 0 on."
+        problem = Problem(rule, remedy, field="sha256", value=mine.sha256)
+        raise Invalid("What came is not the file that was announced; it was thrown away.", [problem])
+
+
+def _came(mine: Partial) -> int:
+    if mine.upload_id is not None:
+        return mine.bytes
+    return partial_files.offset(partial_files.path_of(settings().data, mine.id))
+
+
+def _headers(mine: Partial) -> dict[str, str]:
+    return {
+        OFFSET.name: str(_came(mine)),
+        LENGTH.name: str(mine.bytes),
+        "Upload-Expires": format_datetime(mine.expires_at, usegmt=True),
+    }
+
+
+def _answer(mine: Partial) -> PartialUploadAnswer:
+    return PartialUploadAnswer(
+        id=mine.id,
+        team=mine.team_id,
+        run=mine.wishes.name,
+        file_name=mine.file_name,
+        offset=_came(mine),
+        length=mine.bytes,
+        expires_at=mine.expires_at,
+        upload=mine.upload_id,
+    )
