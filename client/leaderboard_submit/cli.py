@@ -7,10 +7,10 @@ import io
 import json
 import platform
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 
@@ -193,7 +193,7 @@ def submit(
             continue
         done.append(made)
         if form == TABLE:
-            _say_submitted(made)
+            _say_submitted(made, _rank_range(client, made) if made.rank is not None else "")
     if form == JSON:
         _json([made.facts | {"url": made.url, "sha256": made.sha256} for made in done])
     ctx.exit(REFUSED if rejected else 0)
@@ -210,14 +210,22 @@ def _description(said: str) -> tuple[str, dict[str, str]]:
     return str(facts.pop("description", "")), {key: str(value) for key, value in facts.items()}
 
 
-def _say_submitted(made: Submitted) -> None:
+def _rank_range(client: Client, made: Submitted) -> str:
+    """Which ranks the run may have, where the site has computed it."""
+    rows = client.rows(f"/tasks/{made.task}/runs", own=True, search=made.name)
+    row = next((row for row in rows if row["run"] == made.name), {})
+    low, high = row.get("rank_low"), row.get("rank_high")
+    return "" if low is None else f" (from {low} to {high}, as far as these topics tell)"
+
+
+def _say_submitted(made: Submitted, rank_range: str) -> None:
     click.echo(f"{made.name}: accepted, run {made.run_id} of {made.team}")
     _say_problems(made.warnings, "warning")
     shown = {key: value for key, value in made.scores.items() if value is not None}
     for key, value in shown.items():
         click.echo(f"  {key:<16} {value:.4f}")
     if made.rank is not None:
-        click.echo(f"  rank {made.rank}")
+        click.echo(f"  rank {made.rank}{rank_range}")
     if not shown:
         words = {"waiting": "waits for judgments", "failed": "could not be scored", "done": "held back"}
         click.echo(f"  scores: {words.get(made.state, made.state)}")
@@ -311,6 +319,46 @@ def describe(ctx: click.Context, run: int, said: str) -> None:
     description, facts = _description(said)
     _client(ctx).describe(run, description or None, facts)
     click.echo("described")
+
+
+@main.command()
+@click.argument("run", type=int)
+@click.option("--output", "-o", type=click.File("wb"), default="-", help="A file, else standard output.")
+@click.pass_context
+def download(ctx: click.Context, run: int, output: BinaryIO) -> None:
+    """The file of RUN, as it was sent."""
+    _write(output, _client(ctx).download(f"/runs/{run}/file"))
+
+
+@main.command()
+@click.argument("task")
+@click.option("--revision", type=int, help="Which one, else the newest.")
+@click.option("--output", "-o", type=click.File("wb"), default="-", help="A file, else standard output.")
+@click.pass_context
+def qrels(ctx: click.Context, task: str, revision: int | None, output: BinaryIO) -> None:
+    """The judgments of TASK, where you may see them."""
+    client = _client(ctx)
+    if revision is None:
+        revision = max((row["revision"] for row in client.rows(f"/tasks/{task}/revisions")), default=None)
+    if revision is None:
+        raise NotFound(f"{task} has no judgments yet.")
+    _write(output, client.download(f"/tasks/{task}/revisions/{revision}/file"))
+
+
+@main.command()
+@click.argument("task")
+@click.argument("number", type=int)
+@click.option("--format", "form", type=click.Choice(("nist", "csv", "jsonl")), default="nist")
+@click.option("--output", "-o", type=click.File("wb"), default="-", help="A file, else standard output.")
+@click.pass_context
+def pool(ctx: click.Context, task: str, number: int, form: str, output: BinaryIO) -> None:
+    """The documents of pool NUMBER of TASK, for its organisers."""
+    _write(output, _client(ctx).download(f"/tasks/{task}/pools/{number}/file", form=form))
+
+
+def _write(output: BinaryIO, pieces: Iterable[bytes]) -> None:
+    for piece in pieces:
+        output.write(piece)
 
 
 def _json(answer: Any) -> None:

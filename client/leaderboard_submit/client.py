@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from leaderboard_submit import pieces
 from leaderboard_submit.errors import NotAllowed, NotFound, Refused, Rejected, Unreachable
 from leaderboard_submit.rankings import written
 from leaderboard_submit.transport import PIECE, Progress, Transport
@@ -148,7 +149,7 @@ class Client:
         sha256, until = _digest(content), time.monotonic() + timeout_s
         key = uuid.uuid4().hex if again else _key(task, team_id, name, kind, phase, sha256)
         query = {"team": team_id, "kind": kind, "phase": phase, "description": description}
-        sent = self._send(f"/tasks/{task}/runs/{name}", content, query, key, progress)
+        sent = self._send((task, name), content, query, (key, sha256), progress)
         upload = self._checked(sent, until)
         if upload.get("sha256") not in (None, sha256):
             raise Unreachable("What arrived is not what was sent.", "Send the run again.", upload)
@@ -194,9 +195,19 @@ class Client:
         """Put a withdrawn run back."""
         return _object(self.ask("POST", f"/runs/{run_id}/restore"))
 
-    def download(self, path: str) -> Iterator[bytes]:
+    def download(self, path: str, **query: Any) -> Iterator[bytes]:
         """A file that an operation answers with, piece by piece."""
-        return self._transport.pieces(path)
+        return self._transport.pieces(path, **query)
+
+    def rows(self, path: str, **query: Any) -> Iterator[Json]:
+        """All rows of a list, part by part, such as of `/tasks/TASK/topics`."""
+        cursor: str | None = None
+        while True:
+            answer = _object(self.ask("GET", path, query={**query, "cursor": cursor}))
+            yield from answer["rows"]
+            cursor = answer["next"]
+            if cursor is None:
+                return
 
     def begin_login(self, label: str, scopes: tuple[str, ...] = ("read", "submit")) -> Json:
         """Begin a login by a short code: user_code is to be typed at address."""
@@ -215,15 +226,27 @@ class Client:
         raise NotAllowed("The login was refused or not answered.", "Log in again.")
 
     def _send(
-        self, path: str, content: Path | bytes, query: Json, key: str, progress: Progress | None
+        self,
+        named: tuple[str, str],
+        content: Path | bytes,
+        query: Json,
+        known: tuple[str, str],
+        progress: Progress | None,
     ) -> Json:
-        """The upload that the site made of a file; raises Rejected."""
-        file_name = content.name if isinstance(content, Path) else ""
+        """The upload that the site made of a file; raises Rejected.
+
+        named: task and run. known: the key under which it is done once, and the file's digest.
+        """
+        (task, name), (key, sha256) = named, known
+        said = {**query, "file_name": content.name if isinstance(content, Path) else ""}
         try:
+            if isinstance(content, Path) and content.stat().st_size >= pieces.FROM_BYTES:
+                texts = {key: str(value) for key, value in {**said, "name": name, "sha256": sha256}.items()}
+                return pieces.send(self._transport, task, content, texts, progress, self._sleep)
             sent = self._transport.ask(
                 "PUT",
-                path,
-                query={**query, "file_name": file_name},
+                f"/tasks/{task}/runs/{name}",
+                query=said,
                 file=content,
                 headers={"Idempotency-Key": key},
                 progress=progress,

@@ -74,7 +74,7 @@ class Transport:
         if body is not None:
             sent["Content-Type"] = "application/json"
         elif file is not None:
-            sent["Content-Type"] = "application/octet-stream"
+            sent.setdefault("Content-Type", "application/octet-stream")
         address = self._address(path, query)
         tries = TRIES if method in ("GET", "PUT", "DELETE") or "Idempotency-Key" in sent else 1
         for left in reversed(range(tries)):
@@ -103,12 +103,12 @@ class Transport:
             self._sleep(pause if pause is not None else 0.5 * 2 ** (tries - 1 - left))
         raise AssertionError("a last try raises or answers")
 
-    def pieces(self, path: str) -> Iterator[bytes]:
+    def pieces(self, path: str, **query: Any) -> Iterator[bytes]:
         """A file of the site, piece by piece; raises as `ask` does."""
         sent = {"User-Agent": "leaderboard-submit"}
         if self._token:
             sent["Authorization"] = f"Bearer {self._token}"
-        asked = urllib.request.Request(self._address(path, None), headers=sent)
+        asked = urllib.request.Request(self._address(path, query), headers=sent)
         try:
             with self._opener.open(asked, timeout=self._timeout_s) as answer:
                 while piece := answer.read(PIECE):
@@ -168,6 +168,8 @@ class _Counted:
 
 
 def _read(body: bytes) -> Any:
+    if not body:
+        return None
     try:
         return json.loads(body)
     except ValueError:

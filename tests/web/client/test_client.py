@@ -11,7 +11,7 @@ from urllib.error import HTTPError
 
 import pandas as pd
 import pytest
-from leaderboard_submit import Client, NotAllowed, NotFound, Refused, Rejected, Unreachable, written
+from leaderboard_submit import Client, NotAllowed, NotFound, Refused, Rejected, Unreachable, pieces, written
 from sqlalchemy import select
 
 from leaderboard.db.tables import Run
@@ -140,3 +140,43 @@ def test_rankings_of_every_kind_are_written_alike(client: Client, site: Site) ->
     for wrong in ({}, {"q": {"a b": 1.0}}, {"q": {"a": float("nan")}}, {"q": ["a", "a"]}, 3, [1], {"q": 1}):
         with pytest.raises(Refused):
             written(wrong)
+
+
+def test_a_large_file_goes_in_pieces_and_goes_on(
+    site: Site, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cut again and again, and given up once: only what did not come is sent again."""
+    monkeypatch.setattr(pieces, "FROM_BYTES", 1)
+    monkeypatch.setattr(pieces, "PIECE_BYTES", 20)
+    path = tmp_path / "large.run"
+    path.write_text(RUN)
+    ask, sent = client._transport.ask, []
+
+    def cut(method: str, address: str, **given: Any) -> Any:
+        if method == "PATCH":
+            sent.append(given["headers"]["Upload-Offset"])
+            if len(sent) in (2, 3):
+                raise Unreachable("cut")
+            if len(sent) == 4:
+                raise KeyboardInterrupt
+        return ask(method, address, **given)
+
+    monkeypatch.setattr(client._transport, "ask", cut)
+    with pytest.raises(KeyboardInterrupt):
+        client.submit("robots", path)
+    told: list[tuple[int, int]] = []
+    made = client.submit("robots", path, progress=lambda at, of: told.append((at, of)))
+    assert sent[:5] == ["0", "20", "20", "20", "20"]
+    assert told[-1] == (len(RUN), len(RUN))
+    assert (made.state, made.sha256) == ("done", hashlib.sha256(RUN.encode()).hexdigest())
+    assert b"".join(client.download(f"/runs/{made.run_id}/file")) == RUN.encode()
+    bad = tmp_path / "bad.run"
+    bad.write_text(BAD_RUN)
+    with pytest.raises(Rejected) as caught:
+        client.submit("robots", bad)
+    assert caught.value.problems[0]["line"] == 2
+
+
+def test_lists_are_read_to_their_end(client: Client) -> None:
+    """Part by part."""
+    assert [row["topic"] for row in client.rows("/tasks/robots/topics", limit=1)] == ["1", "2", "3"]

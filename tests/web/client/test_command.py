@@ -125,7 +125,7 @@ def test_the_examples_of_its_readme_work(command: Command, address: str, clients
         for block in re.findall(r"```sh\n(.*?)```", readme, re.S)
         for line in block.splitlines()
     ]
-    assert len(listed) == 10
+    assert len(listed) == 12
     for words in listed:
         if words[0] == "login":
             continue
@@ -160,3 +160,14 @@ def test_the_server_has_the_same_verbs(command: Command, monkeypatch: pytest.Mon
     monkeypatch.delitem(sys.modules, "leaderboard_submit.cli")
     missing = CliRunner().invoke(main, ["client", "tasks"])
     assert (missing.exit_code, "pip install ./client" in missing.output) == (1, True)
+
+
+def test_files_are_fetched(command: Command) -> None:
+    """A run, judgments of a revision and a pool, to a file or standard output."""
+    run = json.loads(command("submit", "robots", command.file(), "--format", "json").stdout)[0]["run_id"]
+    assert command("download", run).stdout == RUN
+    out = command.folder / "qrels.txt"
+    assert command("qrels", "robots", "-o", out).exit_code == 0
+    assert out.read_text() == command("qrels", "robots", "--revision", 1).stdout != ""
+    assert command("pool", "robots", 1).exit_code == 3
+    assert command("qrels", "robots", "--revision", 9).exit_code == 2
