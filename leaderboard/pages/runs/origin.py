@@ -1,5 +1,6 @@
 """Where a run's numbers come from: its file, judgments and evaluator; and runs that are nearly the same."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -24,6 +25,8 @@ class Provenance:
     sha256: str
     size: int | None
     uploaded_at: datetime
+    execution: Mapping[str, str]
+    """What a runner of the organisers says it executed: by, image, commit; empty where none sent the run."""
     tag: str
     ranking_sha256: str
     download_name: str
@@ -83,6 +86,7 @@ def origin_facts(page: OriginPage) -> dict[str, Any]:
     return {
         "measure_versions": {column.key: column.version for column in page.columns},
         "file_sha256": (page.provenance.sha256 or None) if page.provenance else None,
+        "execution": dict(page.provenance.execution) if page.provenance else {},
         "ranking_sha256": page.provenance.ranking_sha256 if page.provenance else None,
         "evaluator": page.evaluator,
         "command": page.command,
@@ -132,6 +136,11 @@ def _command(scored: ScoredRun, file_name: str) -> str:
     return files.command(file_name, keys, dialect=scored.edition.dialect, level=scored.seen.task.level)
 
 
+def _execution(wishes: Mapping[str, Any], *, masked: bool) -> Mapping[str, str]:
+    said = wishes.get("execution") or {}
+    return {key: text for key, text in said.items() if key == "by" or not masked}
+
+
 def _provenance(session: Session, seen: SeenRun) -> Provenance:
     """The facts of a run's file, without its name and tag while the viewer is not to know the team."""
     run, masked = seen.run, seen.masked
@@ -142,6 +151,8 @@ def _provenance(session: Session, seen: SeenRun) -> Provenance:
         sha256="" if masked else upload.sha256,
         size=None if masked else upload.bytes,
         uploaded_at=upload.created_at,
+        # A digest of a system tells whose it is as well as one of the file does.
+        execution=_execution(upload.wishes, masked=masked),
         tag="" if masked else run.tag,
         ranking_sha256=run.ranking_sha256,
         download_name=files.download_name(file_name, run.id),

@@ -237,8 +237,8 @@ def checked(session: Session, owner: Viewer, wanted: TokenRequest, *, factor_nee
     if wanted.team_id is not None and wanted.team_id not in owner.team_ids:
         raise NotFound("You are in no team of that number.", team=wanted.team_id)
     task_id = visible_task(session, owner, wanted.slug)[0].id if wanted.slug else None
-    if wanted.kind == WORKER and (task_id is None or not organises(owner, task_id)):
-        raise Forbidden("A worker's token is for one task, and made by an organiser of it.")
+    if wanted.kind != PERSONAL and (task_id is None or not organises(owner, task_id)):
+        raise Forbidden(f"A {wanted.kind}'s token is for one task, and made by an organiser of it.")
     _require_days(wanted.days, owner)
     return CheckedToken(
         account_id=account_id,

@@ -34,6 +34,8 @@ class RunRequest:
     """What the form said about how the run was made, by key, in the units facts are kept in."""
     phase: str = ""
     """The phase it is sent to; empty: the one that takes runs."""
+    execution: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """What a runner says of how it made the file: by, image, commit; empty for all that others send."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -80,7 +80,8 @@ def ask(session: Session, viewer: Viewer, upload_id: int, names: Sequence[str]) 
         bytes=0,
         idempotency_key=None,
         state="received",
-        wishes=upload.wishes,
+        # What was fixed is not what a runner sent.
+        wishes={**upload.wishes, "execution": {}},
         batch_id=upload.batch_id,
         fixed_from_id=upload.id,
         fixes=wanted,

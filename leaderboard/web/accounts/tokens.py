@@ -12,7 +12,7 @@ from leaderboard.services.accounts.tokens import (
     MEANINGS,
     MOST,
     PERSONAL,
-    WORKER,
+    SCOPES_OF_KIND,
     Scope,
     TokenRequest,
 )
@@ -57,8 +57,8 @@ def asked(label: str) -> TokenRequest:
     kind = request.form.get("kind", PERSONAL)
     return TokenRequest(
         label=label,
-        # A worker reads what it evaluates, and has no other scope to choose.
-        scopes=(Scope.READ,) if kind == WORKER else request.form.getlist("scope"),
+        # What a worker or runner may do is its kind's; there is no other scope to choose.
+        scopes=request.form.getlist("scope") if kind == PERSONAL else SCOPES_OF_KIND.get(kind, ()),
         kind=kind,
         slug=request.form.get("task", ""),
         team_id=_number(team, "team") if team else None,

@@ -10,9 +10,11 @@ from flask import url_for
 from leaderboard.errors import Invalid, LeaderboardError, Problem
 from leaderboard.pages.runs import run as run_pages
 from leaderboard.services.accounts.tokens import Scope
+from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import admission, describe, marks, withdrawals
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.uploads import Submission
+from leaderboard.services.workers import runners
 from leaderboard.trec.facts.fields import FIELD_OF
 from leaderboard.web.api import repeats
 from leaderboard.web.api.answers import ChangedRun, CheckAnswer, RunAnswer, UploadAnswer
@@ -28,13 +30,18 @@ SUBMIT = (Scope.SUBMIT, Scope.ORGANISE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendQuery:
-    """For which team, and what the run is to be; file_name: whose ending says how the file is compressed."""
+    """For which team, and what the run is to be; file_name: whose ending says how the file is compressed.
+
+    image and commit: what a runner executed, as `sha256:` with its digest and as a hash.
+    """
 
     team: int
     kind: str = "official"
     phase: str = ""
     description: str = ""
     file_name: str = ""
+    image: str = ""
+    commit: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,12 +84,15 @@ def send_run(slug: str, name: str, query: SendQuery, file: Path) -> Reply:
     """
     key = repeats.given_key()
     asking = token()
+    sender, execution = runners.sending(reading(), viewer(), slug, query.team, query.image, query.commit)
+    description = describe.require_short(query.description)
     submission = uploads.deliver(
         slug,
         query.team,
         Received(file, query.file_name.rsplit("/", 1)[-1][:200] or name),
-        RunRequest(name, query.kind, describe.require_short(query.description), {}, query.phase),
+        RunRequest(name, query.kind, description, {}, query.phase, execution),
         f"api:{asking.token_id if asking else 0}:{key}" if key else None,
+        sender,
     )
     wake()
     answer = upload_answer(submission)
@@ -91,7 +101,7 @@ def send_run(slug: str, name: str, query: SendQuery, file: Path) -> Reply:
         problems = report.problems if report else ()
         raise Invalid("The file was rejected.", problems, upload=submission.upload_id)
     if submission.state == "accepted":
-        return Reply(answer=answer, status=201, headers=_left(slug, query))
+        return Reply(answer=answer, status=201, headers=_left(sender, slug, query))
     address = url_for("api.upload", upload_id=submission.upload_id)
     return Reply(answer=answer, status=202, headers={"Location": address})
 
@@ -172,10 +182,10 @@ def choose_run(run_id: int, body: Choice) -> ChangedRun:
 OPERATIONS = (send_run, check_run, run, describe_run, withdraw_run, restore_run, choose_run)
 
 
-def _left(slug: str, query: SendQuery) -> dict[str, str]:
+def _left(sender: Viewer, slug: str, query: SendQuery) -> dict[str, str]:
     """What is left of the day's limit; nothing where it cannot be told: the run is accepted all the same."""
     try:
-        left = admission.quota(reading(), viewer(), slug, query.team, query.phase)
+        left = admission.quota(reading(), sender, slug, query.team, query.phase)
     except LeaderboardError:
         return {}
     return rate_limit(left, datetime.now(UTC))

@@ -106,13 +106,16 @@ def _submit(slug: str) -> Submission:
     return deliver(slug, team_id, file, wishes, form_key())
 
 
-def deliver(slug: str, team_id: int, file: Received, wishes: RunRequest, key: str | None) -> Submission:
+def deliver(
+    slug: str, team_id: int, file: Received, wishes: RunRequest, key: str | None, sender: Viewer | None = None
+) -> Submission:
     """Take one run file: it is checked now if it is small, else kept for the evaluator.
 
-    A key seen before gives the submission it made.
+    A key seen before gives the submission it made. sender: the viewer, unless another is given.
     """
-    prepared, is_checked = _prepared(slug, team_id, file, wishes.phase)
-    delivery = Delivery(sender=viewer(), slug=slug, team_id=team_id, file=prepared, wishes=wishes, key=key)
+    sender = sender or viewer()
+    prepared, is_checked = _prepared(sender, slug, team_id, file, wishes.phase)
+    delivery = Delivery(sender=sender, slug=slug, team_id=team_id, file=prepared, wishes=wishes, key=key)
     with writing() as session:
         if not is_checked:
             return uploads.receive(session, delivery)
@@ -122,12 +125,14 @@ def deliver(slug: str, team_id: int, file: Received, wishes: RunRequest, key: st
         return submission
 
 
-def _prepared(slug: str, team_id: int, file: Received, phase: str) -> tuple[PreparedUpload, bool]:
+def _prepared(
+    sender: Viewer, slug: str, team_id: int, file: Received, phase: str
+) -> tuple[PreparedUpload, bool]:
     """The file, and whether it was checked: not where that takes long, or others are being checked."""
     is_large = prepare.is_large(file.path, settings().inline_bytes)
     if not is_large and _turns.acquire(blocking=False):
         try:
-            checked = _checked(slug, team_id, file, phase)
+            checked = _checked(sender, slug, team_id, file, phase)
         finally:
             _turns.release()
         if checked is not None:
@@ -135,10 +140,9 @@ def _prepared(slug: str, team_id: int, file: Received, phase: str) -> tuple[Prep
     return prepare.unchecked(file.path, file.name), False
 
 
-def _checked(slug: str, team_id: int, file: Received, phase: str) -> PreparedUpload | None:
+def _checked(asker: Viewer, slug: str, team_id: int, file: Received, phase: str) -> PreparedUpload | None:
     """The file checked while its sender waits, outside any transaction; None where that takes long."""
-    rules = admission.rules_for(reading(), viewer(), slug, team_id, phase)
-    asker = viewer()
+    rules = admission.rules_for(reading(), asker, slug, team_id, phase)
     with writing() as session:
         limits.count_check(session, asker.account_id, asker.ip)
     checked = prepare.quick(file.path, file.name, rules, Limits(plain_bytes=settings().plain_bytes))
