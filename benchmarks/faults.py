@@ -163,8 +163,8 @@ FAULTS = (
     ),
     Fault(
         "worker",
-        "leaderboard/worker.py",
-        "            score.store(session, job.subject_id, job.edition_id, scored)\n",
+        "leaderboard/services/workers/finishing.py",
+        "    score.store(session, claim.subject_id, claim.edition_id, scored, evaluator)\n",
         "",
         "tests/test_worker.py tests/services/test_road.py",
     ),

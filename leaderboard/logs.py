@@ -12,7 +12,8 @@ from leaderboard.errors import Invalid
 
 TEXT, JSON = "text", "json"
 TOKENS = re.compile(
-    r"(/+(?:judge|sign-in|join|drafts|confirm-mail|review|merge)/+)[^/\s?#\"']+", re.IGNORECASE
+    r"(/+(?:judge|sign-in|join|drafts|confirm-mail|review|merge|tasks/+[^/\s]+/+uploads)/+)[^/\s?#\"']+",
+    re.IGNORECASE,
 )
 """Addresses that hold a secret."""
 SECRETS = re.compile(r"\b(lb_[prw])[0-9A-Za-z]{8,}")

@@ -16,11 +16,13 @@ UNSAFE_READERS = {"pickle", "marshal", "shelve", "dill", "yaml", "jsonpickle"}
 CLIENTS = {"requests", "httpx", "aiohttp", "urllib3", "smtplib", "ftplib", "ldap", "ldap3", "memcache"}
 OUTGOING = {"urllib.request", "http.client", "xmlrpc.client"}
 CALLERS = {
+    "leaderboard/remote.py": {"http.client", "urllib.request"},
     "leaderboard/services/mail/server.py": {"smtplib"},
     "leaderboard/services/webhooks/calls.py": {"http.client"},
     "leaderboard/web/accounts/openid_client.py": {"requests"},
 }
-"""Who calls whom the settings name, the mail server and providers, and whom a webhook's maker does."""
+"""Who calls whom the settings name, the mail server and providers, whom a webhook's maker does, and the site that
+a worker elsewhere was started for."""
 RUNS_TEXT = {"eval", "exec", "compile", "__import__", "render_template_string", "from_string"}
 NAMES_OF_OURS = {
     *("table.name", "columns", "marks", "chosen", "order"),

@@ -201,7 +201,7 @@ def _date_row(phase: PhaseRule, at: datetime, is_named: bool) -> DateRow | None:
 def anywhere(moment: datetime) -> str:
     """An instant anywhere on Earth, as deadlines of conferences are written.
 
-    >>> anywhere(datetime(2026, 12, 1, 11, 59, tzinfo=UTC))
+    >>> anywhere(datetime.fromisoformat("2026-12-01T11:59Z"))
     '2026-11-30 23:59 AoE'
     """
     return f"{moment.astimezone(dates.AOE_ZONE):%Y-%m-%d %H:%M} AoE"

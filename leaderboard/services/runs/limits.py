@@ -109,7 +109,7 @@ def quotas(session: Session, phases: Mapping[int, Phase], viewer: Viewer) -> dic
     def quota_of(phase: Phase) -> Quota:
         today, sent = used.get(phase.id, (0, 0))
         per_day, in_all = _account_limits(phase)
-        return Quota(left(per_day, today), left(in_all, sent), midnight + timedelta(days=1))
+        return Quota(left(per_day, today), left(in_all, sent), midnight + timedelta(days=1), per_day)
 
     return {task_id: quota_of(phase) for task_id, phase in phases.items()}
 

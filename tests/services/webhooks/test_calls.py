@@ -243,7 +243,8 @@ def test_the_certificate_is_for_the_name(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_the_example_of_the_page_checks_signatures() -> None:
     """The function that docs/api.md shows takes what is sent, and nothing that was changed or kept."""
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "api.md").read_text(), re.S)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "api.md").read_text(), re.S)
+    (code,) = (block for block in blocks if "is_genuine" in block)
     shown: dict[str, Any] = {}
     exec(code, shown)
     is_genuine = shown["is_genuine"]
