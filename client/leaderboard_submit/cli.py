@@ -260,7 +260,8 @@ def results(ctx: click.Context, task: str, measure: str | None, phase: str | Non
     board = _client(ctx).board(task, measure=measure, phase=phase)
     if form == JSON:
         return _json(board)
-    keys = list(board["measure_versions"])
+    # The measure that the board is sorted by comes first.
+    keys = sorted(board["measure_versions"], key=lambda key: key != board["sorted_by"])
     rows = [{**row, **row["scores"]} for row in board["rows"]]
     columns = ("rank", "run", "team", *keys)
     if form == CSV:
