@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from types import NoneType
@@ -19,6 +19,7 @@ JSON = "application/json"
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 PLACE = re.compile(r" - at `\$\.?(?P<field>[^`]*)`$")
 PIECE = 2**20
+LARGEST = 2**63 - 1
 
 
 def encoded(answer: Any) -> bytes:
@@ -128,9 +129,26 @@ def _refuse_unknown(names: Iterable[str], known: Mapping[str, Any], what: str) -
             )
 
 
+def _stored(read: Any) -> Any:
+    """The dataclass; raises Invalid for a number that no column of the database can hold."""
+    waiting = [(field.name, getattr(read, field.name)) for field in fields(read)]
+    while waiting:
+        name, value = waiting.pop()
+        if isinstance(value, int) and abs(value) > LARGEST:
+            rule = f"is from -{LARGEST} to {LARGEST}."
+            raise Invalid(f"{name} {rule}", [Problem(rule, field=name, value=str(value)[:40])])
+        if isinstance(value, Mapping):
+            waiting += [(name, one) for one in value.values()]
+        elif isinstance(value, tuple | list):
+            waiting += [(name, one) for one in value]
+        elif is_dataclass(value):
+            waiting += [(field.name, getattr(value, field.name)) for field in fields(value)]
+    return read
+
+
 def _converted(values: dict[str, Any], wanted: type, *, strict: bool) -> Any:
     try:
-        return msgspec.convert(values, wanted, strict=strict)
+        return _stored(msgspec.convert(values, wanted, strict=strict))
     except msgspec.ValidationError as error:
         text = str(error)
         place = PLACE.search(text)

@@ -220,3 +220,23 @@ def test_many_runs_at_once_keep_to_the_limit(app: Flask, database: Database, tmp
     assert set(answers) <= {201, 202, 429}
     assert 0 < left == sum(status < 300 for status in answers)
     assert berta.ask("GET", f"/tasks/robots/quota?team={world.owls}").json["left_today"] == 0
+
+
+def test_numbers_that_nothing_can_hold_are_refused(site: Site, program: Programs) -> None:
+    """In parameters, lists and bodies: by name, and never as a failure of ours."""
+    huge, olga = 10**30, program("Olga", "read", "organise", "submit")
+    asked = [
+        ("GET", f"/tasks/robots/pair?first={huge}&second=1", None),
+        ("GET", f"/tasks/robots/comparison?run=1&run={-huge}", None),
+        ("GET", f"/tasks/robots/board?edition={huge}", None),
+        ("PUT", "/tasks/robots/groups", {"name": "g", "teams": [1, huge]}),
+        ("POST", "/tasks/robots/enter", {"team": huge}),
+        ("POST", "/tasks/robots/pools", {"method": {"name": "depth", "depth": huge}}),
+        ("POST", "/tasks/robots/phases", {"name": "p", "runs_per_day": huge}),
+    ]
+    for method, path, body in asked:
+        answer = olga.ask(method, path, **({"json": body} if body else {}))
+        assert (answer.status_code, answer.json["type"]) == (422, "/api/problems/invalid"), (
+            path,
+            answer.text,
+        )
