@@ -43,7 +43,7 @@ from leaderboard.web.boards import boards, efficiency, intervals, reveal, snapsh
 from leaderboard.web.comparisons import comparisons, curves, many
 from leaderboard.web.feeds import feeds
 from leaderboard.web.pools import audits, pools
-from leaderboard.web.runs import batches, checks, facts, files, runs, sections, uploads
+from leaderboard.web.runs import batches, checks, facts, files, pieces, runs, sections, uploads
 from leaderboard.web.scores import heat_maps, measure_orders
 from leaderboard.web.side_by_side import judging as side_by_side_judging
 from leaderboard.web.side_by_side import side_by_side
@@ -85,6 +85,7 @@ PAGES = (
     facts,
     rankings,
     uploads,
+    pieces,
     batches,
     checks,
     organise,

@@ -24,7 +24,7 @@ from leaderboard.db.tables import Collection, Run, Task, Team
 from leaderboard.errors import Forbidden, NotFound
 from leaderboard.services import collections, policy
 from leaderboard.services.accounts import sessions
-from leaderboard.services.runs import admission
+from leaderboard.services.runs import admission, partial_uploads
 from leaderboard.services.runs import uploads as runs
 from leaderboard.services.webhooks import signatures
 from leaderboard.web import requests
@@ -80,6 +80,11 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
         *(("", _run(name)) for name in RUN_NAMES),
         *(("", _run("new", team)) for team in (2, 3, 4)),
         *(("", _listed(run)) for run in ("other-a", "other-b", "new")),
+    ],
+    "pieces.begin": [
+        ("", {"team": team, "name": name, "file_name": "run.txt", "bytes": 9})
+        for name in ("other-a", "new")
+        for team in range(1, 5)
     ],
     "uploads.fix": [("", {"fix": name}) for name in ("topics", "nothing")],
     "checks.check": [
@@ -197,6 +202,7 @@ def _token(world: World, name: str | None) -> str:
 def worlds(filled: tuple[Undoing, Undoing], monkeypatch: pytest.MonkeyPatch) -> tuple[Undoing, Undoing]:
     """The two worlds, where chance (keys and tokens) is the same too."""
     monkeypatch.setattr(uploads, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
+    monkeypatch.setattr(partial_uploads, "secrets", SimpleNamespace(token_hex=lambda _: "nonsense"))
     monkeypatch.setattr(sessions, "new_token", lambda: "chance")
     monkeypatch.setattr(requests, "new_id", lambda: "chance")
     monkeypatch.setattr(signatures, "new_secret", lambda: "whsec_AAAA")

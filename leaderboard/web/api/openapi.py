@@ -13,10 +13,11 @@ from leaderboard.web.api.operations import Header, Operation
 from leaderboard.web.api.problems import MEDIA_TYPE, TYPES
 from leaderboard.web.api.repeats import HEADER, LONGEST
 from leaderboard.web.rules import PUBLIC
+from leaderboard.web.runs import pieces
 
 VERSION = "1"
 PLACEHOLDER = re.compile(r"<(?:(?P<kind>\w+):)?(?P<name>\w+)>")
-FILE, PIECE = "application/octet-stream", "application/offset+octet-stream"
+FILE = "application/octet-stream"
 SCHEMA = "#/components/schemas/{name}"
 RESPONSE = "#/components/responses/{name}"
 KEY = "#/components/parameters/key"
@@ -121,7 +122,7 @@ def _operation(one: Operation) -> dict[str, Any]:
         },
     }
     if one.rule.takes_files:
-        kind = PIECE if one.takes_piece else FILE
+        kind = pieces.PIECE if one.takes_piece else FILE
         file = {"schema": {"type": "string", "contentMediaType": kind}}
         said["requestBody"] = {"required": True, "content": {kind: file}}
     elif one.body is not None:

@@ -8,31 +8,26 @@ import base64
 import binascii
 import hashlib
 import re
-import shutil
 from dataclasses import dataclass, replace
 from email.utils import format_datetime
 from pathlib import Path
 from types import NoneType
-from typing import IO
 
 from flask import Response, request, url_for
-from werkzeug.exceptions import UnsupportedMediaType
 
-from leaderboard.errors import Conflict, Invalid, Problem, TooLarge, WrongVersion
+from leaderboard.errors import Invalid, Problem, WrongVersion
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.runs import describe, partial_files, partial_uploads, prepare
 from leaderboard.services.runs.admission import RunRequest
-from leaderboard.services.runs.partial_uploads import Partial, PartialRequest, Room
-from leaderboard.web.addresses import whole
+from leaderboard.services.runs.partial_uploads import Partial, PartialRequest
 from leaderboard.web.api import values
 from leaderboard.web.api.answers import PartialUploadAnswer, PartialUploadList
-from leaderboard.web.api.openapi import PIECE
 from leaderboard.web.api.operations import PIECE_OF_FILE, Header, Reply, operation
-from leaderboard.web.files import LARGEST_NUMBER_DIGITS, Received
+from leaderboard.web.files import Received
 from leaderboard.web.rules import SIGNED_IN, Rule
-from leaderboard.web.runs import uploads
+from leaderboard.web.runs import pieces, uploads
 from leaderboard.web.security import is_storable
-from leaderboard.web.session import finish_reading, reading, settings, viewer, wake, writing
+from leaderboard.web.session import reading, settings, viewer, wake, writing
 
 VERSION = "1.0.0"
 EXTENSIONS = "creation,expiration,termination"
@@ -48,7 +43,7 @@ METADATA = Header(
     "Pairs `key base64`, with commas between: team (its number), name (of the run), and where wished "
     "file_name, kind, phase, description, sha256 (of the whole file, in hexadecimal).",
 )
-OFFSET = Header("Upload-Offset", NUMBER, "Where the piece begins: the number of bytes that came before.")
+OFFSET = Header(pieces.OFFSET, NUMBER, "Where the piece begins: the number of bytes that came before.")
 SUBMIT = (Scope.SUBMIT,)
 READ = (Scope.READ, Scope.SUBMIT)
 
@@ -82,12 +77,7 @@ def begin_upload(slug: str) -> Reply:
     may send, and how much, is looked at now and again at the end; the quota counts what came whole.
     """
     _require_version()
-    wanted = _wanted()
-    here = settings()
-    room = Room(here.upload_bytes, shutil.disk_usage(here.data).free - here.free_bytes)
-    with writing() as session:
-        partial_uploads.expire(session, here.data)
-        made = partial_uploads.begin(session, viewer(), slug, wanted, room)
+    made = pieces.begun(slug, _wanted())
     where = {"Location": url_for("api.partial_upload", slug=slug, token=made.id)}
     return Reply(answer=_answer(made), status=201, headers=_headers(made) | where)
 
@@ -138,15 +128,9 @@ def append_to_upload(slug: str, token: str) -> Reply:
     instance as over quota, an empty piece at its end tries again.
     """
     _require_version()
-    partial_uploads.own(reading(), viewer(), slug, token)
-    path = partial_files.path_of(settings().data, token)
-    with partial_files.held(path) as file:
-        # What another request did before this one had the file.
-        finish_reading()
-        mine = partial_uploads.own(reading(), viewer(), slug, token)
-        finish_reading()
+    with pieces.held(slug, token) as (mine, path, file):
         if mine.upload_id is None:
-            _append(mine, path, file)
+            pieces.append_body(mine, path, file)
             if partial_files.offset(path) < mine.bytes:
                 return Reply(answer=None, status=204, headers=_headers(mine))
             mine = _delivered(mine, slug, path)
@@ -170,11 +154,7 @@ def drop_upload(slug: str, token: str) -> Reply:
     What came of it is thrown away; a run that was made of it stays.
     """
     _require_version()
-    partial_uploads.own(reading(), viewer(), slug, token)
-    path = partial_files.path_of(settings().data, token)
-    with partial_files.held(path), writing() as session:
-        partial_uploads.drop(session, token)
-    partial_files.remove(path)
+    pieces.give_up(slug, token)
     return Reply(answer=None, status=204, headers={})
 
 
@@ -198,7 +178,7 @@ def _require_version() -> None:
 
 
 def _wanted() -> PartialRequest:
-    size = _number(LENGTH)
+    size = pieces.byte_count(LENGTH.name)
     if size == 0:
         raise Invalid("The file is empty.", [Problem("is 0.", "Send a file with a run.", field=LENGTH.name)])
     said: Metadata = values.from_texts(_texts(), Metadata, "key of Upload-Metadata")
@@ -226,27 +206,8 @@ def _texts() -> dict[str, str]:
     return texts
 
 
-def _number(header: Header) -> int:
-    value = whole(request.headers.get(header.name, ""), digits=LARGEST_NUMBER_DIGITS)
-    if value is None:
-        raise _unreadable(header, "must be a whole number of bytes.")
-    return value
-
-
 def _unreadable(header: Header, rule: str) -> Invalid:
     return Invalid(f"{header.name} {rule}", [Problem(rule, header.words, field=header.name)])
-
-
-def _append(mine: Partial, path: Path, file: IO[bytes]) -> None:
-    """Append the request's body where it is the next piece; raises Conflict, TooLarge, Invalid."""
-    if request.mimetype != PIECE:
-        raise UnsupportedMediaType
-    begins, offset = _number(OFFSET), partial_files.offset(path)
-    if begins != offset:
-        raise Conflict(f"This upload goes on at byte {offset:,}, not {begins:,}; ask for its offset by HEAD.")
-    if (request.content_length or 0) > mine.bytes - offset:
-        raise TooLarge(f"The file was said to have {mine.bytes:,} bytes; this piece goes beyond them.")
-    partial_files.append(file, request.stream, mine.bytes - offset)
 
 
 def _delivered(mine: Partial, slug: str, path: Path) -> Partial:
@@ -274,15 +235,9 @@ def _require_digest(mine: Partial, path: Path) -> None:
         raise Invalid("What came is not the file that was announced; it was thrown away.", [problem])
 
 
-def _came(mine: Partial) -> int:
-    if mine.upload_id is not None:
-        return mine.bytes
-    return partial_files.offset(partial_files.path_of(settings().data, mine.id))
-
-
 def _headers(mine: Partial) -> dict[str, str]:
     return {
-        OFFSET.name: str(_came(mine)),
+        OFFSET.name: str(pieces.arrived(mine)),
         LENGTH.name: str(mine.bytes),
         "Upload-Expires": format_datetime(mine.expires_at, usegmt=True),
     }
@@ -294,7 +249,7 @@ def _answer(mine: Partial) -> PartialUploadAnswer:
         team=mine.team_id,
         run=mine.wishes.name,
         file_name=mine.file_name,
-        offset=_came(mine),
+        offset=pieces.arrived(mine),
         length=mine.bytes,
         expires_at=mine.expires_at,
         upload=mine.upload_id,

@@ -19,7 +19,7 @@ from leaderboard.trec.read import bundles
 from leaderboard.trec.read.lines import Limits
 from leaderboard.web import responses
 from leaderboard.web.errors import wants_json
-from leaderboard.web.files import Received, form_key, number, received_all
+from leaderboard.web.files import Received, form_key, number
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.runs.facts import facts_given
 from leaderboard.web.security import incoming_folder
@@ -32,18 +32,17 @@ AT_ONCE = 2
 _turns = threading.BoundedSemaphore(AT_ONCE)
 
 
-def is_batch() -> bool:
+def is_batch(files: Sequence[Received]) -> bool:
     """Whether a form brings several runs, says by a list or folders whose they are, or wants them held."""
-    files = received_all("file")
     if len(files) > 1 or request.form.get("team") in (BY_LIST, BY_FOLDER) or "hold" in request.form:
         return True
     return bool(files) and bundles.kind_of(files[0].path, _limits()) != ""
 
 
-def take(slug: str) -> int:
+def take(slug: str, sent: Sequence[Received]) -> int:
     """Store all files of the form; the id of their batch. Raises Busy where others are sending many too."""
     with _turn():
-        files, runs = _unpacked(received_all("file"))
+        files, runs = _unpacked(sent)
         wished = _wished(runs)
         planned, key, asker = plan(files, wished), form_key(), viewer()
         with writing() as session:

@@ -5,6 +5,9 @@ from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid
 from leaderboard.services.runs import describe as run_descriptions
+from leaderboard.services.runs import prepare
+from leaderboard.services.runs.admission import RunRequest
+from leaderboard.trec.facts import fields
 from leaderboard.trec.facts.fields import FIELDS
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.rules import SIGNED_IN, rule
@@ -43,6 +46,17 @@ def describe(run_id: int) -> ResponseReturnValue:
 def facts_given() -> dict[str, str]:
     """The fields of facts that a form brought, as typed."""
     return {field.key: request.form[field.key] for field in FIELDS if field.key in request.form}
+
+
+def wishes(file_name: str) -> RunRequest:
+    """What the upload form says of the run in a file; raises Invalid."""
+    return RunRequest(
+        request.form.get("name", "").strip() or prepare.suggested_name(file_name),
+        request.form.get("kind", "official"),
+        run_descriptions.require_short(request.form.get("description", "")),
+        fields.read(facts_given()),
+        request.form.get("phase", ""),
+    )
 
 
 def _page(run_id: int, error: Invalid | None = None) -> str:

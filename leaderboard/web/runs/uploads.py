@@ -2,7 +2,8 @@
 
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from flask import Blueprint, jsonify, redirect, render_template, request, url_for
@@ -13,27 +14,17 @@ from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages.runs.upload import UploadPage, upload_file, upload_page
 from leaderboard.pages.runs.upload_form import upload_form
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs import (
-    admission,
-    describe,
-    fixing,
-    limits,
-    marks,
-    prepare,
-    uploads,
-    withdrawals,
-)
+from leaderboard.services.runs import admission, fixing, limits, marks, prepare, uploads, withdrawals
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.prepare import PreparedUpload
 from leaderboard.services.runs.uploads import Delivery, Submission
-from leaderboard.trec.facts import fields
 from leaderboard.trec.read.lines import Limits
 from leaderboard.trec.runs.fixes import FIXES
 from leaderboard.web.errors import form_again, problem_rows, wants_json
-from leaderboard.web.files import Received, form_key, number, received
+from leaderboard.web.files import Received, form_key, number
 from leaderboard.web.rules import SIGNED_IN, Body, rule
-from leaderboard.web.runs import batches, files
-from leaderboard.web.runs.facts import facts_given
+from leaderboard.web.runs import batches, files, pieces
+from leaderboard.web.runs.facts import wishes
 from leaderboard.web.security import local_path
 from leaderboard.web.session import reading, settings, viewer, wake, writing
 
@@ -61,6 +52,8 @@ def _form_page(slug: str, error: LeaderboardError | None = None) -> str:
         error=error,
         like=like,
         sent=sent,
+        pieces=pieces.waiting(slug),
+        chosen=request.form.getlist("piece"),
         says_more=any(sent.get(field.key) for field in page.fields),
         key=secrets.token_urlsafe(16),
         largest=settings().upload_bytes,
@@ -74,9 +67,10 @@ def send(slug: str) -> ResponseReturnValue:
     """Take a run file: check it now if it is small, else keep it for the evaluator; many are a batch."""
     try:
         upload_form(reading(), viewer(), slug)
-        if batches.is_batch():
-            return batches.answer(batches.take(slug))
-        submission = _submit(slug)
+        with pieces.sent_files(slug) as sent:
+            if batches.is_batch(sent):
+                return batches.answer(batches.take(slug, sent))
+            submission = _submit(slug, sent)
     except LeaderboardError as error:
         if wants_json():
             raise
@@ -89,21 +83,15 @@ def send(slug: str) -> ResponseReturnValue:
     return redirect(url_for("uploads.show", upload_id=submission.upload_id), 303)
 
 
-def _submit(slug: str) -> Submission:
-    file = received("file")
-    if file is None:
+def _submit(slug: str, sent: Sequence[Received]) -> Submission:
+    if not sent:
         raise Invalid("Choose a run file.")
     team_id = number("team", None)
     if team_id is None:
         raise Invalid("Choose the team that sends the run.")
-    wishes = RunRequest(
-        request.form.get("name", "").strip() or prepare.suggested_name(file.name),
-        request.form.get("kind", "official"),
-        describe.require_short(request.form.get("description", "")),
-        fields.read(facts_given()),
-        request.form.get("phase", ""),
-    )
-    return deliver(slug, team_id, file, wishes, form_key())
+    (file,) = sent
+    file = replace(file, name=file.name.rsplit("/", 1)[-1])
+    return deliver(slug, team_id, file, wishes(file.name), form_key())
 
 
 def deliver(

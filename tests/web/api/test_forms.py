@@ -9,6 +9,8 @@ PAGE = "it only has computed what the page then shows"
 DONE_BY = {
     "uploads.send": "send_run",
     "uploads.fix": "fix_upload",
+    "pieces.begin": "begin_upload",
+    "pieces.drop": "drop_upload",
     "uploads.withdraw": "withdraw_run",
     "uploads.restore": "restore_run",
     "uploads.mark": "choose_run",

@@ -270,10 +270,12 @@ class Cutter:
                     server.sendall(piece)
                     carried += len(piece)
                     self.sent += len(piece)
-            for end in (server, client):
-                with suppress(OSError):
-                    end.shutdown(socket.SHUT_RDWR)
+            # The sender learns of the cut once the server is done with what came: else it asks too early.
+            with suppress(OSError):
+                server.shutdown(socket.SHUT_WR)
             back.join()
+            with suppress(OSError):
+                client.shutdown(socket.SHUT_RDWR)
 
     def _most(self, carried: int) -> int:
         return min(65536, self.cuts[-1] - carried) if self.cuts else 65536

@@ -7,7 +7,7 @@ import schemathesis
 from schemathesis.config import ProjectConfig, ProjectsConfig, SchemathesisConfig
 from schemathesis.engine import events, from_schema
 
-from leaderboard.web.api.openapi import PIECE
+from leaderboard.web.runs.pieces import PIECE
 from tests.make.servers import HOST, served
 from tests.web.api.conftest import Programs
 from tests.web.conftest import Site

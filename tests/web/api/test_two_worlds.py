@@ -23,8 +23,8 @@ from leaderboard.services.runs import partial_uploads
 from leaderboard.services.webhooks import signatures
 from leaderboard.web import requests
 from leaderboard.web.api import judging, organise, reference, teams, workers
-from leaderboard.web.api.openapi import PIECE
 from leaderboard.web.api.operations import Operation
+from leaderboard.web.runs.pieces import PIECE
 from tests.make import twins, walks
 from tests.make.twins import World
 from tests.web import test_two_worlds as gets
