@@ -11,14 +11,16 @@ import pytest
 
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
-from leaderboard.settings import Settings
+from leaderboard.settings import DATABASE_FILE, Settings
 from leaderboard.trec.read import kernel
 from tests.make import postgres
 from tests.make.copies import folder_of_worlds as folder_of_worlds
+from tests.make.engines import share_compiled
 from tests.make.memory import keep_bytecode, use_memory
 
 use_memory()
 keep_bytecode()
+share_compiled()
 # A busy machine is no fault of what is tested: no example has a deadline, nor is drawing it timed.
 hypothesis.settings.register_profile(
     "patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
@@ -68,6 +70,16 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
         connection.connection.driver_connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     database.dispose()
     return path
+
+
+@pytest.fixture
+def data_folder(sqlite_template: Path, tmp_path: Path) -> Path:
+    """A site's data folder with the database that `leaderboard db upgrade` makes."""
+    folder = tmp_path / "data"
+    folder.mkdir(mode=0o700)
+    shutil.copyfile(sqlite_template, folder / DATABASE_FILE)
+    (folder / DATABASE_FILE).chmod(0o600)
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -96,16 +96,16 @@ class Database:
         self.engine.dispose()
 
 
-_CLOCK_OF_SQLITE = text("SELECT strftime('%Y-%m-%dT%H:%M:%f', 'now')")
 _CLOCK_OF_POSTGRESQL = text("SELECT clock_timestamp()")
 
 
 def now(session: Session) -> datetime:
     """The database's clock: the only one that leases, deadlines and stamps are told by."""
-    bind = session.get_bind()
-    if bind.dialect.name == "sqlite":
-        stamp = session.scalar(_CLOCK_OF_SQLITE)
-        return datetime.fromisoformat(str(stamp)).replace(tzinfo=UTC)
+    if session.get_bind().dialect.name == "sqlite":
+        # SQLite reads this machine's clock, too; a writer has waited for its turn before it asks.
+        session.connection()
+        at = datetime.now(UTC)
+        return at.replace(microsecond=at.microsecond // 1000 * 1000)
     moment: Any = session.scalar(_CLOCK_OF_POSTGRESQL)
     return moment.astimezone(UTC)  # type: ignore[no-any-return]
 

@@ -18,11 +18,9 @@ from tests.make.people import second_factor
 
 
 @pytest.fixture
-def data(tmp_path: Path) -> Path:
+def data(data_folder: Path) -> Path:
     """A data folder with an empty database."""
-    folder = tmp_path / "data"
-    assert _run(folder, "db", "upgrade").exit_code == 0
-    return folder
+    return data_folder
 
 
 def _run(data: Path, *arguments: str) -> Result:

@@ -10,7 +10,6 @@ from sqlalchemy.exc import OperationalError
 
 from leaderboard.cli import main
 from leaderboard.cli.serving import kept_backups
-from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid
 from leaderboard.services.backups import backups
@@ -23,12 +22,10 @@ RANKINGS = {"1": ["a", "b", "c"], "2": ["d", "a"], "3": ["f", "e"]}
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Settings:
+def site(data_folder: Path, tmp_path: Path) -> Settings:
     """A site in a data folder of its own."""
-    settings = Settings(data=tmp_path / "data")
-    settings.data.mkdir(mode=0o700)
+    settings = Settings(data=data_folder)
     database = Database(settings.url)
-    schema.upgrade(database)
     build.task(database, tmp_path, measures=("AP",))
     build.run(database, tmp_path, RANKINGS)
     build.drain(database)

@@ -17,15 +17,14 @@ SESSIONS = [
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+def run(data_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
     """A function that runs one command on a site with a task `t`."""
-    monkeypatch.setenv("LEADERBOARD_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("LEADERBOARD_DATA", str(data_folder))
     runner = CliRunner()
 
     def call(*arguments: object) -> Result:
         return runner.invoke(main, [str(argument) for argument in arguments])
 
-    assert call("db", "upgrade").exit_code == 0
     topics, qrels = build.topics_file(tmp_path), build.qrels_file(tmp_path)
     assert call("task", "create", "t", "--name", "T", "--topics", topics, "--qrels", qrels).exit_code == 0
     return call

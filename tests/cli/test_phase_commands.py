@@ -10,10 +10,9 @@ from tests.make import build
 
 
 @pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def data(data_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A site with one task of three topics."""
-    monkeypatch.setenv("LEADERBOARD_DATA", str(tmp_path / "data"))
-    assert _call("db", "upgrade").exit_code == 0
+    monkeypatch.setenv("LEADERBOARD_DATA", str(data_folder))
     made = _call("task", "create", "t", "--name", "T", "--topics", build.topics_file(tmp_path))
     assert made.exit_code == 0, made.output
     return tmp_path

@@ -14,16 +14,15 @@ BETTER = {"1": {"x": 2, "a": 0}, "2": {"a": 1, "y": 2}, "3": {"e": 1, "x": 2}}
 
 
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+def site(data_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
     """A function that runs one command on a site with two scored runs."""
-    monkeypatch.setenv("LEADERBOARD_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("LEADERBOARD_DATA", str(data_folder))
     runner = CliRunner()
 
     def call(*arguments: object) -> Result:
         return runner.invoke(main, [str(argument) for argument in arguments])
 
     topics, judged = build.topics_file(tmp_path), build.qrels_file(tmp_path)
-    assert call("db", "upgrade").exit_code == 0
     options = ("--name", "T", "--topics", topics, "--qrels", judged, "-m", "AP")
     assert call("task", "create", "t", *options).exit_code == 0
     for name, rankings in (("first", FIRST), ("second", SECOND)):

@@ -16,15 +16,14 @@ WORSE = {"1": ["x", "c"], "2": ["a"], "3": ["x"]}
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+def run(data_folder: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
     """A function that runs one command on a site of the test's own."""
-    monkeypatch.setenv("LEADERBOARD_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("LEADERBOARD_DATA", str(data_folder))
     runner = CliRunner()
 
     def call(*arguments: object) -> Result:
         return runner.invoke(main, [str(argument) for argument in arguments])
 
-    assert call("db", "upgrade").exit_code == 0
     return call
 
 

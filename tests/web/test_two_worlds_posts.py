@@ -29,7 +29,7 @@ from leaderboard.services.runs import uploads as runs
 from leaderboard.services.webhooks import signatures
 from leaderboard.web import requests
 from leaderboard.web.runs import uploads
-from leaderboard.web.session import reading
+from leaderboard.web.session import API, reading
 from tests.make import twins, walks
 from tests.make.people import PASSWORD
 from tests.make.twins import World
@@ -234,6 +234,9 @@ def _differences(
     """The forms that are answered differently in the two worlds."""
     one, other = worlds
     for address, form in _posts(one.world.app, only, objects):
+        # Cookies mean nothing to the API; its walk is in tests/web/api.
+        if name is not None and address.startswith(f"{API}/"):
+            continue
         answers = [_comparable(world.post(name, address, form, accept)) for world in worlds]
         changed = one.undo(), other.undo()
         if answers[0] != answers[1] or changed[0] != changed[1]:

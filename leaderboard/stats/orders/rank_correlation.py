@@ -5,10 +5,11 @@ order), None where it is not defined: with fewer than two runs, or where a scori
 """
 
 from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -20,7 +21,7 @@ def tau_b(first: FloatArray, second: FloatArray) -> float | None:
     >>> round(tau_b(np.array([4.0, 3.0, 2.0, 1.0]), np.array([3.0, 4.0, 2.0, 1.0])), 6)
     0.666667
     """
-    return float(stats.kendalltau(first, second).statistic) if _ordered(first, second) else None
+    return float(_scipy().kendalltau(first, second).statistic) if _ordered(first, second) else None
 
 
 def rho(first: FloatArray, second: FloatArray) -> float | None:
@@ -29,7 +30,7 @@ def rho(first: FloatArray, second: FloatArray) -> float | None:
     >>> round(rho(np.array([4.0, 3.0, 2.0, 1.0]), np.array([3.0, 4.0, 2.0, 1.0])), 6)
     0.8
     """
-    return float(stats.spearmanr(first, second).statistic) if _ordered(first, second) else None
+    return float(_scipy().spearmanr(first, second).statistic) if _ordered(first, second) else None
 
 
 def weighted_tau(first: FloatArray, second: FloatArray) -> float | None:
@@ -42,7 +43,7 @@ def weighted_tau(first: FloatArray, second: FloatArray) -> float | None:
     >>> round(weighted_tau(np.array([3.0, 2.0, 1.0]), np.array([2.0, 3.0, 1.0])), 6)
     0.181818
     """
-    return float(stats.weightedtau(first, second).statistic) if _ordered(first, second) else None
+    return float(_scipy().weightedtau(first, second).statistic) if _ordered(first, second) else None
 
 
 def tau_ap(estimate: FloatArray, truth: FloatArray) -> float | None:
@@ -129,6 +130,11 @@ def largest_moves(first: FloatArray, second: FloatArray) -> Moves:
     ranks = [_above(scores).sum(axis=1) + 1 for scores in (first, second)]
     move = ranks[0] - ranks[1]
     return Moves(ranks[0], ranks[1], move, np.lexsort((np.minimum(*ranks), -np.abs(move))))
+
+
+def _scipy() -> ModuleType:
+    # Half a second and 40 MB, which every site and command would pay at its start.
+    return import_module("scipy.stats")
 
 
 def _above(scores: FloatArray) -> NDArray[np.bool_]:

@@ -9,11 +9,11 @@ set size design, Information Retrieval Journal 19(3), 2016).
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from math import ceil, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import chdtr, stdtrit
 
 from leaderboard.stats.pairs.paired_t import paired_t
@@ -172,6 +172,8 @@ def _noncentrality(freedom: int, power: float, alpha: float) -> float:
     high = critical + 10.0
     while _power(high, freedom, critical) < power:
         high *= 2
+    # Loaded where it is needed: every site and command would pay a fifth of a second for it at its start.
+    brentq = import_module("scipy.optimize").brentq
     root: float = brentq(lambda nc: _power(nc, freedom, critical) - power, 0.0, high, xtol=1e-12)
     return root
 
