@@ -80,17 +80,17 @@ def facts(response: TestResponse) -> tuple[int, list[tuple[str, str]], bytes]:
 
 
 def remembered(resume: Callable[..., Any]) -> Callable[..., Any]:
-    """Who signed in, looked up once for each site and cookie.
+    """Who signed in, looked up once for each site and cookie or token.
 
     Nothing changes during a walk, and to look it up for each of its thousands of addresses takes as long
     as all the answers do.
     """
     known: dict[tuple[str, str, str], Any] = {}
 
-    def remembered(session: Session, token: str, ip: str = "") -> Any:
+    def remembered(session: Session, token: str, ip: str = "", **options: bool) -> Any:
         key = str(session.get_bind().engine.url), token, ip
         if key not in known:
-            known[key] = resume(session, token, ip)
+            known[key] = resume(session, token, ip=ip, **options)
         return known[key]
 
     return remembered

@@ -93,6 +93,7 @@ def test_no_form_names_a_masked_team(worlds: tuple[World, World], monkeypatch: p
     names = ("aardvarks-a0", "zyx-b0", "Otter-1", "Otter-2", "new")
     forms = {**posts.FORMS, "uploads.send": [("", _sent(name)) for name in names]}
     monkeypatch.setattr(sessions, "new_token", lambda: "chance")
+    monkeypatch.setattr(posts.partial_uploads, "secrets", SimpleNamespace(token_hex=lambda _: "nonsense"))
     monkeypatch.setattr(posts, "FORMS", forms)
     assert list(posts._differences((both[0], both[1]), "Ann", objects=masked.OBJECTS)) == []
     submit = f"/tasks/{masked.SLUG}/submit"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from sqlalchemy import delete, func, or_, select, update
+from sqlalchemy import bindparam, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_row, now
@@ -114,6 +114,14 @@ class TokenViewer:
             raise Forbidden("This token is for one task or team only; make one for all of yours.")
 
 
+# Made once: every request of a program begins with it.
+_WITH_OWNER = (
+    select(ApiToken, Account)
+    .join(Account, Account.id == ApiToken.account_id)
+    .where(ApiToken.token_sha256 == bindparam("digest"), Account.disabled_at.is_(None))
+)
+
+
 def token_viewer(session: Session, secret: str, *, ip: str = "", factor_needed: bool) -> TokenViewer | None:
     """Who asks by that secret; None where it is no token in force (`why_refused` says which).
 
@@ -122,12 +130,8 @@ def token_viewer(session: Session, secret: str, *, ip: str = "", factor_needed: 
     """
     if not token_secrets.is_whole(secret):
         return None
-    row = session.execute(
-        select(ApiToken, Account)
-        .join(Account, Account.id == ApiToken.account_id)
-        # A digest is looked up, not compared: how long that takes tells nothing of the secret.
-        .where(ApiToken.token_sha256 == sessions.digest(secret), Account.disabled_at.is_(None))
-    ).one_or_none()
+    # A digest is looked up, not compared: how long that takes tells nothing of the secret.
+    row = session.execute(_WITH_OWNER, {"digest": sessions.digest(secret)}).one_or_none()
     if row is None:
         return None
     token, account = row.ApiToken, row.Account
