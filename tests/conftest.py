@@ -1,5 +1,6 @@
 """Fixtures shared by all tests."""
 
+import gc
 import os
 import shutil
 from collections.abc import Iterator
@@ -16,10 +17,11 @@ from leaderboard.trec.read import kernel
 from tests.make import postgres
 from tests.make.copies import folder_of_worlds as folder_of_worlds
 from tests.make.engines import share_compiled
-from tests.make.memory import keep_bytecode, use_memory
+from tests.make.memory import collect_rarely, keep_bytecode, use_memory
 
 use_memory()
 keep_bytecode()
+collect_rarely()
 share_compiled()
 # A busy machine is no fault of what is tested: no example has a deadline, nor is drawing it timed.
 hypothesis.settings.register_profile(
@@ -49,6 +51,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     first = {item.path for item in items if {mark.name for mark in item.iter_markers()} & {"slow", "trial"}}
     browsed = {item.path for item in items if item.get_closest_marker("browser")}
     items.sort(key=lambda item: (item.path not in first, item.path not in browsed))
+
+
+def pytest_collection_finish() -> None:
+    """What was collected is looked through for garbage no more."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
