@@ -18,11 +18,14 @@ from tests.make import postgres
 from tests.make.copies import folder_of_worlds as folder_of_worlds
 from tests.make.engines import share_compiled
 from tests.make.memory import collect_rarely, keep_bytecode, use_memory
+from tests.make.procedures import compute_here
+from tests.make.procedures import own_process as own_process
 
 use_memory()
 keep_bytecode()
 collect_rarely()
 share_compiled()
+compute_here()
 # A busy machine is no fault of what is tested: no example has a deadline, nor is drawing it timed.
 hypothesis.settings.register_profile(
     "patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]

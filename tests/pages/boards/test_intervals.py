@@ -84,6 +84,7 @@ def test_first_places_are_those_of_resampled_topics(database: Database, tmp_path
         assert row.mean_rank == pytest.approx(1.25, abs=0.02)
 
 
+@pytest.mark.usefixtures("own_process")
 def test_the_same_board_has_the_same_intervals_for_ever(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

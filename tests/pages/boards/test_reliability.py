@@ -188,6 +188,7 @@ def test_what_is_held_back_is_not_told_by_reliability(
     assert known(database, viewer=OPERATOR).runs == 3
 
 
+@pytest.mark.usefixtures("own_process")
 def test_a_job_finds_the_same_as_a_page(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
