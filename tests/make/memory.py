@@ -1,4 +1,4 @@
-"""What tests of a process share: temporary files in memory, compiled modules and statements, less to clean up."""
+"""What tests of a process share: temporary files in memory, compiled modules, less to clean up."""
 
 import gc
 import os
