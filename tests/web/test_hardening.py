@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from bs4 import BeautifulSoup
 
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
@@ -22,21 +21,6 @@ def _addresses(site: Site) -> list[str]:
     return [path.format(**vars(site.world)) for path in GETS]
 
 
-def test_every_answer_says_what_it_is_in_which_letters(site: Site) -> None:
-    """Text and XML name their character set, on pages, files, errors and what styles them."""
-    client, texts = site.browser("Olga"), 0
-    for address in (*_addresses(site), *STATIC):
-        response = client.get(address, buffered=True)
-        if not response.data:
-            continue
-        kind = response.content_type
-        assert kind, address
-        if kind.startswith("text/") or kind.split(";")[0].endswith("xml"):
-            texts += 1
-            assert "charset=utf-8" in kind, address
-    assert texts > 100
-
-
 def test_no_answer_is_given_to_another_origin(site: Site) -> None:
     """No page names an origin that may read it, whoever asks, nor does the API to who asks with a token."""
     client = site.browser("Olga")
@@ -46,21 +30,6 @@ def test_no_answer_is_given_to_another_origin(site: Site) -> None:
             headers["Authorization"] = "Bearer lb_p"
         response = client.get(address, headers=headers, buffered=True)
         assert not [name for name, _ in response.headers if name.startswith("Access-Control")], address
-
-
-def test_every_page_of_somebody_signed_in_leads_out(site: Site) -> None:
-    """Every page that the site's layout frames has the button that signs out."""
-    client, found = site.browser("Olga"), 0
-    for address in _addresses(site):
-        response = client.get(address, buffered=True)
-        if response.mimetype != "text/html" or response.status_code != 200 or address.startswith("/judge/"):
-            continue
-        page = BeautifulSoup(response.text, "html.parser")
-        if page.find("header", class_="site") is None:
-            continue
-        found += 1
-        assert page.find("form", action="/sign-out"), address
-    assert found > 40
 
 
 @pytest.mark.parametrize("address", ["/sign-out", "/account/sessions/end"])

@@ -19,17 +19,6 @@ AS_JSON = {"Accept": "application/json"}
 """Asked for so that a visitor is answered rather than sent to the sign-in page."""
 
 
-@pytest.mark.parametrize("place", range(len(VIEWERS)))
-def test_every_page_lets_in_whom_it_should(site: Site, place: int) -> None:
-    """Each page, which changes nothing, answers each kind of viewer with the status written down for it."""
-    client = site.browser(VIEWERS[place])
-    pages = {path: statuses[place] for (method, path), statuses in WRITTEN.items() if method == "GET"}
-    answered = {
-        path: client.get(path.format(**vars(site.world)), headers=AS_JSON).status_code for path in pages
-    }
-    assert answered == pages
-
-
 @pytest.mark.parametrize(("method", "path"), [key for key in WRITTEN if key[0] != "GET"])
 def test_every_form_lets_in_whom_it_should(site: Site, method: str, path: str) -> None:
     """Each form answers each kind of viewer with the status written down for it."""

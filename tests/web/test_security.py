@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from bs4 import BeautifulSoup
 from flask.testing import FlaskClient
-from sqlalchemy import Connection, event, select, update
-from werkzeug.exceptions import HTTPException
+from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import WebSession
@@ -21,32 +20,6 @@ from tests.make import pages
 from tests.make.people import PASSWORD
 from tests.make.worlds import RUN
 from tests.web.conftest import Site, browser
-from tests.web.matrix import DRAFTS, MATRIX
-
-GETS = sorted(path for method, path in {**MATRIX, **DRAFTS} if method == "GET")
-
-
-def _addresses(site: Site) -> list[str]:
-    return [path.format(**vars(site.world)) for path in GETS] + [
-        "/nothing",
-        "/tasks/nothing",
-        "/runs/0",
-        f"/runs/{2**63}",
-        "/static/app.css",
-    ]
-
-
-@pytest.mark.parametrize("name", [None, "Olga", "Berta"])
-def test_every_response_carries_the_headers(site: Site, name: str | None) -> None:
-    """Policy, nosniff, referrer and opener headers are on every response, errors and redirects too."""
-    client = site.browser(name)
-    for address in _addresses(site):
-        for response in [client.open(address, method=each, buffered=True) for each in ("GET", "HEAD", "PUT")]:
-            assert response.headers["Content-Security-Policy"] == POLICY, address
-            assert response.headers["X-Content-Type-Options"] == "nosniff", address
-            assert response.headers["Referrer-Policy"] == "same-origin", address
-            assert response.headers["Cross-Origin-Opener-Policy"] == "same-origin", address
-            assert "Permissions-Policy" in response.headers, address
 
 
 def test_the_policy_allows_nothing_inline_or_foreign() -> None:
@@ -199,38 +172,6 @@ def test_visitors_files_are_not_read(site: Site) -> None:
 def test_the_way_back_stays_here(target: str, expected: str) -> None:
     """After signing in only a plain path of this site is gone to."""
     assert local_path(target) == expected
-
-
-def test_reading_pages_never_writes(site: Site) -> None:
-    """No GET that is answered, by anybody, opens a writing transaction, but to record who took judgments."""
-    opened: list[str] = []
-
-    def note(connection: Connection) -> None:
-        if not connection.get_execution_options().get("reading", False):
-            opened.append("write")
-
-    clients = [site.browser(name) for name in (None, "Nina", "Berta", "Otto", "Olga")]
-    event.listen(site.database.engine, "begin", note)
-    refused, recorded = 0, 0
-    for address in _addresses(site):
-        for client in clients:
-            opened.clear()
-            response = client.get(address, buffered=True)
-            if response.status_code == 403:
-                refused += len(opened)
-            elif _hands_out_judgments(site, address):
-                recorded += len(opened)
-            else:
-                assert opened == [], address
-    assert (refused > 50, recorded >= 10) == (True, True)
-
-
-def _hands_out_judgments(site: Site, address: str) -> bool:
-    try:
-        endpoint, _ = site.app.url_map.bind("localhost").match(address.partition("?")[0], method="GET")
-    except HTTPException:
-        return False
-    return hasattr(site.app.view_functions[endpoint], "recorded")
 
 
 def test_the_last_seen_stamp_is_all_a_reader_writes(site: Site) -> None:

@@ -1,0 +1,116 @@
+"""Every page, asked for once by every viewer: who may open it, how it is protected, what it writes."""
+
+from collections.abc import Iterator
+
+import pytest
+from bs4 import BeautifulSoup
+from sqlalchemy import Connection, event
+from werkzeug.exceptions import HTTPException
+from werkzeug.test import TestResponse
+
+from leaderboard.web.security import POLICY
+from tests.web.conftest import Site
+from tests.web.matrix import DRAFTS, MATRIX, VIEWERS
+
+WRITTEN = {**MATRIX, **DRAFTS}
+ELSEWHERE = {
+    **dict.fromkeys(("/nothing", "/tasks/nothing", "/runs/0", f"/runs/{2**63}"), 404),
+    **dict.fromkeys(("/static/app.css", "/static/app.js", "/static/icon.svg"), 200),
+}
+AS_JSON = {"Accept": "application/json"}
+"""What a visitor asks for, to be answered rather than sent to the sign-in page."""
+
+
+def _expected(site: Site, place: int) -> dict[str, int]:
+    """Address -> the status written down for a viewer; browsers are sent on where a cookie is missing."""
+    written = {path: statuses[place] for (method, path), statuses in WRITTEN.items() if method == "GET"}
+    pages = {path.format(**vars(site.world)): status for path, status in written.items()}
+    return {path: 303 if place and status == 401 else status for path, status in pages.items()} | ELSEWHERE
+
+
+@pytest.mark.parametrize("place", range(len(VIEWERS)))
+def test_every_page_answers_every_viewer_as_it_should(site: Site, place: int) -> None:
+    """With the status written down, the headers of every answer, a character set, a way to sign out.
+
+    No GET opens a writing transaction, but to record who took judgments and who was refused.
+    """
+    name = VIEWERS[place]
+    client, opened, faults = site.browser(name), [], []
+    refused, recorded = 0, 0
+
+    def note(connection: Connection) -> None:
+        if not connection.get_execution_options().get("reading", False):
+            opened.append("a write")
+
+    event.listen(site.database.engine, "begin", note)
+    for address, status in _expected(site, place).items():
+        opened.clear()
+        response = client.get(address, headers=AS_JSON if name is None else {}, buffered=True)
+        told = [*_unprotected(response), *_unlettered(response)]
+        if name is not None and not address.startswith("/judge/"):
+            told += _without_way_out(response)
+        if response.status_code != status:
+            told.append(f"{response.status_code}, not {status}")
+        if response.status_code == 403:
+            refused += len(opened)
+        elif _hands_out_judgments(site, address):
+            recorded += len(opened)
+        else:
+            told += opened
+        faults += [f"{address}: {fault}" for fault in told]
+    assert faults == []
+    assert (refused > 20, recorded > 1) == (name is not None, True)
+
+
+def _unprotected(response: TestResponse) -> Iterator[str]:
+    wanted = {
+        "Content-Security-Policy": POLICY,
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "same-origin",
+        "Cross-Origin-Opener-Policy": "same-origin",
+    }
+    for header, value in wanted.items():
+        if response.headers.get(header) != value:
+            yield f"{header} is {response.headers.get(header)}"
+    if "Permissions-Policy" not in response.headers:
+        yield "no Permissions-Policy"
+
+
+def _unlettered(response: TestResponse) -> Iterator[str]:
+    """Text and XML name their character set."""
+    kind = response.content_type
+    if not response.data:
+        return
+    if not kind:
+        yield "no content type"
+    elif (kind.startswith("text/") or kind.split(";")[0].endswith("xml")) and "charset=utf-8" not in kind:
+        yield "no character set"
+
+
+def _without_way_out(response: TestResponse) -> Iterator[str]:
+    """Every page that the site's layout frames has the button that signs out."""
+    if response.mimetype != "text/html" or b'<header class="site">' not in response.data:
+        return
+    if BeautifulSoup(response.text, "html.parser").find("form", action="/sign-out") is None:
+        yield "no way to sign out"
+
+
+def _hands_out_judgments(site: Site, address: str) -> bool:
+    try:
+        endpoint, _ = site.app.url_map.bind("localhost").match(address, method="GET")
+    except HTTPException:
+        return False
+    return hasattr(site.app.view_functions[endpoint], "recorded")
+
+
+@pytest.mark.parametrize("method", ["HEAD", "PUT"])
+def test_answers_to_other_methods_are_protected_too(site: Site, method: str) -> None:
+    """Redirects, refusals and pages alike."""
+    for name in (None, "Berta"):
+        client = site.browser(name)
+        faults = [
+            f"{address}: {fault}"
+            for address in _expected(site, 0)
+            for fault in _unprotected(client.open(address, method=method, buffered=True))
+        ]
+        assert faults == []
