@@ -13,7 +13,6 @@ from urllib.request import urlopen
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from tests.make.sites import Site, application_thread, running_site
 
@@ -77,12 +76,15 @@ def _read(address: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def site_database(tmp_path: Path) -> Iterator[Database]:
+def site_database(sqlite_template: Path, tmp_path: Path) -> Iterator[Database]:
     """The database of the site that `site` starts, migrated and empty."""
     data = tmp_path / "site"
     data.mkdir(mode=0o700)
-    database = Database(f"sqlite:///{data / 'leaderboard.sqlite3'}")
-    schema.upgrade(database)
+    path = data / "leaderboard.sqlite3"
+    shutil.copyfile(sqlite_template, path)
+    # As the site makes it: readable for its owner alone.
+    path.chmod(0o600)
+    database = Database(f"sqlite:///{path}")
     yield database
     database.dispose()
 

@@ -14,7 +14,6 @@ from leaderboard.db.tables import Account, WebhookAttempt, WebhookDelivery
 from leaderboard.services.accounts import device_logins, sessions
 from tests.browser.conftest import Demo
 from tests.make import blind
-from tests.make.sites import Site
 
 pytestmark = [pytest.mark.browser, pytest.mark.trial]
 WIDE = 1280
@@ -87,7 +86,7 @@ def test_every_kind_of_page_is_for_everybody(window: Page, demo: Demo, width: in
 
 
 def test_a_teams_own_pages_are_for_everybody(
-    width: int, browser: Browser, site: Site, site_database: Database, tmp_path: Path
+    width: int, browser: Browser, address: str, site_database: Database, tmp_path: Path
 ) -> None:
     """My page, a run with its actions, a report; after the close what moved from public to hidden topics."""
     blind.task(site_database, tmp_path)
@@ -95,12 +94,12 @@ def test_a_teams_own_pages_are_for_everybody(
         ann = session.scalars(select(Account.id).where(Account.name == "Ann")).one()
         token = sessions.start(session, ann, "127.0.0.1", "test")
     context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
-    context.add_cookies([{"name": "session", "value": token, "url": site.address}])
+    context.add_cookies([{"name": "session", "value": token, "url": address}])
     window, faults = context.new_page(), []
     for step in ("/my", "/runs/1", "/uploads/1", "/tasks/t/reveal", "/tasks/t"):
         if step == "/tasks/t/reveal":
             blind.close(site_database)
-        answer = window.goto(f"{site.address}{step}")
+        answer = window.goto(f"{address}{step}")
         assert answer is not None
         assert answer.status == 200
         faults += [f"{step}: {fault}" for fault in page_faults(window, width)]
@@ -109,7 +108,7 @@ def test_a_teams_own_pages_are_for_everybody(
 
 
 def test_tokens_and_devices_are_for_everybody(
-    width: int, browser: Browser, site: Site, site_database: Database, tmp_path: Path
+    width: int, browser: Browser, address: str, site_database: Database, tmp_path: Path
 ) -> None:
     """The list with a token in it, the page that shows a secret once, and a device that asks."""
     blind.task(site_database, tmp_path)
@@ -118,15 +117,15 @@ def test_tokens_and_devices_are_for_everybody(
         token = sessions.start(session, ann, "127.0.0.1", "test")
         codes = device_logins.begin(session, "gpu box", ("read", "submit"), "203.0.113.9")
     context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
-    context.add_cookies([{"name": "session", "value": token, "url": site.address}])
+    context.add_cookies([{"name": "session", "value": token, "url": address}])
     window = context.new_page()
-    window.goto(f"{site.address}/account/tokens")
+    window.goto(f"{address}/account/tokens")
     window.get_by_label("Label").fill("laptop")
     window.get_by_role("button", name="Make a token").click()
     faults = page_faults(window, width)
     assert window.get_by_label("Copy it now").input_value().startswith("lb_p")
     for step in ("/account/tokens", f"/device?code={codes.user_code}"):
-        window.goto(f"{site.address}{step}")
+        window.goto(f"{address}{step}")
         faults += [f"{step}: {fault}" for fault in page_faults(window, width)]
     window.get_by_role("button", name="Go on").click()
     faults += page_faults(window, width)
@@ -137,7 +136,7 @@ def test_tokens_and_devices_are_for_everybody(
 
 
 def test_webhooks_are_for_everybody(
-    width: int, browser: Browser, site: Site, site_database: Database, tmp_path: Path
+    width: int, browser: Browser, address: str, site_database: Database, tmp_path: Path
 ) -> None:
     """The list, the page that shows a secret once, a webhook with a long address whose deliveries failed."""
     blind.task(site_database, tmp_path)
@@ -146,9 +145,9 @@ def test_webhooks_are_for_everybody(
         token = sessions.start(session, ann, "127.0.0.1", "test")
         webhook = select(WebhookDelivery).where(WebhookDelivery.webhook_id == 1)
     context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
-    context.add_cookies([{"name": "session", "value": token, "url": site.address}])
+    context.add_cookies([{"name": "session", "value": token, "url": address}])
     window = context.new_page()
-    window.goto(f"{site.address}/teams/1/webhooks")
+    window.goto(f"{address}/teams/1/webhooks")
     faults = page_faults(window, width)
     window.get_by_label("Address").fill(f"https://hooks.invalid/{'long-' * 30}")
     window.get_by_role("button", name="Make a webhook").click()
@@ -163,7 +162,7 @@ def test_webhooks_are_for_everybody(
     window.reload()
     window.get_by_text("New secret, pause, delete").click()
     faults += page_faults(window, width)
-    window.goto(f"{site.address}/teams/1/webhooks")
+    window.goto(f"{address}/teams/1/webhooks")
     faults += page_faults(window, width)
     context.close()
     assert faults == []
