@@ -4,6 +4,7 @@ import gc
 import os
 import shutil
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 from uuid import uuid4
 
@@ -49,11 +50,29 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("database_url", ["sqlite", "postgresql"][: 2 if both else 1], indirect=True)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Modules with long tests come first, so that none of them is the last to be waited for."""
-    first = {item.path for item in items if {mark.name for mark in item.iter_markers()} & {"slow", "trial"}}
+    """Modules with long tests come first in each worker, so that none of them is the last to be waited for.
+
+    xdist gives each of its workers an equal stretch of the list to begin with, and what one has not begun to
+    those that have nothing left. All that needs a browser goes to one worker, which starts one. Last of the
+    hooks, after what was not asked for is out of the list.
+    """
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    long = {item.path for item in items if {mark.name for mark in item.iter_markers()} & {"slow", "trial"}}
     browsed = {item.path for item in items if item.get_closest_marker("browser")}
-    items.sort(key=lambda item: (item.path not in first, item.path not in browsed))
+    dealt: list[list[pytest.Item]] = [
+        [item for item in items if item.path in browsed],
+        *([] for _ in range(1, workers)),
+    ]
+    for path in sorted(long - browsed):
+        min(dealt, key=len).extend(item for item in items if item.path == path)
+    rest = iter([item for item in items if item.path not in long | browsed])
+    count = len(items)
+    shares = [count * (number + 1) // workers - count * number // workers for number in range(workers)]
+    for begun, share in zip(dealt, shares, strict=True):
+        begun.extend(islice(rest, max(0, share - len(begun))))
+    items[:] = [*chain.from_iterable(dealt), *rest]
 
 
 def pytest_collection_finish() -> None:
