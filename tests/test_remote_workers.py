@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +60,10 @@ class BadLine(threading.Thread):
 
     def _forward(self, near: socket.socket) -> None:
         is_cut = self._chance.random() < 0.15
+        # Either end may go away at any moment, the site among them: that is what a bad line is.
         with (
             near,
+            suppress(OSError),
             socket.create_connection(("127.0.0.1", self._to)) as far,
             selectors.DefaultSelector() as ready,
         ):
@@ -68,10 +71,7 @@ class BadLine(threading.Thread):
                 ready.register(one, selectors.EVENT_READ, other)
             while True:
                 for key, _ in ready.select():
-                    try:
-                        piece = key.fileobj.recv(65536)  # type: ignore[union-attr]
-                    except OSError:
-                        return
+                    piece = key.fileobj.recv(65536)  # type: ignore[union-attr]
                     # Cut on the way back: the site has done what was asked, and nobody heard.
                     if not piece or (is_cut and key.fileobj is far):
                         self.cut += is_cut
