@@ -50,6 +50,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("database_url", ["sqlite", "postgresql"][: 2 if both else 1], indirect=True)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where trials are not asked for, what drives a browser is not even imported: all of it is trials."""
+    return (
+        True
+        if collection_path == ROOT / "tests" / "browser" and config.option.markexpr == "not trial"
+        else None
+    )
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Modules with long tests come first in each worker, so that none of them is the last to be waited for.

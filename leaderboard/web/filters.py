@@ -1,9 +1,10 @@
 """Jinja filters and what every template may use."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from flask import Flask
+from flask import Flask, request
 from markupsafe import Markup, escape
 
 from leaderboard import __version__
@@ -31,7 +32,23 @@ def register(app: Flask) -> None:
         without=without,
         signed=signed,
     )
+    app.jinja_env.globals["url_for"] = _remembering(app.url_for)
     app.jinja_env.globals.update(htmx=HTMX, version=__version__, on_page=Place.PAGE, counted=counted)
+
+
+def _remembering(url_for: Callable[..., str]) -> Callable[..., str]:
+    """`url_for` that builds an address without parameters once: every page has ten in its head and foot."""
+    built: dict[tuple[str, str], str] = {}
+
+    def remembering(endpoint: str, **values: Any) -> str:
+        if values.keys() - {"filename"} or not request or request.script_root or endpoint.startswith("."):
+            return url_for(endpoint, **values)
+        key = endpoint, values.get("filename", "")
+        if key not in built:
+            built[key] = url_for(endpoint, **values)
+        return built[key]
+
+    return remembering
 
 
 def utc(moment: datetime | None) -> Markup:

@@ -1,13 +1,17 @@
 """What the two worlds are asked: the addresses of a route with every object, and answers to compare."""
 
+import io
 import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
+from types import MappingProxyType
 from typing import Any
+from urllib.parse import unquote
 
+from flask.testing import FlaskClient
 from sqlalchemy.orm import Session
 from werkzeug.routing import AnyConverter, Rule
-from werkzeug.test import TestResponse
+from werkzeug.test import TestResponse, create_environ
 
 from leaderboard.db.engine import Database
 from leaderboard.services.policy import Viewer
@@ -47,6 +51,8 @@ VALUES: dict[str, Sequence[object]] = {
 }
 """What every placeholder of an address is filled with: all there is in either world, and what is not."""
 
+Answer = tuple[int, list[tuple[str, str]], bytes]
+"""Status, headers and body."""
 EXPIRES = re.compile("Expires=[^;]*; ")
 """Of a cookie: its Max-Age says the same without the time of day."""
 
@@ -70,13 +76,46 @@ def _values(rule: Rule, name: str, objects: Mapping[str, Sequence[object]]) -> S
     return sorted(converter.items) if isinstance(converter, AnyConverter) else objects[name]
 
 
-def facts(response: TestResponse) -> tuple[int, list[tuple[str, str]], bytes]:
+def facts(response: TestResponse) -> Answer:
     """Status, all headers but the date and when a cookie ends, and the body."""
     with response:
         told = ((key, EXPIRES.sub("", value)) for key, value in response.headers if key != "Date")
         headers = sorted(told)
         assert response.status_code < 500, response.text
         return response.status_code, headers, response.get_data()
+
+
+def asking(client: FlaskClient) -> Callable[..., Answer]:
+    """A function that asks for an address as the client does, and gives what `facts` gives.
+
+    By WSGI itself: making each request and response of the test client takes a tenth of a walk's time.
+    """
+    cookie = client.get_cookie("session")
+    base = {**create_environ("/"), **client.environ_base}
+    base |= {"HTTP_COOKIE": f"session={cookie.value}"} if cookie else {}
+
+    def ask(address: str, method: str = "GET", headers: Mapping[str, str] = MappingProxyType({})) -> Answer:
+        path, _, query = address.partition("?")
+        environ = {
+            **base,
+            **{f"HTTP_{name.upper().replace('-', '_')}": value for name, value in headers.items()},
+            "REQUEST_METHOD": method,
+            "PATH_INFO": unquote(path).encode().decode("latin-1"),
+            "QUERY_STRING": query,
+            "wsgi.input": io.BytesIO(),
+        }
+        begun: list[Any] = []
+        answer = client.application.wsgi_app(environ, lambda *started: begun.append(started))
+        try:
+            body = b"".join(answer)
+        finally:
+            if hasattr(answer, "close"):
+                answer.close()
+        status, told = int(begun[0][0].split()[0]), begun[0][1]
+        assert status < 500, body.decode(errors="replace")
+        return status, sorted((key, EXPIRES.sub("", value)) for key, value in told if key != "Date"), body
+
+    return ask
 
 
 def remembered(resume: Callable[..., Any]) -> Callable[..., Any]:

@@ -163,7 +163,7 @@ def _differences(
     a table that is refused as JSON asked for in its other forms, which are written of the same record.
     The API, to which cookies mean nothing, is asked by the visitor alone.
     """
-    one, other = (world.browser(name) for world in worlds)
+    one, other = (walks.asking(world.browser(name)) for world in worlds)
     closed: set[str] = set()
     for path, states in _walk(worlds[0].app, objects):
         refused = 0
@@ -173,9 +173,9 @@ def _differences(
         for number, state in enumerate(states[:of_each]):
             if number == 2 == refused and "?docno=" not in state:
                 break
-            answer = walks.facts(one.open(path + state, **options))
+            answer = one(path + state, **options)
             refused += answer[0] in REFUSALS
-            if answer != walks.facts(other.open(path + state, **options)):
+            if answer != other(path + state, **options):
                 yield path + state
         if form == "json" and refused == min(2, len(states), of_each):
             closed.add(table)

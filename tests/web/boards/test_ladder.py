@@ -70,6 +70,7 @@ def test_no_address_tells_of_it(
     client = browser(app)
     if name is not None:
         enter(database, client, name)
+    ask = walks.asking(client)
     objects = {**phased.OBJECTS, "slug": ("t",), "run_id": tuple(ids.values())}
     paths = [
         path
@@ -79,7 +80,7 @@ def test_no_address_tells_of_it(
     ]
 
     def answers() -> dict[str, object]:
-        return {path: walks.facts(client.get(path)) for path in paths}
+        return {path: ask(path) for path in paths}
 
     answers()
     before = answers()
@@ -88,7 +89,7 @@ def test_no_address_tells_of_it(
     assert [path for path in paths if after[path] != before[path]] == []
     _move(database, ids["even"], 0.5)
     board = "/tasks/t.json"
-    assert walks.facts(client.get(board)) != before[board], "beyond the step it shows"
+    assert ask(board) != before[board], "beyond the step it shows"
 
 
 def test_a_score_that_is_no_improvement_shows_nowhere(
