@@ -31,6 +31,7 @@ from leaderboard.services.runs.uploads import Delivery
 from leaderboard.trec.facts import fields
 from leaderboard.trec.facts.fields import FIELDS
 from leaderboard.trec.read import bundles
+from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.read.lines import Limits
 
 
@@ -182,7 +183,7 @@ def _add_one(database: Database, slug: str, one: FileRequest, team: str, limits:
             team_id = teams.ensure(session, OPERATOR, team)
         with database.read() as session:
             rules = admission.rules_for(session, OPERATOR, slug, team_id, one.run.phase)
-        prepared = prepare.prepare(one.path, one.file_name.rsplit("/", 1)[-1], rules, limits)
+        prepared = prepare.prepare(one.path, base_name(one.file_name), rules, limits)
         with database.write() as session:
             delivery = Delivery(sender=OPERATOR, slug=slug, team_id=team_id, file=prepared, wishes=one.run)
             done = uploads.submit(session, delivery)

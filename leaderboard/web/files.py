@@ -7,7 +7,7 @@ from flask import request
 from werkzeug.datastructures import FileStorage
 
 from leaderboard.errors import Invalid, Problem
-from leaderboard.trec.read.bundles import member_name
+from leaderboard.trec.read.bundles import base_name, member_name
 from leaderboard.web.addresses import whole
 from leaderboard.web.session import viewer
 
@@ -26,7 +26,7 @@ class Received:
 def received(field: str) -> Received | None:
     """The file of a form field, the first of several, None where none was chosen."""
     first = next(iter(received_all(field)), None)
-    return first and Received(first.path, first.name.rsplit("/", 1)[-1])
+    return first and Received(first.path, base_name(first.name))
 
 
 def received_all(field: str) -> list[Received]:

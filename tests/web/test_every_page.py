@@ -106,7 +106,7 @@ def _hands_out_judgments(site: Site, address: str) -> bool:
 @pytest.mark.parametrize("method", ["HEAD", "PUT"])
 def test_answers_to_other_methods_are_protected_too(site: Site, method: str) -> None:
     """Redirects, refusals and pages alike."""
-    for name in (None, "Berta"):
+    for name in (None, "Berta", "Olga"):
         client = site.browser(name)
         faults = [
             f"{address}: {fault}"

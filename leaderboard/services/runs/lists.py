@@ -9,6 +9,7 @@ from pathlib import Path
 from leaderboard.errors import MAX_PROBLEMS, Invalid, Problem
 from leaderboard.services.runs.admission import KINDS
 from leaderboard.services.runs.prepare import suggested_name
+from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.read.lines import shown
 
 LIST_BYTES = 500_000
@@ -100,5 +101,5 @@ def _wrong(row: ListRow, earlier: ListRow | None) -> Iterator[Problem]:
 
 def names_of(file_name: str, tag: str) -> tuple[str, ...]:
     """By what a list may call a file: its path, its name, that without endings, its tag."""
-    base = file_name.rsplit("/", 1)[-1]
+    base = base_name(file_name)
     return (file_name, base, suggested_name(base), tag)

@@ -96,6 +96,15 @@ def member_name(name: str) -> str:
     return "/".join(parts)[-SHOWN_NAME:] or "unnamed"
 
 
+def base_name(name: str) -> str:
+    """A file's name without its folders, at most 200 characters of it.
+
+    >>> base_name("runs/2026/best.txt")
+    'best.txt'
+    """
+    return name.rsplit("/", 1)[-1][:SHOWN_NAME]
+
+
 def _refused(name: str, rule: str, remedy: str) -> BundledFile:
     return BundledFile(member_name(name), None, Problem(rule, remedy))
 

@@ -20,6 +20,7 @@ from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.runs import describe, partial_files, partial_uploads, prepare
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.partial_uploads import Partial, PartialRequest
+from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.api import values
 from leaderboard.web.api.answers import PartialUploadAnswer, PartialUploadList
 from leaderboard.web.api.operations import PIECE_OF_FILE, Header, Reply, operation
@@ -185,7 +186,7 @@ def _wanted() -> PartialRequest:
     if said.sha256 and not SHA256.fullmatch(said.sha256):
         rule = "must be 64 lower-case hexadecimal digits."
         raise Invalid(f"sha256 {rule}", [Problem(rule, field="sha256", value=said.sha256[:80])])
-    file_name = said.file_name.rsplit("/", 1)[-1][:200] or said.name
+    file_name = base_name(said.file_name) or said.name
     name = said.name or prepare.suggested_name(file_name)
     description = describe.require_short(said.description)
     wishes = RunRequest(name, said.kind, description, {}, said.phase)

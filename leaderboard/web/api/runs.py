@@ -16,6 +16,7 @@ from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.uploads import Submission
 from leaderboard.services.workers import runners
 from leaderboard.trec.facts.fields import FIELD_OF
+from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.api import repeats
 from leaderboard.web.api.answers import ChangedRun, CheckAnswer, RunAnswer, UploadAnswer
 from leaderboard.web.api.findings import of_problems
@@ -89,7 +90,7 @@ def send_run(slug: str, name: str, query: SendQuery, file: Path) -> Reply:
     submission = uploads.deliver(
         slug,
         query.team,
-        Received(file, query.file_name.rsplit("/", 1)[-1][:200] or name),
+        Received(file, base_name(query.file_name) or name),
         RunRequest(name, query.kind, description, {}, query.phase, execution),
         f"api:{asking.token_id if asking else 0}:{key}" if key else None,
         sender,

@@ -13,13 +13,13 @@ from flask import request
 from werkzeug.exceptions import UnsupportedMediaType
 
 from leaderboard.errors import Invalid, Problem
+from leaderboard.web.addresses import MAX_ID
 from leaderboard.web.security import incoming_folder, is_storable
 
 JSON = "application/json"
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 PLACE = re.compile(r" - at `\$\.?(?P<field>[^`]*)`$")
 PIECE = 2**20
-LARGEST = 2**63 - 1
 
 
 def encoded(answer: Any) -> bytes:
@@ -134,8 +134,8 @@ def _stored(read: Any) -> Any:
     waiting = [(field.name, getattr(read, field.name)) for field in fields(read)]
     while waiting:
         name, value = waiting.pop()
-        if isinstance(value, int) and abs(value) > LARGEST:
-            rule = f"is from -{LARGEST} to {LARGEST}."
+        if isinstance(value, int) and abs(value) > MAX_ID:
+            rule = f"is from -{MAX_ID} to {MAX_ID}."
             raise Invalid(f"{name} {rule}", [Problem(rule, field=name, value=str(value)[:40])])
         if isinstance(value, Mapping):
             waiting += [(name, one) for one in value.values()]

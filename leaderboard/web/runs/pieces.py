@@ -16,6 +16,7 @@ from werkzeug.exceptions import UnsupportedMediaType
 from leaderboard.errors import Conflict, Invalid, Problem, TooLarge
 from leaderboard.services.runs import partial_files, partial_uploads
 from leaderboard.services.runs.partial_uploads import Partial, PartialRequest, Room
+from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.addresses import whole
 from leaderboard.web.files import LARGEST_NUMBER_DIGITS, Received, number, received_all
 from leaderboard.web.rules import SIGNED_IN, Body, rule
@@ -35,7 +36,7 @@ def begin(slug: str) -> ResponseReturnValue:
     name, size, team_id = request.form.get("file_name", ""), number("bytes", None), number("team", None)
     if not name or not size or team_id is None:
         raise Invalid("A file that comes in pieces needs its file_name, its bytes and a team.")
-    file_name = name.rsplit("/", 1)[-1][:200]
+    file_name = base_name(name)
     made = begun(slug, PartialRequest(team_id, file_name, size, "", wishes(file_name)))
     return jsonify(_facts(slug, made)), 201
 

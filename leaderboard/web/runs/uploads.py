@@ -18,6 +18,7 @@ from leaderboard.services.runs import admission, fixing, limits, marks, prepare,
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.prepare import PreparedUpload
 from leaderboard.services.runs.uploads import Delivery, Submission
+from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.read.lines import Limits
 from leaderboard.trec.runs.fixes import FIXES
 from leaderboard.web.errors import form_again, problem_rows, wants_json
@@ -90,7 +91,7 @@ def _submit(slug: str, sent: Sequence[Received]) -> Submission:
     if team_id is None:
         raise Invalid("Choose the team that sends the run.")
     (file,) = sent
-    file = replace(file, name=file.name.rsplit("/", 1)[-1])
+    file = replace(file, name=base_name(file.name))
     return deliver(slug, team_id, file, wishes(file.name), form_key())
 
 

@@ -1,5 +1,6 @@
 """What holds for every operation of the API: who is let in, what is refused, and how errors are said."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from tests.web.conftest import Site
 
 ROOT = Path(__file__).resolve().parents[3]
 PROBLEM = "application/problem+json"
+PASSING = re.compile(rb'"(instance|device_code|user_code)": ?"[^"]*"')
+"""What differs in two answers to the same asker."""
 
 
 def _operations(site: Site) -> list[Operation]:
@@ -154,6 +157,19 @@ def test_cookies_mean_nothing(site: Site, program: Programs) -> None:
     answer = browser.post(f"/api/v1/runs/{site.world.run}/withdraw", json={"why": "x"})
     assert answer.status_code == 401
     assert "Set-Cookie" not in answer.headers
+    stranger, differ, seen = site.browser(), [], 0
+    for one in _operations(site):
+        address = path_of(one, site)
+        said = [_said(asker.open(f"/api/v1{address}", method=one.method)) for asker in (browser, stranger)]
+        seen += said[0][0] == 200
+        if said[0] != said[1]:
+            differ.append(f"{one.name}: {said}")
+    assert differ == []
+    assert seen > 10
+
+
+def _said(answer: Any) -> tuple[int, bytes, str | None]:
+    return answer.status_code, PASSING.sub(b"", answer.data), answer.headers.get("ETag")
 
 
 def test_the_document_is_the_committed_one_and_a_change_has_its_line(site: Site) -> None:

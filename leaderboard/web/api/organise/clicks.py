@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leaderboard.services.clicks import imports, preferences
+from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.read.lines import Limits
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import Done, RevisionMade
@@ -66,7 +67,7 @@ def import_log(slug: str, query: LogQuery, file: Path) -> LogAnswer:
     with writing() as session:
         rules = imports.rules_for(session, asker, slug)
     limits = Limits(plain_bytes=settings().plain_bytes)
-    name = query.file_name.rsplit("/", 1)[-1]
+    name = base_name(query.file_name)
     prepared = imports.prepare(file, name, rules, keep_users=query.keep_users, limits=limits)
     with writing() as session:
         made = imports.add(session, asker, slug, prepared)

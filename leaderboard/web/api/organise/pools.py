@@ -11,6 +11,7 @@ from leaderboard.services.assessors import settle
 from leaderboard.services.assessors.settle import Choice
 from leaderboard.services.pools import files, pools, previews
 from leaderboard.services.pools.plans import OFFICIAL, SECONDS, Plan
+from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import Done, DraftAnswer, PoolMade
 from leaderboard.web.api.organise.revisions import draft_answer
@@ -104,7 +105,7 @@ def import_pool(slug: str, query: PoolFileQuery, file: Path) -> PoolMade:
     policy.own_task(reading(), asker, slug, policy.coordinates)
     finish_reading()
     pool = files.read(file)
-    name = query.file_name.rsplit("/", 1)[-1]
+    name = base_name(query.file_name)
     with writing() as session:
         number = files.bring_in(session, asker, slug, pool, name, note=query.note, seconds=query.seconds)
     return PoolMade(pool=number, state="draft")

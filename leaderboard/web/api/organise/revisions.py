@@ -12,6 +12,7 @@ from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.revisions import drafts
 from leaderboard.trec.qrels.distractors import read_distractors
+from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.addresses import absolute
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import Done, DraftAnswer, LinkAnswer, RevisionMade
@@ -67,7 +68,7 @@ def draft_revision(slug: str, query: JudgmentsQuery, file: Path) -> DraftAnswer:
     listed = query.holds == "distractors"
     if query.second and query.holds != "graded":
         raise Invalid("Only graded judgments have a second column.")
-    name = query.file_name.rsplit("/", 1)[-1]
+    name = base_name(query.file_name)
     prepared = None if listed else qrels.prepare(file, name, query.holds, query.second)
     distractors = read_distractors(file) if listed else None
     with writing() as session:

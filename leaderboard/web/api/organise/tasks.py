@@ -15,6 +15,7 @@ from leaderboard.services.tasks import create, drafts, life, organise, templates
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.services.tasks.life import NEWEST, TaskCopy
 from leaderboard.services.tasks.settings import change
+from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.api.answers import Moment
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import CollectionAnswer, Done, OwnTask, SettingsAnswer
@@ -92,7 +93,7 @@ def make_task(slug: str, query: NewTask, file: Path) -> OwnTask:
         slug=slug,
         name=query.name,
         topics=file,
-        topics_name=query.file_name.rsplit("/", 1)[-1],
+        topics_name=base_name(query.file_name),
         description=query.description,
         collection=query.collection,
         depth=query.depth,
