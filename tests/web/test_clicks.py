@@ -13,7 +13,7 @@ from leaderboard.trec.qrels.preferences import read_preferences
 from tests.make import build
 from tests.make.pages import main, parsed, table
 from tests.web.conftest import Site
-from tests.web.test_crawl import faults
+from tests.web.test_crawl import faults, tree
 
 ADDRESS = "/tasks/robots/clicks"
 SESSIONS = [
@@ -55,7 +55,7 @@ def test_a_log_is_shown_with_the_preferences_of_its_clicks(site: Site, tmp_path:
     assert row[:4] == ["1", "clicks.csv", "8", "2"]
     assert "=unheard of" in main(page)
     assert "2026-05-31 to 2026-05-31, 7 users" in main(page)
-    assert list(faults(parsed(page))) == []
+    assert list(faults(tree(page.text))) == []
 
 
 def test_the_choice_is_in_the_address(site: Site, tmp_path: Path) -> None:

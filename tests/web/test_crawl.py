@@ -1,13 +1,12 @@
 """Following every link as different people: nothing is broken, and every page met is well formed."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from urllib.parse import urldefrag, urljoin
 
 import pytest
-from bs4 import BeautifulSoup
-from bs4.element import Tag
 from flask.testing import FlaskClient
+from lxml.html import HtmlElement, document_fromstring
 from sqlalchemy import update
 
 from leaderboard.db.tables import Job
@@ -22,7 +21,12 @@ NARROW = 3
 """Columns that fit any screen."""
 
 
-def _crawl(client: FlaskClient) -> Iterator[tuple[str, BeautifulSoup]]:
+def tree(html: str) -> HtmlElement:
+    """A page as its tags; by lxml, as there are many large pages."""
+    return document_fromstring(html)
+
+
+def _crawl(client: FlaskClient) -> Iterator[tuple[str, HtmlElement]]:
     """Every page that can be reached by links from the front page, each once.
 
     Tables are asked for as JSON in every state that a page links to, as CSV and LaTeX in one: the three
@@ -41,7 +45,7 @@ def _crawl(client: FlaskClient) -> Iterator[tuple[str, BeautifulSoup]]:
             assert response.status_code == 200, address
             if response.mimetype != "text/html":
                 continue
-            page = BeautifulSoup(response.get_data(as_text=True), "html.parser")
+            page = tree(response.get_data(as_text=True))
         yield address, page
         fresh = {link for link in _links(page, address) if link not in seen}
         seen |= fresh
@@ -49,12 +53,12 @@ def _crawl(client: FlaskClient) -> Iterator[tuple[str, BeautifulSoup]]:
         assert len(seen) < MOST_PAGES, "the site goes on for ever"
 
 
-def _links(page: BeautifulSoup, address: str) -> set[str]:
+def _links(page: HtmlElement, address: str) -> set[str]:
     """What a page links to on this site, and that anchors lead to something."""
     found = set()
-    ids = {tag["id"] for tag in page.find_all(id=True)}
-    for tag in page.find_all(["a", "link"], href=True):
-        target, anchor = urldefrag(urljoin(address, str(tag["href"])))
+    ids = set(page.xpath("//@id"))
+    for link in page.xpath("//*[self::a or self::link]/@href"):
+        target, anchor = urldefrag(urljoin(address, str(link)))
         if anchor and target == urldefrag(address)[0]:
             assert anchor in ids, (address, anchor)
         if target.startswith("/"):
@@ -62,72 +66,54 @@ def _links(page: BeautifulSoup, address: str) -> set[str]:
     return found
 
 
-def _tags(page: BeautifulSoup) -> dict[str, list[Tag]]:
-    """Name -> the page's elements of that name, found in one walk, as there are many large pages."""
-    found: dict[str, list[Tag]] = defaultdict(list)
-    for tag in page.descendants:
-        if isinstance(tag, Tag):
-            found[tag.name].append(tag)
-    return found
-
-
-def faults(page: BeautifulSoup) -> Iterator[str]:
+def faults(page: HtmlElement) -> Iterator[str]:
     """What is wrong with a page for somebody who hears it or works by keyboard."""
-    named = _tags(page)
-    every = [tag for tags in named.values() for tag in tags]
-    if page.html is None or page.html.get("lang") != "en":
+    if page.tag != "html" or page.get("lang") != "en":
         yield "no language"
-    if len(named["h1"]) != 1 or len(named["main"]) != 1:
+    if page.xpath("count(//h1)") != 1 or page.xpath("count(//main)") != 1:
         yield "not one heading and one main part"
-    if page.title is None or not page.title.get_text(strip=True).removesuffix("· Leaderboard").strip():
+    if not page.xpath("string(/html/head/title)").strip().removesuffix("· Leaderboard").strip():
         yield "no title"
-    ids = Counter(str(tag["id"]) for tag in every if tag.has_attr("id"))
+    ids = Counter(page.xpath("//@id"))
     yield from (f"id {each} twice" for each in sorted(each for each, count in ids.items() if count > 1))
     for name in ("aria-labelledby", "aria-describedby", "for"):
-        for tag in every:
-            if tag.has_attr(name):
-                leads = str(tag[name]).split()
-                yield from (f"{name} {each} leads nowhere" for each in leads if each not in ids)
-    yield from (f"{tag.name} without text" for tag in named["a"] + named["button"] if not _text(tag))
-    labelled = {str(tag["for"]) for tag in named["label"] if tag.has_attr("for")}
+        for named in page.xpath(f"//@{name}"):
+            yield from (f"{name} {each} leads nowhere" for each in named.split() if each not in ids)
+    yield from (f"{tag.tag} without text" for tag in page.xpath("//a | //button") if not _text(tag))
+    labelled = set(page.xpath("//label/@for"))
     yield from (
-        f"field {tag.get('name')} without label"
-        for tag in named["input"] + named["select"] + named["textarea"]
-        if _bare(tag, labelled)
+        f"field {field.get('name')} without label"
+        for field in page.xpath("//input | //select | //textarea")
+        if _bare(field, labelled)
     )
-    for table in named["table"]:
+    for table in page.iter("table"):
         yield from _table_faults(table)
-    if any(named[name] for name in ("style", "iframe", "object")) or any(
-        tag.has_attr("style") for tag in every
-    ):
+    if page.xpath("boolean(//style | //iframe | //object | //@style)"):
         yield "inline style or embedded content"
-    yield from ("inline script" for tag in named["script"] if not tag.get("src"))
+    yield from ("inline script" for _ in page.xpath("//script[not(@src)]"))
 
 
-def _text(tag: Tag) -> str:
-    return tag.get_text(strip=True) or str(tag.get("aria-label", ""))
+def _text(tag: HtmlElement) -> str:
+    return str(tag.text_content()).strip() or tag.get("aria-label", "")
 
 
-def _bare(field: Tag, labelled: set[str]) -> bool:
+def _bare(field: HtmlElement, labelled: set[str]) -> bool:
     """Whether a field that can be seen has no label, its own name or one around it."""
-    if field.get("type") in ("hidden", "submit") or field.has_attr("hidden") or field.get("aria-label"):
+    if field.get("type") in ("hidden", "submit") or "hidden" in field.attrib or field.get("aria-label"):
         return False
-    return str(field.get("id")) not in labelled and field.find_parent("label") is None
+    return field.get("id") not in labelled and not field.xpath("boolean(ancestor::label)")
 
 
-def _table_faults(table: Tag) -> Iterator[str]:
-    caption = table.find("caption")
-    if caption is None or not caption.get_text(strip=True):
+def _table_faults(table: HtmlElement) -> Iterator[str]:
+    if not table.xpath("string(caption)").strip():
         yield "table without caption"
-    yield from (
-        "head without scope" for head in table.find_all("th") if head.get("scope") not in ("row", "col")
-    )
-    columns = sum(len(head.find_all(["th", "td"])) for head in table.find_all("thead"))
-    for row in (row for body in table.find_all("tbody") for row in body.find_all("tr")):
-        cells = sum(int(str(cell.get("colspan", "1"))) for cell in row.find_all(["td", "th"]))
+    yield from ("head without scope" for head in table.iter("th") if head.get("scope") not in ("row", "col"))
+    columns = table.xpath("count(thead//th | thead//td)")
+    for row in table.xpath("tbody//tr"):
+        cells = sum(int(cell.get("colspan", "1")) for cell in row.iter("td", "th"))
         if cells != columns:
-            yield f"a row of {cells} cells under {columns} heads"
-    if columns > NARROW and table.find_parent(attrs={"role": "region"}) is None:
+            yield f"a row of {cells} cells under {columns:.0f} heads"
+    if columns > NARROW and not table.xpath("boolean(ancestor::*[@role='region'])"):
         yield "wide table that cannot be scrolled"
 
 
@@ -146,3 +132,34 @@ def test_every_link_leads_somewhere_and_every_page_is_well_formed(
         broken += [f"{address}: {fault}" for fault in faults(page)]
     assert broken == []
     assert count > 15
+
+
+SOUND = (
+    '<html lang="en"><head><title>A page</title></head><body><main><h1 id="top">A page</h1>'
+    '<a href="#top">Up</a><label>Name <input name="name"></label><table><caption>One</caption><thead><tr>'
+    '<th scope="col">Run</th></tr></thead><tbody><tr><td>a</td></tr></tbody></table></main></body></html>'
+)
+SPOILED = {
+    "no language": (' lang="en"', ""),
+    "not one heading and one main part": ("</h1>", "</h1><h1>Another</h1>"),
+    "no title": ("<title>A page", "<title>· Leaderboard"),
+    "id top twice": ("<table", '<table id="top"'),
+    "for nothing leads nowhere": ("<label", '<label for="nothing"'),
+    "aria-describedby nothing leads nowhere": ("<table", '<table aria-describedby="nothing"'),
+    "a without text": ("Up", ""),
+    "field name without label": ("label>", "p>"),
+    "table without caption": ("<caption>One", "<caption>"),
+    "head without scope": (' scope="col"', ""),
+    "a row of 2 cells under 1 heads": ("<td>a", "<td>b</td><td>a"),
+    "inline style or embedded content": ("<table", '<table style="color: red"'),
+    "inline script": ("<table", "<script>1</script><table"),
+    "wide table that cannot be scrolled": ("<th", '<th scope="col">A</th>' * NARROW + "<th"),
+}
+"""Fault -> what makes it of a sound page."""
+
+
+def test_what_is_wrong_with_a_page_is_found() -> None:
+    """A sound page has no fault; spoiled in any of these ways it has that one."""
+    assert list(faults(tree(SOUND))) == []
+    missed = [fault for fault, change in SPOILED.items() if fault not in faults(tree(SOUND.replace(*change)))]
+    assert missed == []

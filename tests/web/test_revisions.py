@@ -19,7 +19,7 @@ from leaderboard.services.tasks import roles
 from tests.make import build, pages
 from tests.make.revised import revise
 from tests.web.conftest import SignIn
-from tests.web.test_crawl import faults
+from tests.web.test_crawl import faults, tree
 
 FIRST = {"1": ["a", "x", "c"], "2": ["y", "d", "a"], "3": ["e", "f"]}
 SECOND = {"1": ["x", "b", "a"], "2": ["a", "y"], "3": ["x", "y", "e"]}
@@ -58,7 +58,7 @@ def test_judgments_are_looked_at_published_and_read(organiser: FlaskClient, data
     preview = _send(organiser)
     page = organiser.get(preview)
     text = pages.main(page)
-    assert list(faults(pages.parsed(page))) == []
+    assert list(faults(tree(page.text))) == []
     assert "Published, this is revision 2, against revision 1." in text
     assert "2 of 2 ranked runs have another rank by AP" in text
     assert [row[:5] for row in pages.table(page, "Ranks by AP")] == [
@@ -75,8 +75,8 @@ def test_judgments_are_looked_at_published_and_read(organiser: FlaskClient, data
     assert "revision 1" in pages.main(organiser.get("/tasks/t"))
     build.drain(database)
     page = organiser.get(f"{LIST}/2")
-    assert list(faults(pages.parsed(page))) == []
-    assert list(faults(pages.parsed(organiser.get(LIST)))) == []
+    assert list(faults(tree(page.text))) == []
+    assert list(faults(tree(organiser.get(LIST).text))) == []
     assert "being scored" not in pages.main(page)
     assert [row[:5] for row in pages.table(page, "Ranks by AP")] == [
         ["1", "second", "Team", "2", "▲ 1"],

@@ -12,7 +12,7 @@ from leaderboard.db.tables import Pool
 from tests.make import build, judged, pools
 from tests.make.pages import form, main, parsed, table
 from tests.web.conftest import Site
-from tests.web.test_crawl import faults
+from tests.web.test_crawl import faults, tree
 
 POOL = "/tasks/robots/pools/2"
 CASE = f"{POOL}/adjudication/document"
@@ -36,7 +36,7 @@ def olga(site: Site) -> FlaskClient:
 def test_the_page_shows_figures_assessors_pairs_and_topics(olga: FlaskClient) -> None:
     """Three documents judged by two, who agree on one of them."""
     page = olga.get(f"{POOL}/agreement")
-    assert list(faults(parsed(page))) == []
+    assert list(faults(tree(page.text))) == []
     assert "3 of 5 documents judged" in main(page)
     rows = {row[0]: row[1] for row in table(page, "Agreement on the 3 documents")}
     assert (rows["Raw agreement"], rows["Fleiss’ kappa"]) == ("0.333", "-0.500")
@@ -106,7 +106,7 @@ def test_the_boards_under_each_assessor_are_computed_when_asked_for(site: Site, 
         site.database, site.settings.data, {"1": ["d5", "d2"]}, "other", slug="robots", team_name="Bears"
     )
     page = olga.get(f"{POOL}/agreement?boards")
-    assert list(faults(parsed(page))) == []
+    assert list(faults(tree(page.text))) == []
     assert [row[:3] for row in table(page, "2 ranked runs")] == [["Anne", "3", "1"], ["Bert", "3", "1"]]
     assert len(olga.get(f"{POOL}/agreement.json?boards").get_json()["boards"]["assessors"]) == 2
     assert "\\toprule" in olga.get(f"{POOL}/agreement.tex?table=boards").text
@@ -115,10 +115,10 @@ def test_the_boards_under_each_assessor_are_computed_when_asked_for(site: Site, 
 def test_an_organiser_decides_one_document_after_the_other(olga: FlaskClient) -> None:
     """From the list to the first, by a grade to the next, at the end back to the list; undone it is back."""
     page = olga.get(f"{POOL}/adjudication")
-    assert list(faults(parsed(page))) == []
+    assert list(faults(tree(page.text))) == []
     assert [row[0] for row in table(page, "2 documents")] == ["d2", "d5"]
     first = olga.get(f"{CASE}?topic=1&docno=d2")
-    assert list(faults(parsed(first))) == []
+    assert list(faults(tree(first.text))) == []
     assert table(first, "What the assessors said") == [
         ["Anne", "0 not relevant", "–"],
         ["Bert", "1 relevant", "–"],
@@ -156,7 +156,7 @@ def test_a_bad_decision_comes_back_with_its_reason(olga: FlaskClient) -> None:
 def test_labels_become_a_draft_of_a_revision(olga: FlaskClient) -> None:
     """The rule's outcome is counted, written out as qrels, and kept as a draft to be looked at."""
     page = olga.get(f"{POOL}/publish?rule=max")
-    assert list(faults(parsed(page))) == []
+    assert list(faults(tree(page.text))) == []
     assert ["settled by the rule", "3", "judged"] in table(page, "Documents of the pool")
     assert table(page, "Judgments by grade") == [["1 relevant", "3", "100%"]]
     assert olga.get(f"{POOL}/settled.qrels?rule=max").text == "1 0 d1 1\n1 0 d2 1\n1 0 d5 1\n"
@@ -190,5 +190,5 @@ def test_an_unjudged_pool_says_what_to_do(site: Site) -> None:
     client = site.browser("Olga")
     for rest in ("agreement", "adjudication", "publish"):
         page = client.get(f"{POOL}/{rest}")
-        assert list(faults(parsed(page))) == []
+        assert list(faults(tree(page.text))) == []
         assert parsed(page).select(".empty"), rest

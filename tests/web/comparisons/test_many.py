@@ -17,7 +17,7 @@ from tests.make import build
 from tests.make.pages import main, parsed, table
 from tests.pages.comparisons.test_many import BEST_FIRST, fill
 from tests.web.conftest import SignIn
-from tests.web.test_crawl import faults
+from tests.web.test_crawl import faults, tree
 
 ALL = "run=1&run=2&run=3&run=4"
 
@@ -55,7 +55,7 @@ def test_the_page_has_runs_matrix_and_overlaps(client: FlaskClient) -> None:
 @pytest.mark.usefixtures("filled")
 def test_the_page_is_well_formed(client: FlaskClient, query: str) -> None:
     """It has none of the faults that keep people from hearing it or working by keyboard."""
-    assert list(faults(parsed(client.get(f"/tasks/t/compare?{query}")))) == []
+    assert list(faults(tree(client.get(f"/tasks/t/compare?{query}").text))) == []
 
 
 def test_the_matrix_leads_to_the_pages_of_pairs(client: FlaskClient, filled: dict[str, int]) -> None:
