@@ -60,8 +60,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Session]:
         """A session for reading; anything it tries to write raises AssertionError."""
-        with Session(self._reading, autoflush=False, expire_on_commit=False) as session:
-            event.listen(session, "before_flush", _refuse_flush)
+        with _ReadingSession(self._reading, autoflush=False, expire_on_commit=False) as session:
             yield session
 
     @contextmanager
@@ -135,6 +134,11 @@ def add_unless_taken(session: Session, row: Base) -> bool:
     return True
 
 
+class _ReadingSession(Session):
+    """A session whose kind listens for writes: to listen at each one takes as long as opening it does."""
+
+
+@event.listens_for(_ReadingSession, "before_flush")
 def _refuse_flush(session: Session, *_: object) -> None:
     raise AssertionError("a reading session was asked to write")
 

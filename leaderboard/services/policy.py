@@ -237,6 +237,11 @@ def seen_task(session: Session, viewer: Viewer, slug: str) -> SeenTask:
     return seen
 
 
+def is_seen(session: Session, slug: str) -> bool:
+    """Whether the task of that slug was read before in this session, for who may know of it."""
+    return _head_of(slug) in session.info
+
+
 def seen_phase(session: Session, viewer: Viewer, slug: str, sight: Sight) -> PhaseRule:
     """The phase of a task that a sight is of, by what was read before; raises as `visible_task` does."""
     phases = seen_task(session, viewer, slug).phases

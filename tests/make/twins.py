@@ -39,6 +39,7 @@ from leaderboard.settings import Settings
 from tests.make import build as builders
 from tests.make import hooks, judged, people
 from tests.make.apps import application
+from tests.make.copies import built_once
 from tests.web.conftest import browser, enter
 
 TOPICS = tuple(str(number) for number in range(1, 11))
@@ -97,6 +98,7 @@ def _other_run(folder: Path, secret: str, public: Sequence[str]) -> Path:
     return path
 
 
+@built_once
 def _fill(database: Database, folder: Path, secret: str) -> None:
     """Three tasks with runs of two teams under two revisions, and what only one world has at the end."""
     accounts = {name: people.account(database, name) for name in ("Ann", "Bob", "Stranger", "Zed")}
