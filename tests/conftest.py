@@ -3,13 +3,15 @@
 import gc
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import hypothesis
 import pytest
+from _pytest.doctest import DoctestModule
 
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
@@ -40,6 +42,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--all-databases", action="store_true", help="run on PostgreSQL not only tests marked `dialect`"
     )
+
+
+class Examples:
+    """Examples in docstrings, looked for only where there are any: to look through all modules takes long."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(self, file_path: Path) -> Generator[None, list[Any], list[Any]]:
+        """All that is collected of a file but the examples of one that has none."""
+        collectors = yield
+        is_bare = file_path.suffix == ".py" and ">>>" not in file_path.read_text()
+        return [one for one in collectors if not (is_bare and isinstance(one, DoctestModule))]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A hook of this module would be asked about the tests' own folder only."""
+    config.pluginmanager.register(Examples())
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

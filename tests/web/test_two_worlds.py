@@ -198,17 +198,12 @@ def test_nothing_that_is_held_back_shows(worlds: tuple[World, World], name: str 
     assert list(_differences(worlds, name)) == []
 
 
-def test_the_heads_of_answers_show_no_more(worlds: tuple[World, World]) -> None:
-    """HEAD, whose headers are those of GET, is answered by the same view: one address a page and subject."""
+@pytest.mark.parametrize("way", [{"method": "HEAD"}, {"headers": {"Accept": "application/json"}}])
+def test_other_ways_to_ask_show_no_more(worlds: tuple[World, World], way: dict[str, Any]) -> None:
+    """HEAD and errors as JSON, made of what GET and pages are: one address a page and subject is the same."""
     one, other = (walks.asking(world.browser("Ann")) for world in worlds)
     first = {(endpoint, subject(path)): path for endpoint, path, _ in reversed(_walk(worlds[0].app))}
-    assert [path for path in first.values() if one(path, "HEAD") != other(path, "HEAD")] == []
-
-
-def test_errors_in_json_show_no_more(worlds: tuple[World, World]) -> None:
-    """Errors as JSON, which say more than pages, are equal too."""
-    asked = {"headers": {"Accept": "application/json"}}
-    assert list(_differences(worlds, "Ann", of_each=2, **asked)) == []
+    assert [path for path in first.values() if one(path, **way) != other(path, **way)] == []
 
 
 def test_an_entity_tag_of_one_world_fits_the_other(worlds: tuple[World, World]) -> None:
