@@ -12,7 +12,7 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Evaluation, EvaluationMean, TaskRole, TopicSet
 from leaderboard.services import snapshots
 from leaderboard.services.policy import OPERATOR
-from leaderboard.web import requests
+from leaderboard.web import health, requests
 from leaderboard.web.runs import uploads
 from tests.make import blind, phased, twins, walks
 from tests.web.conftest import browser, enter
@@ -66,6 +66,8 @@ def test_no_address_tells_of_it(
     monkeypatch.setattr(uploads, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
     monkeypatch.setattr(requests, "new_id", lambda: "chance")
     twins.note_at_one_moment(monkeypatch)
+    # How long ago somebody worked changes with the moment; who asks from elsewhere is told none of it.
+    monkeypatch.setattr(health, "_counts", lambda _: {})
     monkeypatch.setattr(requests, "_record", walks.noted_once(requests._record))
     client = browser(app)
     if name is not None:
