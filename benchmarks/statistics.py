@@ -20,7 +20,7 @@ from leaderboard.stats.pairs.bootstrap import bootstrap_intervals
 from leaderboard.stats.pairs.methods import all_pairs, method
 from leaderboard.stats.reliability.reliability import reliability, split_half
 from leaderboard.stats.standing.rank_intervals import first_places, rank_intervals
-from leaderboard.stats.standing.standing import best_set
+from leaderboard.stats.standing.standing import verdicts
 
 BOARD, LARGE = (129, 50), (100, 6980)
 DEPTH = 100
@@ -69,7 +69,8 @@ def board() -> Iterator[Procedure]:
     yield Procedure("bootstrap intervals, 10,000", lambda: bootstrap_intervals(scores, seed=SEED))
     yield Procedure("Tukey HSD", of_pairs(scores, "tukey"))
     yield Procedure("randomised HSD, 100,000", of_pairs(scores, "randomised_tukey"), 1.5)
-    yield Procedure("best set", lambda: best_set(scores))
+    compared = all_pairs(scores, method("t+holm"), seed=SEED)
+    yield Procedure("verdicts of pairs that are compared", lambda: verdicts(compared))
     yield Procedure("bootstrap ranks, 10,000", lambda: first_places(scores, seed=SEED), 0.3)
     yield Procedure("rank intervals", lambda: rank_intervals(scores))
     yield Procedure("reliability", lambda: reliability(scores))
@@ -82,7 +83,8 @@ def large() -> Iterator[Procedure]:
     """100 runs and 6,980 topics, as many as MS MARCO has."""
     scores, documents = made_up(*LARGE), rankings(*LARGE)
     yield Procedure("paired t, Holm", of_pairs(scores, "t+holm"), 10)
-    yield Procedure("best set", lambda: best_set(scores), 10)
+    compared = all_pairs(scores, method("t+holm"), seed=SEED)
+    yield Procedure("verdicts of pairs that are compared", lambda: verdicts(compared), 10)
     yield Procedure("Wilcoxon, Holm", of_pairs(scores, "wilcoxon+holm"))
     yield Procedure("Tukey HSD", of_pairs(scores, "tukey"))
     yield Procedure("randomised HSD, 10,000", of_pairs(scores, "randomised_tukey", 10_000), 20)

@@ -13,7 +13,7 @@ from leaderboard.services.policy import OPERATOR
 from leaderboard.services.statistics.standings import Place
 from leaderboard.tables.text import csv_text
 
-PLACE_HEADS = ("", "rank range", "beats", "beaten by", "undecided")
+PLACE_HEADS = ("", "rank range", "beats", "beaten by, at least", "undecided")
 
 
 @click.command()

@@ -22,6 +22,7 @@ from leaderboard.services.policy import ANONYMOUS, Sight, Viewer
 from leaderboard.services.shown_names import ShownNames
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.statistics.standings import ALPHA, Standing
+from leaderboard.stats.pairs.corrections import LEVEL
 
 FORMAT = 1
 ADDRESS = 16
@@ -269,6 +270,7 @@ def _comparison(shown: Board) -> dict[str, Any] | None:
         "title": method.title,
         "version": method.version,
         "alpha": ALPHA,
+        "level": LEVEL,
         "resamples": standing.table.resamples,
         "pairs": standing.pairs,
         "told_apart": standing.told_apart,

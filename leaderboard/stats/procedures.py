@@ -18,7 +18,6 @@ from leaderboard.stats.pairs.methods import all_pairs, method
 from leaderboard.stats.reliability.power import Sensitivity, sensitivity
 from leaderboard.stats.reliability.reliability import Reliability, SplitHalf, reliability, split_half
 from leaderboard.stats.standing.rank_intervals import FirstPlaces, RankIntervals, first_places, rank_intervals
-from leaderboard.stats.standing.standing import best_set
 
 Options = Mapping[str, str | int]
 Progress = Callable[[float], None]
@@ -28,7 +27,7 @@ SPLITS = 500
 
 
 def pairs(scores: NDArray[np.float64], options: Options, progress: Progress) -> Arrays:
-    """All pairs of runs under one method, and which runs may be the best."""
+    """All pairs of runs under one method; `single` only where it is not p."""
     table = all_pairs(scores, method(str(options["method"])), seed=int(options["seed"]), progress=progress)
     return {
         "difference": table.difference,
@@ -36,7 +35,7 @@ def pairs(scores: NDArray[np.float64], options: Options, progress: Progress) -> 
         "high": table.high,
         "p": table.p,
         "adjusted": table.adjusted,
-        "best": best_set(scores),
+        **({"single": table.single} if table.method.test is None else {}),
         "resamples": np.array(table.resamples or 0),
         "reachable": np.array(table.reachable),
     }

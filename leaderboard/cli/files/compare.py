@@ -180,7 +180,7 @@ def _many_in_words(compared: "ComparedFiles", facts: dict[str, Any], dialect: in
     return "\n".join(
         [
             f"{facts['measure']} on {counted(facts['topics'], 'topic')}, trec_eval {dialect}; "
-            f"{compared.table.method.title}, 5%",
+            f"{compared.table.method.title}, {facts['alpha']:.1%}",
             *_remarks(compared),
             "",
             *_aligned(_rows(compared, facts, digits), left=1),

@@ -13,10 +13,10 @@ from leaderboard.measures.binding import BoundMeasure
 from leaderboard.pages.comparisons.many_latex import MeasureOfRuns, means_table
 from leaderboard.services.evaluations.shown import FloatArray
 from leaderboard.services.statistics.requests import refusal
-from leaderboard.services.statistics.standings import ALPHA
 from leaderboard.stats.orders.two_rankings import compare_rankings
 from leaderboard.stats.pairs.baseline import AgainstBaseline, against_baseline
 from leaderboard.stats.pairs.condensed import pairs
+from leaderboard.stats.pairs.corrections import LEVEL
 from leaderboard.stats.pairs.methods import Method, PairTable, all_pairs
 from leaderboard.stats.pairs.paired_t import paired_t
 from leaderboard.stats.pairs.table_order import in_order
@@ -24,7 +24,7 @@ from leaderboard.stats.pairs.two_runs import compare_scores, facts
 from leaderboard.stats.seeds import seed
 from leaderboard.stats.standing.letters import MOST_RUNS as MOST_LETTERED
 from leaderboard.stats.standing.letters import letters
-from leaderboard.stats.standing.standing import decided
+from leaderboard.stats.standing.standing import SignArray, decided
 from leaderboard.tables.latex import latex_text
 from leaderboard.trec.read.blocks import Block, scan_run
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
@@ -64,6 +64,8 @@ class ComparedFiles:
     table: PairTable
     """Higher is better."""
     against: AgainstBaseline | None
+    signs: SignArray
+    """Of each pair, (pairs,): 1 where the first is better, -1 where it is worse, 0 where undecided."""
     letters: tuple[str, ...]
     """Empty for more than 15 runs, or where no pair could be told apart."""
     effects: FloatArray
@@ -130,11 +132,12 @@ def compare_all(
     better = _sign(measure) * files.scores[measure]
     means = better.mean(axis=1)
     order = sorted(range(len(files.names)), key=lambda place: (-means[place], files.names[place]))
-    table = all_pairs(better, by, seed=files.seed(measure, by.key), alpha=ALPHA, progress=progress)
+    table = all_pairs(better, by, seed=files.seed(measure, by.key), progress=progress)
     table = in_order(table, order)
     against = None
     if baseline is not None:
-        against = against_baseline(table, better[order], order.index(baseline), ALPHA)
+        against = against_baseline(table, better[order], order.index(baseline))
+    signs = decided(table)
     lettered = table.runs <= MOST_LETTERED and table.reachable
     return ComparedFiles(
         names=tuple(files.names[place] for place in order),
@@ -142,7 +145,8 @@ def compare_all(
         means=files.scores[measure].mean(axis=1)[order],
         table=table,
         against=against,
-        letters=letters(decided(table, ALPHA) == 0) if lettered else (),
+        signs=signs[pairs(table.runs)],
+        letters=letters(signs == 0) if lettered else (),
         effects=paired_t(better[order]).t / np.sqrt(len(files.topics)),
         topics=len(files.topics),
     )
@@ -158,7 +162,7 @@ def as_facts(compared: ComparedFiles, dialect: int) -> dict[str, Any]:
         "dialect": f"trec_eval {dialect}",
         "topics": compared.topics,
         "method": table.method.key,
-        "alpha": ALPHA,
+        "alpha": LEVEL,
         "resamples": table.resamples,
         "reachable": table.reachable,
         "baseline": compared.names[against.baseline] if against else None,
@@ -192,7 +196,6 @@ def _pair_facts(compared: ComparedFiles, at: int, first: int, second: int) -> di
     table, sign = compared.table, compared.sign
     ends = (table.low[at], table.high[at]) if sign > 0 else (-table.high[at], -table.low[at])
     names = compared.names[first], compared.names[second]
-    is_decided = table.adjusted[at] < ALPHA and table.difference[at] != 0
     return {
         "a": names[0],
         "b": names[1],
@@ -201,7 +204,7 @@ def _pair_facts(compared: ComparedFiles, at: int, first: int, second: int) -> di
         "effect_size": _finite(compared.effects[at]) if compared.topics > 1 else None,
         "p": float(table.p[at]),
         "adjusted_p": float(table.adjusted[at]),
-        "better": names[0 if table.difference[at] > 0 else 1] if is_decided else None,
+        "better": {1: names[0], -1: names[1]}.get(int(compared.signs[at])),
     }
 
 

@@ -41,7 +41,7 @@ class Reliability:
     None where no difference that the measure can have is large enough.
     """
     any: float | None
-    """The same for any pair, tested at 5% over the number of pairs."""
+    """The same for any pair, tested at 2.5% over the number of pairs."""
     planned_topics: int
     """The fewest topics that show half of planned."""
     any_topics: int

@@ -169,7 +169,9 @@ def _page(frozen: OpenedSnapshot, since: tuple[str, ...]) -> SnapshotPage:
 
 
 def _row(facts: dict[str, Any]) -> FrozenRow:
-    place = {name: facts[name] for name in PLACE_FACTS}
+    # What was frozen before 0.2.0 names all that beat a run.
+    place = {name: facts[name] for name in PLACE_FACTS if name != "named"}
+    place["named"] = facts.get("named", facts["beaten_by"])
     return FrozenRow(
         rank=facts["rank"],
         run_id=facts["run_id"],

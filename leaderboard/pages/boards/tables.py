@@ -8,7 +8,7 @@ from leaderboard.pages.boards.view import View
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import PLACE_FACTS, Row, place_facts
 from leaderboard.services.evaluations.columns import MeasureColumn
-from leaderboard.services.statistics.standings import ALPHA, Standing
+from leaderboard.services.statistics.standings import Standing
 from leaderboard.tables.latex import escaped
 from leaderboard.tables.record import Column, Files, Place, Table
 
@@ -20,6 +20,7 @@ BELOW_THE_FIRST = r"$^{\dagger}$"
 def facts(view: View) -> dict[str, Any]:
     """The rows and columns of a view as plain values, and what the board says of them."""
     whole = board_facts(view.board, view.measures, view.all_rows)
+    whole["sentences"] = list(view.sentences)
     for row, of_row in zip(view.all_rows, whole["rows"], strict=True):
         of_row |= _covered(view, row)
         if view.bounds:
@@ -223,4 +224,4 @@ def _legend(shown: Board) -> str:
     if shown.basis is None or not isinstance(standing, Standing) or not _below_the_first(shown):
         return ""
     test = f"{escaped(standing.method.title)}, over {standing.pairs} pairs"
-    return rf"{BELOW_THE_FIRST} worse than the first at {100 * ALPHA:g}\% ({test})."
+    return rf"{BELOW_THE_FIRST} worse than the first ({test})."

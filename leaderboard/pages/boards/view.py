@@ -18,6 +18,8 @@ from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.policy import Viewer
+from leaderboard.services.statistics.standings import Standing
+from leaderboard.tables.words import counted
 
 BASELINE = "baseline"
 UNJUDGED, BOUNDS, RANGES, PLACES = "unjudged", "bounds", "ranges", "places"
@@ -98,6 +100,27 @@ class View:
     def listed(self) -> int:
         """How many runs are left."""
         return len(self.baselines) + len(self.rows)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What is said of the order, and where not all runs are shown, of which it is said."""
+        return self.board.sentences + self._about_all
+
+    @property
+    def _about_all(self) -> tuple[str, ...]:
+        standing = self.board.standing
+        if not isinstance(standing, Standing) or standing.topics < 2:
+            return ()
+        shown = [row.run_id for row in self.all_rows if row.run_id in standing.places]
+        if len(shown) == len(standing.run_ids):
+            return ()
+        about = f"Verdicts are about all {counted(len(standing.run_ids), 'ranked run')}; {len(shown):,} "
+        about += "is shown." if len(shown) == 1 else "are shown."
+        if len(shown) < 2:
+            return (about,)
+        unbeaten = standing.unbeaten(shown)
+        them = "is beaten" if unbeaten == 1 else "are beaten"
+        return (f"{about} Of these {unbeaten:,} {them} by none of those shown.",)
 
     @property
     def all_rows(self) -> tuple[Row, ...]:

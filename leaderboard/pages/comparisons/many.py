@@ -1,6 +1,6 @@
 """Several runs compared with each other, or with a baseline, under one test and one correction."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -20,7 +20,7 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics import methods, requests, standings
 from leaderboard.services.statistics.procedures import ranking_overlaps
 from leaderboard.services.statistics.requests import WaitingResult
-from leaderboard.services.statistics.standings import ALPHA, Place, RankedRun, Standing
+from leaderboard.services.statistics.standings import RankedRun, Standing
 from leaderboard.services.tasks.head import TaskHead
 from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.pairs.baseline import AgainstBaseline, against_baseline
@@ -30,7 +30,6 @@ from leaderboard.stats.pairs.paired_t import paired_t
 from leaderboard.stats.pairs.table_order import in_order
 from leaderboard.stats.standing.letters import MOST_RUNS as MOST_LETTERED
 from leaderboard.stats.standing.letters import letters
-from leaderboard.stats.standing.standing import decided
 
 MOST_RUNS = 200
 """How many runs are compared at once; a larger matrix is not readable."""
@@ -99,7 +98,8 @@ class ComparisonRow:
     run: ComparedRun
     mean: float
     letters: str
-    place: Place | None
+    counts: Mapping[str, int]
+    """How many of the other runs it beats, is beaten_by and is undecided with; empty until computed."""
     against: BaselinePair | None
 
 
@@ -173,9 +173,9 @@ def compare(
     if isinstance(standing, Standing):
         ids = tuple(run.run_id for run in table.runs)
         pairs = in_order(standing.table, order)
-        standing = replace(standing, table=pairs, run_ids=ids, best=standing.best[order])
+        standing = replace(standing, table=pairs, run_ids=ids)
         if baseline is not None:
-            against = against_baseline(pairs, table.better, baseline, ALPHA)
+            against = against_baseline(pairs, table.better, baseline)
     return Comparison(table, by, standing, baseline, against)
 
 
@@ -251,7 +251,7 @@ def _overlaps(session: Session, table: ScoreTable) -> FloatArray | WaitingResult
 def _pairs(scores: ScoreTable, standing: Standing, overlaps: FloatArray | WaitingResult) -> tuple[Pair, ...]:
     table, sign = standing.table, standing.sign
     low, high = (table.low, table.high) if sign > 0 else (-table.high, -table.low)
-    verdicts = np.where(table.adjusted < ALPHA, np.sign(table.difference), 0).astype(int)
+    verdicts = standing.signs[np.triu_indices(table.runs, 1)].tolist()
     effects = np.full(standing.pairs, np.nan)
     if standing.topics > 1:
         effects = paired_t(scores.better).t / np.sqrt(standing.topics)
@@ -265,7 +265,7 @@ def _pairs(scores: ScoreTable, standing: Standing, overlaps: FloatArray | Waitin
             effect=_finite(effects[at]),
             p=float(table.p[at]),
             adjusted=float(table.adjusted[at]),
-            verdict=int(verdicts[at]),
+            verdict=verdicts[at],
             overlap=None if isinstance(overlaps, WaitingResult) else float(overlaps[first, second]),
         )
         for at, (first, second) in enumerate(combinations(range(table.runs), 2))
@@ -278,13 +278,19 @@ def _finite(value: float) -> float | None:
 
 def _runs(comparison: Comparison, pairs: tuple[Pair, ...]) -> tuple[ComparisonRow, ...]:
     table, standing = comparison.table, comparison.standing
-    places = standing.places if isinstance(standing, Standing) else {}
     lettered = _letters(standing)
     with_baseline = _with_baseline(comparison, pairs)
     return tuple(
-        ComparisonRow(run, mean, letter, places.get(run.run_id), with_baseline.get(at))
+        ComparisonRow(run, mean, letter, _counts(standing, at), with_baseline.get(at))
         for at, (run, mean, letter) in enumerate(zip(table.runs, table.means.tolist(), lettered, strict=True))
     )
+
+
+def _counts(standing: Standing | WaitingResult, at: int) -> dict[str, int]:
+    if isinstance(standing, WaitingResult):
+        return {}
+    signs = standing.signs[at].tolist()
+    return {"beats": signs.count(1), "beaten_by": signs.count(-1), "undecided": signs.count(0) - 1}
 
 
 def _letters(standing: Standing | WaitingResult) -> tuple[str, ...]:
@@ -294,7 +300,7 @@ def _letters(standing: Standing | WaitingResult) -> tuple[str, ...]:
     table = standing.table
     if table.runs > MOST_LETTERED or not table.reachable:
         return ("",) * table.runs
-    return letters(decided(table, ALPHA) == 0)
+    return letters(standing.signs == 0)
 
 
 def _with_baseline(comparison: Comparison, pairs: tuple[Pair, ...]) -> dict[int, BaselinePair]:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from leaderboard.services.statistics.standings import ALPHA
 from leaderboard.stats.pairs.baseline import AgainstBaseline
+from leaderboard.stats.pairs.corrections import LEVEL
 from leaderboard.stats.pairs.methods import BOTH_IN_ONE, PairTable
 from leaderboard.stats.pairs.table_order import in_order
 from leaderboard.stats.standing.letters import MOST_RUNS, letters
@@ -16,7 +16,7 @@ from leaderboard.tables.record import Column, Table
 from leaderboard.tables.words import counted
 
 BETTER, WORSE = DAGGER, DOUBLE_DAGGER
-LEVEL = rf"{100 * ALPHA:g}\%"
+AT = rf"{100 * LEVEL:g}\%"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -94,7 +94,7 @@ def _marks(measure: MeasureOfRuns) -> list[str]:
         return [signs[verdict] for verdict in measure.against.verdicts.tolist()]
     if not measure.tells_apart:
         return [""] * len(measure.means)
-    verdicts = decided(measure.table, ALPHA)
+    verdicts = decided(measure.table)
     if len(measure.means) <= MOST_RUNS:
         return [rf"$^{{\mathrm{{{shared}}}}}$" for shared in letters(verdicts == 0)]
     best = int(np.argmin(measure.means) if measure.lower_is_better else np.argmax(measure.means))
@@ -118,7 +118,7 @@ def _legend(runs: Sequence[str], measures: Sequence[MeasureOfRuns]) -> list[str]
     if silent and len(runs) > 1:
         title = escaped(measures[0].table.method.title)
         where = "" if len(silent) == len(measures) else f" by {escaped(', '.join(silent))}"
-        sentences.append(f"With so few topics this test ({title}) can tell no pair apart at {LEVEL}{where}.")
+        sentences.append(f"With so few topics this test ({title}) can tell no pair apart at {AT}{where}.")
     return sentences
 
 
@@ -130,10 +130,10 @@ def _meaning(runs: Sequence[str], measure: MeasureOfRuns) -> str:
     if measure.against is not None:
         baseline = escaped(runs[measure.against.baseline])
         over = every if method.correction.name in BOTH_IN_ONE else counted(len(runs) - 1, "pair")
-        return f"{BETTER} better and {WORSE} worse than {baseline} at {LEVEL} ({title}, over {over})."
+        return f"{BETTER} better and {WORSE} worse than {baseline} at {AT} ({title}, over {over})."
     if len(runs) <= MOST_RUNS:
         return (
-            f"Two runs share a letter exactly when they cannot be told apart at {LEVEL} ({title}, over "
+            f"Two runs share a letter exactly when they cannot be told apart at {AT} ({title}, over "
             f"{every}); this is not handed on from pair to pair."
         )
-    return f"{BETTER} worse than the best at {LEVEL} ({title}, over {every})."
+    return f"{BETTER} worse than the best at {AT} ({title}, over {every})."

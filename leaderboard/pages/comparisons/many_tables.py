@@ -17,14 +17,19 @@ from leaderboard.pages.comparisons.many import (
 )
 from leaderboard.pages.comparisons.many_latex import MeasureOfRuns, means_table
 from leaderboard.pages.comparisons.words import short_p, span
-from leaderboard.services.boards.rows import place_facts
 from leaderboard.services.evaluations.shown import rests_on
 from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics.requests import WaitingResult
-from leaderboard.services.statistics.standings import ALPHA
+from leaderboard.stats.pairs.corrections import LEVEL
 from leaderboard.tables.record import Column, Files, Place, Table
 
 NOT_YET = "The comparison is not computed yet; ask for it on its page first."
+COUNTS = {
+    "beats": ("Beats", "Of these runs, those it is better than"),
+    "beaten_by": ("Beaten by", "Of these runs, those that are better than it"),
+    "undecided": ("Undecided", "Of these runs, those it cannot be told apart from"),
+}
+"""What a run is among the others: key -> head and title."""
 VERDICTS = {1: "better", -1: "worse", 0: "undecided"}
 
 
@@ -42,7 +47,7 @@ def facts(page: ManyComparison) -> dict[str, Any]:
         "dialect": page.basis.dialect,
         "method": page.method.key,
         "method_version": page.method.version,
-        "alpha": ALPHA,
+        "alpha": LEVEL,
         "resamples": page.resamples,
         "reachable": page.reachable,
         "state": page.state,
@@ -124,7 +129,7 @@ def _pairs(page: ManyComparison) -> Table[Pair]:
         name=f"{page.slug}-comparison",
         caption=(
             f"{page.task}: all pairs of {len(names)} runs by {page.measure.key}, {_under(page)}; "
-            f"{page.method.title}, {ALPHA:.0%}."
+            f"{page.method.title}, {LEVEL:.1%}."
         ),
         columns=[
             *_names(page),
@@ -150,19 +155,14 @@ def _names(page: ManyComparison) -> list[Column[Pair]]:
 
 
 def _among_the_others() -> list[Column[ComparisonRow]]:
-    titles = {
-        "beats": ("Beats", "Of these runs, those it is better than"),
-        "beaten_by": ("Beaten by", "Of these runs, those that are better than it"),
-        "undecided": ("Undecided", "Of these runs, those it cannot be told apart from"),
-    }
     return [
-        Column(key=key, head=head, title=title, value=_of_place(key), digits=0)
-        for key, (head, title) in titles.items()
+        Column(key=key, head=head, title=title, value=_count_of(key), digits=0)
+        for key, (head, title) in COUNTS.items()
     ]
 
 
-def _of_place(key: str) -> Any:
-    return lambda row: place_facts(row.place)[key]
+def _count_of(key: str) -> Any:
+    return lambda row: row.counts.get(key)
 
 
 def _against_baseline(page: ManyComparison) -> list[Column[ComparisonRow]]:
@@ -243,14 +243,14 @@ def _measure(comparison: Comparison) -> MeasureOfRuns:
 
 
 def _run_facts(row: ComparisonRow) -> dict[str, Any]:
-    values = {
+    values: dict[str, Any] = {
         "run": row.run.name,
         "run_id": row.run.run_id,
         "team": row.run.team,
         "kind": row.run.kind,
         "mean": row.mean,
         "letters": row.letters or None,
-        **place_facts(row.place),
+        **{key: row.counts.get(key) for key in COUNTS},
     }
     against = row.against
     if against is not None:

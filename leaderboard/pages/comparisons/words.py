@@ -6,9 +6,10 @@ import numpy as np
 
 from leaderboard.pages.scores.table import ScoreTable
 from leaderboard.services.statistics.requests import WaitingResult
-from leaderboard.services.statistics.standings import ALPHA, Standing
+from leaderboard.services.statistics.standings import Standing
 from leaderboard.stats.pairs.baseline import AgainstBaseline
 from leaderboard.stats.pairs.condensed import pairs
+from leaderboard.stats.pairs.corrections import LEVEL
 from leaderboard.stats.pairs.methods import BOTH_IN_ONE
 
 MANY_TOPICS = 1000
@@ -56,7 +57,7 @@ def _one_topic(table: ScoreTable) -> str:
 
 def _title(standing: Standing) -> str:
     drawn = f", {standing.table.resamples:,} resamples" if standing.table.resamples else ""
-    return f"{standing.method.title}{drawn}, {ALPHA:.0%}"
+    return f"{standing.method.title}{drawn}, {LEVEL:.1%}"
 
 
 def _pairs(standing: Standing) -> str:
@@ -68,10 +69,11 @@ def _pairs(standing: Standing) -> str:
             f"This test ({title}) cannot tell any pair apart here, whatever the scores: the smallest p it "
             "can give on these topics is too large for so many pairs. The paired t test can."
         )
+    told_apart = int(np.count_nonzero(standing.signs > 0))
     if standing.pairs == 1:
-        return f"The two {'can' if standing.told_apart else 'cannot'} be told apart ({title})."
-    share = standing.told_apart / standing.pairs
-    return f"Of {standing.pairs:,} pairs {standing.told_apart:,} ({share:.0%}) can be told apart ({title})."
+        return f"The two {'can' if told_apart else 'cannot'} be told apart ({title})."
+    share = told_apart / standing.pairs
+    return f"Of {standing.pairs:,} pairs {told_apart:,} ({share:.0%}) can be told apart ({title})."
 
 
 def _against(table: ScoreTable, standing: Standing, against: AgainstBaseline) -> str:

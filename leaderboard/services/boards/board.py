@@ -102,10 +102,11 @@ def board(
 
     edition is the number of an earlier edition, at a moment whose edition and runs are wanted, with the
     scores these runs have by now; the board of now unless said otherwise. one_per_team leaves of each
-    team's ranked runs the best that it marked, else its best; group of all runs those of a
-    group, ranked within it. Raises NotFound for an unknown task, edition or group and a moment before the
-    first, UnknownMeasure for one that is not a column or has no better and worse, Invalid for an edition
-    and a moment at once.
+    team's ranked runs the best that it marked, else its best, with ranks and verdicts among all; group of
+    all runs those of a group, ranked within it.
+
+    Raises NotFound for an unknown task, edition or group and a moment before the first, UnknownMeasure for
+    one that is not a column or has no better and worse, Invalid for an edition and a moment at once.
     """
     task, sight = policy.visible_task(session, viewer, slug)
     if edition is not None and at is not None:
@@ -119,9 +120,10 @@ def board(
     chosen = groups.find(session, task, group) if group is not None else None
     known = read_rows(session, viewer, task, sight, current, measures, at)
     rows = rank([row for row in known if chosen is None or chosen.has(row.team_id, row.run_id)], sorted_by)
-    if one_per_team and sight.means:
-        rows = rank(board_rows.one_per_team(rows, marks.shown(session, task)), sorted_by)
     standing, sentences = _standing(session, task, sight, shown, sorted_by, rows, chosen)
+    if one_per_team and sight.means:
+        # Chosen by their scores, so no family of their own: ranks and verdicts stay those of all runs.
+        rows = tuple(board_rows.one_per_team(rows, marks.shown(session, task)))
     return Board(
         task=task.name,
         slug=task.slug,

@@ -8,7 +8,7 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics import prepared
 from leaderboard.stats.pairs.methods import Method, method
 
-OF_A_BOARD = ("t", "wilcoxon", "sign", "randomisation")
+OF_A_BOARD = ("t", "guarded_t", "wilcoxon", "sign", "randomisation")
 FAMILIES = ("holm", "bonferroni", "bh")
 WITH_THEIR_OWN_TEST = ("tukey", "randomised_tukey")
 

@@ -34,12 +34,13 @@ from leaderboard.services.statistics.procedures import (
 )
 from leaderboard.stats import process
 from leaderboard.stats.arrays import Arrays, pack, unpack
+from leaderboard.stats.pairs.corrections import LEVEL
 
 log = logging.getLogger(__name__)
 
 VERSIONS = {
-    "pairs": 1,
-    "reliability": 1,
+    "pairs": 7,
+    "reliability": 2,
     "rank_intervals": 2,
     "first_places": 1,
     ranking_overlaps.PROCEDURE: 1,
@@ -163,7 +164,7 @@ def seconds(method: str, runs: int, topics: int) -> float:
     if test == "tukey":
         return 0.1
     if test in ("randomisation", "bootstrap"):
-        resamples = max(RESAMPLES, 20 * pairs / 0.05 if correction in ("holm", "bonferroni") else 0)
+        resamples = max(RESAMPLES, 20 * pairs / LEVEL if correction in ("holm", "bonferroni") else 0)
         return resamples * (pairs * 1e-9 + topics * 1e-8)
     return pairs * topics * (1e-7 if test == "wilcoxon" else 2e-8)
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from leaderboard.services.statistics.standings import ALPHA, RankedRun, Standing
+from leaderboard.services.statistics.standings import RankedRun, Standing
+from leaderboard.stats.pairs.condensed import pairs
 
 MANY_TOPICS = 1000
 """From here on nearly every difference passes a test, and its size says more."""
@@ -36,15 +37,14 @@ def _leaders(standing: Standing, ranked: Sequence[RankedRun], ranked_by: str, di
         return f"{leader} It is the only ranked run{of}, so there is nothing to compare it with."
     if standing.topics == 1:
         return f"{leader} With one topic no test can tell runs apart."
-    best = int(np.count_nonzero(standing.best))
-    return (
-        f"{leader} {best:,} of {len(ranked):,} runs{of} may be the best on topics like these "
-        f"{standing.topics:,} (95% set)."
-    )
+    best, like_these = standing.may_be_best, f"on topics like these {standing.topics:,}"
+    if best == 1:
+        return f"{leader} It is the best of {len(ranked):,} runs{of} {like_these}, with 95% confidence."
+    return f"{leader} {best:,} of {len(ranked):,} runs{of} may be the best {like_these} (dots)."
 
 
 def _pairs(standing: Standing) -> str:
-    title = f"{standing.method.title}, {ALPHA:.0%}"
+    title = standing.method.title
     if not standing.table.reachable:
         return (
             f"This test ({title}) cannot tell any pair apart here, whatever the scores: "
@@ -53,7 +53,10 @@ def _pairs(standing: Standing) -> str:
     if standing.pairs == 1:
         return f"The two {'can' if standing.told_apart else 'cannot'} be told apart ({title})."
     share = standing.told_apart / standing.pairs
-    return f"Of {standing.pairs:,} pairs {standing.told_apart:,} ({share:.0%}) can be told apart ({title})."
+    return (
+        f"Of {standing.pairs:,} pairs {standing.told_apart:,} ({share:.0%}) can be told apart ({title}). "
+        "Dots, counts and rank ranges hold all at once with 95% confidence."
+    )
 
 
 def _neighbours(standing: Standing, ranked: Sequence[RankedRun]) -> str:
@@ -74,7 +77,7 @@ def _sizes(standing: Standing) -> str:
     """With thousands of topics, how many of the differences that pass are small all the same."""
     if standing.topics < MANY_TOPICS or not standing.told_apart:
         return ""
-    passed = (standing.table.adjusted < ALPHA) & (standing.table.difference != 0)
+    passed = standing.verdicts.signs[pairs(len(standing.run_ids))] != 0
     small = int(np.count_nonzero(passed & (np.abs(standing.effects) < SMALL_EFFECT)))
     return (
         f"With {standing.topics:,} topics even tiny differences pass a test: {small:,} of the "

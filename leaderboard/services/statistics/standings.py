@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from cachetools import LRUCache, cached
 from scipy.special import stdtrit
 from sqlalchemy.orm import Session
@@ -16,26 +15,32 @@ from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.requests import Request, WaitingResult
 from leaderboard.stats import procedures
 from leaderboard.stats.arrays import Arrays
+from leaderboard.stats.pairs.corrections import LEVEL
 from leaderboard.stats.pairs.methods import Method, PairTable
 from leaderboard.stats.pairs.paired_t import paired_t
-from leaderboard.stats.standing.standing import decided_neighbours, decided_pairs, standing, tied_with
+from leaderboard.stats.standing.standing import SignArray, Verdicts, decided, decided_neighbours, verdicts
 
-ALPHA = 0.05
+ALPHA = 2 * LEVEL
+"""Of all that a board says at once; intervals hold with 1 - ALPHA."""
 KEPT_STANDINGS = 4
 """Standings in memory: of 500 runs one has five megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One run among the ranked ones, all pairs compared under one correction."""
+    """One run among the ranked ones: what holds of all runs at once with 1 - ALPHA."""
 
     beats: int
     beaten_by: int
+    """By how many runs at least: rank_low - 1."""
     undecided: int
+    """How many of the others neither beat it nor are beaten by it, as far as they are named."""
     rank_low: int
     rank_high: int
     best_set: bool
-    """Whether it may be the best on topics like these."""
+    """Whether it may be the best on topics like these: exactly those beaten by 0, whose range begins at 1."""
+    named: int
+    """How many runs are named that beat it: 0 also where some run with a dot does, and it is open which."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +49,6 @@ class Standing:
 
     table: PairTable
     run_ids: tuple[int, ...]
-    best: npt.NDArray[np.bool_]
     topics: int
     sign: int
     """-1 where lower is better: differences are given as the measure prints them."""
@@ -60,22 +64,38 @@ class Standing:
         return len(self.table.adjusted)
 
     @cached_property
+    def verdicts(self) -> Verdicts:
+        """What holds of all runs at once, in the order of the runs."""
+        return verdicts(self.table)
+
+    @cached_property
+    def signs(self) -> SignArray:
+        """Which pairs the method tells apart, (n, n), as pages of pairs say: its own correction decides."""
+        return decided(self.table)
+
+    @property
+    def may_be_best(self) -> int:
+        """How many runs may be the best."""
+        return int(np.count_nonzero(self.verdicts.may_be_best))
+
+    @property
     def told_apart(self) -> int:
-        """How many pairs can be told apart."""
-        return decided_pairs(self.table, ALPHA)
+        """How many pairs can be told apart, by the verdicts."""
+        return int(np.count_nonzero(self.verdicts.signs > 0))
 
     @cached_property
     def places(self) -> dict[int, Place]:
         """Run id -> its place."""
-        counts = standing(self.table, ALPHA)
+        of_all = self.verdicts
         return {
             run_id: Place(
-                beats=int(counts.beats[at]),
-                beaten_by=int(counts.beaten_by[at]),
-                undecided=int(counts.undecided[at]),
-                rank_low=int(counts.rank_low[at]),
-                rank_high=int(counts.rank_high[at]),
-                best_set=bool(self.best[at]),
+                beats=int(of_all.beats[at]),
+                beaten_by=int(of_all.rank_low[at]) - 1,
+                undecided=int(of_all.undecided[at]),
+                rank_low=int(of_all.rank_low[at]),
+                rank_high=int(of_all.rank_high[at]),
+                best_set=bool(of_all.may_be_best[at]),
+                named=int(of_all.named[at]),
             )
             for at, run_id in enumerate(self.run_ids)
         }
@@ -106,18 +126,30 @@ class Standing:
         sign = self.sign if one < two else -self.sign
         ends = sorted(sign * float(end[at]) for end in (self.table.low, self.table.high))
         return PairOfRuns(
-            sign * float(self.table.difference[at]), ends[0], ends[1], float(self.table.adjusted[at])
+            difference=sign * float(self.table.difference[at]),
+            low=ends[0],
+            high=ends[1],
+            p=float(self.table.adjusted[at]),
+            told_apart=bool(self.verdicts.signs[one, two]),
         )
 
     def undecided_with(self, run_id: int) -> frozenset[int]:
-        """The runs that one cannot be told apart from."""
-        tied = tied_with(self.table, self._index[run_id], ALPHA)
-        return frozenset(other for other, alike in zip(self.run_ids, tied.tolist(), strict=True) if alike)
+        """The other runs that one neither beats nor is beaten by; undecided is not transitive."""
+        signs = self.verdicts.signs[self._index[run_id]].tolist()
+        return frozenset(
+            other for other, sign in zip(self.run_ids, signs, strict=True) if not sign and other != run_id
+        )
 
     def neighbours_told_apart(self, ordered: Sequence[int]) -> int:
         """How many neighbours of an order of all runs, by id, can be told apart."""
         order = [self._index[run_id] for run_id in ordered]
-        return int(np.count_nonzero(decided_neighbours(self.table, order, ALPHA)))
+        return int(np.count_nonzero(decided_neighbours(self.verdicts.signs, order)))
+
+    def unbeaten(self, run_ids: Sequence[int]) -> int:
+        """How many of some of the runs none of these is named to beat: it holds for any choice of them."""
+        chosen = [self._index[run_id] for run_id in run_ids]
+        among = self.verdicts.signs[np.ix_(chosen, chosen)]
+        return int(np.count_nonzero(~(among < 0).any(axis=1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +160,8 @@ class PairOfRuns:
     low: float
     high: float
     p: float
-
-    @property
-    def told_apart(self) -> bool:
-        """Whether the two can be told apart; runs of equal means cannot, whatever a test of ranks says."""
-        return self.p < ALPHA and self.difference != 0
+    told_apart: bool
+    """Runs of equal means are not, whatever a test of ranks says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +220,8 @@ def against(
     for run_id in run_ids:
         pair = paired_t(sign * np.array([scores[run_id], scores[reference]]))
         low, high = sorted(sign * float(end[0]) for end in (pair.low, pair.high))
-        pairs[run_id] = PairOfRuns(sign * float(pair.difference[0]), low, high, float(pair.p[0]))
+        difference, p = sign * float(pair.difference[0]), float(pair.p[0])
+        pairs[run_id] = PairOfRuns(difference, low, high, p, p < LEVEL and difference != 0)
     return pairs
 
 
@@ -236,8 +266,9 @@ def _standing(result: Arrays, request: Request, by: Method, sign: int) -> Standi
     table = PairTable(
         method=by,
         runs=len(request.run_ids),
+        single=result.get("single", floats["p"]).astype(np.float64, copy=False),
         resamples=int(result["resamples"]) or None,
         reachable=bool(result["reachable"]),
         **floats,
     )
-    return Standing(table, request.run_ids, result["best"].astype(np.bool_), len(request.source.topics), sign)
+    return Standing(table, request.run_ids, len(request.source.topics), sign)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaderboard.stats.pairs.condensed import square
-from leaderboard.stats.pairs.corrections import benjamini_hochberg, bonferroni, holm
+from leaderboard.stats.pairs.corrections import LEVEL, benjamini_hochberg, bonferroni, holm
 from leaderboard.stats.pairs.methods import BOTH_IN_ONE, PairTable
 from leaderboard.stats.pairs.sign import sign_test
 from leaderboard.stats.pairs.signed_rank import signed_rank
@@ -29,7 +29,7 @@ class AgainstBaseline:
 
 
 def against_baseline(
-    table: PairTable, scores: FloatArray, baseline: int, alpha: float = 0.05
+    table: PairTable, scores: FloatArray, baseline: int, level: float = LEVEL
 ) -> AgainstBaseline:
     """The n - 1 pairs of a table that have the baseline in them, scores (n, topics) those of the table.
 
@@ -54,9 +54,9 @@ def against_baseline(
         correct = _CORRECT.get(table.method.correction.name, np.asarray)
         adjusted[others] = correct(square(table.p, table.runs, mirrored=1)[baseline, others])
         smallest = _smallest(table, scores, baseline)[others]
-        reachable = bool(len(smallest) == 0 or (correct(smallest) < alpha).any())
+        reachable = bool(len(smallest) == 0 or (correct(smallest) < level).any())
     better = np.sign(square(table.difference, table.runs, mirrored=-1)[:, baseline])
-    verdicts = np.where(adjusted < alpha, better, 0).astype(np.int8)
+    verdicts = np.where(adjusted < level, better, 0).astype(np.int8)
     return AgainstBaseline(baseline, adjusted, verdicts, reachable)
 
 
@@ -66,7 +66,7 @@ def _smallest(table: PairTable, scores: FloatArray, baseline: int) -> FloatArray
     assert test is not None, "a correction that is not also a test has a test"
     drawn = 0.0 if table.resamples is None else 1 / (table.resamples + 1)
     match test.name:
-        case "t":
+        case "t" | "guarded_t":
             return np.full(table.runs, float(scores.shape[1] == 1))
         case "bootstrap":
             return np.full(table.runs, drawn)

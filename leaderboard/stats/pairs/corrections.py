@@ -1,13 +1,16 @@
 """p-values of several tests, corrected for there being several.
 
 Each function takes p from 0 to 1, (tests,), and gives the adjusted p in the same order: what is below
-alpha then is significant.
+a level then is significant.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
+
+LEVEL = 0.025
+"""Pairs whose adjusted p is below it can be told apart: half of 5 %, as half is for who may be the best."""
 
 
 def bonferroni(p: FloatArray) -> FloatArray:

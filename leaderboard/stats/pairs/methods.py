@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaderboard.stats.pairs.bootstrap import bootstrap
-from leaderboard.stats.pairs.corrections import benjamini_hochberg, bonferroni, holm
+from leaderboard.stats.pairs.corrections import LEVEL, benjamini_hochberg, bonferroni, holm
 from leaderboard.stats.pairs.exceedances import Progress
+from leaderboard.stats.pairs.guarded_t import guarded_t
 from leaderboard.stats.pairs.paired_t import PairedT, paired_t
 from leaderboard.stats.pairs.randomisation import randomisation
 from leaderboard.stats.pairs.randomised_tukey import randomised_tukey
@@ -27,8 +28,8 @@ FloatArray = NDArray[np.float64]
 RESAMPLES = 100_000
 """Of a test that draws at random, unless the correction needs more."""
 RESOLUTION = 20
-"""How many resamples, times pairs over alpha, Holm and Bonferroni are given: the expected number that is as
-extreme as the smallest p they look for."""
+"""How many resamples, times pairs over the level, Holm and Bonferroni are given: the expected number that is
+as extreme as the smallest p they look for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class Procedure:
     version: int = 1
     """Grows when the same scores give other numbers."""
     random: bool = False
+    is_over_all_pairs: bool = False
+    """Of a correction: whether it keeps the chance of any false finding among all pairs."""
 
 
 TESTS: Mapping[str, Procedure] = {
@@ -53,6 +56,13 @@ TESTS: Mapping[str, Procedure] = {
             "paired t",
             "Is the mean difference over topics like these other than 0?",
             "Student, The Probable Error of a Mean, Biometrika 6(1), 1908",
+        ),
+        Procedure(
+            "guarded_t",
+            "paired t guarded against skew",
+            "Is the mean difference other than 0, by the paired t and by Johnson's, which allows for skew?",
+            "Johnson, Modified t Tests and Confidence Intervals for Asymmetrical Populations, Journal of the "
+            "American Statistical Association 73(363), 1978",
         ),
         Procedure(
             "wilcoxon",
@@ -93,6 +103,8 @@ CORRECTIONS: Mapping[str, Procedure] = {
             "The chance of any false finding among all pairs is at most alpha, whatever the scores.",
             "Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of "
             "Statistics 6(2), 1979",
+            is_over_all_pairs=True,
+            version=2,
         ),
         Procedure(
             "bonferroni",
@@ -100,6 +112,8 @@ CORRECTIONS: Mapping[str, Procedure] = {
             "The chance of any false finding among all pairs is at most alpha, each pair judged by itself.",
             "Dunn, Multiple Comparisons among Means, Journal of the American Statistical Association 56, "
             "1961",
+            is_over_all_pairs=True,
+            version=2,
         ),
         Procedure(
             "bh",
@@ -107,12 +121,14 @@ CORRECTIONS: Mapping[str, Procedure] = {
             "Of the findings, the expected share that is false is at most alpha.",
             "Benjamini and Hochberg, Controlling the False Discovery Rate, Journal of the Royal Statistical "
             "Society B 57(1), 1995",
+            version=2,
         ),
         Procedure(
             "none",
             "uncorrected",
             "Each pair has a chance of alpha of a false finding: of many pairs, many are found falsely.",
             "",
+            version=2,
         ),
         Procedure(
             "tukey",
@@ -121,6 +137,8 @@ CORRECTIONS: Mapping[str, Procedure] = {
             "all differences vary alike.",
             "Carterette, Multiple Testing in Statistical Analysis of Systems-Based Information Retrieval "
             "Experiments, ACM Transactions on Information Systems 30(1), 2012",
+            is_over_all_pairs=True,
+            version=2,
         ),
         Procedure(
             "randomised_tukey",
@@ -130,6 +148,8 @@ CORRECTIONS: Mapping[str, Procedure] = {
             "Carterette, Multiple Testing in Statistical Analysis of Systems-Based Information Retrieval "
             "Experiments, ACM Transactions on Information Systems 30(1), 2012",
             random=True,
+            is_over_all_pairs=True,
+            version=2,
         ),
     )
 }
@@ -195,6 +215,8 @@ class PairTable:
     high: FloatArray
     p: FloatArray
     """Of the test; where test and correction are one, the adjusted p."""
+    single: FloatArray
+    """Of this pair by itself: p, or the paired t's where test and correction are one."""
     adjusted: FloatArray
     resamples: int | None
     """How many were drawn; None where nothing was left to chance."""
@@ -230,18 +252,18 @@ def method(name: str | tuple[str, str]) -> Method:
     )
 
 
-def resamples_needed(by: Method, pairs: int, alpha: float = 0.05) -> int | None:
+def resamples_needed(by: Method, pairs: int, level: float = LEVEL) -> int | None:
     """How many resamples a method draws for n pairs of runs; None where it draws none.
 
-    Holm and Bonferroni look for a p of alpha / pairs, which takes 20 pairs / alpha resamples to see.
+    Holm and Bonferroni look for a p of level / pairs, which takes 20 pairs / level resamples to see.
 
     >>> resamples_needed(method("randomisation+holm"), 8256), resamples_needed(method("t+holm"), 8256)
-    (3302400, None)
+    (6604800, None)
     """
     if not by.random:
         return None
     if by.correction.name in ("holm", "bonferroni"):
-        return max(RESAMPLES, ceil(RESOLUTION * pairs / alpha))
+        return max(RESAMPLES, ceil(RESOLUTION * pairs / level))
     return RESAMPLES
 
 
@@ -251,13 +273,13 @@ def all_pairs(
     *,
     seed: int,
     resamples: int | None = None,
-    alpha: float = 0.05,
+    level: float = LEVEL,
     progress: Progress | None = None,
 ) -> PairTable:
     """All pairs of runs compared by one method: scores (runs, topics), higher is better.
 
     seed and resamples matter where the method is random; without resamples it is what the correction
-    needs at this alpha. progress is told the share done. Raises ValueError where scores are not a table of
+    needs at this level. progress is told the share done. Raises ValueError where scores are not a table of
     numbers of at least one topic.
 
     >>> scores = np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5], [0.3, 0.5, 0.4, 0.2, 0.3]])
@@ -272,7 +294,7 @@ def all_pairs(
     t = paired_t(scores)
     tell = progress or _tell_no_one
     if resamples is None:
-        resamples = resamples_needed(method, len(t.p), alpha) or 0
+        resamples = resamples_needed(method, len(t.p), level) or 0
     tested = _tested(scores, method, t, seed, resamples, tell)
     tell(1.0)
     correct = _CORRECT[method.correction.name]
@@ -283,9 +305,10 @@ def all_pairs(
         low=t.low,
         high=t.high,
         p=tested.p,
+        single=t.p if method.test is None else tested.p,
         adjusted=correct(tested.p),
         resamples=tested.resamples,
-        reachable=bool(len(t.p) == 0 or (correct(tested.smallest) < alpha).any()),
+        reachable=bool(len(t.p) == 0 or (correct(tested.smallest) < level).any()),
     )
 
 
@@ -297,6 +320,8 @@ def _tested(
     match (method.test or method.correction).name:
         case "t":
             return _Tested(t.p, np.full_like(t.p, float(topics == 1)))
+        case "guarded_t":
+            return _Tested(guarded_t(scores, t).p, np.full_like(t.p, float(topics == 1)))
         case "wilcoxon":
             ranks = signed_rank(scores)
             return _Tested(ranks.p, ranks.smallest)

@@ -39,5 +39,6 @@ def in_order(table: PairTable, order: Sequence[int]) -> PairTable:
         low=np.where(turned, 0.0 - high, low),
         high=np.where(turned, 0.0 - low, high),
         p=same(table.p),
+        single=same(table.single),
         adjusted=same(table.adjusted),
     )

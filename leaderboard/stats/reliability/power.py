@@ -29,7 +29,8 @@ class Sensitivity:
 
     `sd` is the median over pairs of runs of the standard deviation of their differences. `planned` is the
     smallest true difference that a test of one pair, chosen beforehand, finds with the wanted power; `any`
-    the smallest for a pair of which nothing is known beforehand, tested at alpha over the number of pairs.
+    the smallest for a pair of which nothing is known beforehand, tested as boards do, at half of alpha over
+    the number of pairs.
     `planned_topics` and `any_topics` would find half of each. `half_width` is that of the usual interval.
     """
 
@@ -124,7 +125,7 @@ def sensitivity(scores: NDArray[np.float64], *, power: float = 0.8, alpha: float
     count = runs * (runs - 1) // 2
     sd = float(np.median(paired_t(scores).sd))
     planned = smallest_difference(sd, topics, power=power, alpha=alpha)
-    any_pair = smallest_difference(sd, topics, power=power, alpha=alpha / count)
+    any_pair = smallest_difference(sd, topics, power=power, alpha=alpha / 2 / count)
     return Sensitivity(
         power=power,
         alpha=alpha,
@@ -134,7 +135,7 @@ def sensitivity(scores: NDArray[np.float64], *, power: float = 0.8, alpha: float
         planned=planned,
         any=any_pair,
         planned_topics=_topics_for_half(topics, power, alpha),
-        any_topics=_topics_for_half(topics, power, alpha / count),
+        any_topics=_topics_for_half(topics, power, alpha / 2 / count),
         half_width=half_width(sd, topics, confidence=1 - alpha),
     )
 

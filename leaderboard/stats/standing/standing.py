@@ -1,4 +1,11 @@
-"""What a table of all pairs says about each run: whom it beats, its range of ranks, who may be the best."""
+"""What a table of all pairs says about each run: whom it beats, its range of ranks, who may be the best.
+
+One rule for all, with one error. Half of alpha goes to the pairs, by a correction that keeps it over all;
+half to the question of who is the best, shared among the n - 1 runs that could be better: Edwards and Hsu,
+Multiple comparisons with the best treatment, Journal of the American Statistical Association 78(384), 1983,
+with Bonferroni's bound for the paired design. Unless one errs, with a probability of at most alpha,
+all that is said of all runs is right at once. The proof is in docs/statistics.md.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,101 +14,97 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaderboard.stats.pairs.condensed import pairs, square
+from leaderboard.stats.pairs.corrections import LEVEL, holm
 from leaderboard.stats.pairs.methods import PairTable
-from leaderboard.stats.pairs.paired_t import paired_t
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+FloatArray = NDArray[np.float64]
+SignArray = NDArray[np.int8]
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """How every run stands to the others, arrays (n,) in the order of the runs.
+@dataclass(frozen=True, eq=False, slots=True)
+class Verdicts:
+    """What holds of n runs all at once with 1 - alpha; arrays but signs are (n,), in order of the runs."""
 
-    `beats` and `beaten_by` count the runs told apart from it, `undecided` the rest without itself. Its
-    range of ranks is `rank_low` to `rank_high`: 1 + beaten by, and n - beats. Where the table keeps its
-    error rate over all pairs, the ranges of all runs at once hold the true ranks with 1 - alpha.
-    """
-
+    signs: SignArray
+    """(n, n): 1 where the row's run beats the column's, -1 where it is beaten, 0 where that is undecided."""
+    may_be_best: BoolArray
+    """Which runs may be the best on topics like these; at least one."""
     beats: IntArray
-    beaten_by: IntArray
+    named: IntArray
+    """How many runs are named that beat it: a run that cannot be the best may have none."""
     undecided: IntArray
+    """The other runs that it neither beats nor is beaten by."""
     rank_low: IntArray
+    """1 exactly for those that may be the best; the lower end less 1 is how many runs are better at least."""
     rank_high: IntArray
 
 
-def decided(table: PairTable, alpha: float = 0.05) -> NDArray[np.int8]:
-    """Which pairs can be told apart, (n, n): 1 where the row's run beats the column's, -1 where it is beaten.
+def verdicts(table: PairTable, level: float = LEVEL) -> Verdicts:
+    """Whom each of the n runs of a table beats, which may be the best, and their ranges of ranks.
 
-    0 is undecided, as is the diagonal. A pair is decided where its adjusted p is below alpha; the better
-    run is that of the higher mean, so that of equal means neither is.
-    """
-    signs = np.where(table.adjusted < alpha, np.sign(table.difference), 0).astype(np.int8)
-    return square(signs, table.runs, mirrored=-1)
-
-
-def standing(table: PairTable, alpha: float = 0.05) -> Standing:
-    """Counts and rank ranges of the n runs of a table of all pairs.
+    level is half of alpha. A run is out where some run of a higher mean is better by a one-sided test at
+    level/(n - 1); it may be the best where it is neither out nor beaten. A run that alone may be the best is
+    the best, and beats all others. Where the table's correction keeps no error over all pairs, Holm's takes
+    its place here.
 
     >>> from leaderboard.stats.pairs.methods import all_pairs, method
-    >>> scores = np.array([[0.9, 0.8, 0.9, 0.7], [0.1, 0.3, 0.2, 0.1], [0.2, 0.2, 0.3, 0.1]])
-    >>> standings = standing(all_pairs(scores, method("t+holm"), seed=1))
-    >>> standings.beats.tolist(), standings.rank_low.tolist(), standings.rank_high.tolist()
-    ([2, 0, 0], [1, 2, 2], [1, 3, 3])
+    >>> scores = np.array([[9, 8, 9, 7, 8], [5, 6, 4, 4, 3], [5, 4, 6, 2, 5]]) / 10
+    >>> board = verdicts(all_pairs(scores, method("t+holm"), seed=1))
+    >>> board.may_be_best.tolist(), board.rank_low.tolist(), board.rank_high.tolist()
+    ([True, False, False], [1, 2, 2], [1, 3, 3])
     """
-    signs = decided(table, alpha)
-    beats = np.count_nonzero(signs > 0, axis=1)
-    beaten_by = np.count_nonzero(signs < 0, axis=1)
-    return Standing(
+    signs = square(_signs(table.difference, _over_all_pairs(table) < level), table.runs, mirrored=-1)
+    may_be_best = ~_out(table, level) & ~(signs < 0).any(axis=1)
+    if np.count_nonzero(may_be_best) == 1:
+        best = int(np.flatnonzero(may_be_best)[0])
+        signs[best], signs[:, best] = 1, -1
+        signs[best, best] = 0
+    beats, named = np.count_nonzero(signs > 0, axis=1), np.count_nonzero(signs < 0, axis=1)
+    return Verdicts(
+        signs=signs,
+        may_be_best=may_be_best,
         beats=beats,
-        beaten_by=beaten_by,
-        undecided=table.runs - 1 - beats - beaten_by,
-        rank_low=1 + beaten_by,
+        named=named,
+        undecided=table.runs - 1 - beats - named,
+        rank_low=np.where(may_be_best, 1, np.maximum(2, 1 + named)),
         rank_high=table.runs - beats,
     )
 
 
-def decided_pairs(table: PairTable, alpha: float = 0.05) -> int:
-    """How many of the n(n - 1)/2 pairs can be told apart."""
-    return int(np.count_nonzero((table.adjusted < alpha) & (table.difference != 0)))
+def _over_all_pairs(table: PairTable) -> FloatArray:
+    """The adjusted p of a correction that keeps its error over all pairs."""
+    return table.adjusted if table.method.correction.is_over_all_pairs else holm(table.p)
 
 
-def tied_with(table: PairTable, run: int, alpha: float = 0.05) -> BoolArray:
-    """Which runs (n,) one run cannot be told apart from; not itself.
+def _out(table: PairTable, level: float) -> BoolArray:
+    """Which runs (n,) cannot be the best: the best is among them with a probability of at most the level."""
+    out = np.zeros(table.runs, dtype=bool)
+    first, second = pairs(table.runs)
+    is_decided = table.single / 2 < level / max(1, table.runs - 1)
+    out[second[is_decided & (table.difference > 0)]] = True
+    out[first[is_decided & (table.difference < 0)]] = True
+    return out
 
-    The relation is not transitive: a run may be undecided with two of which one beats the other.
+
+def _signs(difference: FloatArray, is_decided: BoolArray) -> SignArray:
+    return np.where(is_decided, np.sign(difference), 0).astype(np.int8)
+
+
+def decided(table: PairTable, level: float = LEVEL) -> SignArray:
+    """Which pairs can be told apart by the table's own correction, (n, n), as in Verdicts.signs.
+
+    A pair is decided where its adjusted p is below the level; the better run is that of the higher mean, so
+    that of equal means neither is. A correction that keeps its error over all pairs has the same verdicts.
     """
-    tied: BoolArray = decided(table, alpha)[run] == 0
-    tied[run] = False
-    return tied
+    if table.method.correction.is_over_all_pairs:
+        return verdicts(table, level).signs
+    return square(_signs(table.difference, table.adjusted < level), table.runs, mirrored=-1)
 
 
-def decided_neighbours(table: PairTable, order: Sequence[int], alpha: float = 0.05) -> BoolArray:
-    """Which of the n - 1 neighbouring pairs of runs in the board's order can be told apart."""
-    signs = decided(table, alpha)
+def decided_neighbours(signs: SignArray, order: Sequence[int]) -> BoolArray:
+    """Which of the n - 1 neighbouring pairs of runs in the board's order can be told apart, by such signs."""
     places = np.asarray(order, dtype=np.int64)
     is_decided: BoolArray = signs[places[:-1], places[1:]] != 0
     return is_decided
-
-
-def best_set(scores: NDArray[np.float64], alpha: float = 0.05) -> BoolArray:
-    """Which of n runs may be the best on topics like these T, scores (n, T): a 1 - alpha set, never empty.
-
-    A run leaves when some other run beats it with p below alpha/(n - 1) in the one-sided paired t test. The
-    truly best run leaves with a probability of at most alpha, as it has n - 1 chances of alpha/(n - 1):
-    Edwards and Hsu, Multiple comparisons with the best treatment, Journal of the American Statistical
-    Association 78(384), 1983, with Bonferroni's bound for the paired design.
-
-    >>> best_set(np.array([[0.9, 0.8, 0.9, 0.7], [0.8, 0.9, 0.7, 0.8], [0.1, 0.3, 0.2, 0.1]])).tolist()
-    [True, True, False]
-    """
-    runs = len(scores)
-    stays = np.ones(runs, dtype=bool)
-    if runs < 2:
-        return stays
-    first, second = pairs(runs)
-    pair = paired_t(scores)
-    beaten = pair.p / 2 < alpha / (runs - 1)
-    stays[second[beaten & (pair.difference > 0)]] = False
-    stays[first[beaten & (pair.difference < 0)]] = False
-    return stays

@@ -114,11 +114,14 @@ class BoardRow:
     scores: Mapping[str, float | None]
     beats: int | None
     beaten_by: int | None
+    """By how many runs at least."""
     undecided: int | None
     rank_low: int | None
     rank_high: int | None
     best_set: bool | None
     """Whether it may be the best on topics like these."""
+    named: int | None
+    """How many runs are named that beat it; 0 also where it is open which one does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

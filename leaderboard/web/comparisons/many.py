@@ -15,8 +15,8 @@ from leaderboard.pages.comparisons import many, many_tables
 from leaderboard.pages.comparisons.many import Choice, ComparisonRow, ManyComparison, Pair
 from leaderboard.pages.comparisons.words import short_p
 from leaderboard.services.statistics.procedures import ranking_overlaps
-from leaderboard.services.statistics.standings import ALPHA
 from leaderboard.stats.orders.rbo import weight_of_top
+from leaderboard.stats.pairs.corrections import LEVEL
 from leaderboard.tables.latex import latex_text
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept, whole
@@ -55,7 +55,7 @@ def show(slug: str) -> ResponseReturnValue:
         most_alike=MOST_ALIKE,
         most_measures=VISITORS_MEASURES,
         overlaps=_overlaps(page) if len(page.runs) <= OVERLAPS_UP_TO else [],
-        alpha=f"{ALPHA:.0%}",
+        alpha=f"{LEVEL:.1%}",
         rbo=(ranking_overlaps.P, ranking_overlaps.DEPTH, weight_of_top(10, ranking_overlaps.P)),
     )
     return responses.page(html)

@@ -71,7 +71,7 @@ def test_two_runs_have_every_test_and_distance(files: Path) -> None:
     assert data["interval"] == pytest.approx(list(test.confidence_interval()), abs=1e-12)
     assert (data["wins"], data["ties"], data["losses"]) == (7, 3, 0)
     assert data["effect_size"] == pytest.approx(difference.mean() / difference.std(ddof=1))
-    assert set(data["tests"]) == {"t", "wilcoxon", "sign", "randomisation", "bootstrap"}
+    assert set(data["tests"]) == {"t", "guarded_t", "wilcoxon", "sign", "randomisation", "bootstrap"}
     assert data["tests"]["t"] == pytest.approx(test.pvalue, abs=1e-12)
     expected = wilcoxon(difference, method="asymptotic", zero_method="wilcox", correction=False).pvalue
     assert data["tests"]["wilcoxon"] == pytest.approx(expected, abs=1e-12)
@@ -171,7 +171,7 @@ def test_tables_are_for_reading(files: Path) -> None:
     assert "one is better on 7 topics, two on 0, neither on 3." in lines
     assert any(line.startswith("t (recommended)") for line in lines)
     lines = call(*of(files, "one", "two", "three"), "-m", "RR").stdout.splitlines()
-    assert lines[0] == "RR on 10 topics, trec_eval 10; paired t, Holm, 5%"
+    assert lines[0] == "RR on 10 topics, trec_eval 10; paired t, Holm, 2.5%"
     assert lines[3].split() == ["run", "RR", "letters"]
     assert lines[4].split() == ["one", f"{rr('one').mean():.4f}", "a"]
 

@@ -136,11 +136,11 @@ def test_a_task_without_judgments_has_no_ranks(database: Database, tmp_path: Pat
     assert "has no judgments yet" in page(database).said
 
 
-def test_one_run_a_team_is_ranked_anew(database: Database, tmp_path: Path) -> None:
+def test_one_run_a_team_keeps_its_range_among_all(database: Database, tmp_path: Path) -> None:
     """All are of one team: its best run is left, alone."""
     fill(database, tmp_path)
     found = page(database, one_per_team=True)
-    assert [(row.name, row.rank_low, row.rank_high) for row in found.rows] == [("strong", 1, 1)]
+    assert [(row.name, row.rank_low, row.rank_high) for row in found.rows] == [("strong", 1, 2)]
     assert found.said.startswith("It is the only ranked run")
 
 

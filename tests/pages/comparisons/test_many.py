@@ -122,7 +122,7 @@ def test_a_subset_is_corrected_for_its_own_pairs(database: Database, filled: dic
     found = compared(database, [filled["strong"], filled["middle"]])
     (pair,) = found.pairs
     assert pair.adjusted == pair.p
-    assert found.remarks == ("The two can be told apart (paired t, Holm, 5%).",)
+    assert found.remarks == ("The two can be told apart (paired t, Holm, 2.5%).",)
 
 
 def test_a_baseline_is_added_and_has_its_own_correction(database: Database, filled: dict[str, int]) -> None:

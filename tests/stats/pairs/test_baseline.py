@@ -45,7 +45,7 @@ def test_the_hand_worked_case_is_corrected_over_two_pairs() -> None:
 def test_each_correction_is_over_the_runs_less_one(correction: str, expected: list[float]) -> None:
     """p of .005, .01 and .3 with the baseline, adjusted by hand over three."""
     p = np.array([0.005, 0.01, 0.3, 0.001, 0.002, 0.003])
-    table = PairTable(method(f"t+{correction}"), 4, np.ones(6), np.zeros(6), np.ones(6), p, p, None, True)
+    table = PairTable(method(f"t+{correction}"), 4, np.ones(6), np.zeros(6), np.ones(6), p, p, p, None, True)
     against = against_baseline(table, drawn(4, 9), 0)
     assert against.adjusted[1:] == pytest.approx(expected, abs=1e-12)
 

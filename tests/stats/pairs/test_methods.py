@@ -26,8 +26,8 @@ KEYS = [known.key for known in METHODS]
 
 
 def test_every_method_is_found_by_its_key() -> None:
-    """Five tests by four corrections, and two that are both in one."""
-    assert len(set(KEYS)) == len(METHODS) == 22
+    """Six tests by four corrections, and two that are both in one."""
+    assert len(set(KEYS)) == len(METHODS) == 26
     assert all(method(known.key) == known for known in METHODS)
     assert method(("wilcoxon", "bh")).key == "wilcoxon+bh"
 
@@ -63,9 +63,9 @@ def test_procedures_say_what_they_are() -> None:
 
 
 def test_resamples_grow_with_the_pairs_only_where_the_correction_needs_it() -> None:
-    """20 times pairs over alpha for Holm and Bonferroni."""
+    """20 times pairs over the level for Holm and Bonferroni."""
     assert resamples_needed(method("randomisation+bonferroni"), 3) == RESAMPLES
-    assert resamples_needed(method("bootstrap+holm"), 8256) == 3_302_400
+    assert resamples_needed(method("bootstrap+holm"), 8256) == 6_604_800
     assert resamples_needed(method("randomisation+holm"), 8256, 0.01) == 16_512_000
     assert resamples_needed(method("randomisation+bh"), 8256) == RESAMPLES
     assert resamples_needed(method("randomised_tukey"), 8256) == RESAMPLES
@@ -128,15 +128,15 @@ def test_one_topic_tells_nothing_apart(key: str) -> None:
 @pytest.mark.parametrize(
     ("key", "runs", "topics", "reachable"),
     [
-        ("sign+none", 2, 5, False),
-        ("sign+none", 2, 6, True),
-        ("sign+holm", 9, 10, False),
-        ("sign+holm", 9, 11, True),
-        ("sign+bh", 9, 6, True),
-        ("randomisation+none", 2, 5, False),
-        ("randomisation+none", 2, 6, True),
+        ("sign+none", 2, 6, False),
+        ("sign+none", 2, 7, True),
+        ("sign+holm", 9, 11, False),
+        ("sign+holm", 9, 12, True),
+        ("sign+bh", 9, 7, True),
+        ("randomisation+none", 2, 6, False),
+        ("randomisation+none", 2, 7, True),
         ("wilcoxon+none", 2, 4, False),
-        ("wilcoxon+none", 2, 6, True),
+        ("wilcoxon+none", 2, 8, True),
         ("wilcoxon+bonferroni", 40, 12, False),
         ("t+holm", 40, 2, True),
         ("tukey", 40, 2, True),
@@ -150,14 +150,14 @@ def test_too_few_topics_put_a_finding_out_of_reach(key: str, runs: int, topics: 
 
 
 def test_too_few_resamples_put_a_finding_out_of_reach() -> None:
-    """36 pairs under Holm need 36 / 0.05 resamples; what is drawn unless told otherwise suffices."""
+    """36 pairs under Holm need 36 / 0.025 resamples; what is drawn unless told otherwise suffices."""
     scores = generated(9, 30)
     for key in ("randomisation+holm", "bootstrap+bonferroni"):
-        assert not all_pairs(scores, method(key), seed=1, resamples=719).reachable
-        assert all_pairs(scores, method(key), seed=1, resamples=720).reachable
+        assert not all_pairs(scores, method(key), seed=1, resamples=1439).reachable
+        assert all_pairs(scores, method(key), seed=1, resamples=1440).reachable
         assert all_pairs(scores, method(key), seed=1).reachable
-    assert all_pairs(scores, method("randomisation+bh"), seed=1, resamples=20).reachable
-    assert not all_pairs(scores, method("randomisation+none"), seed=1, resamples=19).reachable
+    assert all_pairs(scores, method("randomisation+bh"), seed=1, resamples=40).reachable
+    assert not all_pairs(scores, method("randomisation+none"), seed=1, resamples=39).reachable
 
 
 def test_progress_ends_at_one() -> None:

@@ -108,7 +108,7 @@ def test_facts_are_the_object_of_the_command_line() -> None:
     rankings = compare_rankings([["a", "b"], []], [["b", "a"], ["c"]])
     comparison = facts(compare_scores(FIRST, SECOND, seed=1), rankings, "AP")
     assert set(comparison) == KEYS
-    assert set(comparison["tests"]) == {"t", "wilcoxon", "sign", "randomisation", "bootstrap"}
+    assert set(comparison["tests"]) == {"t", "guarded_t", "wilcoxon", "sign", "randomisation", "bootstrap"}
     assert {"overlap@10", "rbo_ext(p=0.9)", "kendall_fagin(p=0.5)@10"} <= set(comparison["rankings"])
     assert facts(compare_scores(FIRST, SECOND, seed=1), None, "AP")["rankings"] == {}
 

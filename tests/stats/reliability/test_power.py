@@ -99,9 +99,9 @@ def test_sensitivity_of_a_board() -> None:
     assert (board.topics, board.pairs, board.alpha, board.power) == (5, 3, 0.05, 0.8)
     assert board.sd == pytest.approx(np.median(spreads), abs=1e-15)
     assert board.planned == smallest_difference(board.sd, 5)
-    assert board.any == smallest_difference(board.sd, 5, alpha=0.05 / 3)
+    assert board.any == smallest_difference(board.sd, 5, alpha=0.025 / 3)
     assert board.planned_topics == topics_needed(board.planned / 2, board.sd)
-    assert board.any_topics == topics_needed(board.any / 2, board.sd, alpha=0.05 / 3)
+    assert board.any_topics == topics_needed(board.any / 2, board.sd, alpha=0.025 / 3)
     assert board.half_width == half_width(board.sd, 5)
 
 

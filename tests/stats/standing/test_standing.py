@@ -1,26 +1,37 @@
 """What a board says of each run: worked tables, one-sided tests by SciPy, and what always holds."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 from scipy.stats import rankdata, ttest_rel
 
-from leaderboard.stats.pairs.methods import PairTable, all_pairs, method
-from leaderboard.stats.standing.standing import (
-    best_set,
-    decided,
-    decided_neighbours,
-    decided_pairs,
-    standing,
-    tied_with,
-)
+from leaderboard.stats.pairs.condensed import square
+from leaderboard.stats.pairs.methods import METHODS, Method, PairTable, all_pairs, method
+from leaderboard.stats.standing.standing import decided, decided_neighbours, verdicts
 
-WORKED = np.array([[5, 4, 7, 2, 6], [4, 4, 5, 1, 5], [3, 5, 4, 2, 3]]) / 10
+HOLM = method("t+holm")
+ONE_IS_OUT_UNNAMED = (
+    np.array(
+        [[7, 9, 8, 6, 7, 6], [7, 6, 7, 4, 8, 6], [5, 4, 4, 5, 5, 4], [3, 4, 2, 1, 3, 2], [0, 0, 0, 0, 0, 1]]
+    )
+    / 10
+)
+"""The third run cannot be the best, and no single run is found to beat it."""
+ONE_BEST = (
+    np.array(
+        [[8, 9, 8, 6, 9, 9], [5, 7, 6, 6, 6, 7], [5, 5, 5, 6, 6, 5], [4, 5, 5, 5, 7, 6], [1, 2, 4, 4, 5, 5]]
+    )
+    / 10
+)
+"""All others are out, though Holm's correction finds the first to beat two of them only."""
+THREE = np.array([[9, 8, 9, 7, 8], [5, 6, 4, 4, 3], [5, 4, 6, 2, 5]]) / 10
+CERTAIN = [one for one in METHODS if not one.random]
 SCORES = arrays.arrays(
     np.float64,
-    st.tuples(st.integers(2, 7), st.integers(2, 9)),
+    st.tuples(st.integers(1, 7), st.integers(1, 9)),
     elements=st.integers(0, 20).map(lambda n: n / 20),
 )
 
@@ -29,12 +40,13 @@ def table(difference: list[float], adjusted: list[float]) -> PairTable:
     """A table of four runs with given differences and adjusted p."""
     values = np.array(difference)
     return PairTable(
-        method=method("t+holm"),
+        method=HOLM,
         runs=4,
         difference=values,
         low=values - 1,
         high=values + 1,
         p=np.array(adjusted),
+        single=np.ones(6),
         adjusted=np.array(adjusted),
         resamples=None,
         reachable=True,
@@ -42,99 +54,133 @@ def table(difference: list[float], adjusted: list[float]) -> PairTable:
 
 
 # Run 1 leads and beats 3, which beats 2; 0 lies between. Pairs 01 02 03 12 13 23.
-CHAIN = table([-0.1, 0.2, 0.1, 0.3, 0.2, -0.1], [0.3, 0.2, 0.9, 0.001, 0.049, 0.01])
+CHAIN = table([-0.1, 0.2, 0.1, 0.3, 0.2, -0.1], [0.3, 0.2, 0.9, 0.001, 0.024, 0.01])
+
+
+def test_a_run_that_is_out_may_be_beaten_by_none_that_is_named() -> None:
+    """The third is beaten by one at least, by whichever of the two with a dot."""
+    pairs = all_pairs(ONE_IS_OUT_UNNAMED, HOLM, seed=1)
+    p = [0.2241632763, 0.0074386562, 0.0000334358, 0.0000674320, 0.0283967251]
+    p += [0.0004837789, 0.0001509915, 0.0117248110, 0.0000480220, 0.0052454346]
+    assert pairs.p == pytest.approx(p, abs=5e-10)
+    adjusted = square(pairs.adjusted, 5, mirrored=1)
+    expected = [0.0297546247, 0.0003343578, 0.0351744330, 0.0262271732]
+    assert adjusted[[0, 0, 2, 3], [2, 3, 3, 4]] == pytest.approx(expected, abs=5e-11)
+    board = verdicts(pairs)
+    assert board.may_be_best.tolist() == [True, True, False, False, False]
+    assert board.named.tolist() == [0, 0, 0, 2, 3]
+    assert board.rank_low.tolist() == [1, 1, 2, 3, 4]
+    assert board.rank_high.tolist() == [3, 3, 4, 5, 5]
+
+
+def test_a_run_that_alone_may_be_the_best_beats_all_others() -> None:
+    """Holm names two pairs, the rule four: whoever is left alone is the best."""
+    pairs = all_pairs(ONE_BEST, HOLM, seed=1)
+    assert np.flatnonzero(pairs.adjusted < 0.025).tolist() == [2, 3]
+    assert pairs.adjusted[[0, 1, 2, 3]] == pytest.approx(
+        [0.0421303111, 0.0421303111, 0.0193583640, 0.0193583640], abs=5e-11
+    )
+    board = verdicts(pairs)
+    assert board.may_be_best.tolist() == [True, False, False, False, False]
+    assert board.beats.tolist() == [4, 0, 0, 0, 0]
+    assert board.named.tolist() == [0, 1, 1, 1, 1]
+    assert board.rank_low.tolist() == [1, 2, 2, 2, 2]
+    assert board.rank_high.tolist() == [1, 5, 5, 5, 5]
+
+
+def test_three_runs() -> None:
+    """The first beats both others, whose means are equal."""
+    pairs = all_pairs(THREE, HOLM, seed=1)
+    assert pairs.p == pytest.approx([0.0028622149, 0.0005293110, 1.0], abs=5e-11)
+    board = verdicts(pairs)
+    assert board.may_be_best.tolist() == [True, False, False]
+    assert (board.rank_low.tolist(), board.rank_high.tolist()) == ([1, 2, 2], [1, 3, 3])
 
 
 def test_a_worked_table() -> None:
     """Four runs of which three pairs can be told apart."""
-    standings = standing(CHAIN)
-    assert standings.beats.tolist() == [0, 2, 0, 1]
-    assert standings.beaten_by.tolist() == [0, 0, 2, 1]
-    assert standings.undecided.tolist() == [3, 1, 1, 1]
-    assert standings.rank_low.tolist() == [1, 1, 3, 2]
-    assert standings.rank_high.tolist() == [4, 2, 4, 3]
-    assert decided_pairs(CHAIN) == 3
-    assert decided(CHAIN).tolist() == [[0, 0, 0, 0], [0, 0, 1, 1], [0, -1, 0, -1], [0, -1, 1, 0]]
+    board = verdicts(CHAIN)
+    assert board.signs.tolist() == [[0, 0, 0, 0], [0, 0, 1, 1], [0, -1, 0, -1], [0, -1, 1, 0]]
+    assert board.beats.tolist() == [0, 2, 0, 1]
+    assert board.named.tolist() == [0, 0, 2, 1]
+    assert board.undecided.tolist() == [3, 1, 1, 1], "undecided is not transitive"
+    assert board.rank_low.tolist() == [1, 1, 3, 2]
+    assert board.rank_high.tolist() == [4, 2, 4, 3]
 
 
 def test_the_level_is_met_only_below_it() -> None:
-    """Adjusted p of 0.049 and 0.01: neither passes 1 %, and 0.01 is not below 0.01."""
-    assert decided_pairs(CHAIN, 0.01) == 1
-    assert standing(CHAIN, 0.01).beats.tolist() == [0, 1, 0, 0]
-
-
-def test_undecided_is_not_transitive() -> None:
-    """Run 0 is undecided with 1 and with 3, of which 1 beats 3."""
-    assert tied_with(CHAIN, 0).tolist() == [False, True, True, True]
-    assert tied_with(CHAIN, 1).tolist() == [True, False, False, False]
-    assert tied_with(CHAIN, 3).tolist() == [True, False, False, False]
+    """Adjusted p of 0.024 and 0.01: neither passes 1 %, and 0.01 is not below 0.01."""
+    assert verdicts(CHAIN, 0.01).beats.tolist() == [0, 1, 0, 0]
 
 
 def test_neighbours_in_the_boards_order() -> None:
     """By mean 1, 0, 3, 2: only the last two neighbours can be told apart."""
-    assert decided_neighbours(CHAIN, [1, 0, 3, 2]).tolist() == [False, False, True]
-    assert decided_neighbours(CHAIN, [1, 3, 2, 0]).tolist() == [True, True, False]
+    assert decided_neighbours(decided(CHAIN), [1, 0, 3, 2]).tolist() == [False, False, True]
+    assert decided_neighbours(decided(CHAIN), [1, 3, 2, 0]).tolist() == [True, True, False]
 
 
 def test_equal_means_are_undecided_whatever_the_test_says() -> None:
     """A signed-rank test may reject where the means are equal: then neither run is better."""
     equal = table([0.0] * 6, [0.001] * 6)
-    assert decided_pairs(equal) == 0
-    assert standing(equal).undecided.tolist() == [3, 3, 3, 3]
+    assert not decided(equal).any()
+    assert verdicts(equal).undecided.tolist() == [3, 3, 3, 3]
 
 
-def test_worked_example() -> None:
-    """Three runs on five topics: p 0.034 alone, 0.102 after Holm, so that every rank stays possible."""
-    corrected = standing(all_pairs(WORKED, method("t+holm"), seed=1))
-    assert (corrected.rank_low.tolist(), corrected.rank_high.tolist()) == ([1, 1, 1], [3, 3, 3])
-    plain = standing(all_pairs(WORKED, method("t+none"), seed=1))
-    assert (plain.rank_low.tolist(), plain.rank_high.tolist()) == ([1, 2, 1], [2, 3, 3])
-    # One-sided p of the second run against the first is 0.017, below 0.05/2; of the third 0.080.
-    assert best_set(WORKED).tolist() == [True, False, True]
+def test_a_correction_that_keeps_no_error_decides_pairs_alone() -> None:
+    """Uncorrected, p of 0.0074 tells two runs apart; what the board says of all stays Holm's."""
+    plain = all_pairs(ONE_IS_OUT_UNNAMED, method("t+none"), seed=1)
+    corrected = all_pairs(ONE_IS_OUT_UNNAMED, HOLM, seed=1)
+    assert np.count_nonzero(decided(plain)) > np.count_nonzero(decided(corrected))
+    assert (verdicts(plain).signs == verdicts(corrected).signs).all()
+    assert (decided(corrected) == verdicts(corrected).signs).all()
 
 
-@given(SCORES, st.sampled_from(["t+holm", "t+bh", "t+none"]), st.sampled_from([0.01, 0.05, 0.3]))
-def test_a_rank_range_holds_the_rank_on_the_board(
-    scores: NDArray[np.float64], key: str, alpha: float
-) -> None:
-    """The counts add up, and the order by means never contradicts them."""
-    pairs = all_pairs(scores, method(key), seed=1)
-    standings = standing(pairs, alpha)
-    assert (standings.beats + standings.beaten_by + standings.undecided == len(scores) - 1).all()
-    assert standings.beats.sum() == standings.beaten_by.sum() == decided_pairs(pairs, alpha)
+@given(
+    SCORES,
+    st.sampled_from([each for each in METHODS if not each.random]),
+    st.sampled_from([0.005, 0.025, 0.15]),
+)
+def test_dot_count_and_range_say_the_same(scores: NDArray[np.float64], by: Method, level: float) -> None:
+    """Whatever the scores: a dot, beaten by 0 and a range from 1 are one; nothing contradicts the means."""
+    runs = len(scores)
+    board = verdicts(all_pairs(scores, by, seed=1), level)
+    assert (board.may_be_best == (board.rank_low == 1)).all()
+    assert board.may_be_best.any()
+    assert not (board.may_be_best & (board.named > 0)).any()
+    assert (board.signs == -board.signs.T).all()
+    assert (board.beats + board.named + board.undecided == runs - 1).all()
+    if np.count_nonzero(board.may_be_best) == 1:
+        assert board.beats[board.may_be_best].tolist() == [runs - 1]
     means = scores.sum(axis=1).round(9)
-    assert (standings.rank_low <= rankdata(-means, method="min")).all()
-    assert (rankdata(-means, method="max") <= standings.rank_high).all()
-    for run in range(len(scores)):
-        assert np.count_nonzero(tied_with(pairs, run, alpha)) == standings.undecided[run]
+    assert (board.rank_low <= rankdata(-means, method="min")).all()
+    assert (rankdata(-means, method="max") <= board.rank_high).all()
 
 
-@given(SCORES, st.sampled_from([0.01, 0.05, 0.3]))
-def test_the_best_set_is_never_empty_and_holds_the_leader(scores: NDArray[np.float64], alpha: float) -> None:
-    """Whatever the scores; a larger alpha only takes runs away."""
-    best = best_set(scores, alpha)
-    assert best[scores.sum(axis=1).argmax()]
-    assert (best_set(scores, alpha / 2) >= best).all()
-
-
-def test_the_best_set_is_that_of_scipys_one_sided_tests() -> None:
+def test_who_is_out_is_out_by_scipys_one_sided_tests() -> None:
     """Nine runs that differ little by little."""
     scores = np.random.default_rng(2).random((9, 30)) + np.linspace(0.4, 0, 9)[:, None]
-    beaten = [
+    board = verdicts(all_pairs(scores, HOLM, seed=1))
+    out = [
         any(
-            ttest_rel(scores[other], scores[run], alternative="greater").pvalue < 0.05 / 8
+            ttest_rel(scores[other], scores[run], alternative="greater").pvalue < 0.025 / 8
             for other in range(9)
             if other != run
         )
         for run in range(9)
     ]
-    assert best_set(scores).tolist() == [not is_beaten for is_beaten in beaten]
-    assert 0 < sum(beaten) < 8
+    assert board.may_be_best.tolist() == [
+        not (is_out or named) for is_out, named in zip(out, board.named, strict=True)
+    ]
+    assert 0 < sum(out) < 8
 
 
-def test_the_best_set_of_special_boards() -> None:
+def test_special_boards() -> None:
     """One run; one topic, of which nothing is known; identical runs; a difference that never varies."""
-    assert best_set(np.array([[0.3, 0.4]])).tolist() == [True]
-    assert best_set(np.array([[0.9], [0.1]])).tolist() == [True, True]
-    assert best_set(np.tile([0.1, 0.5, 0.3], (3, 1))).tolist() == [True] * 3
-    assert best_set(np.array([[0.25, 0.5, 1.0], [0.125, 0.375, 0.875]])).tolist() == [True, False]
+
+    def dots(scores: NDArray[np.float64]) -> list[bool]:
+        return verdicts(all_pairs(scores, HOLM, seed=1)).may_be_best.tolist()
+
+    assert dots(np.array([[0.3, 0.4]])) == [True]
+    assert dots(np.array([[0.9], [0.1]])) == [True, True]
+    assert dots(np.tile([0.1, 0.5, 0.3], (3, 1))) == [True] * 3
+    assert dots(np.array([[0.25, 0.5, 1.0], [0.125, 0.375, 0.875]])) == [True, False]

@@ -100,7 +100,7 @@ def test_every_kind_of_run_has_its_place(client: FlaskClient) -> None:
     """Baselines stand above; ties share a rank and stand by name; others have none; the unscored are last."""
     assert table(client.get("/tasks/t"), "Ranked by mean RR") == [
         ["", "base baseline", "Team base", "", "1.0000", "0%", "1.0000", "5"],
-        ["1 1–1", "top", "Team top", "3", "0", "0", "1.0000", "0%", "1.0000", "5"],
+        ["1 1–1", "top ●", "Team top", "3", "0", "0", "1.0000", "0%", "1.0000", "5"],
         ["2 2–3", "twin-a", "Team twin-a", "1", "1", "1", "0.5000", "50%", "0.3333", "6"],
         ["2 2–3", "twin-b", "Team twin-b", "1", "1", "1", "0.5000", "50%", "0.3333", "6"],
         ["", "aside unofficial", "Team aside", "", "0.3333", "67%", "0.2222", "9"],

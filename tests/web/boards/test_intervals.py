@@ -166,7 +166,7 @@ def test_the_board_can_show_its_reliability(app: Flask, database: Database, tmp_
     assert "What these topics can tell" in text
     assert f"{found.order:.3f}" in text
     assert f"{found.planned:.4f}" in text
-    assert "tested at 5% over 3 pairs" in text
+    assert "tested at 2.5% over 3 pairs" in text
 
 
 def test_the_board_says_where_reliability_is_asked_for(

@@ -13,6 +13,7 @@ from sqlalchemy import update
 
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Edition, Run, Task
+from leaderboard.pages.boards import snapshot
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.web.boards import snapshots
 from tests.make import build
@@ -52,7 +53,7 @@ def test_a_snapshot_shows_what_the_board_showed(client: FlaskClient, sign_in: Si
     client.delete_cookie("session")
     page = client.get(path)
     assert table(page, "Ranked by mean RR") == [
-        ["1 1–1", "best_one", "One & only", "1", "0", "1.0000", "1.0000"],
+        ["1 1–1", "best_one ●", "One & only", "1", "0", "1.0000", "1.0000"],
         ["", "base baseline", "Team", "–", "–", "0.5000", "0.3333"],
         ["2 2–2", "half", "Two", "0", "1", "0.5000", "0.3333"],
         ["", "fresh", "Two", "–", "–", "was not scored yet", "–"],
@@ -250,3 +251,12 @@ def test_the_board_can_be_cited(client: FlaskClient) -> None:
     field = page.find("input", attrs={"name": "at"})
     assert field is not None
     assert field["type"] == "date"
+
+
+def test_what_was_frozen_before_names_all_that_beat_a_run() -> None:
+    """A row of a snapshot of the first release has no `named`: its count stands as it stood."""
+    place = {"beats": 1, "beaten_by": 2, "undecided": 0, "rank_low": 3, "rank_high": 3, "best_set": False}
+    row = {"rank": 3, "run_id": 1, "run": "a", "team": "b", "kind": "official", "scores": {}, "scored": True}
+    frozen = snapshot._row(row | place)
+    assert frozen.place is not None
+    assert frozen.place.named == 2

@@ -26,7 +26,7 @@ def test_the_page_says_who_may_be_the_best(database: Database, client: FlaskClie
     fill(database, tmp_path)
     response = client.get("/tasks/t")
     page, text = parsed(response), main(response)
-    assert "2 of 4 runs may be the best on topics like these 10 (95% set)." in text
+    assert "2 of 4 runs may be the best on topics like these 10 (dots)." in text
     assert len(page.find_all("span", attrs={"aria-label": "may be the best"})) == 2
     assert page.find(id="differences") is not None
     assert "What these topics can tell" in text
@@ -71,7 +71,7 @@ def test_one_run_a_team_says_so(database: Database, client: FlaskClient, tmp_pat
     fill(database, tmp_path)
     page = client.get("/tasks/t?one=team")
     assert "One run a team: the best that it marked, else its best by RR" in main(page)
-    assert "the only ranked run" in main(page)
+    assert "Verdicts are about all 4 ranked runs; 1 is shown." in main(page)
 
 
 def test_a_long_comparison_is_asked_for_by_a_button(
@@ -106,4 +106,4 @@ def test_organisers_choose_the_method_on_their_page(
     assert chosen is not None
     (selected,) = chosen.find_all("option", selected=True)
     assert selected["value"] == "t+bh"
-    assert "(paired t, Benjamini-Hochberg, 5%)" in main(client.get("/tasks/t"))
+    assert "(paired t, Benjamini-Hochberg)" in main(client.get("/tasks/t"))

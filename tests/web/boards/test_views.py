@@ -98,7 +98,7 @@ def test_the_form_keeps_the_rest_of_the_address(client: FlaskClient) -> None:
         "q": ["fl"],
     }
     again = client.get("/tasks/t", query_string=_sent(form, q="first"))
-    assert [row[1] for row in table(again, "Ranked by mean P@2")] == ["first"]
+    assert [row[1] for row in table(again, "Ranked by mean P@2")] == ["first ●"]
 
 
 @pytest.mark.usefixtures("filled")

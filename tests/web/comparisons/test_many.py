@@ -42,7 +42,7 @@ def test_the_page_has_runs_matrix_and_overlaps(client: FlaskClient) -> None:
     assert [row[0] for row in rows] == list(BEST_FIRST)
     assert rows[0][2] == "0.9500"
     assert "of 6 pairs" in main(page).lower()
-    signs = table(page, "All 6 pairs by RR, 10 topics, qrels revision 1, paired t, Holm, 5%.")
+    signs = table(page, "All 6 pairs by RR, 10 topics, qrels revision 1, paired t, Holm, 2.5%.")
     assert [row[place + 1] for place, row in enumerate(signs)] == [""] * 4
     assert signs[0][4].startswith("▲ +")
     assert signs[3][1].startswith("▼ -")
