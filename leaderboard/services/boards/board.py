@@ -103,10 +103,9 @@ def board(
     edition is the number of an earlier edition, at a moment whose edition and runs are wanted, with the
     scores these runs have by now; the board of now unless said otherwise. one_per_team leaves of each
     team's ranked runs the best that it marked, else its best, with ranks and verdicts among all; group of
-    all runs those of a group, ranked within it.
-
-    Raises NotFound for an unknown task, edition or group and a moment before the first, UnknownMeasure for
-    one that is not a column or has no better and worse, Invalid for an edition and a moment at once.
+    all runs those of a group, ranked within it. Raises NotFound for an unknown task, edition or
+    group and a moment before the first, UnknownMeasure for one that is not a column or has no better and
+    worse, Invalid for an edition and a moment at once.
     """
     task, sight = policy.visible_task(session, viewer, slug)
     if edition is not None and at is not None:
@@ -118,8 +117,7 @@ def board(
     primary = current.primary_measure if current is not None else task.primary_measure
     sorted_by = _sort_measure(measures, measure, primary)
     chosen = groups.find(session, task, group) if group is not None else None
-    known = read_rows(session, viewer, task, sight, current, measures, at)
-    rows = rank([row for row in known if chosen is None or chosen.has(row.team_id, row.run_id)], sorted_by)
+    rows = rank(_of_group(read_rows(session, viewer, task, sight, current, measures, at), chosen), sorted_by)
     standing, sentences = _standing(session, task, sight, shown, sorted_by, rows, chosen)
     if one_per_team and sight.means:
         # Chosen by their scores, so no family of their own: ranks and verdicts stay those of all runs.
@@ -148,6 +146,10 @@ def board(
         source=shown.source if sight.details else None,
         at=at,
     )
+
+
+def _of_group(rows: list[Row], group: Group | None) -> list[Row]:
+    return [row for row in rows if group is None or group.has(row.team_id, row.run_id)]
 
 
 def _on_the_choice(task: Task, rows: tuple[Row, ...]) -> tuple[str, ...]:
