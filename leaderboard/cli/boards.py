@@ -65,7 +65,8 @@ def _place(place: Place | None) -> tuple[str, ...]:
         return ("",) * len(PLACE_HEADS)
     best = "*" if place.best_set else ""
     ranks = f"{place.rank_low}-{place.rank_high}"
-    return (best, ranks, str(place.beats), str(place.beaten_by), str(place.undecided))
+    open_which = "+" if place.beaten_by and not place.named else ""
+    return (best, ranks, str(place.beats), f"{place.beaten_by}{open_which}", str(place.undecided))
 
 
 def caption(shown: Board) -> str:

@@ -27,7 +27,7 @@ SPLITS = 500
 
 
 def pairs(scores: NDArray[np.float64], options: Options, progress: Progress) -> Arrays:
-    """All pairs of runs under one method; `single` only where it is not p."""
+    """All pairs of runs under one method, `single` only where it is not p; each run's deviation, (runs,)."""
     table = all_pairs(scores, method(str(options["method"])), seed=int(options["seed"]), progress=progress)
     return {
         "difference": table.difference,
@@ -36,6 +36,7 @@ def pairs(scores: NDArray[np.float64], options: Options, progress: Progress) -> 
         "p": table.p,
         "adjusted": table.adjusted,
         **({"single": table.single} if table.method.test is None else {}),
+        "sd": scores.std(axis=1, ddof=min(1, scores.shape[1] - 1)),
         "resamples": np.array(table.resamples or 0),
         "reachable": np.array(table.reachable),
     }

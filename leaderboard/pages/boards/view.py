@@ -22,8 +22,8 @@ from leaderboard.services.statistics.standings import Standing
 from leaderboard.tables.words import counted
 
 BASELINE = "baseline"
-UNJUDGED, BOUNDS, RANGES, PLACES = "unjudged", "bounds", "ranges", "places"
-EXTRAS = (UNJUDGED, BOUNDS, RANGES, PLACES)
+UNJUDGED, BOUNDS, RANGES, PLACES, MEANS = "unjudged", "bounds", "ranges", "places", "means"
+EXTRAS = (UNJUDGED, BOUNDS, RANGES, PLACES, MEANS)
 """Columns that are neither measures nor facts of runs: as they are called in an address."""
 RANGES_UP_TO = 20
 """Ranked runs of a board that shows rank ranges without being asked."""
@@ -186,11 +186,11 @@ def _extras(shown: Board, wish: BoardChoice) -> frozenset[str]:
     if wish.columns:
         extras = set(EXTRAS) & set(wish.columns)
     else:
-        extras = {UNJUDGED, PLACES} | ({RANGES} if 0 < len(shown.places) <= RANGES_UP_TO else set())
+        extras = {UNJUDGED, PLACES, MEANS} | ({RANGES} if 0 < len(shown.places) <= RANGES_UP_TO else set())
     extras |= {name for name, asked in ((BOUNDS, wish.bounds), (RANGES, wish.ranges)) if asked}
     if shown.source is None:
         extras -= {UNJUDGED, BOUNDS}
-    return frozenset(extras if shown.places else extras - {RANGES, PLACES})
+    return frozenset(extras if shown.places else extras - {RANGES, PLACES, MEANS})
 
 
 def _choices(viewer: Viewer, shown: Board) -> Choices:

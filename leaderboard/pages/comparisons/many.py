@@ -173,7 +173,7 @@ def compare(
     if isinstance(standing, Standing):
         ids = tuple(run.run_id for run in table.runs)
         pairs = in_order(standing.table, order)
-        standing = replace(standing, table=pairs, run_ids=ids)
+        standing = replace(standing, table=pairs, run_ids=ids, sd=standing.sd[order])
         if baseline is not None:
             against = against_baseline(pairs, table.better, baseline)
     return Comparison(table, by, standing, baseline, against)

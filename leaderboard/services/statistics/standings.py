@@ -49,9 +49,19 @@ class Standing:
 
     table: PairTable
     run_ids: tuple[int, ...]
+    sd: FloatArray
+    """The standard deviation of each run's scores over the topics, (runs,)."""
     topics: int
     sign: int
     """-1 where lower is better: differences are given as the measure prints them."""
+
+    @cached_property
+    def half_widths(self) -> dict[int, float]:
+        """Run id -> half of the 95% t interval of its own mean; empty for one topic."""
+        if self.topics < 2:
+            return {}
+        half = float(stdtrit(self.topics - 1, 1 - ALPHA / 2)) * self.sd / np.sqrt(self.topics)
+        return dict(zip(self.run_ids, half.tolist(), strict=True))
 
     @property
     def method(self) -> Method:
@@ -271,4 +281,5 @@ def _standing(result: Arrays, request: Request, by: Method, sign: int) -> Standi
         reachable=bool(result["reachable"]),
         **floats,
     )
-    return Standing(table, request.run_ids, len(request.source.topics), sign)
+    sd = result["sd"].astype(np.float64, copy=False)
+    return Standing(table, request.run_ids, sd, len(request.source.topics), sign)

@@ -59,7 +59,7 @@ TESTS: Mapping[str, Procedure] = {
         ),
         Procedure(
             "guarded_t",
-            "paired t guarded against skew",
+            "guarded paired t",
             "Is the mean difference other than 0, by the paired t and by Johnson's, which allows for skew?",
             "Johnson, Modified t Tests and Confidence Intervals for Asymmetrical Populations, Journal of the "
             "American Statistical Association 73(363), 1978",

@@ -8,16 +8,17 @@ from flask.typing import ResponseReturnValue
 from leaderboard.errors import NotFound
 from leaderboard.pages.boards import citations, reliability, tables
 from leaderboard.pages.boards import view as board_views
-from leaderboard.pages.boards.view import BoardChoice, View
+from leaderboard.pages.boards.view import BASELINE, MEANS, BoardChoice, View
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.statistics.requests import WaitingResult
-from leaderboard.services.statistics.standings import PairOfRuns
+from leaderboard.services.statistics.standings import PairOfRuns, Standing
 from leaderboard.web import moments, responses
 from leaderboard.web.addresses import kept, whole
 from leaderboard.web.boards.rows import listed
 from leaderboard.web.charts import Interval, IntervalChart, interval_chart
+from leaderboard.web.charts.board_means import BoardMeans, MeanOfRun, board_means
 from leaderboard.web.charts.intervals import Kind
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.security import own_origin
@@ -59,6 +60,7 @@ def board(slug: str) -> ResponseReturnValue:
         is_long=len(shown.rows) >= FILTER_FROM,
         marked=next((row for row in shown.rows if row.run_id == marked), None),
         reference=reference,
+        means=_means(shown) if MEANS in view.extras else None,
         chart=_chart(shown, reference, charted if "all" in args else charted[:CHART_AT_FIRST]),
         cut=CHART_AT_FIRST if len(charted) > CHART_AT_FIRST and "all" not in args else 0,
         reliability=reliability.of_board(reading(), shown),
@@ -139,6 +141,23 @@ def _address(shown: Board) -> str:
     if shown.basis is not None and "at" not in state:
         state["edition"] = shown.basis.edition
     return own_origin() + url_for("boards.board", slug=shown.slug, **state)
+
+
+def _means(shown: Board) -> BoardMeans | None:
+    """The means of the ranked runs on one axis, with what is known of other topics; None where it is not."""
+    standing = shown.standing
+    if not isinstance(standing, Standing):
+        return None
+    halves, by = standing.half_widths, shown.by.key
+    values = {row.run_id: value for row in shown.rows if (value := row.scores[by]) is not None}
+    ranked = {
+        run_id: MeanOfRun(values[run_id], halves.get(run_id))
+        for run_id in standing.run_ids
+        if run_id in values
+    }
+    baselines = [values[row.run_id] for row in shown.rows if row.kind == BASELINE and row.run_id in values]
+    topics = standing.topics if shown.by.aggregate == "sum" else 1
+    return board_means(ranked, baselines, scale=topics, digits=shown.by.digits)
 
 
 def _state() -> dict[str, Any]:

@@ -20,6 +20,8 @@ STATES = {
     "failed": "scoring failed",
 }
 """What stands in place of scores."""
+BAR = 66.0
+"""The width of a bar of all other runs."""
 SCORED = frozenset({"done", "valid"})
 
 
@@ -37,6 +39,10 @@ class ListedRow:
     is_outside: bool
     """Whether it is probably outside of the pool."""
     may_be_ticked: bool
+    beats_to: float
+    """Where the part of its bar ends that stands for the runs it beats, in units of BAR."""
+    beaten_from: float
+    """Where the part begins for those that beat it."""
     waiting: str
     """Why it has no scores; empty where it has."""
     href: str
@@ -64,12 +70,24 @@ def listed(
             is_like_marked=row.run_id in like,
             is_outside=row.run_id in view.outside,
             may_be_ticked=shown.sight.details and row.state == "done",
+            **_bar(shown.places.get(row.run_id), len(shown.places)),
             waiting="" if row.state in SCORED else STATES.get(row.state, row.state),
             href=f"{run_address}/{row.run_id}{run_query}",
             mark_href=f"{mark_address}{row.run_id}",
         )
         for row in rows
     )
+
+
+def _bar(place: Place | None, runs: int) -> dict[str, float]:
+    """How many of the other runs a run beats, and how many beat it, as parts of a bar."""
+    if place is None or runs < 2:
+        return {"beats_to": 0.0, "beaten_from": BAR}
+    each = BAR / (runs - 1)
+    return {
+        "beats_to": round(each * place.beats, 1),
+        "beaten_from": round(BAR - each * max(place.named, place.beaten_by), 1),
+    }
 
 
 def _like(view: View, marked: int | None) -> frozenset[int]:

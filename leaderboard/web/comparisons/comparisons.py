@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from flask import Blueprint, render_template, request, url_for
+from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid, NotFound, Problem
@@ -48,6 +48,9 @@ STATE = ("a", "b", "measure", "p", "topic")
 @rule(PUBLIC, is_computed=True)
 def compare(slug: str) -> ResponseReturnValue:
     """Two runs side by side, several under one correction, or the form to choose them by."""
+    if _are_two():
+        a, b = request.args.getlist("run")
+        return redirect(url_for("comparisons.compare", slug=slug, a=a, b=b, **kept(("measure",))), 303)
     if _several():
         return many.show(slug)
     if not _chosen():
@@ -88,6 +91,11 @@ def export(slug: str, form: str) -> ResponseReturnValue:
     if _several() or (form == "tex" and not _chosen()):
         return many.export(slug, form)
     return responses.export(form, pair_tables.FILES, _pair(slug))
+
+
+def _are_two() -> bool:
+    """Whether two runs were chosen, and nothing else is asked of them: their page says all there is."""
+    return len(request.args.getlist("run")) == 2 and not request.args.keys() - {"run", "measure"}
 
 
 def _several() -> bool:

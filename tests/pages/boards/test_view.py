@@ -151,7 +151,7 @@ def test_columns_are_those_asked_for_and_the_one_that_ranks(database: Database) 
     assert [each.key for each in view.measures] == ["AP", "R@2"]
     assert [(each.title, each.is_number, len(each.values)) for each in view.facts] == [("Latency", True, 1)]
     assert view.extras == {"bounds"}
-    assert _view(database).extras == {"unjudged", "places", "ranges"}
+    assert _view(database).extras == {"unjudged", "places", "ranges", "means"}
 
 
 @pytest.mark.usefixtures("filled")

@@ -95,18 +95,22 @@ def full(database: Database, tmp_path: Path) -> None:
     build.run(database, tmp_path, BEST, "fresh", team_name="Team fresh")
 
 
+MEANS = [f"{mean}, 95% interval {mean} to {mean}" for mean in ("1.0000", "0.5000", "0.0000")]
+"""What the drawings of the means say: on all topics these runs score the same."""
+
+
 @pytest.mark.usefixtures("full")
 def test_every_kind_of_run_has_its_place(client: FlaskClient) -> None:
     """Baselines stand above; ties share a rank and stand by name; others have none; the unscored are last."""
     assert table(client.get("/tasks/t"), "Ranked by mean RR") == [
-        ["", "base baseline", "Team base", "", "1.0000", "0%", "1.0000", "5"],
-        ["1 1–1", "top ●", "Team top", "3", "0", "0", "1.0000", "0%", "1.0000", "5"],
-        ["2 2–3", "twin-a", "Team twin-a", "1", "1", "1", "0.5000", "50%", "0.3333", "6"],
-        ["2 2–3", "twin-b", "Team twin-b", "1", "1", "1", "0.5000", "50%", "0.3333", "6"],
-        ["", "aside unofficial", "Team aside", "", "0.3333", "67%", "0.2222", "9"],
-        ["", "tardy late", "Team tardy", "", "0.3333", "67%", "0.2222", "9"],
-        ["4 4–4", "worst", "Team worst", "0", "3", "0", "0.0000", "100%", "0.0000", "3"],
-        ["", "fresh", "Team fresh", "", "queued"],
+        ["", "base baseline Team base", "1.0000", "", "", "0%", "1.0000", "5"],
+        ["1 1–1", "top ● Team top", "1.0000", MEANS[0], "3 · 0 · 0", "0%", "1.0000", "5"],
+        ["2 2–3", "twin-a Team twin-a", "0.5000", MEANS[1], "1 · 1 · 1", "50%", "0.3333", "6"],
+        ["2 2–3", "twin-b Team twin-b", "0.5000", MEANS[1], "1 · 1 · 1", "50%", "0.3333", "6"],
+        ["", "aside unofficial Team aside", "0.3333", "", "", "67%", "0.2222", "9"],
+        ["", "tardy late Team tardy", "0.3333", "", "", "67%", "0.2222", "9"],
+        ["4 4–4", "worst Team worst", "0.0000", MEANS[2], "0 · 0 · 3", "100%", "0.0000", "3"],
+        ["", "fresh Team fresh", "queued"],
     ]
 
 

@@ -77,7 +77,7 @@ def _sent(form: Tag, **changes: str) -> dict[str, list[str]]:
 def test_a_search_says_how_many_runs_are_left_and_leads_back(client: FlaskClient) -> None:
     """The count, that ranks are those of the whole board, and a link that clears the filter alone."""
     response = client.get("/tasks/t?measure=P@2&q=bears&bounds")
-    assert "2 of 4 runs ; ranks and what is said of the order are those of the whole board" in main(response)
+    assert "2 of 4 runs , ranked among all." in main(response)
     link = _link(parsed(response), "Clear the filter")
     assert link == "/tasks/t?measure=P@2&bounds="
     assert "4 runs" in main(client.get(link))
@@ -98,7 +98,7 @@ def test_the_form_keeps_the_rest_of_the_address(client: FlaskClient) -> None:
         "q": ["fl"],
     }
     again = client.get("/tasks/t", query_string=_sent(form, q="first"))
-    assert [row[1] for row in table(again, "Ranked by mean P@2")] == ["first ●"]
+    assert [row[1] for row in table(again, "Ranked by mean P@2")] == ["first ● Owls"]
 
 
 @pytest.mark.usefixtures("filled")
@@ -106,11 +106,11 @@ def test_columns_are_chosen_by_a_form(client: FlaskClient) -> None:
     """Ticked is what is shown; the heads are those ticked, and a link leads to the usual ones."""
     page = parsed(client.get("/tasks/t?q=s"))
     form = next(each for each in page.find_all("form") if each.find("legend", string="Measures"))
-    assert _sent(form)["columns"] == ["AP", "P@2", "R@2", "unjudged", "ranges", "places"]
+    assert _sent(form)["columns"] == ["AP", "P@2", "R@2", "unjudged", "means", "ranges", "places"]
     assert _sent(form)["q"] == ["s"]
     chosen = parsed(client.get("/tasks/t?columns=R@2&columns=type&columns=code&columns=bounds"))
     heads = [" ".join(head.get_text(" ").split()) for head in chosen.select("table.board thead th")]
-    assert heads == ["Rank", "Run", "Team", "AP", "Lowest–highest", "R@2", "Run type", "Code"]
+    assert heads == ["Rank", "Run", "AP", "Lowest–highest", "R@2", "Run type", "Code"]
     link = chosen.select_one("table.board td.stated a")
     assert link is not None
     assert link["rel"] == ["noopener", "noreferrer", "nofollow"]
@@ -176,7 +176,7 @@ def test_bounds_are_shown_on_demand(client: FlaskClient) -> None:
     link = _link(parsed(page), "Show both beside the score")
     assert link == "/tasks/t?bounds="
     rows = table(client.get(link), "Ranked by mean AP")
-    assert [row[8] for row in rows[1:]] == ["1.0000–1.0000", "0.5000–0.5000", "0.3333–0.8333"]
+    assert [row[6] for row in rows[1:]] == ["1.0000–1.0000", "0.5000–0.5000", "0.3333–0.8333"]
     assert "is not known; it is for AP, nDCG, P, RR and RBP" in main(
         client.get("/tasks/t?measure=R@2&bounds")
     )
@@ -241,7 +241,7 @@ def test_a_blind_board_offers_nothing_of_what_is_held_back(
     assert page.find("legend", string="How sure") is None
     plain = parsed(client.get("/tasks/t?bounds&columns=unjudged"))
     assert [head.get_text(strip=True) for head in plain.select("table.board thead th")] == [
-        *("Rank", "Run", "Team", "RR")
+        *("Rank", "Run", "RR")
     ]
     row = client.get("/tasks/t.json?bounds").get_json()["rows"][0]
     assert (row["unjudged"], row["judged_at_10"], row["outside_the_pool"]) == (None, None, None)

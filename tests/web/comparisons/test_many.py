@@ -55,7 +55,17 @@ def test_the_page_has_runs_matrix_and_overlaps(client: FlaskClient) -> None:
 @pytest.mark.usefixtures("filled")
 def test_the_page_is_well_formed(client: FlaskClient, query: str) -> None:
     """It has none of the faults that keep people from hearing it or working by keyboard."""
-    assert list(faults(tree(client.get(f"/tasks/t/compare?{query}").text))) == []
+    page = client.get(f"/tasks/t/compare?{query}", follow_redirects=True)
+    assert list(faults(tree(page.text))) == []
+
+
+@pytest.mark.usefixtures("filled")
+def test_two_ticked_runs_are_shown_on_their_page(client: FlaskClient) -> None:
+    """All that can be said of two is there; what is asked of them besides is answered here."""
+    answer = client.get("/tasks/t/compare?measure=AP&run=3&run=1")
+    assert (answer.status_code, answer.location) == (303, "/tasks/t/compare?a=3&b=1&measure=AP")
+    assert client.get("/tasks/t/compare?run=3&run=1&method=sign%2Bholm").status_code == 200
+    assert len(client.get("/tasks/t/compare.json?run=3&run=1").get_json()["pairs"]) == 1
 
 
 def test_the_matrix_leads_to_the_pages_of_pairs(client: FlaskClient, filled: dict[str, int]) -> None:
@@ -144,7 +154,7 @@ def test_what_cannot_be_compared_is_refused(
     client: FlaskClient, suffix: str, query: str, status: int
 ) -> None:
     """Every form refuses what there is not, in a sentence and with the same status."""
-    response = client.get(f"/tasks/t/compare{suffix}?{query}")
+    response = client.get(f"/tasks/t/compare{suffix}?{query}", follow_redirects=True)
     assert response.status_code == status
 
 
