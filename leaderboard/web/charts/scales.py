@@ -56,7 +56,14 @@ def rounded(low: float, high: float, most: int) -> tuple[float, float]:
     if high - low < TIE:
         room = abs(low) / 6 if abs(low) >= TIE else 0.5
         low, high = low - room, high + room
-    step = _step(high - low, most)
+    start, end = _ends(low, high, _step(high - low, most))
+    # Ends that are more steps apart than there may be get ticks of the next step, of which one alone may fit.
+    if len(Scale(start, end, 0.0, 1.0).ticks(most)) < 2:
+        start, end = _ends(low, high, _step(end - start, most))
+    return start, end
+
+
+def _ends(low: float, high: float, step: float) -> tuple[float, float]:
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     return round(first * step, 12), round(last * step, 12)
 

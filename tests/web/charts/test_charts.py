@@ -5,7 +5,7 @@ import math
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from leaderboard.web import charts
@@ -46,6 +46,7 @@ def test_labels_without_room_run_on_below() -> None:
 
 
 @given(st.floats(-100, 100), st.floats(1e-3, 1e6), st.integers(3, 9))
+@example(1.75, 0.5, 3)
 def test_ticks_are_round_few_and_cover_the_axis(low: float, width: float, most: int) -> None:
     """A widened domain holds the values, and ticks in equal steps go from end to end."""
     start, end = scales.rounded(low, low + width, most)
