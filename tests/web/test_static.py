@@ -14,7 +14,7 @@ from tests.make.loops import for_every
 STATIC = ROOT / "leaderboard" / "web" / "static"
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 MOST_SCRIPT_BYTES = 60 * 1024
-MOST_STYLE_BYTES = 29 * 1024
+MOST_STYLE_BYTES = 28 * 1024
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 

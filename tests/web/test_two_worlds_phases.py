@@ -36,8 +36,6 @@ def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tuple[World, World]:
     """The two worlds, where chance is the same too; every address is asked for each phase."""
     monkeypatch.setattr(gets, "_walk", _walk)
-    # Who may see a page depends on the phase here, so each address is asked for one.
-    monkeypatch.setattr(gets, "subject", str)
     monkeypatch.setattr(gets.uploads, "secrets", gets.SimpleNamespace(token_urlsafe=lambda _: "chance"))
     monkeypatch.setattr(requests, "new_id", lambda: "chance")
     twins.note_at_one_moment(monkeypatch)
@@ -46,11 +44,11 @@ def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tupl
     return filled
 
 
-def _walk(app: gets.Flask, objects: object = None) -> list[tuple[str, str, tuple[str, ...]]]:
+def _walk(app: gets.Flask, objects: object = None) -> list[tuple[str, tuple[str, ...]]]:
     """Every address of the task, alone and for each of its phases."""
     states = ("", *(f"?phase={name}&docno=a&topic=3" for name in ASKED))
     return [
-        (rule.endpoint, path, states)
+        (path, states)
         for rule in app.url_map.iter_rules()
         if "GET" in (rule.methods or ())
         for path in walks.paths(rule, phased.OBJECTS)

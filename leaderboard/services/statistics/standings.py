@@ -18,6 +18,7 @@ from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.pairs.corrections import LEVEL
 from leaderboard.stats.pairs.methods import Method, PairTable
 from leaderboard.stats.pairs.paired_t import paired_t
+from leaderboard.stats.reliability.power import half_width
 from leaderboard.stats.standing.standing import SignArray, Verdicts, decided, decided_neighbours, verdicts
 
 ALPHA = 2 * LEVEL
@@ -60,8 +61,8 @@ class Standing:
         """Run id -> half of the 95% t interval of its own mean; empty for one topic."""
         if self.topics < 2:
             return {}
-        half = float(stdtrit(self.topics - 1, 1 - ALPHA / 2)) * self.sd / np.sqrt(self.topics)
-        return dict(zip(self.run_ids, half.tolist(), strict=True))
+        halves = (half_width(sd, self.topics, confidence=1 - ALPHA) for sd in self.sd.tolist())
+        return dict(zip(self.run_ids, halves, strict=True))
 
     @property
     def method(self) -> Method:
