@@ -2,16 +2,17 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from leaderboard.stats.pairs.corrections import holm
+from leaderboard.stats.pairs.corrections import LEVEL, holm
 from leaderboard.stats.pairs.methods import (
     CORRECTIONS,
     METHODS,
     RESAMPLES,
     TESTS,
+    Method,
     all_pairs,
     method,
     resamples_needed,
@@ -189,14 +190,18 @@ def test_no_resamples_are_refused() -> None:
 
 
 @settings(max_examples=40)
-@given(TABLES, st.sampled_from(METHODS))
-def test_any_scores_by_any_method(scores: NDArray[np.float64], by: object) -> None:
-    """Numbers throughout, p from 0 to 1, above 0 where drawn, and none below the unadjusted one."""
-    table = all_pairs(scores, by, seed=1, resamples=100)  # type: ignore[arg-type]
+@given(TABLES, st.sampled_from(METHODS), st.sampled_from([LEVEL, 0.05]))
+@example(np.array([[0.0, 0.0], [0.0, 0.0], [0.1, 0.1]]), method("bootstrap+holm"), LEVEL)
+def test_any_scores_by_any_method(scores: NDArray[np.float64], by: Method, level: float) -> None:
+    """Numbers throughout, p from 0 to 1, above 0 where drawn, and none below the unadjusted one.
+
+    Where no finding is in reach, none is below the level that was asked about.
+    """
+    table = all_pairs(scores, by, seed=1, resamples=100, level=level)
     for values in (table.difference, table.low, table.high, table.p, table.adjusted):
         assert not np.isnan(values).any()
     assert ((table.adjusted >= table.p) & (table.adjusted <= 1) & (table.p >= 0)).all()
     if table.resamples:
         assert (table.p >= 1 / (table.resamples + 1)).all()
     if not table.reachable:
-        assert (table.adjusted >= 0.05).all()
+        assert (table.adjusted >= level).all()
