@@ -123,6 +123,14 @@ class View:
         return (f"{about} Of these {unbeaten:,} {them} by none of those shown.",)
 
     @property
+    def cuts(self) -> frozenset[int]:
+        """The listed runs of which each, and each above it, beats every ranked run that is listed below."""
+        standing = self.board.standing
+        if not isinstance(standing, Standing):
+            return frozenset()
+        return standing.cuts([row.run_id for row in self.rows if row.run_id in standing.places])
+
+    @property
     def all_rows(self) -> tuple[Row, ...]:
         """All rows that are left, in the order shown."""
         return self.baselines + self.rows

@@ -156,6 +156,15 @@ class Standing:
         order = [self._index[run_id] for run_id in ordered]
         return int(np.count_nonzero(decided_neighbours(self.verdicts.signs, order)))
 
+    def cuts(self, ordered: Sequence[int]) -> frozenset[int]:
+        """Of some runs, best first, those of which each, and each before it, beats every later one."""
+        chosen = [self._index[run_id] for run_id in ordered]
+        beats = self.verdicts.signs[np.ix_(chosen, chosen)] > 0
+        # The last place that a run does not beat; its own at the least.
+        last = len(chosen) - 1 - np.argmax(~beats[:, ::-1], axis=1) if chosen else np.empty(0, int)
+        reach = np.maximum.accumulate(last)
+        return frozenset(run_id for at, run_id in enumerate(ordered[:-1]) if reach[at] == at)
+
     def unbeaten(self, run_ids: Sequence[int]) -> int:
         """How many of some of the runs none of these is named to beat: it holds for any choice of them."""
         chosen = [self._index[run_id] for run_id in run_ids]

@@ -36,7 +36,7 @@ CHOSEN = ("measure", "edition", "at", "one", "group")
 FILTERS = ("q", "team", "kind", "tag", "field", "value", "own")
 STATE = (*CHOSEN, "run", "reference", "q", "team", "kind", "tag", "field", "value", "pin")
 FLAGS = ("all", "ranges", "bounds", "own")
-MANY = ("columns",)
+MANY = ("columns", "ticked")
 LONGEST = 200
 
 
@@ -58,6 +58,7 @@ def board(slug: str) -> ResponseReturnValue:
         args=args,
         filters=FILTERS,
         is_long=len(shown.rows) >= FILTER_FROM,
+        ticked_elsewhere=_ticked_elsewhere(shown, args, (*view.baselines, *rows)),
         marked=next((row for row in shown.rows if row.run_id == marked), None),
         reference=reference,
         means=_means(shown) if MEANS in view.extras else None,
@@ -162,6 +163,12 @@ def _means(shown: Board) -> BoardMeans | None:
 
 def _state() -> dict[str, Any]:
     return kept(STATE, flags=FLAGS, lists=MANY)
+
+
+def _ticked_elsewhere(shown: Board, args: dict[str, Any], rows: tuple[Row, ...]) -> list[int]:
+    """The runs that are ticked at this address but not listed, by a filter: they stay ticked."""
+    ticked = set(args.get("ticked", ())) - {str(row.run_id) for row in rows}
+    return [row.run_id for row in shown.rows if str(row.run_id) in ticked and row.state == "done"]
 
 
 def _reference(shown: Board) -> Row | None:

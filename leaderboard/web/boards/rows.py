@@ -34,11 +34,12 @@ class ListedRow:
     coverage: Coverage | None
     bounds: Bounds | None
     css: str
-    """The classes of its line: own, like (the marked run), marked."""
+    """The classes of its line: own, like (the marked run), marked, cut (each above beats each below)."""
     is_like_marked: bool
     is_outside: bool
     """Whether it is probably outside of the pool."""
     may_be_ticked: bool
+    is_ticked: bool
     beats_to: float
     """Where the part of its bar ends that stands for the runs it beats, in units of BAR."""
     beaten_from: float
@@ -55,7 +56,7 @@ def listed(
 ) -> tuple[ListedRow, ...]:
     """The rows as a reader is shown them, in order; args are what the address keeps, marked is a run's id."""
     shown = view.board
-    like = _like(view, marked)
+    like, cuts, ticked = _like(view, marked), view.cuts, frozenset(args.get("ticked", ()))
     # Addresses are built once for all rows: building hundreds of them takes longer than the rest of the page.
     run_address, _, run_query = url_for("runs.show", run_id=0).partition("/0")
     state: dict[str, Any] = {**without(args, "run"), "run": ""}
@@ -66,10 +67,16 @@ def listed(
             place=shown.places.get(row.run_id),
             coverage=view.coverage.get(row.run_id),
             bounds=view.bounds.get(row.run_id),
-            css=_classes(row.team_id in viewer.team_ids, row.run_id in like, row.run_id == marked),
+            css=_classes(
+                own=row.team_id in viewer.team_ids,
+                like=row.run_id in like,
+                marked=row.run_id == marked,
+                cut=row.run_id in cuts,
+            ),
             is_like_marked=row.run_id in like,
             is_outside=row.run_id in view.outside,
             may_be_ticked=shown.sight.details and row.state == "done",
+            is_ticked=str(row.run_id) in ticked,
             **_bar(shown.places.get(row.run_id), len(shown.places)),
             waiting="" if row.state in SCORED else STATES.get(row.state, row.state),
             href=f"{run_address}/{row.run_id}{run_query}",
@@ -98,6 +105,5 @@ def _like(view: View, marked: int | None) -> frozenset[int]:
     return frozenset()
 
 
-def _classes(is_own: bool, is_like: bool, is_marked: bool) -> str:
-    flags = (("own", is_own), ("like", is_like), ("marked", is_marked))
-    return " ".join(name for name, is_on in flags if is_on)
+def _classes(**flags: bool) -> str:
+    return " ".join(name for name, is_on in flags.items() if is_on)

@@ -30,7 +30,7 @@ from leaderboard.services.statistics.procedures import (
 )
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.statistics.standings import Place, Standing
-from leaderboard.stats.pairs.methods import CORRECTIONS, TESTS
+from leaderboard.stats.pairs.methods import CORRECTIONS, TESTS, all_pairs, method
 from leaderboard.stats.procedures import PROCEDURES
 from tests.make import build
 from tests.make.copies import built_once
@@ -133,6 +133,29 @@ def test_each_run_knows_whom_it_beats(database: Database, filled: dict[str, int]
         is_best = name in ("strong", "alike")
         expected = Place(below, above, 3 - below - above, 1 + above, 4 - below, is_best, above)
         assert found.places[filled[name]] == expected
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_cut_is_where_each_run_above_beats_each_below(seed: int) -> None:
+    """Worked out pair by pair, for any choice of the runs; the last run has nothing below it."""
+    random = np.random.default_rng(seed)
+    levels = np.sort(random.choice([0.1, 0.4, 0.41, 0.7, 0.95], 8))[::-1]
+    scores = np.clip(levels[:, None] + random.normal(0, 0.05, (8, 30)), 0, 1)
+    table = all_pairs(scores, method("t+holm"), seed=1)
+    ids = tuple(range(11, 19))
+    standing = Standing(table=table, run_ids=ids, sd=scores.std(axis=1, ddof=1), topics=30, sign=1)
+    for ordered in (ids, ids[::2], ids[3:], ids[:1], ()):
+        expected = {
+            ordered[at - 1]
+            for at in range(1, len(ordered))
+            if all(
+                standing.verdicts.signs[above - 11, below - 11] > 0
+                for above in ordered[:at]
+                for below in ordered[at:]
+            )
+        }
+        assert standing.cuts(ordered) == expected
+    assert standing.cuts(ids), "the levels lie far apart"
 
 
 def test_a_pair_reads_the_same_from_both_sides(database: Database, filled: dict[str, int]) -> None:

@@ -40,7 +40,7 @@ def test_a_click_marks_the_runs_that_are_alike(
     link = parsed(client.get("/tasks/t")).find("a", href=f"/tasks/t?run={ids['strong']}")
     assert link is not None
     page = parsed(client.get(str(link["href"])))
-    assert [row["class"] for row in page.find_all("tr", class_="like")] == [["like"]]
+    assert [row["class"] for row in page.find_all("tr", class_="like")] == [["like", "cut"]]
     (marked,) = page.find_all("tr", class_="marked")
     assert "strong" in marked.get_text()
 

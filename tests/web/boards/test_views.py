@@ -102,6 +102,25 @@ def test_the_form_keeps_the_rest_of_the_address(client: FlaskClient) -> None:
 
 
 @pytest.mark.usefixtures("filled")
+def test_ticks_are_kept_by_the_address(client: FlaskClient) -> None:
+    """Orders and filters keep them; what a filter hides is compared with the others all the same."""
+    boxes = parsed(client.get("/tasks/t")).select(".board input")
+    ids = {str(box["aria-label"]).split()[1]: box["value"] for box in boxes}
+    ticks = f"ticked={ids['first']}&ticked={ids['third']}"
+    page = parsed(client.get(f"/tasks/t?{ticks}&q=first&ticked=999&ticked=x"))
+    (box,) = page.select(".board input")
+    assert box["value"] == ids["first"]
+    assert box.has_attr("checked")
+    hidden = page.select("#compare input[name=run]")
+    assert [field["value"] for field in hidden] == [ids["third"]]
+    sorts = [str(link["href"]) for link in page.select(".board thead a:not(.definition)")]
+    assert sorts
+    assert all(ticks in link for link in sorts)
+    assert "ticked" not in _link(page, "Clear")
+    assert all("ticked" not in str(link["href"]) for link in page.select(".downloads a"))
+
+
+@pytest.mark.usefixtures("filled")
 def test_columns_are_chosen_by_a_form(client: FlaskClient) -> None:
     """Ticked is what is shown; the heads are those ticked, and a link leads to the usual ones."""
     page = parsed(client.get("/tasks/t?q=s"))
@@ -109,7 +128,7 @@ def test_columns_are_chosen_by_a_form(client: FlaskClient) -> None:
     assert _sent(form)["columns"] == ["AP", "P@2", "R@2", "unjudged", "means", "ranges", "places"]
     assert _sent(form)["q"] == ["s"]
     chosen = parsed(client.get("/tasks/t?columns=R@2&columns=type&columns=code&columns=bounds"))
-    heads = [" ".join(head.get_text(" ").split()) for head in chosen.select("table.board thead th")]
+    heads = [" ".join(head.get_text().split()) for head in chosen.select("table.board thead th")]
     assert heads == ["Rank", "Run", "AP", "Lowest–highest", "R@2", "Run type", "Code"]
     link = chosen.select_one("table.board td.stated a")
     assert link is not None

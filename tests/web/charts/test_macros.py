@@ -16,7 +16,7 @@ from tests.make.apps import application
 
 STATIC = ROOT / "leaderboard" / "web" / "static"
 DRAWINGS = (STATIC / "charts.css").read_text(encoding="utf-8")
-SHEET = (STATIC / "app.css").read_text(encoding="utf-8")
+SHEET = "".join((STATIC / name).read_text(encoding="utf-8") for name in ("app.css", "matrix.css"))
 _COLOUR = r"(--[\w-]+): (#\w{6});"
 LIGHT = dict(re.findall(_COLOUR, DRAWINGS))
 DARK = dict(re.findall(_COLOUR, SHEET.partition("@layer tokens {")[0]))
