@@ -1,7 +1,8 @@
 """Times the pages of made-up tasks: `python -m benchmarks.pages --help`.
 
-The server's share only: one client in the same process, every page asked for once before it is timed. Runs,
-topics and texts are made up; what is timed is what a site of that size does.
+The server's share only: one client in the same process, every page asked for once before it is timed, made
+each time and then given as it was kept. Runs, topics and texts are made up; what is timed is what a site of
+that size does.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 from flask.testing import FlaskClient
 from sqlalchemy import event
+from werkzeug.test import TestResponse
 
 from benchmarks import measuring, table
 from leaderboard.db import schema
@@ -37,8 +39,10 @@ from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.settings import Settings
 from leaderboard.trec.read.lines import Limits
 from leaderboard.web import create_app
+from leaderboard.web.kept import pages as kept_pages
 from leaderboard.worker import Evaluator
 
+PACKED = {"Accept-Encoding": "gzip, deflate, br, zstd"}
 MEASURES = ("AP", "nDCG@10", "nDCG", "P@10", "RR", "R@100", "Rprec", "Bpref")
 SEED = 1
 WORDS = 200
@@ -162,21 +166,46 @@ def counted(database: Database) -> Iterator[list[str]]:
         event.remove(database.engine, "before_cursor_execute", note)
 
 
-def timed(client: FlaskClient, database: Database, path: str, repeats: int) -> tuple[float, float, int, int]:
-    """Milliseconds of the first answer and the median of later ones, their bytes and SQL statements."""
-    first, _, _ = _asked(client, database, path)
-    later = [_asked(client, database, path) for _ in range(repeats)]
-    return first, median(timing[0] for timing in later), later[-1][1], later[-1][2]
+@dataclass(frozen=True)
+class Timing:
+    """Of one page: milliseconds and bytes. warm: made again; kept: given again; unchanged: by a 304."""
+
+    first: float
+    warm: float
+    kept: float
+    unchanged: float
+    size: int
+    packed: int
+    statements: int
 
 
-def _asked(client: FlaskClient, database: Database, path: str) -> tuple[float, int, int]:
+def timed(client: FlaskClient, database: Database, path: str, repeats: int) -> Timing:
+    """The median of so many answers of each sort; the first is one of a process that has just begun."""
+    app = client.application
+    kept_pages.register(app, 0)
+    first, _ = _asked(client, path, {})
     with counted(database) as sent:
-        start = time.perf_counter()
-        answer = client.get(path)
-        took = (time.perf_counter() - start) * 1000
-    if answer.status_code != 200:
+        client.get(path)
+    statements = len(sent)
+    warm = median(_asked(client, path, {})[0] for _ in range(repeats))
+    kept_pages.register(app, 2**30)
+    begun = _asked(client, path, PACKED)[1]
+    kept = median(_asked(client, path, PACKED)[0] for _ in range(repeats))
+    known = {**PACKED, "If-None-Match": begun.headers["ETag"]}
+    unchanged = median(_asked(client, path, known, 304)[0] for _ in range(repeats))
+    plain = client.get(path)
+    return Timing(first, warm, kept, unchanged, len(plain.data), len(begun.data), statements)
+
+
+def _asked(
+    client: FlaskClient, path: str, headers: dict[str, str], status: int = 200
+) -> tuple[float, TestResponse]:
+    start = time.perf_counter()
+    answer = client.get(path, headers=headers)
+    took = (time.perf_counter() - start) * 1000
+    if answer.status_code != status:
         raise SystemExit(f"{path} answered {answer.status}")
-    return took, len(answer.data), len(sent)
+    return took, answer
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -186,7 +215,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--only", choices=SITES, help="one of the tasks")
     given = parser.parse_args(arguments)
     print(table.facts(measuring.machine()))
-    print("| page | first ms | warm ms | target | KB | SQL |\n|---|---:|---:|---:|---:|---:|")
+    heads = ("page", "first ms", "warm ms", "target", "kept ms", "304 ms", "KB", "KB sent", "SQL")
+    print(f"| {' | '.join(heads)} |\n|---{'|---:' * (len(heads) - 1)}|")
     for name, size in SITES.items():
         if given.only in (None, name):
             with tempfile.TemporaryDirectory() as folder:
@@ -216,11 +246,15 @@ def _site(folder: Path, name: str, size: Site, repeats: int) -> None:
     client = create_app(Settings(data=folder, database_url=url), database).test_client()
     for site, title, path, target in PAGES:
         if site == name:
-            first, warm, count, statements = timed(client, database, path, repeats)
-            numbers = (f"{number:.0f}" for number in (first, warm, target, count / 1024, statements))
+            found = timed(client, database, path, repeats)
+            numbers = (
+                *(f"{number:.0f}" for number in (found.first, found.warm, target)),
+                *(f"{number:.1f}" for number in (found.kept, found.unchanged)),
+                *(f"{number:.0f}" for number in (found.size / 1024, found.packed / 1024, found.statements)),
+            )
             print(f"| {title} | {' | '.join(numbers)} |")
     for title, took, target in _pooled(database) if name == POOLED else ():
-        print(f"| {title} | {took:.0f} | – | {target:.0f} | – | – |")
+        print(f"| {title} | {took:.0f} | – | {target:.0f} {'| – ' * 5}|")
     sys.stdout.flush()
     database.dispose()
 

@@ -24,6 +24,7 @@ from leaderboard.services.accounts import accounts, sessions, teams
 from leaderboard.services.policy import Viewer
 from leaderboard.settings import Settings
 from leaderboard.web import create_app
+from leaderboard.web.kept import pages
 
 PACKAGE = "leaderboard"
 SITE = Site(runs=14, topics=20, retrieved=100, pooled=200, judged=120)
@@ -74,8 +75,9 @@ def walk(database: Database, request: Callable[[], TestResponse]) -> Walk:
 
 
 def warm(database: Database, client: FlaskClient, path: str) -> Walk:
-    """What a page enters and sends that was asked for before."""
+    """What a page enters and sends that was asked for before, and is made again."""
     client.get(path)
+    pages.register(client.application, 0)
     return walk(database, lambda: client.get(path))
 
 

@@ -85,8 +85,8 @@ class Evaluator:
 
     def sweep(self) -> None:
         """Say that this evaluator is at work, give back the jobs of those that are gone, drop old files."""
+        self._say_here()
         with self.database.write() as session:
-            workers.seen(session, self.owner)
             _tell_failed(session, leases.sweep(session, self.settings.lease_s))
             if self._mail_server is not None:
                 outbox.queue_due(session)
@@ -96,6 +96,10 @@ class Evaluator:
                 deliveries.forget(session)
                 partial_uploads.expire(session, self.settings.data)
                 self._expired_at = time.monotonic()
+
+    def _say_here(self) -> None:
+        with self.database.write(is_shown=False) as session:
+            workers.seen(session, self.owner)
 
     def run(self, stopping: Callable[[], bool], wait: Callable[[float], object]) -> None:
         """Work until stopping() is true; wait(seconds) returns early when there may be something to do.
@@ -176,7 +180,7 @@ class Evaluator:
                 prepared.prepare_next(session, job.subject_id)
 
     def _push_on(self, job: Claim) -> bool:
-        with self.database.write() as session:
+        with self.database.write(is_shown=False) as session:
             workers.seen(session, self.owner)
             return queue.heartbeat(session, job, self.settings.lease_s)
 

@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -11,11 +12,13 @@ from typing import NamedTuple
 
 import pytest
 
-from benchmarks import agreement, compare, generate, measuring, pages, table, values, variants
+from benchmarks import agreement, compare, generate, load, measuring, pages, table, values, variants
 from benchmarks.measuring import Cost
 from benchmarks.table import Row
 from benchmarks.tools import commands
+from leaderboard.db.engine import Database
 from tests.conftest import ROOT
+from tests.make.sites import application_thread
 
 TOPICS = 30
 DEPTH = 200
@@ -319,6 +322,23 @@ def test_compare_asks_for_files_that_are_missing(tmp_path: Path) -> None:
             compare.workloads(tmp_path, [selection])
 
 
+@pytest.mark.parametrize("by_wrk", [False, True])
+def test_load_counts_answers_and_ends_at_a_failure(tmp_path: Path, database: Database, by_wrk: bool) -> None:
+    """By either client; what is no page is no answer."""
+    if by_wrk and shutil.which("wrk") is None:
+        pytest.skip("no wrk on this machine (Debian: apt-get install wrk)")
+    with application_thread(database, tmp_path) as address:
+        assert load.rate(f"{address}/measures", 0.5, by_wrk=by_wrk) > 0
+        whole, sent = load.size(f"{address}/measures")
+        assert whole > 2 * sent > 0
+        if by_wrk:
+            with pytest.raises(SystemExit, match="Non-2xx"):
+                load.rate(f"{address}/nothing", 0.5, by_wrk=True)
+        else:
+            with pytest.raises(SystemExit, match="/nothing answered 404"):
+                load.size(f"{address}/nothing")
+
+
 def test_pages_are_timed_on_a_site_that_is_filled_as_any(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -329,7 +349,7 @@ def test_pages_are_timed_on_a_site_that_is_filled_as_any(
     pages.main(["--repeats", "1"])
     rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
     assert [row[0].removeprefix("| ") for row in rows[1:3]] == [each[1] for each in pages.PAGES[-2:]]
-    assert all(len(row) == 6 and float(row[1]) > 0 for row in rows[1:])
+    assert all(len(row) == 9 and float(row[1]) > 0 for row in rows[1:])
     assert len(rows) == 1 + 2 + 3
     monkeypatch.setattr(pages, "PAGES", (("texts", "nothing", "/nothing", 1.0),))
     with pytest.raises(SystemExit, match="/nothing answered 404"):

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, func, make_url,
 from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError
 from sqlalchemy.orm import Session
 
+from leaderboard.db import site_version
 from leaderboard.db.base import Base
 from leaderboard.errors import Invalid
 
@@ -64,10 +65,11 @@ class Database:
             yield session
 
     @contextmanager
-    def write(self, lock_wait_s: float | None = None) -> Iterator[Session]:
+    def write(self, lock_wait_s: float | None = None, *, is_shown: bool = True) -> Iterator[Session]:
         """A session in one transaction: committed at the end, rolled back on any exception.
 
         lock_wait_s is how long locks are waited for this time; the database's own where it is None.
+        is_shown: whether a page may show what is written. Where it may, kept pages are dropped.
         """
         wait_s = self.lock_wait_s if lock_wait_s is None else lock_wait_s
         engine = self.engine if lock_wait_s is None else self.engine.execution_options(lock_wait_s=wait_s)
@@ -75,6 +77,7 @@ class Database:
             if lock_wait_s is not None and not self.is_sqlite:
                 session.execute(text(f"SET LOCAL lock_timeout = {_milliseconds(wait_s)}"))
             yield session
+            site_version.count_change(session, is_shown)
 
     @contextmanager
     def _one_writer(self, wait_s: float) -> Iterator[None]:

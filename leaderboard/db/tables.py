@@ -40,6 +40,7 @@ from leaderboard.db.runs import (
     UploadBatch,
     UploadChunk,
 )
+from leaderboard.db.site_version import SiteVersion
 from leaderboard.db.snapshots import Snapshot
 from leaderboard.db.statistics import Statistic
 from leaderboard.db.tasks import Collection, DocumentBlock, FormerSlug, Phase, Task, Topic, TopicSet
@@ -88,6 +89,7 @@ __all__ = [
     "SecondFactor",
     "SideBySide",
     "SideBySidePair",
+    "SiteVersion",
     "Snapshot",
     "Statistic",
     "Task",

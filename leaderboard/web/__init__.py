@@ -43,6 +43,8 @@ from leaderboard.web.assessors import adjudication, agreement, assessors, judgin
 from leaderboard.web.boards import boards, efficiency, intervals, reveal, snapshots
 from leaderboard.web.comparisons import comparisons, curves, many
 from leaderboard.web.feeds import feeds
+from leaderboard.web.kept import pages as kept_pages
+from leaderboard.web.kept import static
 from leaderboard.web.pools import audits, pools
 from leaderboard.web.runs import batches, checks, facts, files, pieces, runs, sections, uploads
 from leaderboard.web.scores import heat_maps, measure_orders
@@ -144,7 +146,7 @@ def create_app(settings: Settings, database: Database, wake: Callable[[], None] 
 
     Raises RuntimeError where a route declares no rule.
     """
-    app = _Application(__name__, static_folder="static", template_folder=str(bundled("templates")))
+    app = _Application(__name__, static_folder=None, template_folder=str(bundled("templates")))
     app.jinja_env.undefined = StrictUndefined
     # FLASK_DEBUG in the environment, meant for another program, would show readers what is inside.
     app.debug = False
@@ -154,8 +156,10 @@ def create_app(settings: Settings, database: Database, wake: Callable[[], None] 
     security.register(app, settings)
     errors.register(app)
     inside = (bodies.refuse_unread, security.refuse_many_fields, security.refuse_unstorable)
-    for check in (*security.checks(), rules.enforce, budgets.enforce, *inside):
+    kept_pages.register(app, settings.kept_bytes)
+    for check in (*security.checks(), rules.enforce, budgets.enforce, *inside, kept_pages.answer):
         app.before_request(check)
+    static.register(app)
     _add_pages(app)
     api.register(app)
     rules.require_rules(app)
@@ -171,4 +175,3 @@ def _add_pages(app: Flask) -> None:
     app.context_processor(lambda: {"viewer": session.viewer(), "has_mail": bool(session.settings().smtp_url)})
     for module in PAGES:
         app.register_blueprint(module.blueprint)
-    rules.rule(rules.PUBLIC)(app.view_functions["static"])

@@ -38,6 +38,11 @@ def hands_out_judgments(view: View) -> View:
     return view
 
 
+def is_recorded(endpoint: str | None) -> bool:
+    """Whether it is on record who asks for this."""
+    return bool(endpoint and getattr(current_app.view_functions[endpoint], "recorded", ""))
+
+
 def request_id() -> str:
     """The number of this request: in the log, in a header, and on the page of an error of ours."""
     if "request_id" not in g:
@@ -100,7 +105,7 @@ def _record_later(response: Response, action: str) -> None:
 
 def _record(here: Database, asker: Viewer, action: str, subject: str, number: str) -> None:
     try:
-        with here.write(RECORD_WAIT_S) as session:
+        with here.write(RECORD_WAIT_S, is_shown=False) as session:
             audit.notice(session, asker, action, subject, request=number)
     except SQLAlchemyError:
         log.exception("request %s could not be recorded in the audit", number)

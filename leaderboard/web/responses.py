@@ -10,6 +10,7 @@ from leaderboard.tables.latex import latex_text
 from leaderboard.tables.record import Files, Page, Table
 from leaderboard.tables.text import csv_text, json_text
 from leaderboard.web import figures
+from leaderboard.web.kept import pages
 
 
 def export(form: str, files: Files[Page], page: Page, which: str | None = None) -> Response:
@@ -82,6 +83,8 @@ def as_file(text: str, mimetype: str, name: str) -> Response:
 
 def _kept(response: Response) -> Response:
     """The response with a tag of its own bytes: it says nothing that the bytes do not."""
+    if (kept := pages.offer(response)) is not None:
+        return kept
     response.set_etag(hashlib.sha256(response.get_data()).hexdigest()[:32])
     response.cache_control.no_cache = True
     return response.make_conditional(request)  # type: ignore[return-value]

@@ -187,7 +187,7 @@ def _stamp(what: str, stamp: Callable[[Session], None]) -> None:
     try:
         # Not writing(): it would close the reading session that the caller may hold already, as in
         # page(reading(), viewer()), which would then open a connection that nobody gives back.
-        with database().write(STAMP_WAIT_S) as session:
+        with database().write(STAMP_WAIT_S, is_shown=False) as session:
             stamp(session)
     except OperationalError as error:
         log.warning("when %s was last seen could not be noted: %s", what, error.orig)

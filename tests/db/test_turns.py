@@ -9,6 +9,7 @@ from sqlalchemy import text
 
 from leaderboard.db import engine
 from leaderboard.db.engine import Database
+from leaderboard.db.site_version import SiteVersion
 
 pytestmark = pytest.mark.dialect
 
@@ -20,10 +21,11 @@ def _numbers(database: Database) -> list[int]:
 
 @pytest.fixture
 def sqlite(tmp_path: Path) -> Database:
-    """A database with one table and nothing in it."""
+    """A database with one table and nothing in it, beside the number of its changes."""
     database = Database(f"sqlite:///{tmp_path / 'turns.sqlite3'}")
-    with database.write() as session:
+    with database.write(is_shown=False) as session:
         session.execute(text("CREATE TABLE t (number INTEGER)"))
+        SiteVersion.metadata.create_all(session.connection(), [SiteVersion.__table__])  # type: ignore[list-item]
     return database
 
 

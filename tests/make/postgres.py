@@ -17,7 +17,7 @@ import psycopg
 
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import metadata
+from leaderboard.db.tables import SiteVersion, metadata
 
 FOLDERS = ["/usr/lib/postgresql", "/usr/local/pgsql", "/opt/homebrew/opt"]
 TEMPLATE, TESTED = "empty", "tested"
@@ -174,7 +174,8 @@ def _empty(connection: "psycopg.Connection[Any]") -> None:
         *([f"TRUNCATE {', '.join(sorted(grown))} CASCADE"] if grown else []),
         # Tables refer to one another: in which order they are emptied is nobody's business here.
         "SET LOCAL session_replication_role = replica",
-        *(f"DELETE FROM {table}" for table in metadata.tables),
+        # The number of changes goes on: a page kept of the test before would pass for one of the next.
+        *(f"DELETE FROM {table}" for table in metadata.tables if table != SiteVersion.__tablename__),
         "SELECT setval(seqrelid, seqstart, false) FROM pg_sequence",
     ]
     connection.execute(f"BEGIN; {'; '.join(statements)}; COMMIT")

@@ -26,7 +26,7 @@ def tree(html: str) -> HtmlElement:
     return document_fromstring(html)
 
 
-def _crawl(client: FlaskClient) -> Iterator[tuple[str, HtmlElement]]:
+def crawl(client: FlaskClient) -> Iterator[tuple[str, HtmlElement]]:
     """Every page that can be reached by links from the front page, each once.
 
     Tables are asked for as JSON in every state that a page links to, as CSV and LaTeX in one: the three
@@ -127,7 +127,7 @@ def test_every_link_leads_somewhere_and_every_page_is_well_formed(
         session.execute(update(Job).values(state="queued"))
     build.drain(site.database)
     broken, count = [], 0
-    for address, page in _crawl(site.browser(name)):
+    for address, page in crawl(site.browser(name)):
         count += 1
         broken += [f"{address}: {fault}" for fault in faults(page)]
     assert broken == []

@@ -1,10 +1,14 @@
 """What pages load: all of it is here, of the right kind, and nothing is fetched from elsewhere."""
 
+import hashlib
 import re
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+import zstandard
 from bs4 import BeautifulSoup
+from bs4.element import Tag
 from flask.testing import FlaskClient
 
 from leaderboard.web.filters import HTMX
@@ -23,12 +27,31 @@ def test_every_page_loads_files_that_are_there(client: FlaskClient) -> None:
     page = BeautifulSoup(client.get("/sign-in").get_data(as_text=True), "html.parser")
     tags = [*page.find_all("script"), *page.find_all("link", rel=["stylesheet", "icon"])]
     paths = [str(tag.get("src") or tag.get("href")) for tag in tags]
-    assert {Path(path).suffix for path in paths} == set(TYPES)
+    assert {Path(urlsplit(path).path).suffix for path in paths} == set(TYPES)
     for path in paths:
         with client.get(path) as served:
             assert served.status_code == 200, path
-            assert served.mimetype == TYPES[Path(path).suffix]
+            assert served.mimetype == TYPES[Path(urlsplit(path).path).suffix]
             assert served.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_a_file_lives_for_ever_under_the_address_of_its_bytes(client: FlaskClient) -> None:
+    """Pages name it with its digest; under any other address it is asked for each time."""
+    page = BeautifulSoup(client.get("/sign-in").get_data(as_text=True), "html.parser")
+    link = page.find("link", rel="stylesheet")
+    assert isinstance(link, Tag)
+    address = str(link["href"])
+    path, _, digest = address.partition("?v=")
+    assert hashlib.sha256((STATIC / Path(path).name).read_bytes()).hexdigest().startswith(digest)
+    assert len(digest) == 12
+    named, bare, other = (client.get(asked) for asked in (address, path, f"{path}?v={'0' * 12}"))
+    assert named.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+    assert {bare.headers["Cache-Control"], other.headers["Cache-Control"]} == {"no-cache"}
+    packed = client.get(address, headers={"Accept-Encoding": "gzip, deflate, br, zstd"})
+    assert packed.headers["Content-Encoding"] == "zstd"
+    assert zstandard.ZstdDecompressor().decompress(packed.data) == named.data == bare.data
+    again = client.get(address, headers={"If-None-Match": named.headers["ETag"]})
+    assert (again.status_code, again.data) == (304, b"")
 
 
 @for_every("path", TEMPLATES, lambda path: f"{path.parent.name}/{path.name}")
@@ -57,7 +80,7 @@ def test_scripts_and_styles_stay_small() -> None:
     """No page loads more than 60 KB of script and 28 KB of style, with what it takes from its layout."""
     for path in TEMPLATES:
         text = _with_layout(path)
-        names = set(re.findall(r"filename=['\"]([\w.-]+\.(?:css|js))", text))
+        names = set(re.findall(r"static\[['\"]([\w.-]+\.(?:css|js))", text))
         if names and "{% block htmx %}{% endblock %}" not in text:
             names.add(f"vendor/{HTMX}")
         assert _bytes(names, ".js") <= MOST_SCRIPT_BYTES, path

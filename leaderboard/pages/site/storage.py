@@ -35,6 +35,7 @@ KINDS = {
     "pools": "pools and assessments",
     "qrels": "judgments",
     "runs": "runs and uploads",
+    "site_version": "the number of changes",
     "snapshots": "snapshots",
     "statistics": "comparisons",
     "tasks": "tasks, topics and documents",

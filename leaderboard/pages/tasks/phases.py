@@ -3,18 +3,22 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import inf
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, union_all
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
-from leaderboard.db.tables import Phase, Run, Task, Topic, TopicSet
+from leaderboard.db.tables import Entry, Phase, Run, Task, Topic, TopicSet
 from leaderboard.services import phase_rules, policy
 from leaderboard.services.phase_rules import PhaseRule
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import dates, phases
 from leaderboard.tables.record import Column, Files, Table
+
+DATES = (Phase.opens_at, Phase.closes_at, Phase.reveal_at, Task.names_at, Entry.reveal_at)
+"""The dates in which a passing moment, and nobody's act, changes what visitors see."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +88,17 @@ def phases_page(session: Session, viewer: Viewer, slug: str) -> PhasesPage:
     )
     warning = phase_rules.without_end(phase_rules.rules_of(session, task)) if sight.organises else ""
     return PhasesPage(task.name, task.slug, sight.organises, sight.details, rows, warning)
+
+
+def seconds_to_next_date(session: Session) -> float:
+    """When the next date passes from which on visitors see something else; infinite where none is to come.
+
+    What accounts, tokens and links may do ends by other dates, which show on no page of a visitor.
+    """
+    at = now(session)
+    coming = union_all(*(select(column.label("at")).where(column > at) for column in DATES)).subquery()
+    first = session.scalar(select(func.min(coming.c.at)))
+    return inf if first is None else (first - at).total_seconds()
 
 
 def strip(known: Iterable[PhaseRule], at: datetime) -> tuple[DateRow, ...]:

@@ -12,6 +12,8 @@ from typing import Any
 
 from sqlalchemy import Connection, MetaData, Table, text, types
 
+from leaderboard.db.tables import SiteVersion
+
 VERSION_TABLE = "alembic_version"
 """Made by migrations, so no part of a backup."""
 KINDS: tuple[tuple[type[types.TypeEngine[Any]], str], ...] = (
@@ -26,6 +28,8 @@ KINDS: tuple[tuple[type[types.TypeEngine[Any]], str], ...] = (
 """SQLAlchemy's type -> what its values are in a backup; moments are ISO texts in UTC, JSON is its text."""
 
 Row = tuple[Any, ...]
+LEFT_OUT = frozenset((VERSION_TABLE, SiteVersion.__tablename__))
+"""Tables that every database has filled by its own migrations, and counts in for itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,7 @@ def tables_of(connection: Connection) -> list[RowTable]:
     """All tables, those that others refer to first."""
     metadata = MetaData()
     metadata.reflect(connection)
-    return [_shape(table) for table in metadata.sorted_tables if table.name != VERSION_TABLE]
+    return [_shape(table) for table in metadata.sorted_tables if table.name not in LEFT_OUT]
 
 
 def rows_of(connection: Connection, table: RowTable) -> Iterator[Row]:

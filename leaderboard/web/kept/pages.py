@@ -1,0 +1,163 @@
+"""Pages of visitors, made once and given again until the site changes or a date passes.
+
+A page is kept under its whole address with the version of the site that was read before it was made: a
+change of whatever somebody may see raises that number, so that nothing is ever shown that is out of date.
+Whoever sends a cookie or a token is never given a kept page, and no page made for them is kept.
+"""
+
+import hashlib
+import threading
+import time
+from dataclasses import dataclass
+
+from cachetools import LRUCache
+from flask import Flask, Response, current_app, g, request
+
+from leaderboard.db import site_version
+from leaderboard.pages.tasks import phases
+from leaderboard.web.kept.coding import SentBody
+from leaderboard.web.requests import is_recorded
+from leaderboard.web.session import database, reading
+
+EXTENSION = "kept pages"
+LONGEST_S = 60.0
+"""However little happens: what a page says of days that are left goes on with the clock."""
+OF_A_PAGE = 500
+"""Bytes that a page takes beside its body."""
+ROOMS = frozenset(
+    (
+        "tasks",
+        "boards",
+        "snapshots",
+        "intervals",
+        "reveal",
+        "measure_orders",
+        "comparisons",
+        "curves",
+        "efficiency",
+        "topics",
+        "heat_maps",
+        "runs",
+        "run_sections",
+        "rankings",
+        "news",
+        "phases",
+        "revisions",
+        "teams",
+        "measures",
+        "feeds",
+    )
+)
+"""The blueprints whose pages are kept: none has an address that is a secret."""
+
+Address = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True)
+class KeptPage:
+    """One answer of status 200; until is of time.monotonic()."""
+
+    body: SentBody
+    disposition: str | None
+    until: float
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory; packed bodies are counted from the first, that a page stays within its room."""
+        return 2 * len(self.body.plain) + OF_A_PAGE
+
+    def response(self) -> Response:
+        """The answer to this request; without a body where the browser has it already."""
+        response = self.body.response()
+        if self.disposition is not None:
+            response.headers["Content-Disposition"] = self.disposition
+        response.cache_control.no_cache = True
+        response.vary.add("Cookie")
+        return response.make_conditional(request)  # type: ignore[return-value]
+
+
+class KeptPages:
+    """The pages of one process, in so many bytes of memory; its methods may be called from any thread."""
+
+    def __init__(self, room: int) -> None:
+        self._pages: LRUCache[Address, KeptPage] = LRUCache(room, getsizeof=lambda page: page.size)
+        self._lock = threading.Lock()
+        self._version = -1
+        self._next_date = 0.0
+
+    def find(self, address: Address, version: int) -> KeptPage | None:
+        """The page of an address as it is in this version, None where it is not kept."""
+        with self._lock:
+            page = self._pages.get(address) if version == self._version else None
+        return page if page is not None and page.until > time.monotonic() else None
+
+    def begin(self, version: int) -> float:
+        """Drop what is of another version; until when, of time.monotonic(), a page made now may be kept."""
+        at = time.monotonic()
+        if version != self._version or at >= self._next_date:
+            next_date = at + phases.seconds_to_next_date(reading())
+            with self._lock:
+                if version != self._version:
+                    self._pages.clear()
+                self._version, self._next_date = version, next_date
+        return min(at + LONGEST_S, self._next_date)
+
+    def keep(self, address: Address, version: int, page: KeptPage) -> None:
+        """Keep a page, unless the site changed since it was begun or the page has no room at all."""
+        with self._lock:
+            if version == self._version and page.size <= self._pages.maxsize:
+                self._pages[address] = page
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is needed to keep the page that is being made."""
+
+    address: Address
+    version: int
+    until: float
+
+
+def register(app: Flask, room: int) -> None:
+    """Keep pages in so many bytes; none where that is 0."""
+    app.extensions[EXTENSION] = KeptPages(room) if room else None
+
+
+def answer() -> Response | None:
+    """The kept page of this address, or None; then the page that is made may be kept."""
+    store: KeptPages | None = current_app.extensions[EXTENSION]
+    if store is None or not _may_be_kept():
+        return None
+    version = site_version.number(database().engine)
+    if version is None:
+        return None
+    address = (request.scheme, request.host, request.path, request.environ.get("QUERY_STRING", ""))
+    page = store.find(address, version)
+    if page is not None:
+        return page.response()
+    g.to_be_kept = Asked(address, version, store.begin(version))
+    return None
+
+
+def offer(response: Response) -> Response | None:
+    """The same answer out of what is kept from now on; None where this request's answer may not be kept."""
+    asked: Asked | None = g.get("to_be_kept")
+    if asked is None or response.status_code != 200:
+        return None
+    store: KeptPages = current_app.extensions[EXTENSION]
+    plain = response.get_data()
+    body = SentBody(plain, response.mimetype or "", hashlib.sha256(plain).hexdigest()[:32])
+    page = KeptPage(body, response.headers.get("Content-Disposition"), asked.until)
+    store.keep(asked.address, asked.version, page)
+    return page.response()
+
+
+def _may_be_kept() -> bool:
+    """Whether a visitor asks for a page that is the same for all visitors."""
+    return (
+        request.method in ("GET", "HEAD")
+        and request.blueprint in ROOMS
+        and not request.cookies
+        and "Authorization" not in request.headers
+        and not is_recorded(request.endpoint)
+    )

@@ -1,0 +1,1 @@
+"""Tests of what visitors are given without being made again."""
