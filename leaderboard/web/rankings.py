@@ -23,7 +23,9 @@ blueprint = Blueprint("rankings", __name__)
 
 _BARE = {2: None, 3: None}
 
-ROWS_AT_FIRST = 200
+ROWS_AT_FIRST = 20
+MORE_ROWS = 200
+"""What `?first` asks for: as many as have titles and snippets."""
 DEFINED_BY = {"precision": "P@10", "recall": "R@10", "average_precision": "AP", "ndcg": "nDCG"}
 """Running scores beside each rank, and a measure whose page defines each."""
 
@@ -46,7 +48,8 @@ def show(run_id: int, topic_id: str) -> ResponseReturnValue:
             rank_address=rank_addresses(),
             highlighted=highlighted,
             rank_link=partial(_rank_link, page),
-            whole=kept((), flags=("all",)),
+            whole=kept((), flags=("all", "first")),
+            more_rows=MORE_ROWS,
         )
     )
 
@@ -97,7 +100,7 @@ def rank_addresses() -> RankAddress:
         key = run_id, topic_id
         if key not in known:
             known[key] = url_for("rankings.show", run_id=run_id, topic_id=topic_id)
-        return f"{known[key]}{'?all=' if rank > ROWS_AT_FIRST else ''}#rank-{rank}"
+        return f"{known[key]}{_rows_with(rank)}#rank-{rank}"
 
     return address
 
@@ -119,13 +122,19 @@ def _rank_link(page: RankingPage, rank: int) -> str:
     """A rank of this page, or where the whole ranking shows it."""
     if rank <= len(page.rows):
         return f"#rank-{rank}"
-    return url_for(
-        "rankings.show", run_id=page.run_id, topic_id=page.topic_id, all="", _anchor=f"rank-{rank}"
-    )
+    here = url_for("rankings.show", run_id=page.run_id, topic_id=page.topic_id)
+    return f"{here}{_rows_with(rank)}#rank-{rank}"
+
+
+def _rows_with(rank: int) -> str:
+    """What to ask a ranking's page for to have a rank on it, and few more."""
+    return "" if rank <= ROWS_AT_FIRST else "?first=" if rank <= MORE_ROWS else "?all="
 
 
 def _limit() -> int | None:
-    return None if "all" in request.args else ROWS_AT_FIRST
+    if "all" in request.args:
+        return None
+    return MORE_ROWS if "first" in request.args else ROWS_AT_FIRST
 
 
 def _strip(page: RankingPage) -> RankStrip | None:
