@@ -76,7 +76,8 @@ PAGES: Sequence[tuple[str, str, str, float]] = (
     ("deep", "topic", "/tasks/t/topics/1", 100),
     ("deep", "run", "/runs/1", 100),
     ("deep", "curves of three runs", "/tasks/t/curves", 100),
-    ("texts", "ranking of 1,000 documents, first 200", "/runs/1/topics/1", 100),
+    ("texts", "ranking of 1,000 documents, first 20", "/runs/1/topics/1", 60),
+    ("texts", "ranking of 1,000 documents, first 200", "/runs/1/topics/1?first", 100),
     ("texts", "ranking of 1,000 documents, all", "/runs/1/topics/1?all", 100),
 )
 """Site, what is timed, its address, and how many milliseconds it should take on two cores."""

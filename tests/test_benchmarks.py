@@ -348,9 +348,9 @@ def test_pages_are_timed_on_a_site_that_is_filled_as_any(
     monkeypatch.setattr(pages, "POOLED", "texts")
     pages.main(["--repeats", "1"])
     rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
-    assert [row[0].removeprefix("| ") for row in rows[1:3]] == [each[1] for each in pages.PAGES[-2:]]
+    assert [row[0].removeprefix("| ") for row in rows[1:4]] == [each[1] for each in pages.PAGES[-3:]]
     assert all(len(row) == 9 and float(row[1]) > 0 for row in rows[1:])
-    assert len(rows) == 1 + 2 + 3
+    assert len(rows) == 1 + 3 + 3
     monkeypatch.setattr(pages, "PAGES", (("texts", "nothing", "/nothing", 1.0),))
     with pytest.raises(SystemExit, match="/nothing answered 404"):
         pages.main(["--repeats", "1"])

@@ -1,6 +1,6 @@
 """The site's front page: every task with who leads it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
+from leaderboard.db.engine import now
 from leaderboard.db.tables import (
     Edition,
     Evaluation,
@@ -21,6 +22,7 @@ from leaderboard.db.tables import (
 from leaderboard.measures.grammar import parse
 from leaderboard.pages.tasks import overviews
 from leaderboard.pages.tasks.overviews import TaskRow
+from leaderboard.pages.tasks.phases import DateRow, strip
 from leaderboard.services import collections, phase_rules, policy, shown_names
 from leaderboard.services.evaluations import choices
 from leaderboard.services.evaluations.choices import RANKED_KIND
@@ -47,6 +49,16 @@ class LeadingRun:
 
 
 @dataclass(frozen=True, slots=True)
+class LeaderOfTask(LeadingRun):
+    """The same with the field it leads: the means of all ranked runs, and of how many teams they are."""
+
+    sign: int
+    """-1 where lower is better."""
+    means: tuple[float, ...]
+    teams: int
+
+
+@dataclass(frozen=True, slots=True)
 class LandingRow:
     """A task on the front page; revision and leader are None where there are no scores to show."""
 
@@ -54,7 +66,8 @@ class LandingRow:
     is_open: bool
     """Whether everything of it is shown: an open task, or a closed one."""
     revision: int | None
-    leader: LeadingRun | None
+    leader: LeaderOfTask | None
+    dates: tuple[DateRow, ...]
 
     @property
     def runs(self) -> int | None:
@@ -116,7 +129,13 @@ def landing(session: Session, viewer: Viewer) -> tuple[LandingRow, ...]:
     leaders = _leaders(
         session, viewer, {phase_rules.newest(session, phases[task_id]).id for task_id in shown}
     )
-    return tuple(LandingRow(row, row.id in shown, revisions.get(row.id), leaders.get(row.id)) for row in rows)
+    at = now(session)
+    return tuple(
+        LandingRow(
+            row, row.id in shown, revisions.get(row.id), leaders.get(row.id), strip(phases[row.id], at)
+        )
+        for row in rows
+    )
 
 
 def facts(rows: tuple[LandingRow, ...]) -> dict[str, Any]:
@@ -227,13 +246,14 @@ def _revisions(session: Session, task_ids: set[int]) -> dict[int, int]:
     return {task_id: number for task_id, number in rows}
 
 
-def _leaders(session: Session, viewer: Viewer, phase_ids: set[int]) -> dict[int, LeadingRun]:
+def _leaders(session: Session, viewer: Viewer, phase_ids: set[int]) -> dict[int, LeaderOfTask]:
     rows = session.execute(
         select(
             Task.id,
             Task.naming,
             Run.id,
             Run.name,
+            Run.team_id,
             Edition.measures,
             Evaluation.measure,
             Evaluation.measure_version,
@@ -273,20 +293,40 @@ def _leaders(session: Session, viewer: Viewer, phase_ids: set[int]) -> dict[int,
         (named[task_id].run(run_id, name) if task_id in named else name, run_id, task_id, *scored)
         for task_id, _, run_id, name, *scored in rows
     ]
-    leaders: dict[int, LeadingRun] = {}
     left_out = _left_out(session, phase_ids)
-    for name, run_id, task_id, measures, key, version, mean in sorted(runs, key=itemgetter(0)):
-        if run_id in left_out or {"key": key, "version": version} not in measures:
-            continue
-        by = column(parse(key))
-        best = leaders.get(task_id)
-        if best is None or by.sign * mean > by.sign * best.value:
-            leaders[task_id] = LeadingRun(
-                run_id=run_id, run=name, measure=key, value=mean, digits=by.digits, tied=1
-            )
-        elif mean == best.value:
-            leaders[task_id] = replace(best, tied=best.tied + 1)
-    return leaders
+    ranked: dict[int, list[_Ranked]] = {}
+    for name, run_id, task_id, team_id, measures, key, version, mean in sorted(runs, key=itemgetter(0)):
+        if run_id not in left_out and {"key": key, "version": version} in measures:
+            ranked.setdefault(task_id, []).append(_Ranked(run_id, name, team_id, key, mean))
+    return {task_id: _leader(found) for task_id, found in ranked.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """A ranked run by its task's primary measure."""
+
+    run_id: int
+    name: str
+    team_id: int
+    measure: str
+    mean: float
+
+
+def _leader(ranked: list[_Ranked]) -> LeaderOfTask:
+    """The best of a task's ranked runs; of several the first."""
+    by = column(parse(ranked[0].measure))
+    best = max(ranked, key=lambda run: by.sign * run.mean)
+    return LeaderOfTask(
+        run_id=best.run_id,
+        run=best.name,
+        measure=best.measure,
+        value=best.mean,
+        digits=by.digits,
+        tied=sum(run.mean == best.mean for run in ranked),
+        sign=by.sign,
+        means=tuple(run.mean for run in ranked),
+        teams=len({run.team_id for run in ranked}),
+    )
 
 
 def _left_out(session: Session, phase_ids: set[int]) -> frozenset[int]:

@@ -68,6 +68,7 @@ class TaskRow:
     topics: int
     runs: int
     archived_at: datetime | None = None
+    description: str = ""
 
 
 def overview(session: Session, viewer: Viewer, slug: str) -> TaskOverview:
@@ -130,7 +131,8 @@ def listing(session: Session, viewer: Viewer) -> tuple[TaskRow, ...]:
     runs = select(func.count()).where(Run.task_id == Task.id, Run.withdrawn_at.is_(None)).scalar_subquery()
     rows = session.execute(
         select(
-            Task.id, Task.slug, Task.name, Task.visibility, Task.published_at, topics, runs, Task.archived_at
+            *(Task.id, Task.slug, Task.name, Task.visibility, Task.published_at, topics, runs),
+            *(Task.archived_at, Task.description),
         ).order_by(Task.created_at.desc(), Task.id.desc())
     )
     return tuple(

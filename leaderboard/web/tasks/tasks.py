@@ -1,10 +1,13 @@
 """The front page and what a task is about."""
 
+import numpy as np
 from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
 from leaderboard.pages.tasks import landing, settings
+from leaderboard.pages.tasks.landing import LeaderOfTask
 from leaderboard.web import responses
+from leaderboard.web.charts import Spread, StripCell, strip
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
 
@@ -17,7 +20,17 @@ def index() -> ResponseReturnValue:
     """All tasks, each with its leader."""
     rows = landing.landing(reading(), viewer())
     archived = [row for row in rows if row.task.archived_at is not None]
-    return responses.page(render_template("tasks/index.html", table=landing.table(rows), archived=archived))
+    fields = {row.task.id: _field(row.leader) for row in rows if row.leader is not None}
+    listed = [row for row in rows if row.task.archived_at is None]
+    return responses.page(render_template("tasks/index.html", rows=listed, archived=archived, fields=fields))
+
+
+def _field(leader: LeaderOfTask) -> StripCell:
+    """Where the runs of a task lie, as a figure of a line."""
+    low, lower, median, upper, high = np.quantile(leader.means, (0, 0.25, 0.5, 0.75, 1)).tolist()
+    best = low if leader.sign < 0 else high
+    name = f"All {len(leader.means):,} runs by {leader.measure}"
+    return strip(Spread(name, low, lower, median, upper, high, best), digits=leader.digits)
 
 
 @blueprint.get("/tasks.<form:form>")

@@ -243,11 +243,12 @@ def test_a_task_is_cloned_archived_and_brought_back(site: Site) -> None:
     assert client.post("/tasks/robots/clone", data={**fields, "slug": "robots"}).status_code == 409
     assert client.post("/tasks/robots/archive").status_code == 303
     assert "is archived; it takes no runs" in site.browser("Berta").get("/tasks/robots/submit").text
-    front = site.browser().get("/")
-    assert [row[0] for row in pages.table(front, "Tasks")] == ["Other"]
-    assert [row[0] for row in pages.table(front, "Archived tasks")] == ["Robots"]
+    front = pages.parsed(site.browser().get("/"))
+    listed, archived = front.select(".cards")
+    assert [head.get_text(strip=True) for head in listed.select("h2")] == ["Other"]
+    assert [head.get_text(strip=True) for head in archived.select("h2")] == ["Robots"]
     assert client.post("/tasks/robots/archive", data={"back": "yes"}).status_code == 303
-    assert len(pages.table(site.browser().get("/"), "Tasks")) == 2
+    assert len(pages.parsed(site.browser().get("/")).select("main > .cards > li")) == 2
 
 
 @pytest.mark.parametrize(("name", "slug", "status"), [("Olga", "robots", 409), ("Otto", "other", 303)])

@@ -1,15 +1,17 @@
-"""The front page's table in its other forms."""
+"""The front page: a card a task, the same as files."""
 
 import csv
 import io
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from bs4.element import Tag
 from flask.testing import FlaskClient
 from sqlalchemy import update
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Edition
+from leaderboard.db.tables import Edition, Phase, Task
 from tests.make import build
 from tests.make.pages import parsed, table
 
@@ -72,7 +74,26 @@ def test_how_many_runs_a_sealed_task_has_is_held_back(
     (row,) = client.get("/tasks.json").get_json()["tasks"]
     assert (row["runs"], row["revision"], row["leader"]) == (None, None, None)
     assert "t,Task t,sealed,3,,,,,," in client.get("/tasks.csv").get_data(as_text=True)
-    assert table(client.get("/"), "Tasks")[0][1:] == ["3", "–", "–", "–", "–", "sealed"]
+    (card,) = parsed(client.get("/")).select(".cards li")
+    assert card.get_text(" ", strip=True) == "Task t sealed 3 topics"
+
+
+@pytest.mark.usefixtures("scored")
+def test_a_card_says_what_a_task_is_and_who_leads(database: Database, client: FlaskClient) -> None:
+    """Its first sentence, its leader, where the field lies, its dates and sizes."""
+    closes_at = datetime(2999, 1, 2, 23, 59, tzinfo=UTC)
+    with database.write() as session:
+        session.execute(update(Task).values(description="Ask *robots*. They answer."))
+        session.execute(update(Phase).values(closes_at=closes_at))
+    (card,) = parsed(client.get("/")).select(".cards li")
+    assert "Ask robots." in card.get_text()
+    assert "They answer" not in card.get_text()
+    words = " ".join(card.get_text(" ").split())
+    assert "Leader: best 1.0000 RR" in words
+    assert "takes runs until 2999-01-02 23:59 · 2 runs · 1 team · 3 topics · qrels revision 1" in words
+    figure = card.find("svg")
+    assert isinstance(figure, Tag)
+    assert str(figure["aria-label"]).startswith("All 2 runs by RR: median 0.7500")
 
 
 @pytest.mark.usefixtures("scored")

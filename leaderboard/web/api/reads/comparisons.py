@@ -40,7 +40,7 @@ class ComparisonQuery:
 def compare_pair(slug: str, query: PairQuery) -> dict[str, object]:
     """Two runs compared
 
-    Five tests of their difference, topic by topic, and how alike their rankings are.
+    Six tests of their difference, topic by topic, and how alike their rankings are.
     """
     page = pair.pair_page(
         reading(), viewer(), slug, query.first, query.second, query.measure, topic=None, p=query.p
