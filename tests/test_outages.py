@@ -133,12 +133,14 @@ def test_an_evaluator_outlives_any_transaction_failing(
     build.task(database, tmp_path, measures=("AP",))
     monkeypatch.setattr(queue, "RETRY_AFTER_S", 0)
     write = database.write
-    for broken in range(6):
+    for broken in range(7):
         turns = iter(range(10_000))
 
         @contextmanager
-        def failing(turns: Iterator[int] = turns, broken: int = broken) -> Iterator[Any]:
-            with write() as session:
+        def failing(
+            turns: Iterator[int] = turns, broken: int = broken, *, is_shown: bool = True
+        ) -> Iterator[Any]:
+            with write(is_shown=is_shown) as session:
                 yield session
                 if next(turns) == broken:
                     raise OperationalError("COMMIT", {}, Exception("server closed the connection"))
