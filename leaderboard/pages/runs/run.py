@@ -49,10 +49,18 @@ class RunPage(RunHead):
     """What others know the run by, for its team and organisers; empty where that is its name."""
     place: Place | None
     """Among the ranked runs by the primary measure; None where that cannot be said."""
+    interval: tuple[float, float] | None
+    """Of its mean by the primary measure, at 95%; None where place is."""
     comparison: str
     """The test and correction of place, in words."""
     leader: RivalRun | None
     """The run that is ranked first, where that is another one."""
+
+    @property
+    def headline(self) -> MeasureValue | None:
+        """What it got by the primary measure; None where it has no value."""
+        found = (row for row in self.measures if row.column.key == self.primary and row.value is not None)
+        return next(found, None)
 
     @property
     def is_scored(self) -> bool:
@@ -82,6 +90,7 @@ def run_page(session: Session, viewer: Viewer, run_id: int) -> RunPage:
         actions=_actions(session, seen),
         pseudonym=_pseudonym(session, seen) if is_own else "",
         place=standing.place,
+        interval=standing.interval,
         comparison=method(seen.task.comparison).title if standing.place else "",
         leader=standing.leader,
     )
@@ -105,6 +114,7 @@ def facts(page: RunPage) -> dict[str, Any]:
         "message": page.state.message,
         "scores": {row.column.key: row.value for row in page.measures},
         **place_facts(page.place),
+        "interval": page.interval,
         "ranks": {row.column.key: row.rank for row in page.measures},
         "field": {row.column.key: asdict(row.spread) for row in page.measures if row.spread},
         "facts": {fact.key: fact.value for fact in page.facts},

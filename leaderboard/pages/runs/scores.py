@@ -76,11 +76,13 @@ class RivalRun:
 class RunStanding:
     """Where a run stands: its values, its place by the primary measure, and the run that leads.
 
-    place is None where it cannot be said, leader where that is the run itself or no run is ranked.
+    place and interval, of its mean by the primary measure, are None where they cannot be said, leader where
+    that is the run itself or no run is ranked.
     """
 
     measures: tuple[MeasureValue, ...]
     place: Place | None
+    interval: tuple[float, float] | None
     leader: RivalRun | None
 
 
@@ -90,9 +92,11 @@ def stand(session: Session, seen: SeenRun) -> RunStanding:
     rivals = _rivals(session, seen, edition if columns else None)
     by = next((column for column in columns if edition and column.key == edition.primary_measure), None)
     ranked = _ranked(rivals, by) if by else []
+    standing = _standing(session, seen, by, ranked) if by else None
     return RunStanding(
         measures=tuple(_value(rivals, column, seen) for column in columns),
-        place=_place(session, seen, by, ranked) if by else None,
+        place=standing.places.get(seen.run.id) if standing else None,
+        interval=_interval(seen.run.id, standing, by, ranked) if standing and by else None,
         leader=ranked[0] if ranked and ranked[0].run_id != seen.run.id else None,
     )
 
@@ -129,8 +133,6 @@ def _rivals(session: Session, seen: SeenRun, edition: Edition | None) -> list[Ri
         values = seen_means(session, edition, seen.sight, values)
     rivals = {row.id: _rival(row, values.get(row.id, {}), seen) for row in rows}
     return list(rivals.values())
-    rivals = {row.id: _rival(row, seen, values[row.id]) for row in rows}
-    return list(rivals.values()), any(row.is_primary for row in rows if row.id == seen.run.id)
 
 
 def _with_means(selected: Any, edition: Edition, topic_set: str) -> Any:
@@ -189,8 +191,10 @@ def _value(rivals: Sequence[RivalRun], column: MeasureColumn, seen: SeenRun) -> 
     )
 
 
-def _place(session: Session, seen: SeenRun, by: MeasureColumn, ranked: Sequence[RivalRun]) -> Place | None:
-    """The run's place in the standing that the board has of the ranked runs."""
+def _standing(
+    session: Session, seen: SeenRun, by: MeasureColumn, ranked: Sequence[RivalRun]
+) -> Standing | None:
+    """What the board says of the ranked runs; None where it says nothing, or nothing yet."""
     source = seen.shown.source
     is_compared = by.direction != "none" and by.aggregate in requests.COMPARED_AGGREGATES
     if source is None or not seen.sight.details or not is_compared or not ranked:
@@ -198,4 +202,16 @@ def _place(session: Session, seen: SeenRun, by: MeasureColumn, ranked: Sequence[
     runs = [RankedRun(run.run_id, run.ranking_sha256, run.name, run.values[by.key]) for run in ranked]
     compared = method(seen.task.comparison)
     standing = standings.of_runs(session, source, (by.key, by.version), by.sign, runs, compared)
-    return standing.places.get(seen.run.id) if isinstance(standing, Standing) else None
+    return standing if isinstance(standing, Standing) else None
+
+
+def _interval(
+    run_id: int, standing: Standing, by: MeasureColumn, ranked: Sequence[RivalRun]
+) -> tuple[float, float] | None:
+    """The 95% interval of a ranked run's mean, as the board draws it; of a sum that of the sum."""
+    value = next((run.values[by.key] for run in ranked if run.run_id == run_id), None)
+    half = standing.half_widths.get(run_id)
+    if value is None or half is None:
+        return None
+    reach = half * (standing.topics if by.aggregate == "sum" else 1)
+    return value - reach, value + reach

@@ -2,10 +2,12 @@
 
 import csv
 import io
+import math
 from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
+from scipy.special import stdtrit
 from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database
@@ -95,6 +97,12 @@ def test_a_run_says_where_it_stands(client: FlaskClient, among_others: int) -> N
     assert (found["scores"], found["ranks"]) == ({"RR": 0.5, "NumRet": 4.0}, {"RR": 2, "NumRet": None})
     assert (found["run"], found["team"], found["task"], found["state"]) == ("mine", "Lab", "t", "done")
     assert "how" in main(page)
+    head = parsed(page).select_one(".headline")
+    assert head is not None
+    words = " ".join(head.get_text().split())
+    assert words == "0.5000 RR -0.7421 to 1.7421, 95% interval · rank 2 of 3 between 1 and 3"
+    reach = stdtrit(2, 0.975) * 0.5 / math.sqrt(3)
+    assert found["interval"] == pytest.approx([0.5 - reach, 0.5 + reach], abs=1e-12)
 
 
 def test_a_runs_topics_are_the_same_in_every_form(client: FlaskClient, among_others: int) -> None:
