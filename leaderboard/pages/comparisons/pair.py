@@ -23,6 +23,7 @@ from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import Basis
 from leaderboard.services.policy import Viewer
+from leaderboard.services.statistics.standings import Standing
 from leaderboard.services.tasks.head import TaskHead
 from leaderboard.stats.pairs.two_runs import TwoRuns, compare_scores
 from leaderboard.stats.seeds import seed
@@ -45,6 +46,20 @@ class TopicPair:
     """Of either run; None where the rankings were not compared."""
 
 
+@dataclass(frozen=True, slots=True)
+class BoardVerdict:
+    """The board's word on the two: 1 where the first beats the second, -1 where it is beaten, else 0."""
+
+    sign: int
+    runs: int
+    """How many ranked runs it is said of at once."""
+
+    @property
+    def word(self) -> str:
+        """The verdict on the first run."""
+        return {1: "beats", 0: "undecided", -1: "beaten"}[self.sign]
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PairPage(TaskHead):
     """Two runs under one edition by one measure."""
@@ -56,6 +71,8 @@ class PairPage(TaskHead):
     first: ComparedRun
     second: ComparedRun
     scores: TwoRuns
+    on_board: BoardVerdict | None
+    """None where one of them is not ranked, or the board has no verdicts, or not yet."""
     topics: tuple[TopicPair, ...]
     """Best of the first run first."""
     rankings: PairedRankings
@@ -143,6 +160,7 @@ def pair_page(
         first=table.runs[rows[first]],
         second=table.runs[rows[second]],
         scores=scores,
+        on_board=_on_board(session, viewer, slug, table.measure.key, first, second),
         topics=_topics(session, table, rows[first], rows[second], rankings),
         rankings=rankings,
         topic=topic,
@@ -151,6 +169,15 @@ def pair_page(
         p=p,
         people=results.results(session, viewer, task, table.sight, first, second),
     )
+
+
+def _on_board(
+    session: Session, viewer: Viewer, slug: str, measure: str, first: int, second: int
+) -> BoardVerdict | None:
+    standing = board.board(session, viewer, slug, measure).standing
+    if not isinstance(standing, Standing) or not {first, second} <= standing.places.keys():
+        return None
+    return BoardVerdict(standing.verdict(first, second), len(standing.run_ids))
 
 
 def _seed(table: ScoreTable) -> int:

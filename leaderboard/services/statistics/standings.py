@@ -141,8 +141,12 @@ class Standing:
             low=ends[0],
             high=ends[1],
             p=float(self.table.adjusted[at]),
-            told_apart=bool(self.verdicts.signs[one, two]),
+            told_apart=bool(self.verdict(first, second)),
         )
+
+    def verdict(self, first: int, second: int) -> int:
+        """Whether the first of two runs, by id, beats the second (1), is beaten by it (-1) or neither (0)."""
+        return int(self.verdicts.signs[self._index[first], self._index[second]])
 
     def undecided_with(self, run_id: int) -> frozenset[int]:
         """The other runs that one neither beats nor is beaten by; undecided is not transitive."""

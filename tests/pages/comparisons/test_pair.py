@@ -10,12 +10,14 @@ from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid, NotFound, UnknownMeasure
 from leaderboard.pages.comparisons import pair as comparisons
 from leaderboard.pages.comparisons import pair_tables, paired_rankings
-from leaderboard.pages.comparisons.pair import PairPage
+from leaderboard.pages.comparisons.pair import BoardVerdict, PairPage
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
+from leaderboard.services.runs.admission import RunRequest
 from leaderboard.stats.orders.rbo import rbo_with_ties
 from leaderboard.stats.orders.two_rankings import compare_rankings
 from tests.make import build
 from tests.make.copies import built_once
+from tests.services.statistics.test_standings import RANKS, TOPICS, rankings
 
 ONE = {"1": ["a", "x", "c"], "2": ["y", "d"], "3": ["e", "f"]}
 TWO = {"1": ["x", "a", "z"], "2": ["d"], "3": []}
@@ -120,6 +122,23 @@ def test_one_topic_stands_side_by_side(database: Database, ids: tuple[int, int])
     assert pair(database, *ids, topic="3").side_by_side is not None
     with pytest.raises(NotFound, match="no judged topic"):
         pair(database, *ids, topic="77")
+
+
+def test_the_boards_verdict_stands_beside_that_of_the_pair(database: Database, tmp_path: Path) -> None:
+    """As the board says it of all ranked runs, from either side; nothing of a run that is not ranked."""
+    judgments = {topic: {f"r{topic}": 1, f"n{topic}": 0} for topic in TOPICS}
+    build.task(database, tmp_path, judgments=judgments, topics=TOPICS, measures=("RR",))
+    runs = {name: build.run(database, tmp_path, rankings(ranks), name) for name, ranks in RANKS.items()}
+    wishes = RunRequest("floor", "baseline")
+    floor = build.run(database, tmp_path, rankings(RANKS["weak"]), "floor", wishes=wishes)
+    build.drain(database)
+    strong, weak, alike = runs["strong"], runs["weak"], runs["alike"]
+    assert pair(database, strong, weak).on_board == BoardVerdict(1, len(RANKS))
+    assert pair(database, weak, strong).on_board == BoardVerdict(-1, len(RANKS))
+    assert pair(database, strong, alike).on_board == BoardVerdict(0, len(RANKS))
+    assert pair(database, strong, floor).on_board is None
+    found = pair_tables.facts(pair(database, weak, strong))
+    assert found["on_board"] == {"verdict": "beaten", "ranked_runs": len(RANKS)}
 
 
 def test_json_has_the_keys_that_were_promised(database: Database, ids: tuple[int, int]) -> None:
