@@ -1,5 +1,7 @@
 """The number of a site's version: every transaction that changes what somebody may see raises it."""
 
+from contextlib import closing
+
 from sqlalchemy import CheckConstraint, Engine, event, insert, text
 from sqlalchemy.orm import Mapped, Session, mapped_column
 from sqlalchemy.schema import Table
@@ -30,20 +32,19 @@ def _fill(table: Table, connection, **_: object) -> None:  # type: ignore[no-unt
 
 
 def number(engine: Engine) -> int | None:
-    """The version as it is now; None where the database has none.
+    """The version as it is now; None where the database has none, or does not answer.
 
     It is asked for before every page of a visitor, so by the driver: a session takes ten times as long.
     """
-    connection = engine.raw_connection()
     try:
-        cursor = connection.cursor()
-        try:
+        with closing(engine.raw_connection()) as connection:
+            cursor = connection.cursor()
             cursor.execute("SELECT number FROM site_version")
             row = cursor.fetchone()
-        finally:
             cursor.close()
-    finally:
-        connection.close()
+    except engine.dialect.loaded_dbapi.Error:
+        # Who makes the page then meets the same error, as every page does, and says what it means.
+        return None
     return None if row is None else int(row[0])
 
 
