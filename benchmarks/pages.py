@@ -75,6 +75,7 @@ PAGES: Sequence[tuple[str, str, str, float]] = (
     ("deep", "topics", "/tasks/t/topics", 100),
     ("deep", "topic", "/tasks/t/topics/1", 100),
     ("deep", "run", "/runs/1", 100),
+    ("deep", "run, explained", "/runs/1/explained", 100),
     ("deep", "curves of three runs", "/tasks/t/curves", 100),
     ("texts", "ranking of 1,000 documents, first 20", "/runs/1/topics/1", 60),
     ("texts", "ranking of 1,000 documents, first 200", "/runs/1/topics/1?first", 100),

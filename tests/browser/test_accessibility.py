@@ -26,8 +26,9 @@ TASK_PAGES = (
     *("/revisions", "/revisions/2", "/pools/audit", "/check", "/documents?docno={docno}&topic=PY003"),
 )
 RUN_PAGES = (
-    *("/runs/{1}", "/runs/{1}/topics", "/runs/{1}/curves", "/runs/{1}/ties", "/runs/{1}/ties?drawn"),
-    *("/runs/{1}/measures", "/runs/{1}/origin", "/runs/{1}/topics/PY003", "/runs/{1}/topics/PY003?all"),
+    *("/runs/{1}", "/runs/{1}/explained", "/runs/{1}/topics", "/runs/{1}/curves", "/runs/{1}/ties"),
+    *("/runs/{1}/ties?drawn", "/runs/{1}/measures", "/runs/{1}/origin"),
+    *("/runs/{1}/topics/PY003", "/runs/{1}/topics/PY003?all"),
 )
 SITE_PAGES = (
     *("/", "/measures", "/measures/AP", "/sign-in?next=/teams", "/sign-up", "/nothing"),

@@ -71,7 +71,7 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("GET", "/runs/{run}.trec_eval"): (404,) * 6,
     **{
         ("GET", f"/runs/{{run}}/{page}{suffix}"): (404,) * 6
-        for page in ("topics", "curves", "ties", "measures")
+        for page in ("explained", "topics", "curves", "ties", "measures")
         for suffix in ("", *FILES)
     },
     **{("GET", f"/measures{rest}"): OPEN for rest in ("", ".json", ".csv", ".tex", "/AP", "/AP.json")},

@@ -140,7 +140,7 @@ def test_a_blind_run_and_its_topics_show_no_score_by_topic(
     assert len(captions) == 1
     assert captions[0].startswith("Means over topics, ranks among the official runs")
     assert page.select_one("p.status").get_text(strip=True) == "Qrels revision 1 · 5 topics · trec_eval 10"  # type: ignore[union-attr]
-    for section in ("topics", "curves", "ties", "measures"):
+    for section in ("explained", "topics", "curves", "ties", "measures"):
         assert client.get(f"/runs/{blind.own}/{section}").status_code == 404
         assert page.find("a", href=f"/runs/{blind.own}/{section}") is None
     assert client.get(f"/runs/{blind.own}.json").get_json()["per_topic"] == {}

@@ -76,10 +76,9 @@ def ties_page(session: Session, scored: ScoredRun, *, drawn: bool = False) -> Ti
 
     drawn: whether orders are drawn for measures without a formula, which takes a third of a second each.
     """
-    file_sha256 = session.get_one(Upload, scored.run.upload_id).sha256
     return TiesPage(
         **scored.seen.head(by_topic=True),
-        ties=_run_ties(session, scored, file_sha256, drawn=drawn),
+        ties=run_ties(session, scored, drawn=drawn),
         values={column.key: scored.values.get(column.key) for column in scored.columns},
         order_differs=scored.run.order_differs,
         drawn=drawn,
@@ -154,13 +153,23 @@ def _how(row: UnderTies) -> str:
     return "exact" if row.exact else "100 drawn orders"
 
 
-def _run_ties(session: Session, scored: ScoredRun, file_sha256: str, *, drawn: bool) -> RunTies:
-    """The ties of a run; they are kept by the digest of its file, as they depend on its scores."""
-    source = scored.source
+def run_ties(
+    session: Session,
+    scored: ScoredRun,
+    *,
+    drawn: bool = False,
+    columns: Sequence[MeasureColumn] | None = None,
+) -> RunTies:
+    """The ties of a run, and what they do to it by some measures, all of the board unless they are named.
+
+    They are kept by the digest of the run's file, as they depend on its scores.
+    """
+    source, file_sha256 = scored.source, session.get_one(Upload, scored.run.upload_id).sha256
     judged = alignment(session, source, scored.run.id)
     grouped = tied(judged, _groups(session, source, scored.run.id, file_sha256, judged))
     number = counts(grouped, np.array(source.places, dtype=np.int64))
-    moved = [column for column in scored.columns if column.aggregate in BY_TOPIC and number.documents]
+    asked = scored.columns if columns is None else columns
+    moved = [column for column in asked if column.aggregate in BY_TOPIC and number.documents]
     measured = [column for column in moved if drawn or is_exact(column.key)]
     return RunTies(
         topics=number.topics,

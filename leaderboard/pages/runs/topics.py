@@ -92,7 +92,7 @@ def topics_page(
 
     Raises UnknownMeasure for one that is not on the board or has no better and worse.
     """
-    titles = _titles(session, scored.run.task_id)
+    titles = titles_of(session, scored.run.task_id)
     rows = board_rows(session, scored)
     looked = looked_at(session, scored, rows, measure)
     return TopicsPage(
@@ -111,7 +111,7 @@ def looked_at(
 
     Raises UnknownMeasure for one that is not on the board or has no better and worse.
     """
-    choices = {column.key: column for column in _directed(scored)}
+    choices = {column.key: column for column in directed(scored)}
     key = scored.primary if measure is None else parse(measure).key
     if measure is not None and key not in choices:
         raise UnknownMeasure(f"Topics cannot be looked at by {key}; choose {', '.join(choices)}.")
@@ -210,7 +210,7 @@ def _all_scores(titles: Mapping[str, str], scored: ScoredRun) -> tuple[TopicScor
     )
 
 
-def _titles(session: Session, task_id: int) -> dict[str, str]:
+def titles_of(session: Session, task_id: int) -> dict[str, str]:
     """Topic id -> title, in the task's order."""
     rows = session.execute(
         select(Topic.topic_id, Topic.title).where(Topic.task_id == task_id).order_by(Topic.position)
@@ -218,7 +218,7 @@ def _titles(session: Session, task_id: int) -> dict[str, str]:
     return {row.topic_id: row.title for row in rows}
 
 
-def _directed(scored: ScoredRun) -> tuple[MeasureColumn, ...]:
+def directed(scored: ScoredRun) -> tuple[MeasureColumn, ...]:
     """The measures of the board that have a better and a worse."""
     return tuple(column for column in scored.columns if column.direction != "none")
 
@@ -226,24 +226,36 @@ def _directed(scored: ScoredRun) -> tuple[MeasureColumn, ...]:
 def _against_field(
     scored: ScoredRun, rows: Sequence[Row], looked: MeasureByTopic, titles: Mapping[str, str], order: Order
 ) -> TopicField:
-    """The run's score on each of the topics against those of the ranked runs.
-
-    The run itself is one of these if it is ranked; a run without a rank is compared with the ranked ones.
-    Where no run is ranked it is compared with itself.
-    """
-    scores, sign, mine = looked.scores, looked.column.sign, looked.scores[scored.run.id]
-    ranked = [row for row in rows if row.rank is not None and row.run_id in scores]
-    field = np.array([scores[row.run_id] for row in ranked]) if ranked else mine[None, :]
-    places = _places(field * sign, mine * sign, sign, ranked, scored.source.topics, titles)
+    """The run's score on each of the topics against those of the ranked runs."""
+    sign, ranked = looked.column.sign, ranked_of(rows, looked)
+    places = places_of(scored, ranked, looked, titles)
     return TopicField(
         column=looked.column,
-        choices=_directed(scored),
+        choices=directed(scored),
         order=order,
         ranked=len(ranked),
         topics=_ordered(places, order, sign, list(titles)),
         better=sum(sign * place.difference > 0 for place in places),
         worse=sum(sign * place.difference < 0 for place in places),
     )
+
+
+def ranked_of(rows: Sequence[Row], looked: MeasureByTopic) -> list[Row]:
+    """The ranked runs of a board that have scores by the measure, in its order."""
+    return [row for row in rows if row.rank is not None and row.run_id in looked.scores]
+
+
+def places_of(
+    scored: ScoredRun, ranked: list[Row], looked: MeasureByTopic, titles: Mapping[str, str]
+) -> list[TopicPlace]:
+    """The run on each topic that counts, against the ranked runs, in the order of the source.
+
+    The run itself is one of these if it is ranked; a run without a rank is compared with the ranked ones.
+    Where no run is ranked it is compared with itself.
+    """
+    scores, sign, mine = looked.scores, looked.column.sign, looked.scores[scored.run.id]
+    field = np.array([scores[row.run_id] for row in ranked]) if ranked else mine[None, :]
+    return _places(field * sign, mine * sign, sign, ranked, scored.source.topics, titles)
 
 
 def _places(

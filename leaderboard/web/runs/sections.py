@@ -1,14 +1,16 @@
-"""The pages of a run behind its first: topics, curves, ties, all measures, where its numbers come from."""
+"""The pages of a run behind its first: what explains it, topics, curves, ties, measures, its origin."""
 
 from flask import Blueprint, render_template, request
 from flask.typing import ResponseReturnValue
 
 from leaderboard.pages.runs import curves as run_curves
+from leaderboard.pages.runs import explanation as run_explanation
 from leaderboard.pages.runs import measures as run_measures
 from leaderboard.pages.runs import origin as run_origin
 from leaderboard.pages.runs import ties as run_ties
 from leaderboard.pages.runs import topics as run_topics
 from leaderboard.pages.runs.curves import CurvesPage
+from leaderboard.pages.runs.explanation import ExplanationPage
 from leaderboard.pages.runs.head import ScoredRun, scored_run, seen_run
 from leaderboard.pages.runs.measures import MeasuresPage
 from leaderboard.pages.runs.origin import OriginPage
@@ -26,6 +28,28 @@ blueprint = Blueprint("run_sections", __name__)
 STATE = ("measure", "sort")
 RANKS = frozenset((1, 2, 3, 5, 10, 15, 20, 30, 50, 70, 100))
 """The ranks that the page of curves lists; its files have all of them."""
+
+
+@blueprint.get("/runs/<id:run_id>/explained")
+@rule(PUBLIC)
+def explained(run_id: int) -> ResponseReturnValue:
+    """Why the run stands where it does."""
+    page = _explained(run_id)
+    html = render_template(
+        "runs/explained.html",
+        page=page,
+        costly=run_explanation.table(page),
+        good=run_explanation.good_table(page),
+        args=kept(("measure",)),
+    )
+    return responses.page(html)
+
+
+@blueprint.get("/runs/<id:run_id>/explained.<form:form>")
+@rule(PUBLIC)
+def explained_export(run_id: int, form: str) -> ResponseReturnValue:
+    """What explains it as a file."""
+    return responses.export(form, run_explanation.FILES, _explained(run_id))
 
 
 @blueprint.get("/runs/<id:run_id>/topics")
@@ -127,10 +151,16 @@ def _scored(run_id: int) -> ScoredRun:
     return scored_run(reading(), viewer(), run_id)
 
 
+def _explained(run_id: int) -> ExplanationPage:
+    return run_explanation.explanation_page(reading(), _scored(run_id), _measure())
+
+
 def _topics(run_id: int) -> TopicsPage:
-    return run_topics.topics_page(
-        reading(), _scored(run_id), request.args.get("measure") or None, topic_order()
-    )
+    return run_topics.topics_page(reading(), _scored(run_id), _measure(), topic_order())
+
+
+def _measure() -> str | None:
+    return request.args.get("measure") or None
 
 
 def _curves(run_id: int) -> CurvesPage:

@@ -1,0 +1,311 @@
+"""Why a run stands where it does: what cost it most, what it missed, what is open, what is nearly the same.
+
+Every statement is computed from what is stored, and has the page of its evidence.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from leaderboard.errors import NotFound
+from leaderboard.measures.grammar import parse
+from leaderboard.measures.judged import UNJUDGED, Judged
+from leaderboard.pages.boards import coverage
+from leaderboard.pages.boards.coverage import CoveredRun
+from leaderboard.pages.runs.head import RunHead, ScoredRun, board_rows, caption, head_facts
+from leaderboard.pages.runs.near_duplicates import NearDuplicate, near_duplicates
+from leaderboard.pages.runs.overlooked import NOTHING_OVERLOOKED, OverlookedDocuments, overlooked
+from leaderboard.pages.runs.ties import UnderTies, run_ties
+from leaderboard.pages.runs.topics import TopicPlace, directed, looked_at, places_of, ranked_of, titles_of
+from leaderboard.pages.topics.found_documents import FAR, NEAR
+from leaderboard.services.boards.rows import Row
+from leaderboard.services.evaluations import alignments
+from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.tables.record import Column, Files, Table
+
+TOPICS = 5
+"""Topics that are told of at either end."""
+ADDED = ("mean", "sum")
+"""Aggregates to which each topic adds its own part."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedTopic:
+    """A topic on which the run is below the median, or above it.
+
+    share is what the difference from the median adds to the run's value, None where the value is not made of
+    parts. The documents that the run overlooked are told of where it is below the median.
+    """
+
+    place: TopicPlace
+    share: float | None
+    overlooked: OverlookedDocuments = NOTHING_OVERLOOKED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTopic:
+    """A topic with unjudged documents down to the depth."""
+
+    topic_id: str
+    title: str
+    unjudged: int
+    looked_at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenScore:
+    """What the unjudged documents leave open; ends are None where no bounds of the measure are known.
+
+    The ranks are those that the ends would have while all other runs stay as they are.
+    """
+
+    share: float
+    low: float | None
+    high: float | None
+    rank_low: int | None
+    rank_high: int | None
+    topics: tuple[OpenTopic, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextRun:
+    """The ranked run just above; difference is its value less the run's, as the measure prints it."""
+
+    run_id: int
+    name: str
+    difference: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplanationPage(RunHead):
+    """A run explained by one measure."""
+
+    column: MeasureColumn
+    choices: tuple[MeasureColumn, ...]
+    """The measures that it can be explained by."""
+    value: float
+    rank: int | None
+    """Of its value among the ranked runs; None where it is not one of them."""
+    ranked: int
+    above: NextRun | None
+    depth: int
+    """Down to which rank overlooked documents are told of."""
+    others: int
+    """The runs that are asked for these: the ranked ones with a better value, else all other ranked ones."""
+    others_are_better: bool
+    level: int
+    costly: tuple[ExplainedTopic, ...]
+    good: tuple[ExplainedTopic, ...]
+    below_median: int
+    topics: int
+    raised: float | None
+    """Its value had it the median on the costly topics; None where the value is not made of parts."""
+    raised_rank: int | None
+    open: OpenScore | None
+    ties: UnderTies | None
+    """By this measure; None where no order of equal scores can change it."""
+    near: tuple[NearDuplicate, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ranked:
+    """The ranked runs of the board, and how the measure orders them."""
+
+    rows: tuple[Row, ...]
+    column: MeasureColumn
+    own: Row
+
+    def rank_of(self, value: float) -> int:
+        """The rank of a value of the run while all others stay."""
+        sign, key = self.column.sign, self.column.key
+        return 1 + sum(sign * (row.scores[key] or 0) > sign * value for row in self.others)
+
+    @property
+    def others(self) -> list[Row]:
+        """Without the run itself."""
+        return [row for row in self.rows if row.run_id != self.own.run_id]
+
+    def asked(self, value: float) -> tuple[list[Row], bool]:
+        """The runs to learn from, and whether these are the better ones."""
+        sign, key = self.column.sign, self.column.key
+        better = [row for row in self.others if sign * (row.scores[key] or 0) > sign * value]
+        return (better, True) if better else (self.others, False)
+
+
+def explanation_page(session: Session, scored: ScoredRun, measure: str | None = None) -> ExplanationPage:
+    """The run by the primary measure unless another of the board is named.
+
+    Raises NotFound where no measure of the board has a better and a worse, UnknownMeasure for one that has
+    none or is not on the board.
+    """
+    rows = board_rows(session, scored)
+    looked = looked_at(session, scored, rows, measure)
+    if looked is None:
+        raise NotFound("No measure of this board has a better and a worse: there is nothing to explain by.")
+    column, value = looked.column, scored.values[looked.column.key]
+    own = next(row for row in rows if row.run_id == scored.run.id)
+    ranked = _Ranked(tuple(ranked_of(rows, looked)), column, own)
+    asked, are_better = ranked.asked(value)
+    depth = NEAR if (coverage.depth(parse(column.key)) or FAR) <= NEAR else FAR
+    judged = alignments.alignment(session, scored.source, scored.run.id)
+    places = places_of(scored, list(ranked.rows), looked, titles_of(session, scored.run.task_id))
+    costly, good = _ends(places, column)
+    missed = overlooked(
+        session,
+        scored,
+        [topic.place.topic_id for topic in costly],
+        [row.run_id for row in asked],
+        judged,
+        depth,
+    )
+    raised = None if column.aggregate not in ADDED else value - sum(topic.share or 0 for topic in costly)
+    return ExplanationPage(
+        **scored.seen.head(by_topic=True),
+        column=column,
+        choices=directed(scored),
+        value=value,
+        rank=ranked.rank_of(value) if own.rank is not None else None,
+        ranked=len(ranked.rows),
+        above=_above(ranked, value),
+        depth=depth,
+        others=len(asked),
+        others_are_better=are_better,
+        level=scored.seen.task.level,
+        costly=tuple(replace(topic, overlooked=missed[topic.place.topic_id]) for topic in costly),
+        good=good,
+        below_median=sum(column.sign * place.difference < 0 for place in places),
+        topics=len(places),
+        raised=raised,
+        raised_rank=None if raised is None else ranked.rank_of(raised),
+        open=_open(session, scored, ranked, judged, places),
+        ties=_ties(session, scored, column),
+        near=near_duplicates(session, scored),
+    )
+
+
+def _ends(
+    places: Sequence[TopicPlace], column: MeasureColumn
+) -> tuple[tuple[ExplainedTopic, ...], tuple[ExplainedTopic, ...]]:
+    """The topics that cost the run most, and those that brought it most, the largest part first."""
+    parts = {"mean": 1 / len(places), "sum": 1.0}
+    part = parts.get(column.aggregate)
+
+    def explained(place: TopicPlace) -> ExplainedTopic:
+        return ExplainedTopic(place=place, share=None if part is None else part * place.difference)
+
+    by_difference = sorted(places, key=lambda place: column.sign * place.difference)
+    worse = [place for place in by_difference if column.sign * place.difference < 0]
+    better = [place for place in by_difference if column.sign * place.difference > 0]
+    better.sort(key=lambda place: -column.sign * place.difference)
+    return tuple(map(explained, worse[:TOPICS])), tuple(map(explained, better[:TOPICS]))
+
+
+def _above(ranked: _Ranked, value: float) -> NextRun | None:
+    sign, key = ranked.column.sign, ranked.column.key
+    better = [row for row in ranked.others if sign * (row.scores[key] or 0) > sign * value]
+    if not better:
+        return None
+    row = min(better, key=lambda row: (sign * (row.scores[key] or 0), row.run))
+    return NextRun(run_id=row.run_id, name=row.run, difference=(row.scores[key] or 0) - value)
+
+
+def _open(
+    session: Session, scored: ScoredRun, ranked: _Ranked, judged: Judged, places: Sequence[TopicPlace]
+) -> OpenScore | None:
+    """What the unjudged documents leave open; None where all down to the depth are judged."""
+    bound, own = parse(ranked.column.key), ranked.own
+    run = [CoveredRun(own.run_id, own.ranking_sha256, own.order_differs)]
+    covered = coverage.coverage(session, scored.source, bound, run).get(own.run_id)
+    if covered is None or covered.unjudged == 0:
+        return None
+    ends = coverage.bounds(session, scored.source, bound, run).get(own.run_id)
+    ranks: list[int | None] = [None, None]
+    if ends is not None:
+        by_value = sorted((ends.low, ends.high), key=lambda value: -ranked.column.sign * value)
+        ranks = list(map(ranked.rank_of, by_value))
+    return OpenScore(
+        share=covered.unjudged,
+        low=None if ends is None else ends.low,
+        high=None if ends is None else ends.high,
+        rank_low=ranks[0],
+        rank_high=ranks[1],
+        topics=_open_topics(scored, judged, coverage.depth(bound), places),
+    )
+
+
+def _open_topics(
+    scored: ScoredRun, judged: Judged, cutoff: int | None, places: Sequence[TopicPlace]
+) -> tuple[OpenTopic, ...]:
+    """The topics with most unjudged documents down to the depth."""
+    looked_at = judged.retrieved if cutoff is None else np.minimum(judged.retrieved, cutoff)
+    is_judged = judged.grade != UNJUDGED
+    if cutoff is not None:
+        is_judged &= judged.rank <= cutoff
+    unjudged = looked_at - np.bincount(judged.topic[is_judged], minlength=len(looked_at))
+    titles = {place.topic_id: place.title for place in places}
+    rows = [
+        OpenTopic(
+            topic_id=topic, title=titles[topic], unjudged=int(unjudged[at]), looked_at=int(looked_at[at])
+        )
+        for topic, at in zip(scored.source.topics, scored.source.places, strict=True)
+        if unjudged[at]
+    ]
+    return tuple(sorted(rows, key=lambda row: -row.unjudged)[:TOPICS])
+
+
+def _ties(session: Session, scored: ScoredRun, column: MeasureColumn) -> UnderTies | None:
+    under = run_ties(session, scored, columns=(column,)).measures
+    return next((row for row in under if row.lowest != row.highest), None)
+
+
+def facts(page: ExplanationPage) -> dict[str, Any]:
+    """The page as plain values at full precision."""
+    names = ("value", "rank", "ranked", "depth", "below_median", "raised", "raised_rank")
+    return {
+        **head_facts(page),
+        "measure": page.column.key,
+        **{name: getattr(page, name) for name in names},
+        "above": page.above and asdict(page.above),
+        "costly": [asdict(topic) for topic in page.costly],
+        "good": [asdict(topic) for topic in page.good],
+        "open": page.open and asdict(page.open),
+        "ties": page.ties and {"lowest": page.ties.lowest, "highest": page.ties.highest},
+        "near_duplicates": [asdict(pair) for pair in page.near],
+    }
+
+
+def table(page: ExplanationPage) -> Table[ExplainedTopic]:
+    """The topics that cost the run most."""
+    return _topic_table(page, "costly", "Topics that cost most", page.costly)
+
+
+def good_table(page: ExplanationPage) -> Table[ExplainedTopic]:
+    """The topics that brought it most."""
+    return _topic_table(page, "good", "Topics that brought most", page.good)
+
+
+def _topic_table(
+    page: ExplanationPage, name: str, what: str, rows: Sequence[ExplainedTopic]
+) -> Table[ExplainedTopic]:
+    digits = page.column.digits
+    return Table(
+        name=f"{page.name}-{name}",
+        caption=caption(page, what, page.column.key),
+        columns=[
+            Column(key="topic", head="Topic", value=lambda row: row.place.topic_id),
+            Column(key="title", head="Title", value=lambda row: row.place.title),
+            Column(key="score", head=page.column.key, value=lambda row: row.place.score, digits=digits),
+            Column(key="median", head="Median", value=lambda row: row.place.median, digits=digits),
+            Column(key="best", head="Best", value=lambda row: row.place.best, digits=digits),
+            Column(key="rank", head="Rank", value=lambda row: row.place.rank, digits=0),
+            Column(key="share", head="Of its value", value=lambda row: row.share, digits=digits),
+            Column(key="overlooked", head="Overlooked", value=lambda row: row.overlooked.total, digits=0),
+        ],
+        rows=rows,
+    )
+
+
+FILES = Files(facts=facts, tables={"costly": table, "good": good_table})
