@@ -38,6 +38,8 @@ class Pool(Base):
     """What assessors read before the first topic; Markdown."""
     examples: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     """Solved examples: topic, docno or text, grade, why."""
+    shown_at: Mapped[datetime | None]
+    """Since when everybody may see the board that it makes together with a machine's judgments."""
     created_at: Mapped[datetime]
     created_by: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
 

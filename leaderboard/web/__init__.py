@@ -45,7 +45,7 @@ from leaderboard.web.comparisons import comparisons, curves, many
 from leaderboard.web.feeds import feeds
 from leaderboard.web.kept import pages as kept_pages
 from leaderboard.web.kept import static
-from leaderboard.web.pools import audits, pools
+from leaderboard.web.pools import audits, combined, pools
 from leaderboard.web.runs import batches, checks, facts, files, pieces, runs, sections, uploads
 from leaderboard.web.scores import heat_maps, measure_orders
 from leaderboard.web.side_by_side import judging as side_by_side_judging
@@ -102,6 +102,7 @@ PAGES = (
     naming,
     revisions,
     pools,
+    combined,
     audits,
     assessors,
     agreement,

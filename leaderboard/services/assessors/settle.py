@@ -156,7 +156,7 @@ def settled_pool(session: Session, viewer: Viewer, slug: str, number: int, choic
     task, pool = judged_pools.judged_pool(session, viewer, slug, number)
     whose = _whose(pool)
     _check(choice, dict(whose))
-    documents = _documents(session, pool.facts.id)
+    documents = documents_of(session, pool.facts.id)
     sorting = _sorted(pool, documents, choice)
     line, board_origin = _line(session, task, choice)
     newest = files.newest(session, task.id, line)
@@ -233,13 +233,21 @@ def _check(choice: Choice, whose: Mapping[str, str]) -> None:
             raise Invalid(f"{value[:40]!r} is not one of {', '.join(values)}.")
 
 
-def _documents(session: Session, pool_id: int) -> dict[Place, PoolDocument]:
+def documents_of(session: Session, pool_id: int) -> dict[Place, PoolDocument]:
+    """The documents of a pool by topic and docno; one statement."""
     rows = session.execute(select(PoolTopic.topic_id, PoolTopic.body).where(PoolTopic.pool_id == pool_id))
     return {
         (topic_id, document.docno): document
         for topic_id, body in rows
         for document in pool_documents.unpack(body)
     }
+
+
+def settled_grades(
+    pool: JudgedPool, documents: Mapping[Place, PoolDocument], choice: Choice
+) -> dict[Place, int]:
+    """The grades that a choice makes of the labels of a pool with these documents, those used again too."""
+    return _sorted(pool, documents, choice).grades
 
 
 def _sorted(pool: JudgedPool, documents: Mapping[Place, PoolDocument], choice: Choice) -> _Sorting:

@@ -9,7 +9,16 @@ import numpy.typing as npt
 from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, Qrels, QrelsRevision, RunGroup, Task
+from leaderboard.db.tables import (
+    Edition,
+    Evaluation,
+    EvaluationMean,
+    Pool,
+    Qrels,
+    QrelsRevision,
+    RunGroup,
+    Task,
+)
 from leaderboard.errors import NotFound
 from leaderboard.services.evaluations.damaged import scores_of_runs
 from leaderboard.services.policy import Sight
@@ -35,9 +44,13 @@ class Basis:
     shown_from: datetime | None = None
     phase: str = ""
     """Name of the phase whose runs are shown; empty where the task has one phase only."""
+    is_combined: bool = False
+    """Whether people judged a sample of it too, and the board of both is shown to everybody."""
 
 
-def basis_of(edition: Edition, revision: QrelsRevision, qrels: Qrels, sight: Sight) -> Basis:
+def basis_of(
+    edition: Edition, revision: QrelsRevision, qrels: Qrels, sight: Sight, *, is_combined: bool = False
+) -> Basis:
     """What the scores of an edition rest on; a digest of held-back judgments would confirm guesses."""
     return Basis(
         edition=edition.number,
@@ -53,6 +66,7 @@ def basis_of(edition: Edition, revision: QrelsRevision, qrels: Qrels, sight: Sig
         is_current=edition.state == "current",
         shown_from=edition.shown_from,
         phase=sight.phase,
+        is_combined=is_combined and sight.details,
     )
 
 
@@ -89,6 +103,10 @@ _EDITIONS = (
         QrelsRevision,
         Qrels,
         select(RunGroup.id).where(RunGroup.task_id == bindparam("task")).exists().label("has_groups"),
+        select(Pool.id)
+        .where(Pool.task_id == bindparam("task"), Pool.shown_at.is_not(None))
+        .exists()
+        .label("is_combined"),
     )
     .join(QrelsRevision, QrelsRevision.id == Edition.revision_id)
     .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
@@ -117,7 +135,7 @@ def shown_edition(
     building = next((row for row in rows if row.Edition.state == "building"), None)
     return ShownEdition(
         chosen.Edition,
-        basis_of(chosen.Edition, chosen.QrelsRevision, chosen.Qrels, sight),
+        basis_of(chosen.Edition, chosen.QrelsRevision, chosen.Qrels, sight, is_combined=chosen.is_combined),
         tuple(past),
         building.Edition.id if building else None,
         building.QrelsRevision.number if building else 0,

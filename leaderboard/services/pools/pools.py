@@ -21,6 +21,8 @@ NEXT = {DRAFT: (OPEN,), OPEN: (CLOSED,), CLOSED: (OPEN,)}
 """State -> the states that it may be changed to."""
 IMPORTED = "imported"
 """Name of the method of a pool that came as a file."""
+SAMPLE = "people_sample"
+"""Name of the method of a pool that people judge of what a machine judged: services/combined draws it."""
 NOTE_CHARACTERS = 300
 
 
@@ -146,6 +148,8 @@ def title(spec: Mapping[str, Any]) -> str:
     """
     if spec.get("name") == IMPORTED:
         return f"Imported from {spec.get('file')}"
+    if spec.get("name") == SAMPLE:
+        return f"Sample for people, {spec['share']:.0%} of the machine’s revision {spec['revision']}"
     bound = method(spec)
     values = {**bound.last.values, "budget": bound.budget}
     plain = (

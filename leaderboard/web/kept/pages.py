@@ -43,6 +43,7 @@ ROOMS = frozenset(
         "news",
         "phases",
         "revisions",
+        "combined",
         "teams",
         "measures",
         "feeds",

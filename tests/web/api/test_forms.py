@@ -59,6 +59,8 @@ DONE_BY = {
     "pools.bring_in": "import_pool",
     "pools.change": "change_pool",
     "pools.discard": "discard_pool",
+    "combined.draw": "draw_sample",
+    "combined.change_shown": "show_sample",
     "settled.publish": "settle_pool",
     "assessors.add": "add_assessors",
     "assessors.renew": "renew_link",

@@ -203,6 +203,20 @@ class _Season:
         olga("POST", f"{TASK}/side-by-side/end", {"first": runs[0], "second": runs[1]})
         olga("DELETE", f"{at}/assessors/{bob}")
 
+    def sample(self) -> None:
+        """A machine judges another task; a share of its judgments is drawn for people, and shown."""
+        olga, berta, at = self.olga, self.berta, "/tasks/auto"
+        olga("PUT", f"{at}?name=Auto&collection=papers", file=TOPICS)
+        olga("POST", f"{at}/publish")
+        berta("PUT", f"{at}/runs/one?team={self.owls}", file=RUN)
+        machine = f"{at}/revisions/drafts?note=m&origin=machine&origin_name=m1"
+        draft = olga("POST", machine, file=QRELS)["draft"]
+        olga("POST", f"{at}/revisions/drafts/{draft}/publish", {"base": 0})
+        build.drain(self.site.database)
+        drawn = olga("POST", f"{at}/samples", {"share": 0.5, "seed": 2})
+        assert drawn == {"pool": 1, "state": "draft"}
+        olga("PUT", f"{at}/pools/1/shown", {"shown": True})
+
     def end(self) -> None:
         """Clicks, names, the reveal, a snapshot, the archive and the next year."""
         olga, berta, _nobody = self.olga, self.berta, self.nobody
@@ -229,7 +243,7 @@ def test_a_season(site: Site, program: Programs, done: set[str], tmp_path: Path)
     """Made, settled, entered, sent to, judged, revised, revealed and archived, by every operation."""
     olga = _Asking(program("Olga", "read", "organise", "judge"))
     season = _Season(site, tmp_path, olga, _Asking(program("Berta")), _Asking(program()))
-    for stage in ("make", "enter", "pool_them", "judge", "settle", "arrange", "compare", "end"):
+    for stage in ("make", "enter", "pool_them", "judge", "settle", "arrange", "compare", "sample", "end"):
         getattr(season, stage)()
     with site.app.app_context():
         own = {one.name for one in reference.operations() if one.act.__module__.startswith(organise.__name__)}

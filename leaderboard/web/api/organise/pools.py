@@ -9,6 +9,7 @@ from leaderboard.pooling.methods import DEFAULT
 from leaderboard.services import policy
 from leaderboard.services.assessors import settle
 from leaderboard.services.assessors.settle import Choice
+from leaderboard.services.combined import samples
 from leaderboard.services.pools import files, pools, previews
 from leaderboard.services.pools.plans import OFFICIAL, SECONDS, Plan
 from leaderboard.trec.read.bundles import base_name
@@ -51,6 +52,23 @@ class PoolFileQuery:
     note: str = ""
     seconds: int = SECONDS
     file_name: str = "pool"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplePlan:
+    """Which share of the machine's judgments people judge, from .05 to 1; seconds: that a judgment takes."""
+
+    share: float = 0.2
+    seed: int = 1
+    seconds: int = SECONDS
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleShown:
+    """Whether everybody sees the board that a sample makes with the machine's judgments."""
+
+    shown: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +129,26 @@ def import_pool(slug: str, query: PoolFileQuery, file: Path) -> PoolMade:
     return PoolMade(pool=number, state="draft")
 
 
+@operation("POST", "/tasks/<slug>/samples", PoolMade, body=SamplePlan, scopes=ORGANISE, status=201)
+def draw_sample(slug: str, body: SamplePlan) -> PoolMade:
+    """Draw a sample of the machine's judgments for people to judge
+
+    It is the draft of a pool. A larger share with the same seed contains the smaller sample.
+    """
+    given = asdict(body)
+    with writing() as session:
+        number = samples.draw(session, viewer(), slug, given.pop("share"), **given)
+    return PoolMade(pool=number, state="draft")
+
+
+@operation("PUT", "/tasks/<slug>/pools/<id:number>/shown", Done, body=SampleShown, scopes=ORGANISE)
+def show_sample(slug: str, number: int, body: SampleShown) -> Done:
+    """Show the board of people and machine to everybody, or to organisers only"""
+    with writing() as session:
+        samples.show(session, viewer(), slug, number, body.shown)
+    return Done(done="shown to everybody" if body.shown else "shown to organisers only")
+
+
 @operation("PUT", "/tasks/<slug>/pools/<id:number>/state", PoolMade, body=PoolState, scopes=ORGANISE)
 def change_pool(slug: str, number: int, body: PoolState) -> PoolMade:
     """Open a pool to its assessors, or close it"""
@@ -142,7 +180,7 @@ def settle_pool(slug: str, number: int, body: Settling) -> DraftAnswer:
     return draft_answer(slug, token)
 
 
-OPERATIONS = (make_pool, import_pool, change_pool, discard_pool, settle_pool)
+OPERATIONS = (make_pool, import_pool, draw_sample, show_sample, change_pool, discard_pool, settle_pool)
 
 
 def _plan(body: PoolPlan) -> Plan:

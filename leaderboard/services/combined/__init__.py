@@ -1,0 +1,1 @@
+"""Boards that combine judgments by people and by a machine."""

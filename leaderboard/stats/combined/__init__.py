@@ -1,0 +1,1 @@
+"""Boards that combine judgments by people, of a sample, with a machine's judgments of everything."""

@@ -1,0 +1,97 @@
+"""Combined boards: drawing the sample that people judge, the board it makes with the machine's judgments."""
+
+from flask import Blueprint, Response, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import Conflict, Invalid, LeaderboardError
+from leaderboard.pages.combined import tables
+from leaderboard.pages.combined.board import CombinedChoice, CombinedPage, combined_page
+from leaderboard.services import policy
+from leaderboard.services.combined import samples
+from leaderboard.web import responses
+from leaderboard.web.addresses import kept, whole
+from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web.files import number
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
+from leaderboard.web.session import reading, viewer, writing
+
+blueprint = Blueprint("combined", __name__)
+
+STATE = ("measure", "sample", "by")
+
+
+@blueprint.get("/tasks/<slug>/combined")
+@rule(PUBLIC)
+def show(slug: str) -> ResponseReturnValue:
+    """The ranked runs by people and machine together, and by each alone."""
+    return _page(slug)
+
+
+def _page(slug: str, error: LeaderboardError | None = None) -> Response:
+    page = _combined(slug)
+    html = render_template(
+        "combined/show.html",
+        page=page,
+        runs=tables.runs_table(page),
+        teams=tables.teams_table(page),
+        args=kept(STATE),
+        error=error,
+        sent=request.form,
+    )
+    return responses.page(html) if error is None else Response(html, status_of(error), mimetype="text/html")
+
+
+@blueprint.get("/tasks/<slug>/combined.<form:form>")
+@rule(PUBLIC)
+def export(slug: str, form: str) -> ResponseReturnValue:
+    """The combined board as JSON, or one of its tables as CSV or LaTeX."""
+    return responses.export(form, tables.FILES, _combined(slug))
+
+
+@blueprint.post("/tasks/<slug>/combined")
+@rule(SIGNED_IN)
+def draw(slug: str) -> ResponseReturnValue:
+    """Draw a sample for people, as a draft of a pool."""
+    asker = viewer()
+    policy.own_task(reading(), asker, slug, policy.coordinates)
+    try:
+        percent = number("percent", 20)
+        if percent is None:
+            raise Invalid("Say how many percent of the machine’s judgments people judge, such as 20.")
+        seed, seconds = number("seed", 1) or 0, number("seconds", 30) or 0
+        with writing() as session:
+            made = samples.draw(
+                session,
+                asker,
+                slug,
+                percent / 100,
+                seed=seed,
+                seconds=seconds,
+                note=request.form.get("note", ""),
+            )
+    except (Conflict, Invalid) as error:
+        if wants_json():
+            raise
+        return _page(slug, error)
+    return redirect(url_for("pools.show", slug=slug, number=made), 303)
+
+
+@blueprint.post("/tasks/<slug>/pools/<id:number>/shown")
+@rule(SIGNED_IN)
+def change_shown(slug: str, number: int) -> ResponseReturnValue:
+    """Show a sample's combined board to everybody, or to organisers only."""
+    asker = viewer()
+    with writing() as session:
+        samples.show(session, asker, slug, number, request.form.get("shown") == "1")
+    return redirect(url_for("combined.show", slug=slug, sample=number), 303)
+
+
+def _combined(slug: str) -> CombinedPage:
+    text = request.args.get("sample", "").strip()
+    sample = whole(text, digits=9)
+    if text and sample is None:
+        raise Invalid("A sample is named by the number of its pool.")
+    choice = CombinedChoice(
+        measure=request.args.get("measure") or None, number=sample, order=request.args.get("by", "combined")
+    )
+    return combined_page(reading(), viewer(), slug, choice)

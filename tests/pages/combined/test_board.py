@@ -1,0 +1,194 @@
+"""The board of people and machine, against people's own scores and against the estimates by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import update
+
+from leaderboard.db.engine import Database
+from leaderboard.db.tables import Phase
+from leaderboard.errors import NotFound, UnknownMeasure
+from leaderboard.pages.combined import tables
+from leaderboard.pages.combined.board import CombinedChoice, CombinedPage, combined_page
+from leaderboard.services import policy
+from leaderboard.services.evaluations.shown import shown_edition
+from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
+from leaderboard.services.pools import pools
+from leaderboard.stats.combined import measures
+from leaderboard.stats.combined.labels import Labels
+from leaderboard.stats.pairs.methods import all_pairs, method
+from leaderboard.stats.standing.standing import verdicts
+from tests.make import sampled
+
+
+@pytest.fixture
+def runs(database: Database, tmp_path: Path) -> list[int]:
+    """The runs of a task that a machine judged."""
+    return sampled.task(database, tmp_path)
+
+
+def page(
+    database: Database,
+    measure: str = "P@3",
+    order: str = "combined",
+    viewer: Viewer = OPERATOR,
+    **options: int,
+) -> CombinedPage:
+    """The page of the newest sample."""
+    with database.read() as session:
+        choice = CombinedChoice(measure, options.get("number"), order)
+        return combined_page(session, viewer, "t", choice)
+
+
+def test_with_everything_judged_it_is_the_board_by_people(database: Database, runs: list[int]) -> None:
+    """Scores, intervals and verdicts are those of people's labels; the machine's own stand beside them."""
+    sampled.judge(database, sampled.draw(database, 1.0))
+    found = page(database)
+    assert found.refused == ()
+    assert found.board is not None
+    scores = np.array(
+        [
+            [
+                sum(sampled.by_people(topic, docno) >= 1 for docno in sampled.ranking(run, topic)[:3]) / 3
+                for topic in sampled.TOPICS
+            ]
+            for run in range(3)
+        ]
+    )
+    said = verdicts(all_pairs(scores, method("t+holm"), seed=1))
+    rows = {row.run_id: row for row in found.board.rows}
+    for at, run_id in enumerate(runs):
+        row = rows[run_id]
+        assert row.place is not None
+        assert row.score == pytest.approx(scores[at].mean())
+        assert row.people == pytest.approx(scores[at].mean())
+        assert (row.place.rank_low, row.place.rank_high) == (said.rank_low[at], said.rank_high[at])
+        assert (row.place.beats, row.place.best_set) == (said.beats[at], said.may_be_best[at])
+        half = 2.0595385527532946 * scores[at].std(ddof=1) / np.sqrt(26)
+        assert (row.high - row.score) == pytest.approx(half)
+        machine = [
+            sum(sampled.by_machine(topic, docno) >= 1 for docno in sampled.ranking(at, topic)[:3]) / 3
+            for topic in sampled.TOPICS
+        ]
+        assert row.machine == pytest.approx(np.mean(machine))
+    assert next(row.name for row in found.board.rows) == "run0"
+    assert found.board.plan is not None
+    assert found.board.plan.plan.all_judged.documents == 0
+
+
+def test_of_a_sample_it_is_the_estimate(database: Database, runs: list[int]) -> None:
+    """The labels put together here, by hand, give the same scores; without the machine other ones."""
+    number = sampled.draw(database, 0.5)
+    sampled.judge(database, number)
+    with database.read() as session:
+        documents = pools.documents_of(session, OPERATOR, "t", number)
+    rows = [
+        (at, sampled.by_machine(topic, row.docno), row)
+        for at, (topic, found) in enumerate(documents.items())
+        for row in sorted(found, key=lambda row: row.docno)
+    ]
+    labels = Labels(
+        topic=np.array([at for at, _, _ in rows]),
+        machine=np.array([grade for _, grade, _ in rows]),
+        people=np.array(
+            [
+                sampled.by_people(sampled.TOPICS[at], row.docno) if row.grade is None else -1
+                for at, _, row in rows
+            ]
+        ),
+        probability=np.array([row.probability for _, _, row in rows]),
+        topics=26,
+    )
+    rankings = np.array(
+        [
+            [
+                [8 * at + sampled.DOCNOS.index(docno) for docno in sampled.ranking(run, topic)]
+                for at, topic in enumerate(sampled.TOPICS)
+            ]
+            for run in range(3)
+        ]
+    )
+    for key, scores in (
+        ("P@3", measures.precision(labels, rankings, cutoff=3)),
+        ("RR", measures.reciprocal_rank(labels, rankings)),
+    ):
+        found = page(database, key)
+        assert found.board is not None, found.refused
+        by_run = {row.run_id: row for row in found.board.rows}
+        assert [by_run[run].score for run in runs] == pytest.approx(scores.mean(axis=1).tolist())
+        assert by_run[runs[0]].people != pytest.approx(by_run[runs[0]].score)
+    assert {row.team for row in found.board.teams} == {"Ants", "Bees"}
+    assert (found.board.plan, found.board.top) == (None, 10)
+
+
+def test_the_machines_board_has_no_verdicts(database: Database, runs: list[int]) -> None:
+    """It says nothing of people; the people's board is in its own order."""
+    sampled.judge(database, sampled.draw(database, 0.6))
+    machine = page(database, order="machine").board
+    people = page(database, order="people").board
+    assert machine is not None
+    assert people is not None
+    assert [row.machine_rank for row in machine.rows] == sorted(row.machine_rank for row in machine.rows)
+    assert {row.place for row in machine.rows} == {None}
+    assert [row.people_rank for row in people.rows] == sorted(row.people_rank for row in people.rows)
+    assert all(row.place is not None for row in people.rows)
+
+
+def test_what_is_refused(database: Database, runs: list[int]) -> None:
+    """Too few topics, too few of them for RR, too small a sample for nDCG; no board is shown then."""
+    number = sampled.draw(database, 0.5)
+    sampled.judge(database, number, sampled.TOPICS[:1])
+    first = page(database)
+    assert first.board is None
+    assert any("topics are judged to the end" in why for why in first.refused)
+    sampled.judge(database, number, sampled.TOPICS[1:6], "Bob")
+    assert page(database).board is not None
+    assert "25 topics" in page(database, "RR").refused[0]
+    assert "20 documents a topic" in page(database, "nDCG@3").refused[0]
+    for measure in ("Judged@3", "AP"):
+        with pytest.raises(UnknownMeasure, match="choose P@3"):
+            page(database, measure)
+
+
+def test_who_sees_it(database: Database, runs: list[int]) -> None:
+    """Others see what organisers show; organisers see all samples, and the page before there is any."""
+    assert page(database).sample is None
+    with pytest.raises(NotFound):
+        page(database, viewer=ANONYMOUS)
+    hidden = sampled.draw(database, 0.3)
+    shown = sampled.draw(database, 0.5, is_shown=True)
+    sampled.judge(database, shown)
+    assert page(database).samples == (shown, hidden)
+    seen = page(database, viewer=ANONYMOUS)
+    assert (seen.samples, seen.basis is not None and seen.basis.is_combined) == ((shown,), True)
+    assert page(database, number=hidden).board is None
+    with pytest.raises(NotFound):
+        page(database, viewer=ANONYMOUS, number=hidden)
+
+
+def test_a_sealed_task_shows_none(database: Database, runs: list[int]) -> None:
+    """Whatever organisers show: while scores are held back, so is what people and machine say of them."""
+    sampled.judge(database, sampled.draw(database, 0.5, is_shown=True))
+    with database.write() as session:
+        session.execute(update(Phase).values(visibility="sealed"))
+    with pytest.raises(NotFound):
+        page(database, viewer=ANONYMOUS)
+    assert page(database).board is not None
+    with database.read() as session:
+        task, sight = policy.visible_task(session, ANONYMOUS, "t")
+        assert shown_edition(session, task, sight).basis is None
+
+
+def test_its_tables_and_facts(database: Database, runs: list[int]) -> None:
+    """All that a number depends on is with it: sample, seed, revision, labels."""
+    number = sampled.draw(database, 0.5)
+    sampled.judge(database, number)
+    found = tables.facts(page(database))
+    sample = found["sample"]
+    assert (sample["pool"], sample["share"], sample["seed"], sample["revision"]) == (number, 0.5, 1, 1)
+    assert len(sample["labels_sha256"]) == len(sample["revision_sha256"]) == 64
+    assert next(row["run"] for row in found["runs"]) == "run0"
+    assert {"low", "high", "beats", "machine", "people", "move", "outside"} <= set(found["runs"][0])
+    assert [row["team"] for row in found["teams"]]
+    assert found["plan"]["first"] == "run0"
