@@ -63,6 +63,7 @@ from leaderboard.web.tasks import (
     organise,
     people,
     phases,
+    search,
     tasks,
 )
 from leaderboard.web.tasks import settings as task_settings
@@ -70,6 +71,7 @@ from leaderboard.web.webhooks import webhooks
 
 PAGES = (
     tasks,
+    search,
     phases,
     boards,
     snapshots,

@@ -149,3 +149,32 @@ def test_a_slot_works_after_a_kill_between_two_bytes(
     child.process.terminate()
     child.process.join()
     assert child.process.exitcode == 0
+
+
+MANY_SIGNALS = """
+import signal
+from leaderboard.cli.serving.processes import StopSignals
+
+class Counted(StopSignals):
+    calls = 0
+
+    def _note(self, number, frame):
+        super()._note(number, frame)
+        Counted.calls += 1
+
+stop = Counted(signal.SIGALRM)
+signal.setitimer(signal.ITIMER_REAL, 1e-5, 1e-5)
+while Counted.calls < 30_000:
+    stop.wait(10)
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(stop.wait(0), stop.is_asked())
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timers that send signals")
+def test_signals_that_interrupt_each_other_stop_it() -> None:
+    """One that comes while another is handled waits for nothing: thirty thousand, one in another."""
+    done = subprocess.run(
+        [sys.executable, "-c", MANY_SIGNALS], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert (done.stdout.split(), done.stderr) == (["True", "True"], "")

@@ -59,6 +59,7 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("GET", "/dates.ics"): OPEN,
     ("GET", "/feed.atom"): OPEN,
     ("GET", "/tasks.csv"): OPEN,
+    **{("GET", f"/search{rest}"): OPEN for rest in ("", "?q=run", *FILES)},
     ("GET", "/tasks.tex"): OPEN,
     **{("GET", f"/snapshots/{{snapshot}}{rest}"): OPEN for rest in ("", ".json", ".csv", ".tex", ".bib")},
     ("POST", "/tasks/robots/snapshots"): (401,) + (303,) * 5,

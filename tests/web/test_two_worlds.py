@@ -56,6 +56,7 @@ TOPIC_STATES = (
     *("?show=difference&rows=similarity&columns=difficulty", "?topic=1&run=1", "?topic=77"),
 )
 COSTS = ("?cost=latency_ms&measure=AP&sort=score", "?measure=Judged@10", "?cost=nothing")
+SEARCHES = tuple(f"?q={words}&all" for words in (*twins.MASKED.values(), "team", "other", "other-a", "own"))
 AGAIN = ("?as=1", "?as=2", "?as=4")
 FIGURES = {
     "boards.board": "differences",
@@ -115,6 +116,8 @@ def _walk(
         states: tuple[str, ...] = ("", STATE)
         if rule.endpoint.startswith("boards."):
             states = ("", STATE, *BOARD_STATES)
+        if rule.endpoint.startswith("search."):
+            states = ("", STATE, *SEARCHES)
         if "compar" in rule.endpoint:
             states = ("", STATE, *PAIRS)
         if "order" in rule.endpoint or "interval" in rule.endpoint:

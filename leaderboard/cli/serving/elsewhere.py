@@ -1,11 +1,11 @@
 """`leaderboard worker --site`: one evaluator that works for a site on another machine."""
 
 import signal
-import threading
 
 import click
 
 from leaderboard import logs
+from leaderboard.cli.serving.processes import StopSignals
 from leaderboard.errors import Invalid
 from leaderboard.settings import Settings
 
@@ -25,8 +25,6 @@ def work(address: str, token: str | None, *, once: bool) -> None:
         except Unreachable as error:
             raise click.ClickException(f"{address} does not answer: {error}") from None
         return
-    ending = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ending.set())
+    stop = StopSignals(signal.SIGINT, signal.SIGTERM)
     click.echo(f"Evaluating for {address}. Ctrl-C stops it.")
-    evaluator.run(ending.is_set, ending.wait)
+    evaluator.run(stop.is_asked, stop.wait)

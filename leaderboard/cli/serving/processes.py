@@ -6,12 +6,45 @@ import signal
 import threading
 from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
+from queue import Empty, SimpleQueue
+from types import FrameType
 from typing import Any, TypeVar
 
 import click
 
 Result = TypeVar("Result")
 spawning = multiprocessing.get_context("spawn")
+
+
+class StopSignals:
+    """Whether a signal asked this process to stop; made in its main thread.
+
+    threading.Event would not do: its set() holds a lock, for which a second signal that comes while the first
+    one is handled would wait for ever. Putting into a SimpleQueue may be interrupted by itself.
+    """
+
+    def __init__(self, *numbers: signal.Signals) -> None:
+        self._signals: SimpleQueue[int] = SimpleQueue()
+        self._is_asked = False
+        for number in numbers:
+            signal.signal(number, self._note)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._is_asked = True
+        self._signals.put(number)
+
+    def is_asked(self) -> bool:
+        """Whether a signal came."""
+        return self._is_asked
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until a signal comes, so many seconds at most; whether one came."""
+        if not self._is_asked:
+            try:
+                self._signals.get(timeout=seconds)
+            except Empty:
+                return self._is_asked
+        return True
 
 
 def in_a_process(function: Callable[..., Result], *arguments: Any) -> Result:

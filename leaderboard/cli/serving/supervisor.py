@@ -5,18 +5,16 @@ import os
 import signal
 import socket
 import sys
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from types import FrameType
 from typing import Any
 
 from leaderboard import logs, temporary
 from leaderboard.cli.serving.kept_backups import keep_backups
-from leaderboard.cli.serving.processes import follow_parent, spawning
+from leaderboard.cli.serving.processes import StopSignals, follow_parent, spawning
 from leaderboard.errors import Conflict
 from leaderboard.settings import Settings
 
@@ -90,7 +88,6 @@ class Supervisor:
         self.settings = settings
         self.children: list[Child] = []
         self.wakers: list[Connection] = []
-        self._stop = threading.Event()
 
     def add_evaluators(self, count: int) -> None:
         """Prepare that many evaluation slots."""
@@ -113,21 +110,17 @@ class Supervisor:
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Start all children and keep them alive until SIGINT or SIGTERM."""
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._asked_to_stop)
+        stop = StopSignals(signal.SIGINT, signal.SIGTERM)
         try:
             for child in self.children:
                 child.start()
             ready()
-            while not self._stop.wait(LOOK_S):
+            while not stop.wait(LOOK_S):
                 for child in self.children:
                     self._look_after(child)
         finally:
             # Whatever went wrong: without this, Python would wait for the children for ever.
             self._stop_all()
-
-    def _asked_to_stop(self, number: int, frame: FrameType | None) -> None:
-        self._stop.set()
 
     def _look_after(self, child: Child) -> None:
         if child.is_alive:
@@ -201,21 +194,20 @@ def evaluate_forever(settings: Settings, wakened: Connection, deadline: Any) -> 
     temporary.use(settings.data)
     _limit_memory(settings.evaluator_memory)
     logs.configure(settings.log_format)
-    stopping = threading.Event()
-    signal.signal(signal.SIGTERM, lambda number, frame: stopping.set())
+    stop = StopSignals(signal.SIGTERM)
 
     def tell(moment: float) -> None:
         deadline.value = moment
 
     def pause(seconds: float) -> None:
         until = time.monotonic() + seconds
-        while not stopping.is_set() and time.monotonic() < until:
+        while not stop.is_asked() and time.monotonic() < until:
             if _was_wakened(wakened):
                 return
 
     database = Database(settings.url, settings.lock_wait_s)
     try:
-        Evaluator(database, settings, tell).run(stopping.is_set, pause)
+        Evaluator(database, settings, tell).run(stop.is_asked, pause)
     finally:
         database.dispose()
 

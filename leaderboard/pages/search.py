@@ -1,0 +1,203 @@
+"""What is on the site under some words: tasks, runs and teams, as far as a viewer may know of them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Run, Task
+from leaderboard.errors import Invalid, Problem
+from leaderboard.pages.tasks import overviews
+from leaderboard.services import phase_rules, policy, shown_names
+from leaderboard.services.phase_rules import PhaseRule
+from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.shown_names import ShownNames
+from leaderboard.tables.record import Column, Files, Table
+
+LEAST, MOST = 2, 100
+"""Characters that are searched for."""
+SEARCHED = (*(Run.id, Run.name, Run.team_id, Run.task_id, Run.phase_id, Run.kind, Run.description), Run.tag)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTask:
+    """A task whose name, address or description has the words."""
+
+    slug: str
+    name: str
+    is_draft: bool
+    is_archived: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundRun:
+    """A run whose name, team, tag or description has the words, by the names the viewer knows."""
+
+    run_id: int
+    name: str
+    team: str
+    kind: str
+    task: str
+    slug: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTeam:
+    """A team whose name has the words, and how many of its runs the viewer may know of."""
+
+    team_id: int
+    name: str
+    runs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchPage:
+    """What was found of each kind: tasks, newest first, runs in the order of their tasks, teams by name."""
+
+    query: str
+    tasks: tuple[FoundTask, ...] = ()
+    runs: tuple[FoundRun, ...] = ()
+    teams: tuple[FoundTeam, ...] = ()
+
+    @property
+    def found(self) -> int:
+        """How much there is in all."""
+        return len(self.tasks) + len(self.runs) + len(self.teams)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _KnownTask:
+    """A task that the viewer knows of, by what was read of it."""
+
+    task: Task
+    phases: tuple[PhaseRule, ...]
+    names: ShownNames
+    is_known: bool
+    """Whether its teams' pages tell of it."""
+    sights: dict[int, Sight]
+    """By phase, as they are asked for."""
+
+
+def search_page(session: Session, viewer: Viewer, query: str) -> SearchPage:
+    """What has all words of a query, whatever their case; the page without any where the query is empty.
+
+    Raises Invalid for a query that is too short or too long. What is held back is searched in no form: a run
+    of a team that goes by a pseudonym is found by the pseudonym. Three statements, and up to three a task.
+    """
+    text = " ".join(query.split())
+    if not text:
+        return SearchPage(query="")
+    if not LEAST <= len(text) <= MOST:
+        rule = f"has from {LEAST} to {MOST} characters."
+        raise Invalid(f"What is searched for {rule}", [Problem(rule, field="q", value=text[:40])])
+    words = text.casefold().split()
+    rows = overviews.listing(session, viewer)
+    known = _known(session, viewer, [row.id for row in rows])
+    runs = list(_runs(session, viewer, known))
+    return SearchPage(
+        query=text,
+        tasks=tuple(
+            FoundTask(row.slug, row.name, row.published_at is None, row.archived_at is not None)
+            for row in rows
+            if _has(words, row.name, row.slug, row.description)
+        ),
+        runs=tuple(_found(runs, known, words)),
+        teams=_teams(runs, known, words),
+    )
+
+
+def facts(page: SearchPage) -> dict[str, Any]:
+    """What was found, as plain values."""
+    return {
+        "query": page.query,
+        "tasks": [asdict(row) for row in page.tasks],
+        "runs": [asdict(row) for row in page.runs],
+        "teams": [asdict(row) for row in page.teams],
+    }
+
+
+def runs_table(page: SearchPage) -> Table[FoundRun]:
+    """The runs that were found."""
+    return Table(
+        name="runs",
+        caption=f"Runs found under “{page.query}”.",
+        columns=[
+            Column(key="run", head="Run", value=lambda row: row.name),
+            Column(key="team", head="Team", value=lambda row: row.team),
+            Column(key="kind", head="Kind", value=lambda row: row.kind),
+            Column(key="task", head="Task", value=lambda row: row.task),
+        ],
+        rows=page.runs,
+    )
+
+
+FILES = Files(facts=facts, tables={"runs": runs_table})
+
+
+def _known(session: Session, viewer: Viewer, task_ids: Sequence[int]) -> dict[int, _KnownTask]:
+    """The tasks by id, in the order given, with their phases and names."""
+    tasks = {task.id: task for task in session.scalars(select(Task).where(Task.id.in_(task_ids)))}
+    phases = phase_rules.rules_of_all(session)
+    anywhere = replace(viewer, phase="")
+    return {
+        task_id: _KnownTask(
+            task=tasks[task_id],
+            phases=phases[task_id],
+            names=shown_names.shown_names(session, viewer, tasks[task_id]),
+            is_known=policy.sight_by_rules(session, anywhere, tasks[task_id], phases[task_id]).means,
+            sights={},
+        )
+        for task_id in task_ids
+    }
+
+
+def _runs(session: Session, viewer: Viewer, known: dict[int, _KnownTask]) -> Iterator[tuple[Any, Sight]]:
+    """The runs that the viewer may know of, without withdrawn ones, by task and name."""
+    rows = session.execute(select(*SEARCHED).where(Run.task_id.in_(known), Run.withdrawn_at.is_(None))).all()
+    place = {task_id: at for at, task_id in enumerate(known)}
+    for run in sorted(rows, key=lambda run: (place[run.task_id], run.name, run.id)):
+        task = known[run.task_id]
+        if run.phase_id not in task.sights:
+            task.sights[run.phase_id] = policy.sight_by_rules(
+                session, viewer, task.task, task.phases, run.phase_id
+            )
+        seen = task.sights[run.phase_id]
+        if seen.means or policy.owns(viewer, run.team_id):
+            yield run, seen
+
+
+def _found(
+    runs: Iterable[tuple[Any, Sight]], known: dict[int, _KnownTask], words: Sequence[str]
+) -> Iterator[FoundRun]:
+    for run, seen in runs:
+        task = known[run.task_id]
+        name, team = task.names.run(run.id, run.name), task.names.team(run.team_id)
+        told = () if task.names.is_masked(run.team_id) else (run.description, run.tag if seen.details else "")
+        if _has(words, name, team, *told):
+            yield FoundRun(
+                run_id=run.id, name=name, team=team, kind=run.kind, task=task.task.name, slug=task.task.slug
+            )
+
+
+def _teams(
+    runs: Iterable[tuple[Any, Sight]], known: dict[int, _KnownTask], words: Sequence[str]
+) -> tuple[FoundTeam, ...]:
+    """The teams that the viewer knows by their names from some run."""
+    counts: dict[tuple[int, str], int] = {}
+    for run, _ in runs:
+        task = known[run.task_id]
+        name = task.names.team(run.team_id)
+        if task.is_known and not task.names.is_masked(run.team_id) and _has(words, name):
+            counts[run.team_id, name] = counts.get((run.team_id, name), 0) + 1
+    return tuple(
+        FoundTeam(team_id, name, count)
+        for (team_id, name), count in sorted(counts.items(), key=lambda item: item[0][1].casefold())
+    )
+
+
+def _has(words: Sequence[str], *texts: str) -> bool:
+    """Whether the texts have all words, as the filter of a board has it."""
+    text = "\n".join(texts).casefold()
+    return all(word in text for word in words)

@@ -1,0 +1,46 @@
+"""The search over the whole site."""
+
+from flask import Blueprint, Response, render_template, request
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import Invalid
+from leaderboard.pages import search
+from leaderboard.pages.search import SearchPage
+from leaderboard.web import responses
+from leaderboard.web.errors import status_of
+from leaderboard.web.rules import PUBLIC, rule
+from leaderboard.web.session import reading, viewer
+
+blueprint = Blueprint("search", __name__)
+
+SHOWN = 20
+"""Rows of each kind that are shown first."""
+
+
+@blueprint.get("/search")
+@rule(PUBLIC)
+def show() -> ResponseReturnValue:
+    """Tasks, runs and teams that have the words."""
+    try:
+        page, error = _page(), None
+    except Invalid as wrong:
+        page, error = SearchPage(query=request.args.get("q", "")[: search.MOST]), wrong
+    html = render_template(
+        "search.html",
+        page=page,
+        error=error,
+        runs=search.runs_table(page),
+        first=None if "all" in request.args else SHOWN,
+    )
+    return responses.page(html) if error is None else Response(html, status_of(error), mimetype="text/html")
+
+
+@blueprint.get("/search.<form:form>")
+@rule(PUBLIC)
+def export(form: str) -> ResponseReturnValue:
+    """What was found as JSON, the runs as CSV or LaTeX."""
+    return responses.export(form, search.FILES, _page())
+
+
+def _page() -> SearchPage:
+    return search.search_page(reading(), viewer(), request.args.get("q", ""))

@@ -1,0 +1,86 @@
+"""The search over the site finds what the viewer may know of, under the names that the viewer knows."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import update
+
+from leaderboard.db.engine import Database
+from leaderboard.db.tables import Phase, Run
+from leaderboard.errors import Invalid
+from leaderboard.pages.search import SearchPage, search_page
+from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
+from tests.make import build, people
+
+
+@pytest.fixture
+def runs(database: Database, tmp_path: Path) -> list[int]:
+    """Runs of two teams in two tasks, of which one says more of itself."""
+    build.task(database, tmp_path, "news", name="News retrieval")
+    build.task(database, tmp_path, "law", name="Case law")
+    made = [
+        build.run(database, tmp_path, {"1": ["a"]}, name, slug=slug, team_name=team)
+        for slug, name, team in (
+            ("news", "dense-1", "Owls"),
+            ("news", "sparse", "Bears"),
+            ("law", "dense-2", "Bears"),
+        )
+    ]
+    with database.write() as session:
+        session.execute(update(Run).where(Run.name == "sparse").values(description="BM25 with *feedback*"))
+    return made
+
+
+def found(database: Database, query: str, viewer: Viewer = ANONYMOUS) -> SearchPage:
+    """What a viewer finds."""
+    with database.read() as session:
+        return search_page(session, viewer, query)
+
+
+def names(page: SearchPage) -> tuple[list[str], list[str], list[str]]:
+    """Of tasks, runs and teams."""
+    return [row.name for row in page.tasks], [row.name for row in page.runs], [row.name for row in page.teams]
+
+
+def test_all_words_in_any_case(database: Database, runs: list[int]) -> None:
+    """In names of tasks, runs and teams, and in descriptions; every word must be there."""
+    assert names(found(database, "DENSE")) == ([], ["dense-2", "dense-1"], [])
+    assert names(found(database, "dense  owls")) == ([], ["dense-1"], [])
+    assert names(found(database, "bears")) == ([], ["dense-2", "sparse"], ["Bears"])
+    assert [row.runs for row in found(database, "bears").teams] == [2]
+    assert names(found(database, "law")) == (["Case law"], [], [])
+    assert names(found(database, "feedback bm25")) == ([], ["sparse"], [])
+    assert found(database, "nothing such").found == 0
+    assert found(database, "  ").query == ""
+
+
+def test_letters_of_patterns_are_letters(database: Database, runs: list[int]) -> None:
+    """Signs that stand for others in SQL stand for themselves."""
+    assert [found(database, query).found for query in ("%%", "__", "d_nse", "\\\\")] == [0] * 4
+
+
+@pytest.mark.parametrize("query", ["a", "x" * 101])
+def test_a_query_of_another_length_is_refused(database: Database, query: str) -> None:
+    """One character finds nearly everything; no name is that long."""
+    with pytest.raises(Invalid, match="from 2 to 100"):
+        found(database, query)
+
+
+def test_a_team_under_a_pseudonym_is_found_by_it(database: Database, runs: list[int]) -> None:
+    """Its name, its runs' names and its description lead nowhere, but for organisers."""
+    with database.read() as session:
+        bears = session.get_one(Run, runs[1]).team_id
+    people.mask(database, bears, "Violet")
+    assert names(found(database, "violet")) == ([], ["Violet-1", "Violet-1"], [])
+    for query in ("bears", "sparse", "feedback", "dense-2"):
+        assert found(database, query).found == 0, query
+    assert names(found(database, "bears", OPERATOR))[1:] == (["dense-2", "sparse"], ["Bears"])
+
+
+def test_what_is_held_back_is_not_found(database: Database, runs: list[int]) -> None:
+    """Drafts, runs of a sealed task, withdrawn runs."""
+    with database.write() as session:
+        session.execute(update(Phase).values(visibility="sealed"))
+    assert names(found(database, "dense")) == ([], [], [])
+    assert found(database, "bears").found == 0
+    assert names(found(database, "dense", OPERATOR))[1] == ["dense-2", "dense-1"]
