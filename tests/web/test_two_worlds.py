@@ -259,10 +259,9 @@ def _drafts_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
 def _digest_of_judgments(monkeypatch: pytest.MonkeyPatch) -> None:
     real = shown_editions.basis_of
 
-    def with_digest(edition: Any, revision: QrelsRevision, *rest: Any) -> shown_editions.Basis:
-        return replace(
-            real(edition, revision, *rest), revision_note=revision.sha256, revision=revision.judgments
-        )
+    def with_digest(edition: Any, revision: QrelsRevision, *rest: Any, **named: Any) -> shown_editions.Basis:
+        basis = real(edition, revision, *rest, **named)
+        return replace(basis, revision_note=revision.sha256, revision=revision.judgments)
 
     monkeypatch.setattr(shown_editions, "basis_of", with_digest)
 

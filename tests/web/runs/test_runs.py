@@ -310,8 +310,8 @@ def test_addresses_of_the_one_long_page_lead_to_its_parts(
 
 
 def test_every_page_of_a_run_names_it_and_leads_to_the_others(client: FlaskClient, run_id: int) -> None:
-    """Six pages, each marked as the one that is open; each as JSON says which run it is of."""
-    sections = ("", "/topics", "/curves", "/ties", "/measures", "/origin")
+    """Seven pages, each marked as the one that is open; each as JSON says which run it is of."""
+    sections = ("", "/explained", "/topics", "/curves", "/ties", "/measures", "/origin")
     for section in sections:
         page = parsed(client.get(f"/runs/{run_id}{section}"))
         links = page.select('nav[aria-label="Run"] a')
