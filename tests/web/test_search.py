@@ -16,7 +16,7 @@ def test_every_page_leads_to_what_is_searched_for(
     build.task(database, tmp_path, name="News")
     for number in range(22):
         build.run(database, tmp_path, {"1": ["a"]}, f"run{number:02}")
-    form = parsed(client.get("/tasks/t")).find("form", role="search")
+    form = parsed(client.get("/tasks/t")).find("form", role="search", attrs={"aria-label": "Site"})
     assert form is not None
     assert form["action"] == "/search"
     page = parsed(client.get("/search?q=run"))

@@ -39,7 +39,7 @@ STATE = "?measure=Judged@10&edition=1&all&phase=main"
 BOARD_STATES = (
     *("?measure=recip_rank", "?measure=AP", "?measure=NumRel", "?measure=Judged@10", "?measure=nonsense"),
     *("?edition=1", "?edition=2&measure=AP", "?edition=9", "?all"),
-    *("?one=team", "?group=students", "?run=1&reference=2&ranges"),
+    *("?one=team", "?group=students", "?run=1&reference=2&ranges", "?topics=1", "?topics=1+77&measure=AP"),
     *("?at=2000-01-01", "?at=9000-01-01", "?at=nonsense", f"?at={datetime.now(UTC):%Y-%m-%d}"),
 )
 PAIRS = (

@@ -11,7 +11,7 @@ from leaderboard.db.tables import Job, Task
 from leaderboard.errors import Invalid, UnknownMeasure
 from leaderboard.measures.grammar import parse
 from leaderboard.services import policy
-from leaderboard.services.boards import groups
+from leaderboard.services.boards import chosen_topics, groups
 from leaderboard.services.boards import rows as board_rows
 from leaderboard.services.boards.groups import Group
 from leaderboard.services.boards.rows import Row, rank, read_rows
@@ -75,6 +75,8 @@ class Board(TaskHead):
     """Where the scores by topic are, for a viewer who may see them."""
     at: datetime | None = None
     """The moment whose runs and edition are shown; None is now."""
+    chosen_topics: tuple[str, ...] = ()
+    """The topics that all values are of, where a reader chose some; empty is all."""
 
     @property
     def by(self) -> MeasureColumn:
@@ -97,28 +99,28 @@ def board(
     one_per_team: bool = False,
     group: str | None = None,
     at: datetime | None = None,
+    topics: Collection[str] = (),
 ) -> Board:
     """The task's board, ranked by a measure (its primary one unless said otherwise).
 
     edition is the number of an earlier edition, at a moment whose edition and runs are wanted, with the
     scores these runs have by now; the board of now unless said otherwise. one_per_team leaves of each
     team's ranked runs the best that it marked, else its best, with ranks and verdicts among all; group of
-    all runs those of a group, ranked within it. Raises NotFound for an unknown task, edition or
-    group and a moment before the first, UnknownMeasure for one that is not a column or has no better and
-    worse, Invalid for an edition and a moment at once.
+    all runs those of a group, ranked within it; topics are those that all values are of, without verdicts.
+    Raises NotFound for an unknown task, edition or group and a moment before the first, UnknownMeasure for
+    one that is not a column or has no better and worse, Invalid for an edition and a moment at once and for
+    topics that do not count.
     """
     task, sight = policy.visible_task(session, viewer, slug)
     if edition is not None and at is not None:
         raise Invalid("Give either an edition or a date of the board, not both.")
-    shown = shown_edition(session, task, sight, edition, at)
-    current = shown.edition
-    keys = [measure["key"] for measure in current.measures] if current is not None else task.measures
-    measures = tuple(column(parse(key)) for key in keys if not sight.hides(key))
-    primary = current.primary_measure if current is not None else task.primary_measure
+    shown, why = chosen_topics.narrowed(shown_edition(session, task, sight, edition, at), sight, topics)
+    measures, primary = _measures(task, sight, shown)
     sorted_by = _sort_measure(measures, measure, primary)
     chosen = groups.find(session, task, group) if group is not None else None
-    rows = rank(_of_group(read_rows(session, viewer, task, sight, current, measures, at), chosen), sorted_by)
-    standing, sentences = _standing(session, task, sight, shown, sorted_by, rows, chosen)
+    read = _of_group(read_rows(session, viewer, task, sight, shown.edition, measures, at), chosen)
+    rows = rank(chosen_topics.on_topics(session, shown.source, measures, read) if why else read, sorted_by)
+    standing, sentences = _standing(session, task, sight, shown, sorted_by, rows, chosen, why)
     if one_per_team and sight.means:
         # Chosen by their scores, so no family of their own: ranks and verdicts stay those of all runs.
         rows = tuple(board_rows.one_per_team(rows, marks.shown(session, task)))
@@ -145,7 +147,18 @@ def board(
         group=chosen,
         source=shown.source if sight.details else None,
         at=at,
+        chosen_topics=shown.source.topics if why and shown.source is not None else (),
     )
+
+
+def _measures(task: Task, sight: Sight, shown: ShownEdition) -> tuple[tuple[MeasureColumn, ...], str]:
+    """The measures that the viewer sees, and the key of the primary one."""
+    edition = shown.edition
+    if edition is None:
+        keys, primary = task.measures, task.primary_measure
+    else:
+        keys, primary = [measure["key"] for measure in edition.measures], edition.primary_measure
+    return tuple(column(parse(key)) for key in keys if not sight.hides(key)), primary
 
 
 def _of_group(rows: list[Row], group: Group | None) -> list[Row]:
@@ -184,8 +197,11 @@ def _standing(
     by: MeasureColumn,
     rows: tuple[Row, ...],
     group: Group | None,
+    why_not: str,
 ) -> tuple[Standing | WaitingResult | None, tuple[str, ...]]:
-    """How the ranked runs stand to each other, and what that says in words."""
+    """How the ranked runs stand to each other, and what that says in words, or why nothing is said."""
+    if why_not:
+        return None, (why_not,)
     ranked = [
         RankedRun(row.run_id, row.ranking_sha256, row.run, value)
         for row in rows

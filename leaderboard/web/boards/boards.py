@@ -36,7 +36,7 @@ CHOSEN = ("measure", "edition", "at", "one", "group")
 FILTERS = ("q", "team", "kind", "tag", "field", "value", "own")
 STATE = (*CHOSEN, "run", "reference", "q", "team", "kind", "tag", "field", "value", "pin")
 FLAGS = ("all", "ranges", "bounds", "own")
-MANY = ("columns", "ticked")
+MANY = ("columns", "ticked", "topics")
 LONGEST = 200
 
 
@@ -97,6 +97,7 @@ def _board(slug: str) -> Board:
         one_per_team=request.args.get("one") == "team",
         group=_words("group") or None,
         at=moments.as_of(reading(), request.args["at"]) if request.args.get("at") else None,
+        topics=frozenset(topic for given in request.args.getlist("topics") for topic in given.split()),
     )
 
 
@@ -138,7 +139,7 @@ def _edition() -> int | None:
 
 def _address(shown: Board) -> str:
     """Where exactly this board can be read again, for a citation."""
-    state = kept(CHOSEN)
+    state = kept(CHOSEN, lists=("topics",))
     if shown.basis is not None and "at" not in state:
         state["edition"] = shown.basis.edition
     return own_origin() + url_for("boards.board", slug=shown.slug, **state)

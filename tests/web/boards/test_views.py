@@ -87,7 +87,7 @@ def test_a_search_says_how_many_runs_are_left_and_leads_back(client: FlaskClient
 def test_the_form_keeps_the_rest_of_the_address(client: FlaskClient) -> None:
     """Measure, columns and pins go with it as hidden fields; what was asked stands in its fields."""
     page = parsed(client.get("/tasks/t?measure=P@2&columns=AP&columns=unjudged&pin=no&team=Owls&q=fl"))
-    form = page.find("form", role="search")
+    form = page.select_one('#main form[role="search"]')
     assert isinstance(form, Tag)
     sent = _sent(form)
     assert {name: sent[name] for name in ("measure", "columns", "pin", "team", "q")} == {
