@@ -1,6 +1,7 @@
 """Effectiveness against cost: latency, index size, energy and time as runs report them, and the front."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
@@ -290,6 +291,20 @@ def _with_front(scored: list[CostedRun], key: str, by: MeasureColumn) -> list[Co
     costs = np.array([row.costs.get(key, np.nan) for row in reporting])
     marked = front(costs, by.sign * np.array([row.score for row in reporting]))
     return [replace(row, on_front=bool(on)) for row, on in zip(reporting, marked, strict=True)]
+
+
+def front_of(rows: Iterable[Row], key: str, by: MeasureColumn) -> frozenset[int]:
+    """The ids of the runs that no other beats in both a cost and a measure, of those that report the cost."""
+    points = {
+        row.run_id: (cost, by.sign * score)
+        for row in rows
+        if (score := row.scores.get(by.key)) is not None
+        and (cost := dict(_reported(row.details)[0]).get(key)) is not None
+    }
+    costs, better = np.array(list(points.values())).reshape(-1, 2).T
+    return frozenset(
+        run_id for run_id, is_on in zip(points, front(costs, better).tolist(), strict=True) if is_on
+    )
 
 
 def _ordered(rows: list[CostedRun], key: str, order: str | None) -> tuple[CostedRun, ...]:

@@ -3,6 +3,7 @@
 A view hides rows and columns; ranks, places and sentences stay those of the whole board.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -11,6 +12,7 @@ from sqlalchemy.orm import Session
 from leaderboard.measures.grammar import parse
 from leaderboard.pages.boards import coverage as coverages
 from leaderboard.pages.boards.coverage import Bounds, Coverage, CoveredRun
+from leaderboard.pages.boards.efficiency import front_of
 from leaderboard.pages.boards.facts import FactColumn, FieldChoice, choices_of, columns_of, matches
 from leaderboard.pages.boards.reveal import PublicPlace, public_places
 from leaderboard.services import policy
@@ -18,6 +20,7 @@ from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.policy import Viewer
+from leaderboard.services.runs.facts import COST_OF
 from leaderboard.services.statistics.standings import Standing
 from leaderboard.tables.words import counted
 
@@ -93,6 +96,8 @@ class View:
     bounds_said: str = ""
     """What the bounds say of the order, or why there are none; empty where they were not asked for."""
 
+    fronts: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """Key of a cost that is shown -> the runs that no other beats in both it and the board's measure."""
     public: dict[int, PublicPlace] = field(default_factory=dict)
     """Run id -> where it stood on the public topics of a blind task; empty while the others are held back."""
 
@@ -146,6 +151,7 @@ def view(session: Session, viewer: Viewer, shown: Board, wish: BoardChoice) -> V
     pinned = () if wish.in_line else tuple(row for row in rows if row.kind == BASELINE)
     extras = _extras(shown, wish)
     covered = _coverage(session, shown)
+    stated = columns_of(shown.rows, wish.columns) if details else ()
     bounds, bounds_said = _bounds(session, shown) if BOUNDS in extras else ({}, "")
     return View(
         board=shown,
@@ -154,7 +160,7 @@ def view(session: Session, viewer: Viewer, shown: Board, wish: BoardChoice) -> V
         rows=rows if wish.in_line else tuple(row for row in rows if row.kind != BASELINE),
         total=len(shown.rows),
         measures=_measures(shown, wish),
-        facts=columns_of(shown.rows, wish.columns) if details else (),
+        facts=stated,
         extras=extras,
         choices=_choices(viewer, shown),
         depth=_depth(shown.sorted_by),
@@ -162,6 +168,7 @@ def view(session: Session, viewer: Viewer, shown: Board, wish: BoardChoice) -> V
         outside=coverages.outside_the_pool(covered),
         bounds=bounds,
         bounds_said=bounds_said,
+        fronts={fact.key: front_of(shown.rows, fact.key, shown.by) for fact in stated if fact.key in COST_OF},
         public=public_places(session, shown),
     )
 

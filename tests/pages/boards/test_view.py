@@ -154,6 +154,18 @@ def test_columns_are_those_asked_for_and_the_one_that_ranks(database: Database) 
     assert _view(database).extras == {"unjudged", "places", "ranges", "means"}
 
 
+def test_runs_on_the_front_are_marked_beside_their_cost(database: Database, filled: dict[str, int]) -> None:
+    """By the board's measure, of all its runs, listed or not; none where the cost is not shown."""
+    with database.write() as session:
+        for name, latency in (("first", 20.0), ("third", 15.0)):
+            stated = {"form": {"latency_ms": latency}}
+            session.execute(update(Run).where(Run.name == name).values(details=stated))
+    assert _view(database, columns=("latency_ms",), search="first").fronts == {
+        "latency_ms": {filled["first"], filled["second"]}
+    }
+    assert _view(database).fronts == {}
+
+
 @pytest.mark.usefixtures("filled")
 def test_choices_are_what_the_board_has(database: Database) -> None:
     """Teams by name, kinds, and facts with their values; numbers are not offered as words."""
