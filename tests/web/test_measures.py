@@ -65,7 +65,7 @@ def test_a_search_says_how_many_it_found(
     page = pages.parsed(response)
     assert _names(response) == names
     assert count in pages.main(response)
-    (field,) = page.select("input[name=q]")
+    (field,) = page.select("#main input[name=q]")
     assert field["value"] == query
     links = [str(link["href"]) for link in page.select(".downloads a")]
     assert [each["name"] for each in client.get(links[0]).json["measures"]] == names  # type: ignore[index]
@@ -78,7 +78,7 @@ def test_a_query_is_text_and_no_markup(client: FlaskClient) -> None:
     response = client.get("/measures", query_string={"q": '"><b>x</b>' + "y" * 500})
     page = pages.parsed(response)
     assert page.find("b") is None
-    (field,) = page.select("input[name=q]")
+    (field,) = page.select("#main input[name=q]")
     assert str(field["value"]).startswith('"><b>x</b>yyy')
     assert len(str(field["value"])) == 100
 
