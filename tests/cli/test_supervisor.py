@@ -156,14 +156,21 @@ import signal
 from leaderboard.cli.serving.processes import StopSignals
 
 class Counted(StopSignals):
-    calls = 0
+    calls = depth = 0
 
     def _note(self, number, frame):
-        super()._note(number, frame)
         Counted.calls += 1
+        Counted.depth += 1
+        # Deeper than this only a machine would get on which handling takes longer than the pause between two.
+        if Counted.depth < 20:
+            signal.setitimer(signal.ITIMER_REAL, 1e-5)
+        super()._note(number, frame)
+        Counted.depth -= 1
+        if Counted.depth == 0:
+            signal.setitimer(signal.ITIMER_REAL, 1e-5)
 
 stop = Counted(signal.SIGALRM)
-signal.setitimer(signal.ITIMER_REAL, 1e-5, 1e-5)
+signal.setitimer(signal.ITIMER_REAL, 1e-5)
 while Counted.calls < 30_000:
     stop.wait(10)
 signal.setitimer(signal.ITIMER_REAL, 0)
