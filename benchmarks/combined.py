@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from leaderboard.stats.combined import measures
 from leaderboard.stats.combined.labels import Labels
 from leaderboard.stats.combined.sample import inclusion, weights
-from leaderboard.stats.pairs.methods import all_pairs, method
+from leaderboard.stats.combined.whole_topics import WholeTopics, believed, pair_table
+from leaderboard.stats.pairs.methods import PairTable, all_pairs, method
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -88,11 +89,18 @@ MACHINES: Mapping[str, Machine] = {
     "circular for one team": circular,
     "bad on half the topics": bad_on_half,
 }
-COLUMNS = ("machine only", "people, 10 topics", "sample", "sample, no machine", "all judged")
+COLUMNS = (
+    "machine only",
+    "people, 10 topics",
+    "10 whole topics and machine",
+    "sample",
+    "sample, no machine",
+    "all judged",
+)
 
 
-def tables(world: World, machine: IntArray, share: float, random: np.random.Generator) -> list[FloatArray]:
-    """The scores (runs, topics) of one board that each column goes by."""
+def tables(world: World, machine: IntArray, share: float, random: np.random.Generator) -> list[PairTable]:
+    """All pairs of runs of one board by what each column goes by."""
     chosen = random.integers(TOPICS, size=OF_BOARD)
     people, labels = world.people[chosen], machine[chosen]
     rankings = world.rankings[:, chosen, :DEPTH]
@@ -103,18 +111,21 @@ def tables(world: World, machine: IntArray, share: float, random: np.random.Gene
     drawn = np.where(random.random(people.shape) < probability, people, -1)
     every = np.ones(people.shape)
     by_people = measures.ndcg(_labels(people, people, every), placed, cutoff=DEPTH)
-    return [
-        measures.ndcg(_labels(labels, labels, every), placed, cutoff=DEPTH),
+    by_machine = measures.ndcg(_labels(labels, labels, every), placed, cutoff=DEPTH)
+    whole = WholeTopics(by_people[:, :JUDGED_TOPICS], by_machine, np.arange(JUDGED_TOPICS))
+    by_columns = [
+        by_machine,
         by_people[:, :JUDGED_TOPICS],
         measures.ndcg(_labels(labels, drawn, probability), placed, cutoff=DEPTH),
         measures.ndcg(_labels(np.zeros_like(labels), drawn, probability), placed, cutoff=DEPTH),
         by_people,
     ]
+    compared = [all_pairs(scores, method("t+holm"), seed=SEED) for scores in by_columns]
+    return [*compared[:2], pair_table(whole, believed(whole)), *compared[2:]]
 
 
-def said(scores: FloatArray, truth: FloatArray) -> tuple[float, float, bool]:
+def said(table: PairTable, truth: FloatArray) -> tuple[float, float, bool]:
     """Shares of intervals that hold the truth and of differences found, whether any is the wrong way."""
-    table = all_pairs(scores, method("t+holm"), seed=SEED)
     first, second = np.triu_indices(len(truth), 1)
     difference = truth[first] - truth[second]
     found = table.adjusted < 0.05
@@ -135,7 +146,7 @@ def main() -> None:
         random = np.random.default_rng(SEED)
         labels = machine(world, random)
         rows = [
-            [said(scores, world.truth) for scores in tables(world, labels, options.share, random)]
+            [said(table, world.truth) for table in tables(world, labels, options.share, random)]
             for _ in range(options.boards)
         ]
         means = np.array(rows, dtype=np.float64).mean(axis=0)

@@ -6,7 +6,10 @@ from pathlib import Path
 import click
 
 from leaderboard.cli.site import data_option, opened
+from leaderboard.errors import Invalid
 from leaderboard.pages.boards import tables
+from leaderboard.pages.combined import tables as combined_tables
+from leaderboard.pages.combined.board import CombinedChoice, CombinedPage, combined_page
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.policy import OPERATOR
@@ -24,12 +27,27 @@ PLACE_HEADS = ("", "rank range", "beats", "beaten by, at least", "undecided")
 )
 @click.option("--one-per-team", is_flag=True, help="Each team's primary run only, else its best.")
 @click.option("--group", help="The runs of this group only, ranked within it.")
+@click.option("--combined", is_flag=True, help="By people and a machine together.")
 @data_option
 def board(
-    slug: str, measure: str | None, form: str, one_per_team: bool, group: str | None, data: Path | None
+    slug: str,
+    measure: str | None,
+    form: str,
+    one_per_team: bool,
+    group: str | None,
+    combined: bool,
+    data: Path | None,
 ) -> None:
     """Print a task's board; a star marks the runs that may be the best."""
     with opened(data) as (database, _), database.read() as session:
+        if combined:
+            if one_per_team or group:
+                raise Invalid("The combined board is of all ranked runs: it knows no groups.")
+            page = combined_page(session, OPERATOR, slug, CombinedChoice(measure))
+            click.echo(
+                {"table": _combined, "json": _combined_json, "csv": _combined_csv}[form](page), nl=False
+            )
+            return
         shown = boards.board(session, OPERATOR, slug, measure, one_per_team=one_per_team, group=group)
     click.echo({"table": _table, "json": _json, "csv": _csv}[form](shown), nl=False)
 
@@ -42,6 +60,37 @@ def _csv(shown: Board) -> str:
     return csv_text(tables.board_table(shown))
 
 
+def _combined_json(page: CombinedPage) -> str:
+    return json.dumps(combined_tables.facts(page), indent=2, ensure_ascii=False) + "\n"
+
+
+def _combined_csv(page: CombinedPage) -> str:
+    return csv_text(combined_tables.runs_table(page))
+
+
+def _combined(page: CombinedPage) -> str:
+    if page.board is None or page.sample is None or page.column is None:
+        return "\n".join((f"{page.task}: no combined board yet.", *page.refused, ""))
+    sample, digits = page.sample, page.column.digits
+    lines = [["", "run", "team", page.column.key, "machine", "people", *PLACE_HEADS]]
+    lines += [
+        [
+            str(row.rank or ""),
+            row.name,
+            row.team,
+            *(f"{value:.{digits}f}" for value in (row.score, row.machine, row.people)),
+            *_place(row.place),
+        ]
+        for row in page.board.rows
+    ]
+    says = (
+        f"{page.task}: by people and {sample.machine or 'a machine'} together, sample {sample.number} (seed "
+        f"{sample.seed}): {sample.judged} of {sample.drawn} drawn documents judged, {sample.finished} of "
+        f"{sample.topics} topics done."
+    )
+    return "\n".join((says, _aligned(lines), ""))
+
+
 def _table(shown: Board) -> str:
     digits = {column.key: column.digits for column in shown.measures}
     lines = [["", "run", "team", *digits, *(PLACE_HEADS if shown.places else ())]]
@@ -49,15 +98,19 @@ def _table(shown: Board) -> str:
         scores = [_digits(row.scores[key], places, row.state) for key, places in digits.items()]
         place = _place(shown.places.get(row.run_id)) if shown.places else ()
         lines.append([str(row.rank or ""), row.run, row.team, *scores, *place])
+    return "\n".join([caption(shown), *shown.sentences, _aligned(lines), ""])
+
+
+def _aligned(lines: list[list[str]]) -> str:
+    """Lines of cells as columns: names to the left, numbers to the right."""
     widths = [max(len(line[place]) for line in lines) for place in range(len(lines[0]))]
-    body = "\n".join(
+    return "\n".join(
         "  ".join(
             cell.ljust(width) if 0 < place < 3 else cell.rjust(width)
             for place, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines
     )
-    return "\n".join([caption(shown), *shown.sentences, body, ""])
 
 
 def _place(place: Place | None) -> tuple[str, ...]:

@@ -165,6 +165,50 @@ def make(
     click.echo(f"Pool {number} of {slug} is {'open to assessors' if opening else 'a draft'}.")
 
 
+@pool.command()
+@click.argument("slug")
+@click.option("--share", type=click.FloatRange(0.05, 1), help="Of the documents of every topic [0.2].")
+@click.option("--topics", type=click.IntRange(min=10), help="Instead: this many topics, judged to the end.")
+@click.option("--seed", default=1, show_default=True, help="The same seed keeps what was drawn before.")
+@click.option("--seconds", type=click.IntRange(min=1), default=30, show_default=True, help="For a document.")
+@click.option("--note", default="", help="What the sample is for.")
+@click.option("--open", "opening", is_flag=True, help="Open it to assessors at once.")
+@click.option("--show", "shown", is_flag=True, help="Show the combined board to everybody.")
+@data_option
+def sample(
+    slug: str,
+    share: float | None,
+    topics: int | None,
+    seed: int,
+    seconds: int,
+    note: str,
+    opening: bool,
+    shown: bool,
+    data: Path | None,
+) -> None:
+    """Draw what people judge of a machine's judgments: documents of every topic, or whole topics.
+
+    `leaderboard board SLUG --combined` is the board that both make together.
+    """
+    from leaderboard.services.combined import samples
+    from leaderboard.services.policy import OPERATOR
+    from leaderboard.services.pools import pools
+
+    if share is not None and topics is not None:
+        raise Invalid("Give --share or --topics, not both.")
+    wishes: dict[str, Any] = {"seed": seed, "seconds": seconds, "note": note}
+    with opened(data) as (database, _), database.write() as session:
+        if topics is not None:
+            number = samples.draw_topics(session, OPERATOR, slug, topics, **wishes)
+        else:
+            number = samples.draw(session, OPERATOR, slug, 0.2 if share is None else share, **wishes)
+        if opening:
+            pools.change(session, OPERATOR, slug, number, pools.OPEN)
+        if shown:
+            samples.show(session, OPERATOR, slug, number, True)
+    click.echo(f"Pool {number} of {slug} is {'open to assessors' if opening else 'a draft'}.")
+
+
 @pool.command("list")
 @click.argument("slug")
 @data_option

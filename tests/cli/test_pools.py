@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from leaderboard.cli import main
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
-from tests.make import build
+from tests.make import build, sampled
 from tests.make.pooled import GRADES, RUNS, fill
 
 
@@ -108,3 +108,31 @@ def test_a_pool_comes_in_from_a_file(data: Path, tmp_path: Path) -> None:
     path.write_text("1 x\n1 y\n")
     done = _run("import", "t", path, "--note", "from NIST", "--data", data)
     assert done.output == "Pool 1 of t is a draft: 2 documents of 1 topic.\n"
+
+
+def test_a_sample_for_people_is_drawn_and_its_board_printed(sqlite_template: Path, tmp_path: Path) -> None:
+    """Documents or whole topics; the board as text, CSV and JSON, or why there is none yet."""
+    folder = tmp_path / "site"
+    folder.mkdir(mode=0o700)
+    url = Settings(data=folder).url
+    Path(url.removeprefix("sqlite:///")).write_bytes(sqlite_template.read_bytes())
+    database = Database(url)
+    sampled.task(database, tmp_path)
+    here = ("--data", folder)
+    assert "not both" in _run("sample", "t", "--share", 0.5, "--topics", 12, *here).stderr
+    assert _run("sample", "t", "--topics", 12, *here).output == "Pool 1 of t is a draft.\n"
+    drawn = _run("sample", "t", "--share", 0.5, "--open", "--show", *here)
+    assert drawn.output == "Pool 2 of t is open to assessors.\n"
+    board = ["board", "t", "--combined", "--measure", "P@3", "--data", str(folder)]
+    assert "no combined board yet" in CliRunner().invoke(main, board).output
+    sampled.judge(database, 2)
+    printed = CliRunner().invoke(main, board).output.splitlines()
+    assert "by people and model-1 together, sample 2 (seed 1)" in printed[0]
+    assert printed[2].split()[:3] == ["1", "run0", "Ants"]
+    assert (
+        CliRunner().invoke(main, [*board, "--format", "csv"]).output.startswith("rank,rank_low,rank_high,run")
+    )
+    facts = json.loads(CliRunner().invoke(main, [*board, "--format", "json"]).output)
+    assert facts["sample"]["pool"] == 2
+    assert CliRunner().invoke(main, [*board, "--one-per-team"]).exit_code == 1
+    database.dispose()

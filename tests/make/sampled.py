@@ -68,6 +68,14 @@ def draw(database: Database, share: float, *, seed: int = 1, is_shown: bool = Fa
     return number
 
 
+def draw_topics(database: Database, count: int, *, seed: int = 1) -> int:
+    """The number of a sample of whole topics that is open to be judged."""
+    with database.write() as session:
+        number = samples.draw_topics(session, OPERATOR, "t", count, seed=seed)
+        pools.change(session, OPERATOR, "t", number, pools.OPEN)
+    return number
+
+
 def drawn(database: Database, number: int) -> dict[str, list[str]]:
     """Topic -> the documents of a sample that wait to be judged."""
     with database.read() as session:
@@ -79,5 +87,5 @@ def judge(database: Database, number: int, topics: tuple[str, ...] = TOPICS, nam
     """A person judges all that was drawn of these topics, in the newest sample."""
     person = judged.assessor(database, name)
     waiting = drawn(database, number)
-    for topic in topics:
+    for topic in sorted(waiting.keys() & set(topics)):
         judged.judge(database, person, topic, {docno: by_people(topic, docno) for docno in waiting[topic]})

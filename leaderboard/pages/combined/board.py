@@ -133,18 +133,17 @@ def _refused(sample: JudgedSample, column: MeasureColumn | None, rows: Sequence[
         )
     bound, refused = parse(column.key), []
     name, topics = bound.measure.name, sample.finished
+    least = samples.LEAST_TOPICS if sample.is_of_topics else LEAST_TOPICS
     if len(rows) < 2:
         refused.append("There are fewer than two ranked runs.")
-    if topics < LEAST_TOPICS:
-        refused.append(
-            f"{topics} of {sample.topics} topics are judged to the end: a board needs {LEAST_TOPICS}."
-        )
+    if topics < least:
+        refused.append(f"{topics} of {sample.topics} topics are judged to the end: a board needs {least}.")
     if name in ONE_DOCUMENT and topics < LEAST_TOPICS_OF_ONE_DOCUMENT:
         refused.append(
             f"{column.key} rests on one document a topic: it needs {LEAST_TOPICS_OF_ONE_DOCUMENT} topics "
             f"judged to the end, and there are {topics}."
         )
-    if name in DIVIDED and sample.drawn_by_topic < LEAST_DRAWN:
+    if name in DIVIDED and not sample.is_of_topics and sample.drawn_by_topic < LEAST_DRAWN:
         refused.append(
             f"{column.key} divides by an estimate: it needs {LEAST_DRAWN} documents a topic in the sample, "
             f"and {sample.drawn_by_topic:.1f} are expected. Draw a larger share, or choose a measure like P."

@@ -8,10 +8,12 @@ import numpy as np
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.services.combined.judged import JudgedSample
 from leaderboard.services.combined.scores import CombinedScores, depth_of
+from leaderboard.stats.combined import whole_topics
 from leaderboard.stats.combined.labels import FloatArray, IntArray, ValueOf, gain_of, relevant_from
 from leaderboard.stats.combined.measures import NOWHERE, discounts, ideal_dcg
 from leaderboard.stats.combined.planning import Contrast, Plan, plan
 from leaderboard.stats.combined.sample import DEPTH, inclusion
+from leaderboard.stats.combined.whole_topics import TopicPlan, WholeTopics
 
 STEP = 0.05
 """Larger shares that are tried lie so far apart."""
@@ -24,7 +26,12 @@ class MachinePlan:
 
     first: str
     second: str
-    plan: Plan
+    plan: Plan | TopicPlan
+
+    @property
+    def is_of_topics(self) -> bool:
+        """Whether it is about whole topics; else about documents."""
+        return isinstance(self.plan, TopicPlan)
 
 
 def plan_of(
@@ -48,6 +55,14 @@ def plan_of(
     contrast = Contrast(scores.combined[first] - scores.combined[second], held[0] - held[1])
     level = ALPHA / max(1, len(scores.combined) - 1)
     return MachinePlan(*names, plan(sample.labels, contrast, value_of, _larger(sample, scores), level=level))
+
+
+def plan_of_topics(
+    whole: WholeTopics, share: float, runs: tuple[int, int], names: tuple[str, str]
+) -> MachinePlan:
+    """What separates two runs, by their places in the scores, where people judge whole topics."""
+    level = ALPHA / max(1, len(whole.people) - 1)
+    return MachinePlan(*names, whole_topics.plan(whole, share, runs, level=level))
 
 
 def facts(made: MachinePlan) -> dict[str, Any]:

@@ -9,7 +9,9 @@ from sqlalchemy.orm import Session
 
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.grammar import parse
-from leaderboard.pages.combined import plans
+from leaderboard.pages.combined import favoured, plans
+from leaderboard.pages.combined.estimates import EstimatedScores, estimated
+from leaderboard.pages.combined.favoured import FavouredRuns
 from leaderboard.pages.combined.plans import MachinePlan
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.combined.judged import JudgedSample
@@ -17,16 +19,12 @@ from leaderboard.services.combined.scores import CombinedScores, combined_scores
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import FloatArray, scores_of
 from leaderboard.services.runs.names import RunName
-from leaderboard.services.statistics.standings import ALPHA, Place
-from leaderboard.stats.combined.bias import Favour, favours
+from leaderboard.services.statistics.standings import Place
 from leaderboard.stats.pairs.corrections import LEVEL
-from leaderboard.stats.pairs.methods import all_pairs, method
-from leaderboard.stats.reliability.power import half_width
 from leaderboard.stats.standing.standing import verdicts
 
 BoolArray = npt.NDArray[np.bool_]
 
-METHOD = "t+holm"
 MOST_OUTSIDE = 0.05
 """Of the weight of a run's top: where more is outside of the pool, nothing was drawn of it."""
 
@@ -54,15 +52,6 @@ class CombinedRow(RunName):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FavouredTeam:
-    """What the machine gives the runs of a team more than people do, compared with all runs."""
-
-    team: str
-    runs: int
-    favour: Favour
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CombinedBoard:
     """What is said of the runs by one measure on the topics that are done."""
 
@@ -73,8 +62,12 @@ class CombinedBoard:
     swapped: int
     """Pairs of runs that stand the other way round than by the machine."""
     pairs: int
-    teams: tuple[FavouredTeam, ...]
+    teams: tuple[FavouredRuns, ...]
     """Empty where there is one team only."""
+    models: tuple[FavouredRuns, ...]
+    """By family of the language models that runs declare; families of all runs or none are left out."""
+    believed: float | None
+    """The share of the machine's scores that is used, where people judged whole topics; else None."""
     plan: MachinePlan | None
 
     @property
@@ -90,44 +83,52 @@ def combined_board(
 
     order is `combined`, `machine` or `people`: whose order the runs are in, and whose verdicts are shown.
     """
-    bound, source = parse(column.key), sample.source
+    bound, source = parse(column.key), sample.everything
     machine = scores_of(session, source, column.key, column.version, [row.run_id for row in rows])
     known = [row for row in rows if row.run_id in machine]
     if len(known) < 2:
         return None
     scores = combined_scores(session, sample, bound, [(row.run_id, row.ranking_sha256) for row in known])
-    by_machine = np.array([machine[row.run_id] for row in known])
-    means = {"combined": scores.combined, "machine": by_machine, "people": scores.people}
+    made = estimated(sample, scores, np.array([machine[row.run_id] for row in known]))
     is_ranked = scores.outside <= MOST_OUTSIDE
-    places = {} if order == "machine" else _places(means[order], known, is_ranked)
-    made = _rows(known, scores, by_machine, is_ranked, places)
-    ordered = sorted(made, key=lambda row: (_place_in(row, order), row.name))
+    places = {} if order == "machine" else _places(made, order, known, is_ranked)
+    lines = _rows(known, made, scores.outside, is_ranked, places)
     chosen = np.flatnonzero(is_ranked)
-    orders = np.sign(scores.combined[chosen].mean(axis=1)[:, None] - scores.combined[chosen].mean(axis=1))
-    others = np.sign(by_machine[chosen].mean(axis=1)[:, None] - by_machine[chosen].mean(axis=1))
     return CombinedBoard(
-        rows=tuple(ordered),
+        rows=tuple(sorted(lines, key=lambda row: (_place_in(row, order), row.name))),
         top=top_of(bound),
-        may_be_best=sum(row.place is not None and row.place.best_set for row in made),
-        swapped=int(np.count_nonzero(orders * others < 0)) // 2,
+        may_be_best=sum(row.place is not None and row.place.best_set for row in lines),
+        swapped=_swapped(made.combined[chosen], made.machine[chosen]),
         pairs=len(chosen) * (len(chosen) - 1) // 2,
-        teams=_teams(known, by_machine, scores.combined),
-        plan=_plan(sample, bound, scores, [row.name for row in made], is_ranked),
+        teams=favoured.by_team(known, made),
+        models=favoured.by_model(known, made, sample.machine),
+        believed=made.believed,
+        plan=_plan(sample, bound, made, scores, [row.name for row in lines], is_ranked),
     )
+
+
+def _swapped(means: FloatArray, others: FloatArray) -> int:
+    """Pairs of runs that stand one way round by some means, and the other by others."""
+    orders, turned = np.sign(means[:, None] - means), np.sign(others[:, None] - others)
+    return int(np.count_nonzero(orders * turned < 0)) // 2
 
 
 def _plan(
     sample: JudgedSample,
     bound: BoundMeasure,
+    made: EstimatedScores,
     scores: CombinedScores,
     names: Sequence[str],
     is_ranked: BoolArray,
 ) -> MachinePlan | None:
-    means = np.where(is_ranked, scores.combined.mean(axis=1), -np.inf)
+    means = np.where(is_ranked, made.combined, -np.inf)
     first, second = np.argsort(-means, kind="stable")[:2].tolist()
     if not np.isfinite(means[second]):
         return None
-    return plans.plan_of(sample, bound, scores, (first, second), (names[first], names[second]))
+    of = (names[first], names[second])
+    if made.whole is not None and made.believed is not None:
+        return plans.plan_of_topics(made.whole, made.believed, (first, second), of)
+    return plans.plan_of(sample, bound, scores, (first, second), of)
 
 
 def _place_in(row: CombinedRow, order: str) -> float:
@@ -136,12 +137,12 @@ def _place_in(row: CombinedRow, order: str) -> float:
     return float("inf") if place is None else place
 
 
-def _places(scores: FloatArray, rows: Sequence[Row], is_ranked: BoolArray) -> dict[int, Place]:
+def _places(made: EstimatedScores, order: str, rows: Sequence[Row], is_ranked: BoolArray) -> dict[int, Place]:
     """Run id -> whom it beats, of the runs that are ranked, by the board's ordinary verdicts."""
     chosen = np.flatnonzero(is_ranked)
     if len(chosen) < 2:
         return {}
-    said = verdicts(all_pairs(scores[chosen], method(METHOD), seed=1), LEVEL)
+    said = verdicts(made.compare(chosen, order), LEVEL)
     return {
         rows[at].run_id: Place(
             beats=int(said.beats[place]),
@@ -158,19 +159,14 @@ def _places(scores: FloatArray, rows: Sequence[Row], is_ranked: BoolArray) -> di
 
 def _rows(
     rows: Sequence[Row],
-    scores: CombinedScores,
-    machine: FloatArray,
+    made: EstimatedScores,
+    outside: FloatArray,
     is_ranked: BoolArray,
     places: dict[int, Place],
 ) -> list[CombinedRow]:
-    topics = scores.combined.shape[1]
-    means = scores.combined.mean(axis=1)
-    halves = [
-        half_width(sd, topics, confidence=1 - ALPHA) for sd in scores.combined.std(axis=1, ddof=1).tolist()
-    ]
-    ranks = _ranks(np.where(is_ranked, means, -np.inf))
-    among = _ranks(np.where(is_ranked, machine.mean(axis=1), -np.inf))
-    machine_ranks, people_ranks = _ranks(machine.mean(axis=1)), _ranks(scores.people.mean(axis=1))
+    ranks = _ranks(np.where(is_ranked, made.combined, -np.inf))
+    among = _ranks(np.where(is_ranked, made.machine, -np.inf))
+    machine_ranks, people_ranks = _ranks(made.machine), _ranks(made.people)
     return [
         CombinedRow(
             run_id=row.run_id,
@@ -178,16 +174,16 @@ def _rows(
             team=row.team,
             kind=row.kind,
             rank=ranks[at] if is_ranked[at] else None,
-            score=float(means[at]),
-            low=float(means[at]) - halves[at],
-            high=float(means[at]) + halves[at],
+            score=float(made.combined[at]),
+            low=float(made.combined[at] - made.half[at]),
+            high=float(made.combined[at] + made.half[at]),
             place=places.get(row.run_id),
-            machine=float(machine[at].mean()),
+            machine=float(made.machine[at]),
             machine_rank=machine_ranks[at],
-            people=float(scores.people[at].mean()),
+            people=float(made.people[at]),
             people_rank=people_ranks[at],
             move=among[at] - ranks[at] if is_ranked[at] else 0,
-            outside=float(scores.outside[at]),
+            outside=float(outside[at]),
         )
         for at, row in enumerate(rows)
     ]
@@ -196,18 +192,3 @@ def _rows(
 def _ranks(means: FloatArray) -> list[int]:
     better: list[int] = (means[None, :] > means[:, None]).sum(axis=1).tolist()
     return [1 + count for count in better]
-
-
-def _teams(rows: Sequence[Row], machine: FloatArray, combined: FloatArray) -> tuple[FavouredTeam, ...]:
-    """Whom the machine favours, most favoured first; empty where all runs are of one team."""
-    members: dict[str, list[int]] = {}
-    for at, row in enumerate(rows):
-        members.setdefault(row.team, []).append(at)
-    if len(members) < 2:
-        return ()
-    found = favours(machine, combined, list(members.values()))
-    teams = [
-        FavouredTeam(team=team, runs=len(runs), favour=favour)
-        for (team, runs), favour in zip(members.items(), found, strict=True)
-    ]
-    return tuple(sorted(teams, key=lambda row: (-row.favour.mean, row.team)))

@@ -4,7 +4,8 @@ from typing import Any
 
 from leaderboard.pages.combined import plans
 from leaderboard.pages.combined.board import CombinedPage
-from leaderboard.pages.combined.standings import CombinedRow, FavouredTeam
+from leaderboard.pages.combined.favoured import FavouredRuns
+from leaderboard.pages.combined.standings import CombinedRow
 from leaderboard.tables.record import Column, Files, Place, Table
 
 
@@ -43,14 +44,37 @@ def runs_table(page: CombinedPage) -> Table[CombinedRow]:
     )
 
 
-def teams_table(page: CombinedPage) -> Table[FavouredTeam]:
+def teams_table(page: CombinedPage) -> Table[FavouredRuns]:
     """By how much more than people the machine gives the runs of each team."""
+    name: Column[FavouredRuns] = Column(key="team", head="Team", value=lambda row: row.name)
+    return _favoured(page, "teams", name, page.board.teams if page.board else ())
+
+
+def models_table(page: CombinedPage) -> Table[FavouredRuns]:
+    """The same of the runs that declare each family of language models, the machine's own among them."""
+    name: Column[FavouredRuns] = Column(
+        key="model",
+        head="Model",
+        value=lambda row: row.name,
+        words=lambda row: f"{row.name}, the judge’s own" if row.is_own else row.name,
+    )
+    own: Column[FavouredRuns] = Column(key="is_own", value=lambda row: row.is_own, shown=Place.DATA)
+    return _favoured(page, "models", name, page.board.models if page.board else (), own)
+
+
+def _favoured(
+    page: CombinedPage,
+    what: str,
+    name: Column[FavouredRuns],
+    rows: tuple[FavouredRuns, ...],
+    *more: Column[FavouredRuns],
+) -> Table[FavouredRuns]:
     digits = page.column.digits if page.column else None
     return Table(
-        name=f"{page.name}-teams",
+        name=f"{page.name}-{what}",
         caption=_caption(page, "What the machine gives runs more than people do, compared with all runs"),
         columns=[
-            Column(key="team", head="Team", value=lambda row: row.team),
+            name,
             Column(key="runs", head="Runs", value=lambda row: row.runs, digits=0),
             Column(key="favour", head="Favour", value=lambda row: row.favour.mean, digits=digits),
             Column(key="low", head="From", value=lambda row: row.favour.low, digits=digits),
@@ -65,8 +89,9 @@ def teams_table(page: CombinedPage) -> Table[FavouredTeam]:
             Column(
                 key="visible", head="Would show from", value=lambda row: row.favour.visible, digits=digits
             ),
+            *more,
         ],
-        rows=page.board.teams if page.board else (),
+        rows=rows,
     )
 
 
@@ -81,6 +106,7 @@ def facts(page: CombinedPage) -> dict[str, Any]:
         if sample is None
         else {
             "pool": sample.number,
+            "design": "topics" if sample.is_of_topics else "documents",
             "share": sample.share,
             "seed": sample.seed,
             "revision": sample.revision,
@@ -95,11 +121,13 @@ def facts(page: CombinedPage) -> dict[str, Any]:
         },
         "runs": runs_table(page).facts(),
         "teams": teams_table(page).facts(),
+        "models": models_table(page).facts(),
+        "machine_share": page.board.believed if page.board else None,
         "plan": plans.facts(page.board.plan) if page.board and page.board.plan else None,
     }
 
 
-FILES = Files(facts=facts, tables={"runs": runs_table, "teams": teams_table})
+FILES = Files(facts=facts, tables={"runs": runs_table, "teams": teams_table, "models": models_table})
 
 
 def _end(name: str, head: str, digits: int | None) -> Column[CombinedRow]:

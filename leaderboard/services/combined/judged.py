@@ -1,6 +1,7 @@
 """A sample as far as people have judged it: the topics that are done, with all labels of their documents."""
 
 import hashlib
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,7 +13,7 @@ from leaderboard.services.combined import samples
 from leaderboard.services.combined.samples import SampledGrades
 from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.shown import Source
-from leaderboard.services.pools import previews
+from leaderboard.services.pools import pools, previews
 from leaderboard.stats.combined.labels import NOT_JUDGED, IntArray, Labels
 from leaderboard.stats.combined.measures import NOWHERE
 from leaderboard.trec.qrels.align import CompiledJudgments
@@ -24,23 +25,28 @@ class JudgedSample:
 
     labels are of the topics of the source: those whose drawn documents are all judged, and when all of these
     are done those of which none was drawn. places gives each of the machine revision's judgments its place in
-    them, NOWHERE where it has none.
+    them, NOWHERE where it has none. everything is what the machine's scores are of: the same topics, or all
+    that the machine judged where whole topics were drawn.
     """
 
     number: int
     state: str
     shown_at: datetime | None
+    is_of_topics: bool
+    """Whether whole topics were drawn; else documents of every topic."""
     share: float
+    """Of the documents, or of the topics."""
     seed: int
     revision: int
     machine: str
     documents: int
-    """That the machine judged, of the topics of the sample."""
+    """That the machine judged, of the topics that were drawn from."""
     drawn: int
     judged: int
     topics: int
     """Of the sample, done or not."""
     source: Source
+    everything: Source
     labels: Labels
     places: IntArray
 
@@ -69,39 +75,60 @@ def judged_sample(session: Session, task: Task, pool: Pool) -> JudgedSample:
     counted = previews.titles_of(session, task)
     waiting = {topic for topic, docno in grades.drawn if (topic, docno) not in grades.judged} & counted.keys()
     sampled = {topic for topic, _ in grades.probability if topic in counted}
-    place = {topic: at for at, topic in enumerate(revision.topics)}
     drawn = {topic for topic, _ in grades.drawn}
     # A topic of which nothing was drawn is done from the start: taken before all others are, it would stand
     # for the machine alone.
     ready = drawn - waiting if drawn & waiting else sampled
-    done = tuple(topic for topic in counted if topic in ready & sampled)
-    source = Source(
+    source = _source(task, revision, [topic for topic in counted if topic in ready & sampled])
+    compiled = alignments.compiled_judgments(session, source)
+    is_of_topics = pool.method["name"] == pools.SAMPLED_TOPICS
+    by_machine = _judged_topics(compiled, revision, counted)
+    labels, places = _labels(compiled, source, grades)
+    return JudgedSample(
+        number=pool.number,
+        state=pool.state,
+        shown_at=pool.shown_at,
+        is_of_topics=is_of_topics,
+        share=len(sampled) / max(1, len(by_machine)) if is_of_topics else pool.method["share"],
+        seed=pool.seed,
+        revision=pool.method["revision"],
+        machine=samples.machine_line(session, task).origin_name,
+        documents=sum(count for topic, count in by_machine.items() if is_of_topics or topic in sampled),
+        drawn=sum(topic in counted for topic, _ in grades.drawn),
+        judged=sum(topic in counted for topic, _ in grades.judged),
+        topics=len(sampled),
+        source=source,
+        everything=_source(task, revision, list(by_machine)) if is_of_topics else source,
+        labels=labels,
+        places=places,
+    )
+
+
+def _source(task: Task, revision: QrelsRevision, topics: Sequence[str]) -> Source:
+    """The machine's judgments of some topics."""
+    place = {topic: at for at, topic in enumerate(revision.topics)}
+    return Source(
         edition_id=0,
         revision_id=revision.id,
         revision_sha256=revision.sha256,
         dialect=task.dialect,
         topic_set="",
-        topics=done,
-        places=tuple(place[topic] for topic in done),
+        topics=tuple(topics),
+        places=tuple(place[topic] for topic in topics),
     )
-    labels, places = _labels(alignments.compiled_judgments(session, source), source, grades)
-    spec = samples.spec_of(pool)
-    return JudgedSample(
-        number=pool.number,
-        state=pool.state,
-        shown_at=pool.shown_at,
-        share=spec["share"],
-        seed=spec["seed"],
-        revision=spec["revision"],
-        machine=samples.machine_line(session, task).origin_name,
-        documents=sum(topic in counted for topic, _ in grades.probability),
-        drawn=sum(topic in counted for topic, _ in grades.drawn),
-        judged=sum(topic in counted for topic, _ in grades.judged),
-        topics=len(sampled),
-        source=source,
-        labels=labels,
-        places=places,
-    )
+
+
+def _judged_topics(
+    compiled: CompiledJudgments, revision: QrelsRevision, counted: Collection[str]
+) -> dict[str, int]:
+    """Topic that counts -> how many of its documents the machine judged."""
+    grades, place = compiled.judgments.grades, {topic: at for at, topic in enumerate(revision.topics)}
+    known = {
+        topic: int(np.count_nonzero(grades[slice(*compiled.judgments.listed(place[topic]))] >= 0))
+        for topic in counted
+        if topic in place
+    }
+    return {topic: count for topic, count in known.items() if count}
 
 
 def _labels(compiled: CompiledJudgments, source: Source, grades: SampledGrades) -> tuple[Labels, IntArray]:

@@ -1,7 +1,7 @@
 """Samples of a machine's judgments that people judge too: drawn by chance, with known probabilities.
 
-A larger share of the same judgments with the same seed contains the smaller sample, and takes over what was
-judged there.
+Documents of every topic, or whole topics. A larger sample of the same judgments with the same seed contains
+the smaller one, and takes over what was judged there.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,6 +32,8 @@ from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 from leaderboard.trec.read.lines import text_of
 
 LEAST_SHARE, MOST_SHARE = 0.05, 1.0
+LEAST_TOPICS = 10
+"""Of a draw of whole topics: of fewer the spread is not known well enough to say anything."""
 PEOPLE = Choice(open="majority")
 """How labels of people become one grade: where they differ an adjudicator's, else the majority's, else the
 lower."""
@@ -88,40 +90,105 @@ def draw(
         rule = f"is from {LEAST_SHARE:.0%} to {MOST_SHARE:.0%}."
         raise Invalid(f"The share {rule}", [Problem(rule, field="share", value=f"{share:.4g}")])
     plan = Plan(seed=seed, seconds=seconds)
+    revision = _drawn_from(session, task, plan)
+    runs = plans.pooled_runs(plan, plans.candidates(session, viewer, task))
+    topics = drawn_topics(session, task, revision, runs, share, seed)
+    method = {"name": pools.SAMPLE, "share": share, "revision": revision.number}
+    return _store(session, viewer, task, revision, topics, plan, method, note, [run.run_id for run in runs])
+
+
+def draw_topics(
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    count: int,
+    *,
+    seed: int = 1,
+    seconds: int = SECONDS,
+    note: str = "",
+) -> int:
+    """Draw topics, of which people judge all that the machine judged, as a draft of a pool; its number.
+
+    Raises Invalid for a count, seed or time out of range, Conflict where no machine judged, NotFound,
+    SignInNeeded or Forbidden unless the viewer coordinates the task's assessors.
+    """
+    task = policy.own_task(session, viewer, slug, policy.coordinates)
+    plan = Plan(seed=seed, seconds=seconds)
+    revision = _drawn_from(session, task, plan)
+    judged = _judged_documents(session, task, revision)
+    if len(judged) < LEAST_TOPICS:
+        raise Conflict(
+            f"A draw takes {LEAST_TOPICS} whole topics at least, and the machine judged {len(judged)} that "
+            "count: draw documents of every topic instead."
+        )
+    if not LEAST_TOPICS <= count <= len(judged):
+        rule = f"is from {LEAST_TOPICS} to {len(judged)}, the topics that the machine judged."
+        raise Invalid(f"The number of topics {rule}", [Problem(rule, field="topics", value=str(count))])
+    chosen = set(sorted(judged, key=lambda topic: uniform(seed, topic, ""))[:count])
+    topics = [
+        DrawnTopic(topic, tuple(map(text_of, names)), np.ones(len(names)), np.ones(len(names), dtype=bool))
+        for topic, names in judged.items()
+        if topic in chosen
+    ]
+    method = {"name": pools.SAMPLED_TOPICS, "topics": count, "revision": revision.number}
+    return _store(session, viewer, task, revision, topics, plan, method, note, [])
+
+
+def _drawn_from(session: Session, task: Task, plan: Plan) -> QrelsRevision:
+    """The machine's newest judgments, from which a plan draws."""
     plans.check(plan)
     machine_line(session, task)
     revision = files.newest(session, task.id)
     if revision is None:
         raise Conflict("There is no judgment to draw from yet.")
-    runs = plans.pooled_runs(plan, plans.candidates(session, viewer, task))
-    judged = _before(session, task, revision, seed)
-    topics = drawn_topics(session, task, revision, runs, share, seed)
-    documents = {topic.topic_id: _rows(topic, judged) for topic in topics}
+    return revision
+
+
+def _store(
+    session: Session,
+    viewer: Viewer,
+    task: Task,
+    revision: QrelsRevision,
+    topics: Sequence[DrawnTopic],
+    plan: Plan,
+    method: Mapping[str, Any],
+    note: str,
+    run_ids: list[int],
+) -> int:
+    judged = _before(session, task, revision, plan.seed)
     return pools.store(
         session,
         viewer,
-        slug,
-        documents,
+        task.slug,
+        {topic.topic_id: _rows(topic, judged) for topic in topics},
         note=note,
-        method={"name": pools.SAMPLE, "share": share, "revision": revision.number},
+        method=dict(method),
         adaptive=False,
-        seed=seed,
-        run_ids=[run.run_id for run in runs],
+        seed=plan.seed,
+        run_ids=run_ids,
         revision_id=revision.id,
-        seconds_per_document=seconds,
+        seconds_per_document=plan.seconds,
     )
+
+
+def _judged_documents(session: Session, task: Task, revision: QrelsRevision) -> dict[str, list[bytes]]:
+    """Topic that counts -> the documents that a revision judges, in their order."""
+    judged = unpack_judgments(revision.packed)
+    docnos = {
+        topic: sorted(docno for docno, grade in judged[topic].items() if grade >= 0)
+        for topic in previews.titles_of(session, task)
+        if topic in judged
+    }
+    return {topic: names for topic, names in docnos.items() if names}
 
 
 def drawn_topics(
     session: Session, task: Task, revision: QrelsRevision, runs: Sequence[PooledRun], share: float, seed: int
 ) -> list[DrawnTopic]:
     """What a draw takes of each topic that counts and has judgments of the machine."""
-    judged = unpack_judgments(revision.packed)
-    titles = previews.titles_of(session, task)
-    ids = [run.run_id for run in runs]
-    tops = read_tops(session, ids, [topic for topic in titles if topic in judged], DEPTH, task.dialect)
-    docnos = {topic: sorted(d for d, grade in judged[topic].items() if grade >= 0) for topic in tops}
-    docnos = {topic: names for topic, names in docnos.items() if names}
+    judged = _judged_documents(session, task, revision)
+    tops = read_tops(session, [run.run_id for run in runs], list(judged), DEPTH, task.dialect)
+    docnos = {topic: judged[topic] for topic in tops}
     weight = [weights(_places(tops[topic], names)) for topic, names in docnos.items()]
     if not weight:
         raise Conflict("The machine judged no document of a topic that counts.")
@@ -164,7 +231,7 @@ def _before(session: Session, task: Task, revision: QrelsRevision, seed: int) ->
     earlier = select(Pool).where(Pool.task_id == task.id, Pool.revision_id == revision.id, Pool.seed == seed)
     judged: dict[Place, int] = {}
     for pool in session.scalars(earlier.order_by(Pool.number)).all():
-        if pool.method.get("name") == pools.SAMPLE:
+        if pool.method.get("name") in pools.SAMPLES:
             judged.update(people_grades(session, task, pool).judged)
     return judged
 
@@ -197,7 +264,7 @@ def show(session: Session, viewer: Viewer, slug: str, number: int, is_shown: boo
 def find(session: Session, task: Task, number: int) -> Pool:
     """The sample of that number; raises NotFound, also for a pool that is none."""
     pool = pools.find(session, task, number)
-    if pool.method.get("name") != pools.SAMPLE:
+    if pool.method.get("name") not in pools.SAMPLES:
         raise NotFound(f"Pool {number} of {task.name} is no sample of a machine's judgments.", pool=number)
     return pool
 
@@ -207,9 +274,4 @@ def of_task(session: Session, task: Task) -> list[Pool]:
     rows = session.scalars(
         select(Pool).where(Pool.task_id == task.id, Pool.state != pools.DRAFT).order_by(Pool.number.desc())
     )
-    return [pool for pool in rows if pool.method.get("name") == pools.SAMPLE]
-
-
-def spec_of(pool: Pool) -> dict[str, Any]:
-    """How a sample was drawn: share, seed and the number of the machine's revision."""
-    return {"share": pool.method["share"], "revision": pool.method["revision"], "seed": pool.seed}
+    return [pool for pool in rows if pool.method.get("name") in pools.SAMPLES]

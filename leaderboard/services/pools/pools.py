@@ -23,6 +23,9 @@ IMPORTED = "imported"
 """Name of the method of a pool that came as a file."""
 SAMPLE = "people_sample"
 """Name of the method of a pool that people judge of what a machine judged: services/combined draws it."""
+SAMPLED_TOPICS = "people_topics"
+"""The same, where whole topics are drawn instead of documents in every topic."""
+SAMPLES = (SAMPLE, SAMPLED_TOPICS)
 NOTE_CHARACTERS = 300
 
 
@@ -150,6 +153,8 @@ def title(spec: Mapping[str, Any]) -> str:
         return f"Imported from {spec.get('file')}"
     if spec.get("name") == SAMPLE:
         return f"Sample for people, {spec['share']:.0%} of the machine’s revision {spec['revision']}"
+    if spec.get("name") == SAMPLED_TOPICS:
+        return f"Topics for people, {spec['topics']} of the machine’s revision {spec['revision']}"
     bound = method(spec)
     values = {**bound.last.values, "budget": bound.budget}
     plain = (

@@ -2,12 +2,14 @@
 
 from flask import Blueprint, Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from sqlalchemy.orm import Session
 
 from leaderboard.errors import Conflict, Invalid, LeaderboardError
 from leaderboard.pages.combined import tables
 from leaderboard.pages.combined.board import CombinedChoice, CombinedPage, combined_page
 from leaderboard.services import policy
 from leaderboard.services.combined import samples
+from leaderboard.services.policy import Viewer
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept, whole
 from leaderboard.web.errors import status_of, wants_json
@@ -34,6 +36,7 @@ def _page(slug: str, error: LeaderboardError | None = None) -> Response:
         page=page,
         runs=tables.runs_table(page),
         teams=tables.teams_table(page),
+        models=tables.models_table(page),
         args=kept(STATE),
         error=error,
         sent=request.form,
@@ -51,29 +54,32 @@ def export(slug: str, form: str) -> ResponseReturnValue:
 @blueprint.post("/tasks/<slug>/combined")
 @rule(SIGNED_IN)
 def draw(slug: str) -> ResponseReturnValue:
-    """Draw a sample for people, as a draft of a pool."""
+    """Draw documents or whole topics for people, as a draft of a pool."""
     asker = viewer()
     policy.own_task(reading(), asker, slug, policy.coordinates)
     try:
-        percent = number("percent", 20)
-        if percent is None:
-            raise Invalid("Say how many percent of the machine’s judgments people judge, such as 20.")
-        seed, seconds = number("seed", 1) or 0, number("seconds", 30) or 0
         with writing() as session:
-            made = samples.draw(
-                session,
-                asker,
-                slug,
-                percent / 100,
-                seed=seed,
-                seconds=seconds,
-                note=request.form.get("note", ""),
-            )
+            made = _drawn(session, asker, slug)
     except (Conflict, Invalid) as error:
         if wants_json():
             raise
         return _page(slug, error)
     return redirect(url_for("pools.show", slug=slug, number=made), 303)
+
+
+def _drawn(session: Session, asker: Viewer, slug: str) -> int:
+    """Draw what the form asks for; the number of the pool."""
+    seed, seconds = number("seed", 1) or 0, number("seconds", 30) or 0
+    note = request.form.get("note", "")
+    if request.form.get("design") == "topics":
+        topics = number("topics", None)
+        if topics is None:
+            raise Invalid("Say how many topics people judge to the end, such as 25.")
+        return samples.draw_topics(session, asker, slug, topics, seed=seed, seconds=seconds, note=note)
+    percent = number("percent", 20)
+    if percent is None:
+        raise Invalid("Say how many percent of the machine’s judgments people judge, such as 20.")
+    return samples.draw(session, asker, slug, percent / 100, seed=seed, seconds=seconds, note=note)
 
 
 @blueprint.post("/tasks/<slug>/pools/<id:number>/shown")

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import update
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Phase
+from leaderboard.db.tables import Phase, Qrels, Run
 from leaderboard.errors import NotFound, UnknownMeasure
 from leaderboard.pages.combined import tables
 from leaderboard.pages.combined.board import CombinedChoice, CombinedPage, combined_page
@@ -17,6 +17,7 @@ from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.pools import pools
 from leaderboard.stats.combined import measures
 from leaderboard.stats.combined.labels import Labels
+from leaderboard.stats.combined.whole_topics import WholeTopics, believed, estimates, pair_table
 from leaderboard.stats.pairs.methods import all_pairs, method
 from leaderboard.stats.standing.standing import verdicts
 from tests.make import sampled
@@ -118,7 +119,7 @@ def test_of_a_sample_it_is_the_estimate(database: Database, runs: list[int]) -> 
         by_run = {row.run_id: row for row in found.board.rows}
         assert [by_run[run].score for run in runs] == pytest.approx(scores.mean(axis=1).tolist())
         assert by_run[runs[0]].people != pytest.approx(by_run[runs[0]].score)
-    assert {row.team for row in found.board.teams} == {"Ants", "Bees"}
+    assert {row.name for row in found.board.teams} == {"Ants", "Bees"}
     assert (found.board.plan, found.board.top) == (None, 10)
 
 
@@ -192,3 +193,93 @@ def test_its_tables_and_facts(database: Database, runs: list[int]) -> None:
     assert {"low", "high", "beats", "machine", "people", "move", "outside"} <= set(found["runs"][0])
     assert [row["team"] for row in found["teams"]]
     assert found["plan"]["first"] == "run0"
+
+
+def test_whole_topics_are_estimated_from_both(database: Database, runs: list[int]) -> None:
+    """Thirteen topics that people judged to the end, and the machine's scores of all 26."""
+    number = sampled.draw_topics(database, 13)
+    sampled.judge(database, number)
+    found = page(database)
+    assert found.sample is not None
+    assert found.board is not None, found.refused
+    judged = [sampled.TOPICS.index(topic) for topic in found.sample.source.topics]
+    assert len(judged) == 13
+    people, machine = (
+        np.array(
+            [
+                [
+                    np.mean([by(topic, docno) >= 1 for docno in sampled.ranking(run, topic)[:3]])
+                    for topic in topics
+                ]
+                for run in range(3)
+            ]
+        )
+        for by, topics in (
+            (sampled.by_people, found.sample.source.topics),
+            (sampled.by_machine, sampled.TOPICS),
+        )
+    )
+    scores = WholeTopics(people, machine, np.array(judged))
+    share = believed(scores)
+    made = estimates(scores, share)
+    said = verdicts(pair_table(scores, share))
+    assert 0 < share < 1
+    assert found.board.believed == pytest.approx(share)
+    rows = {row.run_id: row for row in found.board.rows}
+    for at, run_id in enumerate(runs):
+        row = rows[run_id]
+        assert row.place is not None
+        assert (row.score, row.low, row.high) == pytest.approx((made.mean[at], made.low[at], made.high[at]))
+        assert (row.machine, row.people) == pytest.approx((machine[at].mean(), people[at].mean()))
+        assert (row.place.rank_low, row.place.beats) == (said.rank_low[at], said.beats[at])
+    assert found.board.plan is not None
+    assert found.board.plan.is_of_topics
+    assert {row.name for row in found.board.teams} == {"Ants", "Bees"}
+    facts = tables.facts(found)
+    assert (facts["sample"]["design"], facts["sample"]["share"]) == ("topics", 0.5)
+    assert facts["plan"]["topics"] == 26
+    alone = page(database, order="people").board
+    assert alone is not None
+    places = {row.run_id: row.place for row in alone.rows}
+    by_people = verdicts(pair_table(scores, 0.0))
+    assert [places[run] and places[run].beats for run in runs] == by_people.beats.tolist()
+
+
+def test_whole_topics_that_are_too_few_are_refused(database: Database, runs: list[int]) -> None:
+    """Fewer than ten, and fewer than 25 for RR, whatever else is there."""
+    number = sampled.draw_topics(database, 12)
+    with database.read() as session:
+        topics = tuple(pools.documents_of(session, OPERATOR, "t", number))
+    sampled.judge(database, number, topics[:9])
+    assert page(database).refused == ("9 of 12 topics are judged to the end: a board needs 10.",)
+    sampled.judge(database, number, topics[9:], "Bob")
+    assert page(database).board is not None
+    assert "25 topics" in page(database, "RR").refused[0]
+    assert page(database, "nDCG@3").board is not None
+
+
+def test_favour_by_the_models_that_runs_declare(database: Database, runs: list[int]) -> None:
+    """Two runs say which they use, one of them the judge's own; nobody's is left out."""
+    with database.write() as session:
+        for run, said in zip(runs, ("Model-1 and GPT-4o", "gpt-5", "none"), strict=True):
+            session.execute(update(Run).where(Run.id == run).values(details={"form": {"llm": said}}))
+    sampled.judge(database, sampled.draw(database, 0.6))
+    found = page(database)
+    assert found.board is not None
+    models = {row.name: row for row in found.board.models}
+    assert {name: row.runs for name, row in models.items()} == {"gpt": 2}
+    with database.write() as session:
+        session.execute(update(Qrels).values(origin_name="GPT 4.1"))
+        session.execute(update(Run).where(Run.id == runs[2]).values(details={"form": {"llm": "Claude"}}))
+    found = page(database)
+    assert found.board is not None
+    models = {row.name: row for row in found.board.models}
+    assert {name: (row.runs, row.is_own) for name, row in models.items()} == {
+        "gpt": (2, True),
+        "claude": (1, False),
+    }
+    assert [row["model"] for row in tables.facts(found)["models"]] == [row.name for row in found.board.models]
+    scores = {row.run_id: row for row in found.board.rows}
+    more = [scores[run].machine - scores[run].score for run in runs]
+    assert models["claude"].favour.mean == pytest.approx(more[2] - np.mean(more))
+    assert models["gpt"].favour.mean == pytest.approx(np.mean(more[:2]) - np.mean(more))

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Pool, Task
+from leaderboard.db.tables import Pool, Task, Topic
 from leaderboard.errors import Conflict, Invalid, NotFound, SignInNeeded
 from leaderboard.measures.judged import UNJUDGED
 from leaderboard.services.combined import samples
@@ -134,3 +134,41 @@ def test_only_samples_are_shown(database: Database, runs: list[int]) -> None:
         assert _sample(database, number).shown_at == (moment if is_shown else None)
     with pytest.raises(SignInNeeded), database.write() as session:
         samples.show(session, ANONYMOUS, "t", number, True)
+
+
+def test_whole_topics_are_drawn_by_chance_and_grow(database: Database, runs: list[int]) -> None:
+    """All that the machine judged of each; more topics contain fewer, and what was judged is taken over."""
+    few = sampled.draw_topics(database, 10)
+    sampled.judge(database, few)
+    many = sampled.draw_topics(database, 15)
+    other = sampled.draw_topics(database, 10, seed=2)
+    with database.read() as session:
+        of_few, of_many, of_other = (
+            pools.documents_of(session, OPERATOR, "t", number) for number in (few, many, other)
+        )
+    assert (len(of_few), len(of_many)) == (10, 15)
+    assert of_few.keys() < of_many.keys()
+    assert of_other.keys() != of_few.keys()
+    assert all(len(rows) == len(sampled.DOCNOS) for rows in of_many.values())
+    assert {row.probability for rows in of_many.values() for row in rows} == {1.0}
+    sample = _sample(database, many)
+    assert (sample.is_of_topics, sample.topics, sample.finished) == (True, 15, 10)
+    assert (sample.share, len(sample.everything.topics)) == (pytest.approx(15 / 26), 26)
+    assert (sample.documents, sample.drawn, sample.judged) == (26 * 8, 15 * 8, 10 * 8)
+
+
+def test_which_topics_may_be_drawn(database: Database, runs: list[int]) -> None:
+    """From ten to all that the machine judged, by organisers; nothing is stored else."""
+    for count in (9, 27):
+        with pytest.raises(Invalid, match="from 10 to 26"), database.write() as session:
+            samples.draw_topics(session, OPERATOR, "t", count)
+    with pytest.raises(SignInNeeded), database.write() as session:
+        samples.draw_topics(session, ANONYMOUS, "t", 10)
+    with database.write() as session:
+        session.execute(
+            update(Topic).where(Topic.topic_id.in_(sampled.TOPICS[:20])).values(excluded="Too few.")
+        )
+    with pytest.raises(Conflict, match="judged 6 that count"), database.write() as session:
+        samples.draw_topics(session, OPERATOR, "t", 10)
+    with database.read() as session:
+        assert session.scalars(select(Pool)).all() == []

@@ -216,6 +216,10 @@ class _Season:
         drawn = olga("POST", f"{at}/samples", {"share": 0.5, "seed": 2})
         assert drawn == {"pool": 1, "state": "draft"}
         olga("PUT", f"{at}/pools/1/shown", {"shown": True})
+        olga("PUT", f"{at}/pools/1/state", {"state": "open"})
+        board = berta("GET", f"{at}/combined?by=people")
+        assert board["sample"] is not None
+        assert (board["sample"]["pool"], board["sample"]["design"]) == (1, "documents")
 
     def end(self) -> None:
         """Clicks, names, the reveal, a snapshot, the archive and the next year."""

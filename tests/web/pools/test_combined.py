@@ -48,3 +48,25 @@ def test_from_the_draw_to_everybodys_board(database: Database, client: FlaskClie
     assert client.get(f"{BOARD}?sample=7").status_code == 404
     csv = client.get(f"{BOARD}.csv?table=teams").text.splitlines()
     assert csv[0] == "team,runs,favour,low,high,p,is_favoured,visible"
+
+
+def test_whole_topics_by_the_form(database: Database, client: FlaskClient, tmp_path: Path) -> None:
+    """Drawn, judged, and said in words; a number of topics is asked for."""
+    sampled.task(database, tmp_path)
+    organise(database, client)
+    for wrong in ("", "9", "27", "x"):
+        assert client.post(BOARD, data={"design": "topics", "topics": wrong}).status_code == 422
+    drawn = client.post(BOARD, data={"design": "topics", "topics": "12"})
+    assert (drawn.status_code, drawn.location) == (303, "/tasks/t/pools/1")
+    assert "Topics for people, 12 of the machine’s revision 1" in _text(client, "/tasks/t/pools/1")
+    client.post("/tasks/t/pools/1/state", data={"state": "open"})
+    assert "a board needs 10" in _text(client)
+    sampled.judge(database, 1)
+    text = _text(client)
+    assert "people judge all 96 of 12 topics (46% of the topics), drawn by chance" in text
+    assert "12 of them judged by people" in text
+    assert "of which" in text
+    assert "The first two are separated with a chance of" in text
+    facts = client.get(f"{BOARD}.json").get_json()
+    assert facts["sample"]["design"] == "topics"
+    assert client.get(f"{BOARD}.csv?table=models").text.startswith("model,runs,favour")

@@ -56,9 +56,13 @@ class PoolFileQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplePlan:
-    """Which share of the machine's judgments people judge, from .05 to 1; seconds: that a judgment takes."""
+    """What of the machine's judgments people judge; seconds: that a judgment takes.
+
+    share: of the documents, from .05 to 1. topics: instead of it, how many topics are judged to the end.
+    """
 
     share: float = 0.2
+    topics: int | None = None
     seed: int = 1
     seconds: int = SECONDS
     note: str = ""
@@ -133,11 +137,15 @@ def import_pool(slug: str, query: PoolFileQuery, file: Path) -> PoolMade:
 def draw_sample(slug: str, body: SamplePlan) -> PoolMade:
     """Draw a sample of the machine's judgments for people to judge
 
-    It is the draft of a pool. A larger share with the same seed contains the smaller sample.
+    It is the draft of a pool. A larger sample with the same seed contains the smaller one.
     """
     given = asdict(body)
+    share, topics = given.pop("share"), given.pop("topics")
     with writing() as session:
-        number = samples.draw(session, viewer(), slug, given.pop("share"), **given)
+        if topics is None:
+            number = samples.draw(session, viewer(), slug, share, **given)
+        else:
+            number = samples.draw_topics(session, viewer(), slug, topics, **given)
     return PoolMade(pool=number, state="draft")
 
 

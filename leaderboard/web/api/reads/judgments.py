@@ -1,10 +1,12 @@
-"""Operations that read judgments: revisions with their files, pools with their documents."""
+"""Operations that read judgments: revisions with their files, pools with their documents and boards."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 from flask import Response
 
+from leaderboard.pages.combined import tables as combined_tables
+from leaderboard.pages.combined.board import CombinedChoice, combined_page
 from leaderboard.pages.pools import pools
 from leaderboard.pages.revisions import files, lists, revision
 from leaderboard.services.pools import files as pool_files
@@ -37,6 +39,15 @@ class FormQuery:
     """NIST's form, CSV or JSON lines."""
 
     form: Literal["nist", "csv", "jsonl"] = "nist"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CombinedQuery:
+    """By which measure, of which sample (the number of its pool, else the newest), in whose order."""
+
+    measure: str | None = None
+    sample: int | None = None
+    by: Literal["combined", "machine", "people"] = "combined"
 
 
 @operation("GET", "/tasks/<slug>/revisions", Rows, query=ListQuery)
@@ -101,4 +112,24 @@ def pool_file(slug: str, number: int, query: FormQuery) -> Response:
     return responses.as_text(text, f"{slug}-pool-{number}")
 
 
-OPERATIONS = (revisions, show_revision, revision_file, pool_list, show_pool, pool_documents, pool_file)
+@operation("GET", "/tasks/<slug>/combined", dict, query=CombinedQuery)
+def show_combined(slug: str, query: CombinedQuery) -> dict[str, object]:
+    """The board by people and a machine together
+
+    Of a sample of the machine's judgments that people judged, with both alone beside it and whom the machine
+    favours.
+    """
+    choice = CombinedChoice(query.measure, query.sample, query.by)
+    return combined_tables.facts(combined_page(reading(), viewer(), slug, choice))
+
+
+OPERATIONS = (
+    revisions,
+    show_revision,
+    revision_file,
+    pool_list,
+    show_pool,
+    pool_documents,
+    pool_file,
+    show_combined,
+)
