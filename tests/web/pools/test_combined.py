@@ -63,7 +63,7 @@ def test_whole_topics_by_the_form(database: Database, client: FlaskClient, tmp_p
     assert "a board needs 10" in _text(client)
     sampled.judge(database, 1)
     text = _text(client)
-    assert "people judge all 96 of 12 topics (46% of the topics), drawn by chance" in text
+    assert "people judge 12 of 26 topics to the end (96 documents), drawn by chance" in text
     assert "12 of them judged by people" in text
     assert "of which" in text
     assert "The first two are separated with a chance of" in text
