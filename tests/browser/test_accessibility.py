@@ -7,19 +7,30 @@ from typing import Any
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Page
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database, now
-from leaderboard.db.tables import Account, WebhookAttempt, WebhookDelivery
+from leaderboard.db.tables import Account, Run, Task, TaskRole, WebhookAttempt, WebhookDelivery
 from leaderboard.services.accounts import device_logins, sessions
 from tests.browser.conftest import Demo
-from tests.make import blind
+from tests.make import blind, sampled
+from tests.make.people import account
 
 pytestmark = [pytest.mark.browser, pytest.mark.trial]
 WIDE = 1280
 
 TASK_PAGES = (
-    *("", "?bounds", "?pin=baselines&columns=AP", "/history", "/about", "/news", "/enter", "/phases"),
+    *(
+        "",
+        "?bounds",
+        "?pin=baselines&columns=AP",
+        "?topics=PY003+PY004",
+        "/history",
+        "/about",
+        "/news",
+        "/enter",
+        "/phases",
+    ),
     *("/compare", "/compare?a={1}&b={2}&topic=PY003", "/compare?run={1}&run={2}&run={3}"),
     *("/measures", "/intervals", "/efficiency", "/curves", "/curves?kind=roc"),
     *("/topics", "/topics?sort=median", "/topics/PY003", "/heatmap"),
@@ -32,6 +43,7 @@ RUN_PAGES = (
 )
 SITE_PAGES = (
     *("/", "/measures", "/measures/AP", "/sign-in?next=/teams", "/sign-up", "/nothing"),
+    *("/search?q=bm25", "/search?q=nothing-like-this"),
     *("/join/nonsense", "/teams/1", "/api", "/api/problems/closed"),
 )
 FAULTS = """options => axe.run({resultTypes: ["violations"], ...options}).then(answer =>
@@ -165,6 +177,31 @@ def test_webhooks_are_for_everybody(
     faults += page_faults(window, width)
     window.goto(f"{address}/teams/1/webhooks")
     faults += page_faults(window, width)
+    context.close()
+    assert faults == []
+
+
+@pytest.mark.parametrize("design", ["documents", "topics"])
+def test_the_board_of_people_and_machine_is_for_everybody(
+    design: str, width: int, browser: Browser, address: str, site_database: Database, tmp_path: Path
+) -> None:
+    """What an organiser sees of a judged sample: sentences, tables, favour, and the form for a larger one."""
+    runs, olga = sampled.task(site_database, tmp_path), account(site_database, "Olga", is_organiser=True)
+    with site_database.write() as session:
+        session.execute(update(Run).where(Run.id == runs[0]).values(details={"form": {"llm": "GPT-4o"}}))
+        task = session.scalars(select(Task.id)).one()
+        session.add(TaskRole(task_id=task, account_id=olga, role="organiser"))
+        token = sessions.start(session, olga, "127.0.0.1", "test")
+    drawn = sampled.draw_topics(site_database, 12) if design == "topics" else sampled.draw(site_database, 0.6)
+    sampled.judge(site_database, drawn)
+    context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
+    context.add_cookies([{"name": "session", "value": token, "url": address}])
+    window = context.new_page()
+    window.goto(f"{address}/tasks/t/combined")
+    for fold in window.get_by_role("group").all():
+        fold.evaluate("details => details.open = true")
+    assert window.get_by_role("table").count() == 3
+    faults = page_faults(window, width)
     context.close()
     assert faults == []
 
