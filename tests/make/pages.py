@@ -8,9 +8,9 @@ from werkzeug.test import TestResponse
 
 
 def parsed(response: TestResponse) -> BeautifulSoup:
-    """The page of a response."""
+    """The page of a response, by the quicker of Beautiful Soup's parsers."""
     assert response.mimetype == "text/html", response.mimetype
-    return BeautifulSoup(response.text, "html.parser")
+    return BeautifulSoup(response.text, "lxml")
 
 
 def main(response: TestResponse) -> str:

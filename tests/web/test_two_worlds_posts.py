@@ -33,7 +33,6 @@ from leaderboard.web.session import API, reading
 from tests.make import twins, walks
 from tests.make.people import PASSWORD
 from tests.make.twins import World
-from tests.web.conftest import browser
 
 pytestmark = pytest.mark.slow
 VIEWERS = (None, "Ann", "Stranger", "Olga")
@@ -159,14 +158,14 @@ class Undoing:
 
     def post(self, name: str | None, address: str, form: Form, accept: str = "text/html") -> Answer:
         """What a form is answered with."""
-        client = browser(self.world.app)
-        if self.tokens[name]:
-            client.set_cookie("session", self.tokens[name])
-        data = {
-            key: (io.BytesIO(value[0]), value[1]) if isinstance(value, tuple) else value
-            for key, value in form.items()
-        }
-        return walks.facts(client.post(address, data=data, headers={"Accept": accept}))
+        return self.answer(name, filled_in(address, form, accept))
+
+    def answer(self, name: str | None, environ: Mapping[str, Any]) -> Answer:
+        """What a browser is answered that is signed in under that name."""
+        token = self.tokens[name]
+        return walks.answered(
+            self.world.app, {**environ, "HTTP_COOKIE": f"session={token}"} if token else environ
+        )
 
     def undo(self) -> bool:
         """Make the world what it was; whether anything was to be undone."""
@@ -175,6 +174,16 @@ class Undoing:
         self._kept.backup(self._own)
         self._seen = self._version()
         return True
+
+
+def filled_in(address: str, form: Form, accept: str = "text/html") -> dict[str, Any]:
+    """A form as a browser sends it from a page of the site."""
+    data = {
+        key: (io.BytesIO(value[0]), value[1]) if isinstance(value, tuple) else value
+        for key, value in form.items()
+    }
+    headers = {"Accept": accept, "Sec-Fetch-Site": "same-origin"}
+    return walks.written("POST", address, data=data, headers=headers)
 
 
 @pytest.fixture(scope="module")
@@ -237,7 +246,8 @@ def _differences(
         # Cookies mean nothing to the API; its walk is in tests/web/api.
         if name is not None and address.startswith(f"{API}/"):
             continue
-        answers = [_comparable(world.post(name, address, form, accept)) for world in worlds]
+        sent = filled_in(address, form, accept)
+        answers = [_comparable(world.answer(name, sent)) for world in worlds]
         changed = one.undo(), other.undo()
         if answers[0] != answers[1] or changed[0] != changed[1]:
             yield f"{address} {dict(form)}"

@@ -147,11 +147,12 @@ def worlds(filled: tuple[Undoing, Undoing], monkeypatch: pytest.MonkeyPatch) -> 
     return filled
 
 
-def _ask(world: Undoing, name: str | None, method: str, address: str, **given: Any) -> Answer:
+def _ask(world: Undoing, name: str | None, environ: Mapping[str, Any]) -> Answer:
     """What a program is answered."""
-    sent = {"Authorization": f"Bearer {world.tokens[name]}"} if world.tokens[name] else {}
-    sent |= given.pop("headers", {})
-    return walks.facts(world.world.app.test_client().open(address, method=method, headers=sent, **given))
+    token = world.tokens[name]
+    return walks.answered(
+        world.world.app, {**environ, "HTTP_AUTHORIZATION": f"Bearer {token}"} if token else environ
+    )
 
 
 def _walk(world: Undoing, only: str = "") -> Iterator[tuple[Operation, str, dict[str, Any]]]:
@@ -173,9 +174,8 @@ def _differences(
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """What is answered, or changes something, in one world otherwise than in the other."""
     for operation, address, given in _walk(worlds[0], only):
-        answers = [
-            _comparable(operation, _ask(world, name, operation.method, address, **given)) for world in worlds
-        ]
+        sent = walks.written(operation.method, address, **given)
+        answers = [_comparable(operation, _ask(world, name, sent)) for world in worlds]
         changed = [world.undo() for world in worlds]
         if answers[0] != answers[1] or changed[0] != changed[1]:
             yield operation.name, address, given
@@ -220,7 +220,7 @@ def test_the_walk_reaches_what_it_asks_for(worlds: tuple[Undoing, Undoing]) -> N
     for name in ("Ann", "Olga"):
         for operation, address, given in _walk(one):
             if operation.name in waiting:
-                status, _, _ = _ask(one, name, operation.method, address, **given)
+                status, _, _ = _ask(one, name, walks.written(operation.method, address, **given))
                 one.undo()
                 waiting -= {operation.name} if status < 300 else set()
     # Nothing was withdrawn, so nothing is restored; no file is kept that was rejected, so none is fixed.

@@ -208,7 +208,7 @@ def test_what_comes_after(client: FlaskClient, token: str) -> None:
     _judge(client, token, "1")
     found = client.get(f"/judge/{token}/1/1/documents?after=c")
     assert _coming(found) == ["d", "b"]
-    assert pages.parsed(found).find("html") is None
+    assert "<html" not in found.text
 
 
 @pytest.mark.dialect
