@@ -28,6 +28,9 @@ from leaderboard.services.evaluations import choices
 from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import column
 from leaderboard.services.phase_rules import ALL_TOPICS
+from leaderboard.services.pictures import pictures
+from leaderboard.services.pictures.kinds import PICTURE
+from leaderboard.services.pictures.pictures import PictureHead
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import changes, phases
 from leaderboard.services.tasks.changes import ChangeRow
@@ -93,6 +96,8 @@ class AboutPage:
     name: str
     slug: str
     description: str
+    picture: PictureHead | None
+    organisers: str
     collection: str
     size: int | None
     topics: int
@@ -187,6 +192,8 @@ def about(session: Session, viewer: Viewer, slug: str) -> AboutPage:
         name=task.name,
         slug=task.slug,
         description=task.description,
+        picture=pictures.heads(session, task.id).get(PICTURE.name),
+        organisers=task.organisers,
         collection=collection.name,
         size=collection.size,
         topics=row.topics,

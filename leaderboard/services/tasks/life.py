@@ -21,6 +21,7 @@ from leaderboard.db.tables import (
 )
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.services import audit, policy
+from leaderboard.services.pictures import pictures
 from leaderboard.services.policy import ORGANISER, Viewer
 from leaderboard.services.qrels import files as judgments
 from leaderboard.services.qrels import judged_inputs, lines
@@ -58,7 +59,7 @@ class TaskCopy:
 
 
 def clone(session: Session, viewer: Viewer, slug: str, wanted: TaskCopy) -> str:
-    """The slug of a new draft with the task's topics, settings and judgments, without its runs and dates.
+    """The slug of a new draft with the task's topics, settings, pictures, judgments; not its runs and dates.
 
     Raises Invalid for a slug or a name that cannot be, Conflict for a slug that is taken, NotFound for a
     revision there is not.
@@ -77,6 +78,7 @@ def clone(session: Session, viewer: Viewer, slug: str, wanted: TaskCopy) -> str:
         session.add(TaskRole(task_id=made.id, account_id=viewer.account_id, role=ORGANISER))
     _copy_topics(session, task, made)
     _copy_phases(session, task, made, _copy_sets(session, task, made))
+    pictures.copy(session, task, made)
     session.flush()
     audit.record(session, viewer, "task.clone", f"task:{made.id}", slug=made.slug, of=task.id)
     if revision is not None:
