@@ -1,5 +1,6 @@
 """Files that are, or pretend to be, pictures; and tasks with a logo."""
 
+import hashlib
 import io
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from PIL import Image
 
 from leaderboard.db.engine import Database
-from leaderboard.services.pictures import pictures, prepare
+from leaderboard.services.pictures import encode, pictures, prepare
 from leaderboard.services.pictures.kinds import KINDS, LOGO
 from leaderboard.services.pictures.pictures import PictureHead, PictureRequest
 from leaderboard.services.policy import OPERATOR
@@ -44,6 +45,12 @@ def give(
     with database.write() as session:
         wanted = PictureRequest(kind=KINDS[kind], alt=alt, picture=prepared)
         return pictures.put(session, OPERATOR, slug, wanted)
+
+
+def address() -> str:
+    """The address of the logo that `give` gives."""
+    _, body = encode.encode(io.BytesIO(saved(flag(), "PNG")), LOGO)
+    return hashlib.sha256(body).hexdigest()[: pictures.ADDRESS]
 
 
 _prepared: dict[tuple[bytes, str], prepare.PreparedPicture] = {}

@@ -1,8 +1,9 @@
 """Tasks in lists, and what an organiser checks before publishing one."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -139,7 +140,10 @@ def listing(session: Session, viewer: Viewer) -> tuple[TaskRow, ...]:
     )
     rows = session.execute(logos.with_logo(selected).order_by(Task.created_at.desc(), Task.id.desc()))
     return tuple(
-        TaskRow(*row[:-2], logo=logos.in_row(row))
-        for row in rows
-        if row.published_at is not None or policy.knows(viewer, row.id)
+        _task_row(row) for row in rows if row.published_at is not None or policy.knows(viewer, row.id)
     )
+
+
+def _task_row(row: Any) -> TaskRow:
+    *values, _, _ = row
+    return replace(TaskRow(*values), logo=logos.in_row(row))

@@ -36,12 +36,12 @@ TURNS = {
 """EXIF's orientation -> what shows the picture upright."""
 
 
-class NotTaken(Exception):
+class PictureRefused(Exception):
     """The file breaks a rule: the rule, and what to do about it."""
 
 
 def encode(file: BinaryIO, kind: PictureKind) -> tuple[Image.Image, bytes]:
-    """The picture, upright and on white within its kind's bounds, and its bytes; raises NotTaken.
+    """The picture, upright and on white within its kind's bounds, and its bytes; raises PictureRefused.
 
     Of an animation it is the first frame. Colour profiles are dropped unread.
     """
@@ -63,7 +63,7 @@ def _opened(file: BinaryIO) -> Image.Image:
         image = Image.open(file, formats=tuple(MOST_PIXELS))
     except UnidentifiedImageError:
         rule = "is not a PNG, JPEG, WebP or GIF picture."
-        raise NotTaken(rule, "Save it as one of these, a drawing such as SVG too.") from None
+        raise PictureRefused(rule, "Save it as one of these, a drawing such as SVG too.") from None
     # A JPEG with more pictures behind the first, as telephones write it, calls itself MPO.
     most = MOST_PIXELS.get(image.format or "", MOST_PIXELS["JPEG"])
     # Four colours for printing: half as many pixels fill the same memory.
@@ -71,10 +71,10 @@ def _opened(file: BinaryIO) -> Image.Image:
     width, height = image.size
     if width * height > most:
         rule = f"has {width:,} × {height:,} pixels; a {image.format} file may have {most:,} in all."
-        raise NotTaken(rule, "Scale it down.")
+        raise PictureRefused(rule, "Scale it down.")
     if min(width, height) < SMALLEST_SIDE:
         rule = f"has {width:,} × {height:,} pixels; at least {SMALLEST_SIDE} each way are needed."
-        raise NotTaken(rule, "Take a larger one.")
+        raise PictureRefused(rule, "Take a larger one.")
     return image
 
 
@@ -135,7 +135,7 @@ def main(name: str, source: BinaryIO, target: BinaryIO) -> None:
     try:
         image, body = encode(source, KINDS[name])
         said: dict[str, object] = {"width": image.width, "height": image.height}
-    except NotTaken as error:
+    except PictureRefused as error:
         body, said = b"", {"rule": error.args[0], "remedy": error.args[1]}
     except Exception:
         # A file that is cut off or made to do harm raises anything.

@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 
-from sqlalchemy import insert, literal, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
 from leaderboard.checksums import belonging_to, damaged
@@ -19,7 +19,6 @@ from leaderboard.services.tasks import changes
 ADDRESS = 16
 """Digits of the digest by which a picture is asked for."""
 ALT_CHARACTERS = 200
-COPIED = tuple(column.key for column in TaskPicture.__table__.columns if column.key not in {"id", "task_id"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +73,6 @@ def heads(session: Session, task_id: int) -> dict[str, PictureHead]:
     return {row.kind: _head(row) for row in found}
 
 
-def heads_of_all(session: Session) -> dict[int, dict[str, PictureHead]]:
-    """Task id -> kind -> what is there of it; one statement for all tasks."""
-    by_task: dict[int, dict[str, PictureHead]] = {}
-    for row in session.scalars(select(TaskPicture)):
-        by_task.setdefault(row.task_id, {})[row.kind] = _head(row)
-    return by_task
-
-
 def read(session: Session, viewer: Viewer, slug: str, address: str) -> PictureFile:
     """The picture of a task by the beginning of its digest.
 
@@ -122,14 +113,14 @@ def put(session: Session, viewer: Viewer, slug: str, wanted: PictureRequest) -> 
     row = _row(session, task, wanted.kind)
     before = _head(row) if row else None
     _refuse_unseen(session, viewer, task, wanted, before)
-    alt = _checked(wanted, before)
+    alt, at = _checked(wanted, before), now(session)
     if row is None:
         row = TaskPicture(task_id=task.id, kind=wanted.kind.name)
-        session.add(row)
-    row.alt, row.created_at = alt, now(session)
+    row.alt, row.created_at = alt, at
     if (given := wanted.picture) is not None:
         row.body, row.width, row.height = given.body, given.width, given.height
         row.sha256 = hashlib.sha256(given.body).hexdigest()
+    session.add(row)
     session.flush()
     after = _head(row)
     _note(session, viewer, task, wanted, before, after)
@@ -147,13 +138,6 @@ def remove(session: Session, viewer: Viewer, slug: str, wanted: PictureRequest) 
     _refuse_unseen(session, viewer, task, wanted, before)
     session.delete(row)
     _note(session, viewer, task, wanted, before, None)
-
-
-def copy(session: Session, task: Task, made: Task) -> None:
-    """Give a clone what its task has."""
-    wanted = [getattr(TaskPicture, key) for key in COPIED]
-    rows = select(literal(made.id), *wanted).where(TaskPicture.task_id == task.id)
-    session.execute(insert(TaskPicture).from_select(["task_id", *COPIED], rows))
 
 
 def _row(session: Session, task: Task, kind: PictureKind) -> TaskPicture | None:

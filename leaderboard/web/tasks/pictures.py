@@ -30,14 +30,14 @@ def logo_of(slug: str) -> TaskLogo | None:
 
 def picture_address(slug: str, sha256: str) -> str:
     """Where a picture of a task is."""
-    return url_for("pictures.show", slug=slug, address=sha256[: pictures.ADDRESS])
+    return url_for("pictures.show", slug=slug, digest=sha256[: pictures.ADDRESS])
 
 
-@blueprint.get("/tasks/<slug>/pictures/<address>")
+@blueprint.get("/tasks/<slug>/pictures/<digest>")
 @rule(PUBLIC)
-def show(slug: str, address: str) -> Response:
+def show(slug: str, digest: str) -> Response:
     """A logo or picture: for ever, as its address names these very bytes."""
-    found = pictures.read(reading(), viewer(), slug, address)
+    found = pictures.read(reading(), viewer(), slug, digest)
     return responses.as_named(found.body, found.mimetype, is_public=found.is_public)
 
 
