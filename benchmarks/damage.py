@@ -53,6 +53,7 @@ KINDS = (
     Kind("collection", "known_docnos", "known docnos", ("id",)),
     Kind("pool_topic", "body", "pools", ("pool_id", "topic_id")),
     Kind("click_log", "body", "query logs", ("id",)),
+    Kind("task_picture", "body", "pictures", ("id",)),
 )
 SECRETS = {("task", "click_key"), ("idempotency_key", "body")}
 """Columns of bytes without a checksum: random bits, and answers of the API, which are kept for a day only."""

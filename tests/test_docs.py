@@ -16,7 +16,7 @@ from leaderboard.services.runs.facts import RUNTIME
 from leaderboard.settings import PREFIX, Settings
 from leaderboard.trec.facts.fields import FIELDS
 from tests.conftest import ROOT
-from tests.make import build, smtp
+from tests.make import build, pictures, smtp
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BIN = Path(sys.executable).parent
@@ -54,6 +54,8 @@ def test_the_commands_of_the_readme_work_as_written(tmp_path: Path) -> None:
         path = build.run_file(tmp_path / "runs", rankings, name)
         subprocess.run(["gzip", str(path)], check=True)
     build.click_log(tmp_path)
+    pictures.file(tmp_path, pictures.saved(pictures.flag(), "PNG"), "logo.png")
+    pictures.file(tmp_path, pictures.saved(pictures.flag(), "JPEG"), "photo.jpg")
     (tmp_path / "distractors.txt").write_text("y\nz\n")
     environ = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
     ran = []

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from leaderboard.cli.editing import settings
+from leaderboard.cli.editing import pictures, settings
 from leaderboard.cli.phases import phase
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.errors import Invalid
@@ -31,7 +31,7 @@ def task() -> None:
 
 
 task.add_command(phase)
-for command in settings.COMMANDS:
+for command in (*settings.COMMANDS, *pictures.COMMANDS):
     task.add_command(command)
 
 

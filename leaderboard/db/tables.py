@@ -43,7 +43,16 @@ from leaderboard.db.runs import (
 from leaderboard.db.site_version import SiteVersion
 from leaderboard.db.snapshots import Snapshot
 from leaderboard.db.statistics import Statistic
-from leaderboard.db.tasks import Collection, DocumentBlock, FormerSlug, Phase, Task, Topic, TopicSet
+from leaderboard.db.tasks import (
+    Collection,
+    DocumentBlock,
+    FormerSlug,
+    Phase,
+    Task,
+    TaskPicture,
+    Topic,
+    TopicSet,
+)
 from leaderboard.db.webhooks import Webhook, WebhookAttempt, WebhookDelivery
 
 metadata = Base.metadata
@@ -94,6 +103,7 @@ __all__ = [
     "Statistic",
     "Task",
     "TaskChange",
+    "TaskPicture",
     "TaskRole",
     "Team",
     "Throttle",

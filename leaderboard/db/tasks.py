@@ -83,6 +83,8 @@ class Task(Base):
     grade_names: Mapped[dict[str, Any]] = mapped_column(default=dict)
     """Grade as text -> name."""
     tag_pattern: Mapped[str] = mapped_column(default="")
+    organisers: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    """Who organises it, in the organisers' own words: what everybody reads in place of accounts' names."""
     contact: Mapped[str] = mapped_column(default="", server_default=text("''"))
     licence: Mapped[str] = mapped_column(default="", server_default=text("''"))
     links: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
@@ -112,6 +114,28 @@ class Task(Base):
     archived_at: Mapped[datetime | None]
     click_key: Mapped[bytes | None] = mapped_column(deferred=True)
     """Secret that the users of click logs are hashed with; made at the first import."""
+    created_at: Mapped[datetime]
+
+
+class TaskPicture(Base):
+    """The logo or the picture of a task, as it was encoded here."""
+
+    __tablename__ = "task_picture"
+    __table_args__ = (
+        UniqueConstraint("task_id", "kind"),
+        CheckConstraint("kind IN ('logo', 'picture')", name="kind"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    task_id: Mapped[int] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"))
+    kind: Mapped[str]
+    alt: Mapped[str]
+    """What is read out in its place."""
+    width: Mapped[int]
+    height: Mapped[int]
+    sha256: Mapped[str]
+    """Of the body: its checksum, and its name in addresses."""
+    body: Mapped[bytes] = mapped_column(deferred=True)
     created_at: Mapped[datetime]
 
 

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Member, Phase, Run, Task, TaskRole
 from leaderboard.errors import Forbidden, NotFound, SecondFactorNeeded, SignInNeeded
-from leaderboard.services import phase_rules
+from leaderboard.services import logos, phase_rules
 from leaderboard.services.newest_news import NewestAnnouncement, with_newest
 from leaderboard.services.phase_rules import ALL_TOPICS, PhaseRule, public_part
 
@@ -26,9 +26,9 @@ ORGANISER, COORDINATOR, READER = ROLES = ("organiser", "coordinator", "reader")
 _TEAMS_OF = select(Member.team_id).where(Member.account_id == bindparam("account"))
 _ROLES_OF = select(TaskRole.task_id, TaskRole.role).where(TaskRole.account_id == bindparam("account"))
 _OF_SLUG = select(Task).where(Task.slug == bindparam("slug")).order_by(Task.published_at.is_(None), Task.id)
-_OF_SLUG_WITH_PHASES = phase_rules.with_phases(with_newest(_OF_SLUG))
+_OF_SLUG_WITH_PHASES = phase_rules.with_phases(logos.with_logo(with_newest(_OF_SLUG)))
 _RUN_WITH_PHASES = phase_rules.with_phases(
-    select(Run, Task).join(Task, Task.id == Run.task_id).where(Run.id == bindparam("run"))
+    logos.with_logo(select(Run, Task).join(Task, Task.id == Run.task_id).where(Run.id == bindparam("run")))
 )
 
 
@@ -224,7 +224,9 @@ def visible_task(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sig
     require_bound(viewer, task)
     phases = phase_rules.rules(task, (row for row in rows if row.Task is task))
     # A page says the dates and the news of its task under its title: not worth another statement.
-    newest = next(NewestAnnouncement(*row[1:5]) for row in rows if row.Task is task)
+    row = next(row for row in rows if row.Task is task)
+    newest = NewestAnnouncement(*row[1:5])
+    logos.note(session, slug, row)
     session.info[_head_of(slug)] = SeenTask(task, phases, newest)
     return task, sight_by_rules(session, viewer, task, phases)
 
@@ -279,6 +281,7 @@ def visible_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Tas
         published = task.published_at is not None or seen.organises
         if published and (seen.means or owns(viewer, run.team_id)):
             require_bound(viewer, task)
+            logos.note(session, task.slug, rows[0])
             return run, task, seen
     raise NotFound(f"There is no run {run_id}.", run=run_id)
 

@@ -63,6 +63,7 @@ from leaderboard.web.tasks import (
     organise,
     people,
     phases,
+    pictures,
     search,
     tasks,
 )
@@ -95,6 +96,7 @@ PAGES = (
     checks,
     organise,
     task_settings,
+    pictures,
     people,
     activity,
     news,
@@ -174,6 +176,7 @@ def _add_pages(app: Flask) -> None:
     figures.register(app)
     phases.register(app)
     news.register(app)
+    pictures.register(app)
     app.jinja_env.filters["markdown"] = markdown.render
     app.context_processor(lambda: {"viewer": session.viewer(), "has_mail": bool(session.settings().smtp_url)})
     for module in PAGES:

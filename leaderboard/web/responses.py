@@ -11,6 +11,7 @@ from leaderboard.tables.record import Files, Page, Table
 from leaderboard.tables.text import csv_text, json_text
 from leaderboard.web import figures
 from leaderboard.web.kept import pages
+from leaderboard.web.kept.static import A_YEAR_S
 
 
 def export(form: str, files: Files[Page], page: Page, which: str | None = None) -> Response:
@@ -50,6 +51,16 @@ def as_stored(body: bytes, mimetype: str) -> Response:
 def as_followed(text: str | bytes, mimetype: str) -> Response:
     """What programs ask for again and again: a feed, a calendar."""
     return _kept(Response(text, mimetype=mimetype))
+
+
+def as_named(body: bytes, mimetype: str, *, is_public: bool) -> Response:
+    """Bytes under an address that is made of them: kept for ever, where everybody may have them."""
+    response = _kept(Response(body, mimetype=mimetype))
+    if is_public:
+        response.cache_control.no_cache = None
+        response.cache_control.max_age = A_YEAR_S
+        response.cache_control.immutable = True
+    return response
 
 
 def as_bibtex(text: str, name: str) -> Response:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from flask import Flask, current_app, request
 
 from leaderboard.errors import Forbidden, SignInNeeded
+from leaderboard.services.pictures.kinds import LARGEST_BYTES
 from leaderboard.services.policy import require_operator, require_second_factor
 from leaderboard.settings import Settings
 from leaderboard.web.session import viewer
@@ -41,6 +42,7 @@ class Body(Enum):
     CHECK = auto()
     PIECE = auto()
     """Of a file that is sent in pieces: what came of one that was cut off counts."""
+    PICTURE = auto()
 
     def limit(self, settings: Settings) -> int:
         """The limit in bytes."""
@@ -50,6 +52,8 @@ class Body(Enum):
             return settings.upload_bytes
         if self is Body.CHECK:
             return settings.inline_bytes + VISITORS_BODY
+        if self is Body.PICTURE:
+            return LARGEST_BYTES + SMALL_BODY
         if self is Body.FILES:
             return settings.plain_bytes + SMALL_BODY
         return SMALL_BODY

@@ -231,7 +231,9 @@ def add_headers(response: Response) -> Response:
         response.headers["Strict-Transport-Security"] = "max-age=31536000; includeSubDomains"
     if request.endpoint != "static":
         response.vary.add("Cookie")
-        if _is_personal() or response.status_code >= 400:
+        # A picture that everybody may see is no less public for who is signed in.
+        is_for_ever = response.cache_control.immutable and response.status_code < 400
+        if (_is_personal() and not is_for_ever) or response.status_code >= 400:
             response.headers["Cache-Control"] = "no-store"
         response.headers.setdefault("Cache-Control", "no-cache")
     return response

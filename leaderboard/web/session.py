@@ -85,6 +85,11 @@ def reading() -> Session:
     return found
 
 
+def is_reading() -> bool:
+    """Whether this request has a reading session: what it read is in it."""
+    return "reading" in g
+
+
 @contextmanager
 def writing() -> Iterator[Session]:
     """A session in one transaction of its own, committed at the end.

@@ -13,7 +13,7 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Account, Run, Task, TaskRole, WebhookAttempt, WebhookDelivery
 from leaderboard.services.accounts import device_logins, sessions
 from tests.browser.conftest import Demo
-from tests.make import blind, sampled
+from tests.make import blind, pictures, sampled
 from tests.make.people import account
 
 pytestmark = [pytest.mark.browser, pytest.mark.trial]
@@ -202,6 +202,33 @@ def test_the_board_of_people_and_machine_is_for_everybody(
         fold.evaluate("details => details.open = true")
     assert window.get_by_role("table").count() == 3
     faults = page_faults(window, width)
+    context.close()
+    assert faults == []
+
+
+def test_logos_and_pictures_are_for_everybody(
+    width: int, browser: Browser, address: str, site_database: Database, tmp_path: Path
+) -> None:
+    """The front page, the About page with its picture, a run, and the forms that set both."""
+    blind.task(site_database, tmp_path)
+    olga = account(site_database, "Olga", is_organiser=True)
+    for kind in ("logo", "picture"):
+        pictures.give(site_database, tmp_path, kind=kind, alt=f"A {kind}")
+    with site_database.write() as session:
+        task = session.scalars(select(Task.id)).one()
+        session.add(TaskRole(task_id=task, account_id=olga, role="organiser"))
+        token = sessions.start(session, olga, "127.0.0.1", "test")
+    context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
+    context.add_cookies([{"name": "session", "value": token, "url": address}])
+    window, faults = context.new_page(), []
+    for step in ("/", "/tasks/t", "/tasks/t/about", "/runs/1", "/tasks/t/settings?section=pictures"):
+        window.goto(f"{address}{step}")
+        assert window.get_by_role("img", name="A logo").count() == 1 + ("settings" in step), step
+        drawn = "images => images.every(image => image.complete && image.naturalWidth > 0)"
+        assert window.locator("main img").evaluate_all(drawn), step
+        faults += [f"{step}: {fault}" for fault in page_faults(window, width)]
+    window.get_by_role("button", name="Remove the picture").click()
+    assert "Saved." in window.get_by_role("status").inner_text()
     context.close()
     assert faults == []
 

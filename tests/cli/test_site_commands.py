@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from leaderboard.cli import main
-from tests.make import build
+from tests.make import build, pictures
 
 GOOD = {"1": ["a", "c", "x"], "2": ["d", "a"], "3": ["x", "e", "f"]}
 WORSE = {"1": ["x", "c"], "2": ["a"], "3": ["x"]}
@@ -178,6 +178,24 @@ def test_every_setting_is_changed_and_shown_by_command(task, tmp_path: Path) -> 
     assert "licence\tCC0" not in task("task", "show", "t").output
     assert "KEY=VALUE" in task("task", "set", "t", "name").stderr
     assert "There is no file" in task("task", "set", "t", "name=@nowhere").stderr
+
+
+def test_a_logo_is_set_described_and_removed_by_command(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """With a text; a file or a text alone changes what is there; what is no picture is a sentence."""
+    logo = pictures.file(tmp_path, pictures.saved(pictures.flag(), "PNG"))
+    made = task("task", "logo", "t", logo, "--alt", "A flag")
+    assert made.output == "t has a logo of 128 x 128 pixels: A flag\n"
+    assert task("task", "logo", "t", "--alt", "The flag").output.endswith(": The flag\n")
+    for arguments, code, said in (
+        ((logo,), 1, "must have 1 to 200 characters"),
+        ((build.topics_file(tmp_path), "--alt", "Topics"), 1, "is not a PNG"),
+        ((), 2, "Give a file"),
+        (("--remove", "--alt", "A flag"), 2, "Give a file"),
+    ):
+        refused = task("task", "logo", "t", *arguments)
+        assert (refused.exit_code, said in refused.output) == (code, True), refused.output
+    assert task("task", "logo", "t", "--remove").output == "t has no logo any more.\n"
+    assert task("task", "logo", "t", "--remove").exit_code == 1
 
 
 def test_a_task_is_cloned_archived_and_discarded_by_command(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

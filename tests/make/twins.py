@@ -37,7 +37,7 @@ from leaderboard.services.tasks import announcements
 from leaderboard.services.tasks.announcements import AnnouncementDraft
 from leaderboard.settings import Settings
 from tests.make import build as builders
-from tests.make import hooks, judged, people
+from tests.make import hooks, judged, people, pictures
 from tests.make.apps import application
 from tests.make.copies import built_once
 from tests.web.conftest import browser, enter
@@ -110,6 +110,8 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     builders.task(database, folder, "open", measures=("RR",))
     builders.run(database, folder, {"1": ["a"]}, "shown", slug="open", team_name="Owls")
     builders.run(database, folder, {"1": ["b", "a"]}, "masked", slug="open", team_name=MASKED[secret])
+    for slug in ("blind", "sealed", "open"):
+        pictures.give(database, folder, slug)
     builders.task(database, folder, "olgas", viewer=people.viewer(database, olga))
     if secret == "b":
         path = _other_run(folder, "a", ())
@@ -121,6 +123,7 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
         people.invitation(database, accounts["Zed"], team_id=wolves, note="Hush.")
         _send_a_batch(database, accounts["Bob"])
         builders.task(database, folder, "draft")
+        pictures.give(database, folder, "draft")
         with database.write() as session:
             session.execute(update(Task).where(Task.slug == "draft").values(published_at=None))
     builders.drain(database)

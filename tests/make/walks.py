@@ -16,7 +16,7 @@ from werkzeug.test import EnvironBuilder, TestResponse, create_environ
 
 from leaderboard.db.engine import Database
 from leaderboard.services.policy import Viewer
-from tests.make import twins
+from tests.make import pictures, twins
 
 NO_TASK = "nothing"
 VALUES: dict[str, Sequence[object]] = {
@@ -48,6 +48,8 @@ VALUES: dict[str, Sequence[object]] = {
     "section": ("description", "address", "nothing"),
     "group_id": (1, 999),
     "webhook_id": (1, 2, 999),
+    "digest": (pictures.address(), "0" * 16),
+    "kind": ("logo", "nothing"),
     "message": ("msg_1_1", "msg_2_1", "nothing"),
 }
 """What every placeholder of an address is filled with: all there is in either world, and what is not."""

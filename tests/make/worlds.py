@@ -6,11 +6,12 @@ from pathlib import Path
 from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Invitation, Job
+from leaderboard.db.tables import Invitation, Job, TaskPicture
 from leaderboard.services import snapshots
 from leaderboard.services.accounts import accounts
 from leaderboard.services.assessors import assignments, links
 from leaderboard.services.assessors.links import PersonalLink
+from leaderboard.services.pictures.pictures import ADDRESS
 from leaderboard.services.pools import pools, previews
 from leaderboard.services.pools.plans import Plan
 from leaderboard.services.runs import admission, prepare, uploads
@@ -19,6 +20,7 @@ from leaderboard.services.runs.uploads import Delivery, Submission
 from leaderboard.services.tasks import create, drafts
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.trec.read.lines import Limits
+from tests.make import pictures
 from tests.make.copies import built_once
 from tests.make.people import account, invitation, join, team, viewer
 
@@ -56,6 +58,8 @@ class World:
     assessor: int
     judge: str
     """The personal link of that assessor, to whom the pool is assigned."""
+    logo: str
+    """The address of the logo that `robots` and `draft` have."""
 
 
 def make_task(database: Database, folder: Path, organiser: int, slug: str, *, published: bool = True) -> None:
@@ -70,6 +74,8 @@ def make_task(database: Database, folder: Path, organiser: int, slug: str, *, pu
     maker = viewer(database, organiser)
     with database.write() as session:
         create.create(session, maker, prepared)
+    if slug != "other":
+        pictures.give(database, folder, slug)
     if published:
         maker = viewer(database, organiser)
         with database.write() as session:
@@ -138,6 +144,7 @@ def build(database: Database, folder: Path) -> World:
         session.execute(update(Job).values(state="failed", error="It broke."))
         job = session.scalars(select(Job.id)).one()
         invited = session.scalars(select(Invitation.id).order_by(Invitation.id.desc())).first() or 0
+        logo = session.scalars(select(TaskPicture.sha256).distinct()).one()[:ADDRESS]
     with database.read() as session:
         frozen = snapshots.freeze(session, asker, "robots")
     with database.write() as session:
@@ -145,5 +152,5 @@ def build(database: Database, folder: Path) -> World:
     return World(
         *(olga, otto, anna, berta, carl, nina, owls, bears),
         *(accepted.run_id, accepted.upload_id, rejected.upload_id, job, token, invited, link, snapshot),
-        *(judge.assessor_id, judge.token),
+        *(judge.assessor_id, judge.token, logo),
     )

@@ -18,8 +18,8 @@ from flask import Flask, Response
 from sqlalchemy import select
 
 from leaderboard.db.tables import QrelsRevision
-from leaderboard.pages.tasks import landing
-from leaderboard.services import policy, shown_names
+from leaderboard.pages.tasks import leaders
+from leaderboard.services import phase_rules, policy, shown_names
 from leaderboard.services.accounts import sessions
 from leaderboard.services.boards import board
 from leaderboard.services.boards import rows as board_rows
@@ -282,8 +282,14 @@ def _rows_in_hidden_order(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _leader_of_every_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = landing._leaders
-    monkeypatch.setattr(landing, "_leaders", lambda session, viewer, _: real(session, viewer, {1, 2, 3}))
+    real = leaders.leaders
+
+    def of_all(session: Any, viewer: Any, *_: Any) -> Any:
+        rules = phase_rules.rules_of_all(session)
+        phases = {task_id: phase_rules.newest(session, of_task) for task_id, of_task in rules.items()}
+        return real(session, viewer, phases, leaders.bases(session, phases))
+
+    monkeypatch.setattr(leaders, "leaders", of_all)
 
 
 def _tag_of_hidden_state(monkeypatch: pytest.MonkeyPatch) -> None:

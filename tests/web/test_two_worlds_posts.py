@@ -102,6 +102,7 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
         ("", {"name": "Another", "reason": "Why not"}),
         ("", {"preview": "description", "description": "*new*"}),
     ],
+    "pictures.save": [("", {}), ("", {"alt": "A robot"}), ("", {"remove": "yes"})],
     "settings.clone": [("", {"slug": slug, "name": "A clone"}) for slug in ("draft", "sealed", "mine")],
     "people.invite": [("", {"role": "reader", "note": "Have a look."})],
     "people.give": [("", {"account": name, "role": "reader"}) for name in ("Zed", "Nobody")],

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Qrels, QrelsRevision, Run, Task
 from leaderboard.measures.grammar import parse
-from leaderboard.pages.tasks.landing import LeadingRun
+from leaderboard.pages.tasks.leaders import LeadingRun
 from leaderboard.services import policy, shown_names, snapshots
 from leaderboard.services.boards.rows import of_phase
 from leaderboard.services.evaluations import choices

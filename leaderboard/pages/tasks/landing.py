@@ -2,60 +2,26 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
-from leaderboard.db.tables import (
-    Edition,
-    Evaluation,
-    EvaluationMean,
-    Phase,
-    QrelsRevision,
-    Run,
-    Task,
-    TopicSet,
-)
 from leaderboard.measures.grammar import parse
-from leaderboard.pages.tasks import overviews
+from leaderboard.pages.tasks import leaders, overviews
+from leaderboard.pages.tasks.leaders import LeaderOfTask
 from leaderboard.pages.tasks.overviews import TaskRow
 from leaderboard.pages.tasks.phases import DateRow, strip
-from leaderboard.services import collections, phase_rules, policy, shown_names
-from leaderboard.services.evaluations import choices
-from leaderboard.services.evaluations.choices import RANKED_KIND
-from leaderboard.services.evaluations.columns import column
-from leaderboard.services.phase_rules import ALL_TOPICS
+from leaderboard.services import collections, phase_rules, policy
+from leaderboard.services.pictures import pictures
+from leaderboard.services.pictures.kinds import LOGO, PICTURE
+from leaderboard.services.pictures.pictures import PictureHead
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import changes, phases
 from leaderboard.services.tasks.changes import ChangeRow
 from leaderboard.services.tasks.entries import RULES
 from leaderboard.tables.latex import DIGITS
 from leaderboard.tables.record import Column, Files, Place, Table
-
-
-@dataclass(frozen=True, slots=True)
-class LeadingRun:
-    """The best ranked run of an open task by its primary measure; several share the place as tied says."""
-
-    run_id: int
-    run: str
-    measure: str
-    value: float
-    digits: int
-    tied: int
-
-
-@dataclass(frozen=True, slots=True)
-class LeaderOfTask(LeadingRun):
-    """The same with the field it leads: the means of all ranked runs, and of how many teams they are."""
-
-    sign: int
-    """-1 where lower is better."""
-    means: tuple[float, ...]
-    teams: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +34,15 @@ class LandingRow:
     revision: int | None
     leader: LeaderOfTask | None
     dates: tuple[DateRow, ...]
+
+    @property
+    def state(self) -> str:
+        """Whether it takes runs, in words: by its dates, where it has any."""
+        if self.task.archived_at is not None:
+            return "archived"
+        if self.task.published_at is None:
+            return "draft"
+        return "; ".join(date.said for date in self.dates) or "takes runs"
 
     @property
     def runs(self) -> int | None:
@@ -93,6 +68,9 @@ class AboutPage:
     name: str
     slug: str
     description: str
+    logo: PictureHead | None
+    picture: PictureHead | None
+    organisers: str
     collection: str
     size: int | None
     topics: int
@@ -121,18 +99,24 @@ class AboutPage:
 
 
 def landing(session: Session, viewer: Viewer) -> tuple[LandingRow, ...]:
-    """All tasks the viewer may know of; four statements, and one more for each that is blind or sealed."""
+    """All tasks the viewer may know of; seven statements, and one more for each that is blind or sealed."""
     rows = overviews.listing(session, viewer)
-    phases = phase_rules.rules_of_all(session)
-    shown = {row.id for row in rows if not phase_rules.hidden(session, phases[row.id])}
-    revisions = _revisions(session, shown)
-    leaders = _leaders(
-        session, viewer, {phase_rules.newest(session, phases[task_id]).id for task_id in shown}
-    )
+    rules = phase_rules.rules_of_all(session)
+    shown = {
+        row.id: phase_rules.newest(session, rules[row.id])
+        for row in rows
+        if not phase_rules.hidden(session, rules[row.id])
+    }
+    rests_on = leaders.bases(session, shown)
+    leading = leaders.leaders(session, viewer, shown, rests_on)
     at = now(session)
     return tuple(
         LandingRow(
-            row, row.id in shown, revisions.get(row.id), leaders.get(row.id), strip(phases[row.id], at)
+            task=row,
+            is_open=row.id in shown,
+            revision=rests_on[row.id].revision if row.id in rests_on else None,
+            leader=leading.get(row.id),
+            dates=strip(rules[row.id], at),
         )
         for row in rows
     )
@@ -148,9 +132,12 @@ def table(rows: tuple[LandingRow, ...]) -> Table[LandingRow]:
     columns: list[Column[LandingRow]] = [
         Column(key="task", value=lambda row: row.task.slug, shown=Place.DATA),
         Column(key="name", head="Task", value=lambda row: row.task.name),
+        Column(key="organisers", value=lambda row: row.task.organisers or None, shown=Place.DATA),
         Column(key="visibility", head="Shown", value=lambda row: row.task.visibility, shown=~Place.PAGE),
         Column(key="topics", head="Topics", value=lambda row: row.task.topics, digits=0),
         Column(key="runs", head="Runs", value=lambda row: row.runs, digits=0),
+        Column(key="teams", value=lambda row: row.leader and row.leader.teams, shown=Place.DATA),
+        Column(key="state", value=lambda row: row.state, shown=Place.DATA),
         Column(key="revision", head="Revision", value=lambda row: row.revision, digits=0),
         Column(key="leader", head="Leader", value=lambda row: row.leader and row.leader.run),
         Column(
@@ -165,6 +152,17 @@ def table(rows: tuple[LandingRow, ...]) -> Table[LandingRow]:
             value=lambda row: row.leader and row.leader.value,
             words=lambda row: f"{row.leader.value:.{row.leader.digits}f}" if row.leader else None,
             digits=DIGITS,
+        ),
+        Column(
+            key="may_be_best",
+            head="May be the best",
+            value=lambda row: row.leader and row.leader.place and row.leader.place.may_be_best,
+            digits=0,
+        ),
+        Column(
+            key="rank_high",
+            value=lambda row: row.leader and row.leader.place and row.leader.place.rank_high,
+            shown=Place.DATA,
         ),
         Column(key="tied", value=lambda row: row.leader and row.leader.tied, shown=Place.DATA),
         Column(key="visibility", head="Shown", value=lambda row: row.task.visibility, shown=Place.PAGE),
@@ -183,10 +181,14 @@ def about(session: Session, viewer: Viewer, slug: str) -> AboutPage:
     row = next(row for row in overviews.listing(session, viewer) if row.id == task.id)
     collection = collections.by_id(session, task.collection_id)
     phase = phases.of_task(session, task.id)[0]
+    shown = pictures.heads(session, task.id)
     return AboutPage(
         name=task.name,
         slug=task.slug,
         description=task.description,
+        logo=shown.get(LOGO.name),
+        picture=shown.get(PICTURE.name),
+        organisers=task.organisers,
         collection=collection.name,
         size=collection.size,
         topics=row.topics,
@@ -235,102 +237,3 @@ def _definition(key: str) -> MeasureDefinition:
         citation=measure.citation,
         version=measure.version,
     )
-
-
-def _revisions(session: Session, task_ids: set[int]) -> dict[int, int]:
-    rows = session.execute(
-        select(Edition.task_id, QrelsRevision.number)
-        .join(QrelsRevision, QrelsRevision.id == Edition.revision_id)
-        .where(Edition.task_id.in_(task_ids), Edition.state == "current")
-    )
-    return {task_id: number for task_id, number in rows}
-
-
-def _leaders(session: Session, viewer: Viewer, phase_ids: set[int]) -> dict[int, LeaderOfTask]:
-    rows = session.execute(
-        select(
-            Task.id,
-            Task.naming,
-            Run.id,
-            Run.name,
-            Run.team_id,
-            Edition.measures,
-            Evaluation.measure,
-            Evaluation.measure_version,
-            EvaluationMean.mean,
-        )
-        .join(Edition, (Edition.task_id == Task.id) & (Edition.state == "current"))
-        .join(
-            Evaluation,
-            (Evaluation.revision_id == Edition.revision_id)
-            & (Evaluation.measure == Edition.primary_measure)
-            & (Evaluation.dialect == Edition.dialect),
-        )
-        .join(Run, Run.id == Evaluation.run_id)
-        .join(Phase, Phase.id == Run.phase_id)
-        .join(TopicSet, TopicSet.task_id == Task.id)
-        .join(
-            EvaluationMean,
-            (EvaluationMean.evaluation_id == Evaluation.id) & (EvaluationMean.topic_set_id == TopicSet.id),
-        )
-        .where(
-            Phase.id.in_(phase_ids),
-            Run.task_id == Task.id,
-            Run.kind == RANKED_KIND,
-            Run.withdrawn_at.is_(None),
-            or_(
-                TopicSet.id == Phase.topic_set_id,
-                Phase.topic_set_id.is_(None) & (TopicSet.name == ALL_TOPICS),
-            ),
-        )
-    ).all()
-    masking = {row.id for row in rows if row.naming != "names"}
-    named = {
-        task_id: shown_names.shown_names(session, viewer, session.get_one(Task, task_id))
-        for task_id in masking
-    }
-    runs = [
-        (named[task_id].run(run_id, name) if task_id in named else name, run_id, task_id, *scored)
-        for task_id, _, run_id, name, *scored in rows
-    ]
-    left_out = _left_out(session, phase_ids)
-    ranked: dict[int, list[_Ranked]] = {}
-    for name, run_id, task_id, team_id, measures, key, version, mean in sorted(runs, key=itemgetter(0)):
-        if run_id not in left_out and {"key": key, "version": version} in measures:
-            ranked.setdefault(task_id, []).append(_Ranked(run_id, name, team_id, key, mean))
-    return {task_id: _leader(found) for task_id, found in ranked.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class _Ranked:
-    """A ranked run by its task's primary measure."""
-
-    run_id: int
-    name: str
-    team_id: int
-    measure: str
-    mean: float
-
-
-def _leader(ranked: list[_Ranked]) -> LeaderOfTask:
-    """The best of a task's ranked runs; of several the first."""
-    by = column(parse(ranked[0].measure))
-    best = max(ranked, key=lambda run: by.sign * run.mean)
-    return LeaderOfTask(
-        run_id=best.run_id,
-        run=best.name,
-        measure=best.measure,
-        value=best.mean,
-        digits=by.digits,
-        tied=sum(run.mean == best.mean for run in ranked),
-        sign=by.sign,
-        means=tuple(run.mean for run in ranked),
-        teams=len({run.team_id for run in ranked}),
-    )
-
-
-def _left_out(session: Session, phase_ids: set[int]) -> frozenset[int]:
-    """The official runs of the tasks that do not count; one statement, and four for a task that chooses."""
-    choosing = select(Task).join(Phase, Phase.task_id == Task.id).where(Phase.id.in_(phase_ids))
-    choosing = choosing.where(Task.final_runs.is_not(None))
-    return frozenset[int]().union(*(choices.not_chosen(session, task) for task in session.scalars(choosing)))

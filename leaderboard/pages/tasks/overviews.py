@@ -1,14 +1,16 @@
 """Tasks in lists, and what an organiser checks before publishing one."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Collection, Qrels, Run, Task, Topic, TopicSet
-from leaderboard.services import policy
+from leaderboard.services import logos, policy
+from leaderboard.services.logos import TaskLogo
 from leaderboard.services.phase_rules import PUBLIC_TOPICS
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files
@@ -69,6 +71,9 @@ class TaskRow:
     runs: int
     archived_at: datetime | None = None
     description: str = ""
+    organisers: str = ""
+    """Who organises it, in the organisers' own words."""
+    logo: TaskLogo | None = None
 
 
 def overview(session: Session, viewer: Viewer, slug: str) -> TaskOverview:
@@ -129,12 +134,16 @@ def listing(session: Session, viewer: Viewer) -> tuple[TaskRow, ...]:
     """All tasks the viewer may know of, newest first: drafts only for their organisers."""
     topics = select(func.count()).where(Topic.task_id == Task.id).scalar_subquery()
     runs = select(func.count()).where(Run.task_id == Task.id, Run.withdrawn_at.is_(None)).scalar_subquery()
-    rows = session.execute(
-        select(
-            *(Task.id, Task.slug, Task.name, Task.visibility, Task.published_at, topics, runs),
-            *(Task.archived_at, Task.description),
-        ).order_by(Task.created_at.desc(), Task.id.desc())
+    selected = select(
+        *(Task.id, Task.slug, Task.name, Task.visibility, Task.published_at, topics, runs),
+        *(Task.archived_at, Task.description, Task.organisers),
     )
+    rows = session.execute(logos.with_logo(selected).order_by(Task.created_at.desc(), Task.id.desc()))
     return tuple(
-        TaskRow(*row) for row in rows if row.published_at is not None or policy.knows(viewer, row.id)
+        _task_row(row) for row in rows if row.published_at is not None or policy.knows(viewer, row.id)
     )
+
+
+def _task_row(row: Any) -> TaskRow:
+    *values, _, _ = row
+    return replace(TaskRow(*values), logo=logos.in_row(row))

@@ -74,6 +74,12 @@ class DateRow:
     at: datetime | None
     days: int
 
+    @property
+    def said(self) -> str:
+        """All of it in words, in UTC."""
+        name = f"{self.name}: " if self.name else ""
+        return f"{name}{self.words}" + (f" {self.at:%Y-%m-%d %H:%M} UTC" if self.at else "")
+
 
 def phases_page(session: Session, viewer: Viewer, slug: str) -> PhasesPage:
     """The phases of a task; raises NotFound where the viewer may not know of it."""

@@ -12,6 +12,9 @@ from leaderboard.measures.catalogue import entries
 from leaderboard.measures.catalogue.entries import Entry
 from leaderboard.pages.invitations import InvitationRow, invitation_rows
 from leaderboard.services import collections, phase_rules, policy
+from leaderboard.services.pictures import pictures
+from leaderboard.services.pictures.kinds import KINDS
+from leaderboard.services.pictures.pictures import PictureHead
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.tasks import board_measures, life, topics
@@ -32,6 +35,9 @@ class SettingsPage:
     stamps: Mapping[str, str]
     """Setting -> what tells later whether that was its value."""
     sections: tuple[SettingSection, ...]
+    pictures: Mapping[str, PictureHead]
+    """Kind -> the logo or picture that is there."""
+    picture_stamps: Mapping[str, str]
     collections: tuple[str, ...]
     """Names of those the task may be on."""
     topics: int
@@ -109,6 +115,7 @@ def settings_page(session: Session, viewer: Viewer, slug: str) -> SettingsPage:
     values = change.current(session, task)
     if not may_change:
         values = values | {"entry_code": ""}
+    shown = pictures.heads(session, task.id)
     numbers = session.scalars(
         select(QrelsRevision.number)
         .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
@@ -121,6 +128,8 @@ def settings_page(session: Session, viewer: Viewer, slug: str) -> SettingsPage:
         values=values,
         stamps=change.stamps(values),
         sections=SECTIONS,
+        pictures=shown,
+        picture_stamps={kind: pictures.stamp(shown.get(kind)) for kind in KINDS},
         collections=tuple(row.name for row in collections.choices(session, viewer)),
         topics=session.scalar(select(func.count()).where(Topic.task_id == task.id)) or 0,
         revisions=tuple(numbers),

@@ -1,4 +1,4 @@
-"""Checks of what is kept beside runs: snapshots, comparisons, documents, pools, query logs."""
+"""Checks of what is kept beside runs: snapshots, comparisons, documents, pools, query logs, pictures."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -6,8 +6,17 @@ from typing import Any
 from sqlalchemy import select
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import ClickLog, Collection, DocumentBlock, PoolTopic, Snapshot, Statistic
+from leaderboard.db.tables import (
+    ClickLog,
+    Collection,
+    DocumentBlock,
+    PoolTopic,
+    Snapshot,
+    Statistic,
+    TaskPicture,
+)
 from leaderboard.services.checks.damage import DamageCheck
+from leaderboard.services.pictures import pictures
 from leaderboard.services.pools import documents as pool_documents
 from leaderboard.services.snapshots import whole_body
 from leaderboard.stats import arrays
@@ -48,6 +57,11 @@ def _log(sessions: int, body: bytes) -> Iterator[str]:
         yield "it does not have the number of sessions that was counted"
 
 
+def _picture(sha256: str, body: bytes) -> Iterator[str]:
+    pictures.whole_body(sha256, body)
+    yield from ()
+
+
 def _check(name: str, owner: str, key: tuple[Any, ...], columns: tuple[Any, ...], look: Any) -> DamageCheck:
     """The check of one kind of body: where the last of these columns has one, all of them are looked at."""
 
@@ -86,4 +100,5 @@ CHECKS = (
         _pool,
     ),
     _check("query logs", "query log", (ClickLog.id,), (ClickLog.sessions, ClickLog.body), _log),
+    _check("pictures", "picture", (TaskPicture.id,), (TaskPicture.sha256, TaskPicture.body), _picture),
 )

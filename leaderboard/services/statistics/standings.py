@@ -285,9 +285,15 @@ def _of_whom(result: Arrays, request: Request, by: Method, sign: int) -> tuple[s
 @cached(LRUCache(KEPT_STANDINGS), key=_of_whom, lock=threading.Lock())
 def _standing(result: Arrays, request: Request, by: Method, sign: int) -> Standing:
     """The standing, with what was worked out of it when it was asked for last: it depends on no reader."""
+    table, sd = pair_table(result, request, by), result["sd"].astype(np.float64, copy=False)
+    return Standing(table, request.run_ids, sd, len(request.source.topics), sign)
+
+
+def pair_table(result: Arrays, request: Request, by: Method) -> PairTable:
+    """The result of a request for all pairs of its runs, as the table it was made of."""
     names = ("difference", "low", "high", "p", "adjusted")
     floats = {name: result[name].astype(np.float64, copy=False) for name in names}
-    table = PairTable(
+    return PairTable(
         method=by,
         runs=len(request.run_ids),
         single=result.get("single", floats["p"]).astype(np.float64, copy=False),
@@ -295,5 +301,3 @@ def _standing(result: Arrays, request: Request, by: Method, sign: int) -> Standi
         reachable=bool(result["reachable"]),
         **floats,
     )
-    sd = result["sd"].astype(np.float64, copy=False)
-    return Standing(table, request.run_ids, sd, len(request.source.topics), sign)

@@ -15,6 +15,7 @@ from leaderboard.db.tables import (
     Run,
     Snapshot,
     Task,
+    TaskPicture,
     TaskRole,
     Topic,
     TopicSet,
@@ -42,6 +43,9 @@ OF_A_PHASE = tuple(
     if column.key not in {"id", "task_id", "topic_set_id", "opens_at", "closes_at", "reveal_at"}
 )
 OF_A_TOPIC = tuple(column.key for column in Topic.__table__.columns if column.key not in {"id", "task_id"})
+OF_A_PICTURE = tuple(
+    column.key for column in TaskPicture.__table__.columns if column.key not in {"id", "task_id"}
+)
 NEWEST, NONE = "newest", "none"
 
 
@@ -58,7 +62,7 @@ class TaskCopy:
 
 
 def clone(session: Session, viewer: Viewer, slug: str, wanted: TaskCopy) -> str:
-    """The slug of a new draft with the task's topics, settings and judgments, without its runs and dates.
+    """The slug of a new draft with the task's topics, settings, pictures, judgments; not its runs and dates.
 
     Raises Invalid for a slug or a name that cannot be, Conflict for a slug that is taken, NotFound for a
     revision there is not.
@@ -77,6 +81,7 @@ def clone(session: Session, viewer: Viewer, slug: str, wanted: TaskCopy) -> str:
         session.add(TaskRole(task_id=made.id, account_id=viewer.account_id, role=ORGANISER))
     _copy_topics(session, task, made)
     _copy_phases(session, task, made, _copy_sets(session, task, made))
+    _copy_pictures(session, task, made)
     session.flush()
     audit.record(session, viewer, "task.clone", f"task:{made.id}", slug=made.slug, of=task.id)
     if revision is not None:
@@ -171,6 +176,12 @@ def _copy_topics(session: Session, task: Task, made: Task) -> None:
     wanted = [getattr(Topic, key) for key in OF_A_TOPIC]
     rows = select(literal(made.id), *wanted).where(Topic.task_id == task.id).order_by(Topic.position)
     session.execute(insert(Topic).from_select(["task_id", *OF_A_TOPIC], rows))
+
+
+def _copy_pictures(session: Session, task: Task, made: Task) -> None:
+    wanted = [getattr(TaskPicture, key) for key in OF_A_PICTURE]
+    rows = select(literal(made.id), *wanted).where(TaskPicture.task_id == task.id)
+    session.execute(insert(TaskPicture).from_select(["task_id", *OF_A_PICTURE], rows))
 
 
 def _copy_sets(session: Session, task: Task, made: Task) -> dict[int | None, int | None]:

@@ -35,22 +35,43 @@ class CheckAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PictureAnswer:
+    """A logo or picture of a task; alt: what it shows; its address changes with it."""
+
+    kind: str
+    alt: str
+    width: int
+    height: int
+    address: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderAnswer:
-    """The best ranked run of an open task; tied: how many share its place."""
+    """The best ranked run of an open task; tied: how many share its place.
+
+    may_be_best: how many runs may be the best; rank_high: the lowest rank that the leader may have. Both are
+    null where runs cannot be compared, or where nobody has had a large board compared yet.
+    """
 
     run_id: int
     run: str
     measure: str
     value: float
     tied: int
+    may_be_best: int | None
+    rank_high: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskAnswer:
-    """A task in a list; runs and revision are null where they are held back."""
+    """A task in a list; runs and revision are null where they are held back.
+
+    organisers: in their own words, empty where they say nothing.
+    """
 
     task: str
     name: str
+    organisers: str
     visibility: str
     topics: int
     runs: int | None
@@ -84,11 +105,14 @@ class PhaseAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskDetails:
-    """What a sender has to know of a task."""
+    """What a sender has to know of a task; organisers: in their own words."""
 
     task: str
     name: str
     description: str
+    organisers: str
+    logo: PictureAnswer | None
+    picture: PictureAnswer | None
     collection: str
     topics: int
     visibility: str

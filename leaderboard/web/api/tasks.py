@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from math import ceil
 
 from leaderboard.pages.tasks import landing, phases
-from leaderboard.pages.tasks.landing import LandingRow, LeadingRun
+from leaderboard.pages.tasks.landing import LandingRow
+from leaderboard.pages.tasks.leaders import LeaderOfTask
 from leaderboard.pages.tasks.phases import PhaseRow
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.boards import board as boards
@@ -13,6 +14,7 @@ from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import place_facts
 from leaderboard.services.runs import admission
 from leaderboard.services.runs.limits import Quota
+from leaderboard.web.api import pictures
 from leaderboard.web.api.answers import (
     BoardAnswer,
     BoardRow,
@@ -70,6 +72,9 @@ def task(slug: str) -> TaskDetails:
         task=about.slug,
         name=about.name,
         description=about.description,
+        organisers=about.organisers,
+        logo=pictures.answer(about.slug, about.logo),
+        picture=pictures.answer(about.slug, about.picture),
         collection=about.collection,
         topics=about.topics,
         visibility=about.visibility,
@@ -137,6 +142,7 @@ def _listed(row: LandingRow) -> TaskAnswer:
     return TaskAnswer(
         task=row.task.slug,
         name=row.task.name,
+        organisers=row.task.organisers,
         visibility=row.task.visibility,
         topics=row.task.topics,
         runs=row.runs,
@@ -145,9 +151,15 @@ def _listed(row: LandingRow) -> TaskAnswer:
     )
 
 
-def _leader(leader: LeadingRun) -> LeaderAnswer:
+def _leader(leader: LeaderOfTask) -> LeaderAnswer:
     return LeaderAnswer(
-        run_id=leader.run_id, run=leader.run, measure=leader.measure, value=leader.value, tied=leader.tied
+        run_id=leader.run_id,
+        run=leader.run,
+        measure=leader.measure,
+        value=leader.value,
+        tied=leader.tied,
+        may_be_best=leader.place.may_be_best if leader.place else None,
+        rank_high=leader.place.rank_high if leader.place else None,
     )
 
 

@@ -78,16 +78,18 @@ def save(slug: str, section: str) -> ResponseReturnValue:
         with writing() as session:
             change.change(session, asker, slug, given, reason, _seen())
     except LeaderboardError as error:
-        return _refused(slug, error, section)
+        return refused(slug, error, section)
     wake()
-    return redirect(_saved(given.get("slug", "").strip() or slug, section), 303)
+    return redirect(saved(given.get("slug", "").strip() or slug, section), 303)
 
 
-def _saved(slug: str, section: str) -> str:
+def saved(slug: str, section: str) -> str:
+    """The page of settings with a section open that was saved."""
     return url_for("settings.show", slug=slug, saved=section, _anchor=f"section-{section}")
 
 
-def _refused(slug: str, error: LeaderboardError, section: str) -> ResponseReturnValue:
+def refused(slug: str, error: LeaderboardError, section: str) -> ResponseReturnValue:
+    """The page of settings with a section open that was refused; raises what is not for a page."""
     if wants_json() or not policy.organises(viewer(), policy.visible_task(reading(), viewer(), slug)[0].id):
         raise error
     return form_again(_page(slug, error, section), error)
@@ -117,9 +119,9 @@ def topics(slug: str) -> ResponseReturnValue:
         with writing() as session:
             topic_changes.replace(session, asker, slug, new)
     except LeaderboardError as error:
-        return _refused(slug, error, "topics")
+        return refused(slug, error, "topics")
     wake()
-    return redirect(_saved(slug, "topics"), 303)
+    return redirect(saved(slug, "topics"), 303)
 
 
 @blueprint.post("/tasks/<slug>/settings/topics/new")
@@ -131,8 +133,8 @@ def add_topic(slug: str) -> ResponseReturnValue:
         with writing() as session:
             topic_changes.add(session, asker, slug, topic_id, _topic_text())
     except LeaderboardError as error:
-        return _refused(slug, error, "topics")
-    return redirect(_saved(slug, "topics"), 303)
+        return refused(slug, error, "topics")
+    return redirect(saved(slug, "topics"), 303)
 
 
 @blueprint.get("/tasks/<slug>/settings/topics/<topic_id>")
@@ -169,7 +171,7 @@ def clone(slug: str) -> ResponseReturnValue:
         with writing() as session:
             made = life.clone(session, asker, slug, wanted)
     except LeaderboardError as error:
-        return _refused(slug, error, "life")
+        return refused(slug, error, "life")
     return redirect(url_for("organise.show", slug=made), 303)
 
 
@@ -180,7 +182,7 @@ def archive(slug: str) -> ResponseReturnValue:
     asker, is_back = viewer(), request.form.get("back") == "yes"
     with writing() as session:
         (life.restore if is_back else life.archive)(session, asker, slug)
-    return redirect(_saved(slug, "life"), 303)
+    return redirect(saved(slug, "life"), 303)
 
 
 @blueprint.post("/tasks/<slug>/unpublish")

@@ -5,7 +5,7 @@ from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
 from leaderboard.pages.tasks import landing, settings
-from leaderboard.pages.tasks.landing import LeaderOfTask
+from leaderboard.pages.tasks.leaders import LeaderOfTask
 from leaderboard.web import responses
 from leaderboard.web.charts import Spread, StripCell, strip
 from leaderboard.web.rules import PUBLIC, rule

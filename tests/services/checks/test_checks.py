@@ -24,7 +24,7 @@ from leaderboard.services.revisions import publish
 from leaderboard.services.revisions.publish import NewRevision
 from leaderboard.settings import Settings
 from leaderboard.stats import arrays
-from tests.make import build, pools
+from tests.make import build, pictures, pools
 from tests.make.copies import built_once
 
 RANKINGS = {"1": ["a", "b", "c"], "2": ["d", "a"], "3": ["f", "e"]}
@@ -44,6 +44,7 @@ def _site(database: Database, folder: Path) -> int:
         )
     build.drain(database)
     pools.pool(database, {"1": ["a", "b"]})
+    pictures.give(database, folder)
     with database.write() as session:
         snapshots.keep(session, OPERATOR, snapshots.freeze(session, OPERATOR, "t"))
         rules = imports.rules_for(session, OPERATOR, "t")

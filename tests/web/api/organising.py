@@ -44,6 +44,7 @@ ASKED: dict[str, Sequence[tuple[str, dict[str, Any]]]] = {
         *_json(*({"settings": {"slug": slug}} for slug in ("draft", "sealed", "nothing"))),
         *_json({"settings": {"name": "Another"}, "reason": "Why not"}),
     ],
+    "put_picture": [("?alt=A+flag", {"data": b"GIF89a"})],
     "date_task": _json({"closes_at": LATER, "reason": "Why not"}),
     "clone_task": _json(*({"slug": slug, "name": "A clone"} for slug in ("draft", "sealed", "mine"))),
     "replace_topics": [("", {"data": TOPICS})],

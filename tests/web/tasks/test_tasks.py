@@ -36,13 +36,18 @@ def test_the_tasks_are_also_json_and_csv(client: FlaskClient) -> None:
         {
             "task": "t",
             "name": "Task t",
+            "organisers": None,
             "visibility": "open",
             "topics": 3,
             "runs": 2,
+            "teams": 1,
+            "state": "takes runs",
             "revision": 1,
             "leader": "best",
             "measure": "RR",
             "score": 1.0,
+            "may_be_best": 1,
+            "rank_high": 1,
             "tied": 1,
             "archived": False,
         }
@@ -73,9 +78,12 @@ def test_how_many_runs_a_sealed_task_has_is_held_back(
     build.drain(database)
     (row,) = client.get("/tasks.json").get_json()["tasks"]
     assert (row["runs"], row["revision"], row["leader"]) == (None, None, None)
-    assert "t,Task t,sealed,3,,,,,," in client.get("/tasks.csv").get_data(as_text=True)
+    rows = csv.DictReader(io.StringIO(client.get("/tasks.csv").get_data(as_text=True)))
+    assert {key for row in rows for key, value in row.items() if value} == {
+        *("task", "name", "visibility", "topics", "state", "archived")
+    }
     (card,) = parsed(client.get("/")).select(".cards li")
-    assert card.get_text(" ", strip=True) == "Task t sealed 3 topics"
+    assert card.get_text(" ", strip=True) == "Task t sealed Takes runs · 3 topics"
 
 
 @pytest.mark.usefixtures("scored")
@@ -83,14 +91,17 @@ def test_a_card_says_what_a_task_is_and_who_leads(database: Database, client: Fl
     """Its first sentence, its leader, where the field lies, its dates and sizes."""
     closes_at = datetime(2999, 1, 2, 23, 59, tzinfo=UTC)
     with database.write() as session:
-        session.execute(update(Task).values(description="Ask *robots*. They answer."))
+        told = {"description": "Ask *robots*. They answer.", "organisers": "Robot Group"}
+        session.execute(update(Task).values(told))
         session.execute(update(Phase).values(closes_at=closes_at))
     (card,) = parsed(client.get("/")).select(".cards li")
     assert "Ask robots." in card.get_text()
     assert "They answer" not in card.get_text()
     words = " ".join(card.get_text(" ").split())
+    assert "Robot Group" in words
     assert "Leader: best 1.0000 RR" in words
-    assert "takes runs until 2999-01-02 23:59 · 2 runs · 1 team · 3 topics · qrels revision 1" in words
+    assert "The best of 2 runs, with 95% confidence" in words
+    assert "Takes runs until 2999-01-02 23:59 · 2 runs · 1 team · 3 topics · qrels revision 1" in words
     figure = card.find("svg")
     assert isinstance(figure, Tag)
     assert str(figure["aria-label"]).startswith("All 2 runs by RR: median 0.7500")

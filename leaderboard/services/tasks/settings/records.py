@@ -81,6 +81,12 @@ SECTIONS = (
                 help="A title and an address a line, such as “Call for papers https://example.org/call”.",
             ),
             TaskSetting(
+                key="organisers",
+                label="Organisers",
+                read=values.line(),
+                help="Who organises it, as everybody reads it: names, groups or places.",
+            ),
+            TaskSetting(
                 key="contact",
                 label="Contact",
                 read=values.line(),

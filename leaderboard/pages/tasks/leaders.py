@@ -1,0 +1,204 @@
+"""Who leads each task that is shown, and how sure that is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import (
+    Edition,
+    Evaluation,
+    EvaluationMean,
+    Phase,
+    QrelsRevision,
+    Run,
+    Task,
+    TopicSet,
+)
+from leaderboard.measures.grammar import parse
+from leaderboard.services import shown_names
+from leaderboard.services.evaluations import choices
+from leaderboard.services.evaluations.choices import RANKED_KIND
+from leaderboard.services.evaluations.columns import column
+from leaderboard.services.evaluations.shown import Source, source_of
+from leaderboard.services.phase_rules import ALL_TOPICS, PhaseRule
+from leaderboard.services.policy import Viewer
+from leaderboard.services.statistics import leaders as places
+from leaderboard.services.statistics.leaders import ComparedField, LeaderPlace
+from leaderboard.services.statistics.prepared import LEAST_COMPARED
+from leaderboard.services.statistics.requests import Request, refusal
+
+
+@dataclass(frozen=True, slots=True)
+class LeadingRun:
+    """The best ranked run of an open task by its primary measure; several share the place as tied says."""
+
+    run_id: int
+    run: str
+    measure: str
+    value: float
+    digits: int
+    tied: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderOfTask(LeadingRun):
+    """The same with the field it leads: the means of all ranked runs, and of how many teams they are."""
+
+    sign: int
+    """-1 where lower is better."""
+    means: tuple[float, ...]
+    teams: int
+    place: LeaderPlace | None = None
+    """How sure the lead is; None where it cannot be said, or not at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownBasis:
+    """What the scores of a task's board rest on: the number of the revision, and where they are."""
+
+    revision: int
+    source: Source
+
+
+def bases(session: Session, phases: Mapping[int, PhaseRule]) -> dict[int, ShownBasis]:
+    """Task id -> what the board of its phase rests on, where there are judgments; one statement."""
+    rows = session.execute(
+        select(Edition, QrelsRevision)
+        .join(QrelsRevision, QrelsRevision.id == Edition.revision_id)
+        .where(Edition.task_id.in_(phases), Edition.state == "current")
+    )
+    return {
+        edition.task_id: ShownBasis(
+            revision.number, source_of(edition, revision, phases[edition.task_id].topic_set)
+        )
+        for edition, revision in rows
+    }
+
+
+def leaders(
+    session: Session, viewer: Viewer, phases: Mapping[int, PhaseRule], rests_on: Mapping[int, ShownBasis]
+) -> dict[int, LeaderOfTask]:
+    """Task id -> who leads the board of the phase that is given for it, which is shown to everybody."""
+    ranked = _ranked(session, viewer, {phase.id for phase in phases.values()})
+    leading = {task_id: _leader(runs) for task_id, runs in ranked.items()}
+    fields = {
+        task_id: field
+        for task_id, runs in ranked.items()
+        if phases[task_id].is_ranked
+        and (field := _field(runs, rests_on[task_id].source, leading[task_id])) is not None
+    }
+    known = places.places(session, fields)
+    return {task_id: replace(leader, place=known.get(task_id)) for task_id, leader in leading.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """A ranked run by its task's primary measure."""
+
+    run_id: int
+    name: str
+    team_id: int
+    ranking_sha256: str
+    comparison: str
+    measure: str
+    version: int
+    mean: float
+
+
+def _ranked(session: Session, viewer: Viewer, phase_ids: set[int]) -> dict[int, list[_Ranked]]:
+    """Task id -> the ranked runs of its phase, in the order of their names."""
+    rows = session.execute(
+        select(
+            Task.id,
+            Task.naming,
+            Edition.measures,
+            Run.id,
+            Run.name,
+            Run.team_id,
+            Run.ranking_sha256,
+            Task.comparison,
+            Evaluation.measure,
+            Evaluation.measure_version,
+            EvaluationMean.mean,
+        )
+        .join(Edition, (Edition.task_id == Task.id) & (Edition.state == "current"))
+        .join(
+            Evaluation,
+            (Evaluation.revision_id == Edition.revision_id)
+            & (Evaluation.measure == Edition.primary_measure)
+            & (Evaluation.dialect == Edition.dialect),
+        )
+        .join(Run, Run.id == Evaluation.run_id)
+        .join(Phase, Phase.id == Run.phase_id)
+        .join(TopicSet, TopicSet.task_id == Task.id)
+        .join(
+            EvaluationMean,
+            (EvaluationMean.evaluation_id == Evaluation.id) & (EvaluationMean.topic_set_id == TopicSet.id),
+        )
+        .where(
+            Phase.id.in_(phase_ids),
+            Run.task_id == Task.id,
+            Run.kind == RANKED_KIND,
+            Run.withdrawn_at.is_(None),
+            or_(
+                TopicSet.id == Phase.topic_set_id,
+                Phase.topic_set_id.is_(None) & (TopicSet.name == ALL_TOPICS),
+            ),
+        )
+    ).all()
+    masking = {row[0] for row in rows if row.naming != "names"}
+    named = {
+        task_id: shown_names.shown_names(session, viewer, session.get_one(Task, task_id))
+        for task_id in masking
+    }
+    left_out = _left_out(session, phase_ids)
+    ranked: dict[int, list[_Ranked]] = {}
+    for task_id, _, measures, run_id, name, *facts in rows:
+        shown = named[task_id].run(run_id, name) if task_id in named else name
+        run = _Ranked(run_id, shown, *facts)
+        if run_id not in left_out and {"key": run.measure, "version": run.version} in measures:
+            ranked.setdefault(task_id, []).append(run)
+    return {task_id: sorted(runs, key=lambda run: run.name) for task_id, runs in ranked.items()}
+
+
+def _leader(ranked: list[_Ranked]) -> LeaderOfTask:
+    """The best of a task's ranked runs; of several the first."""
+    by = column(parse(ranked[0].measure))
+    best = max(ranked, key=lambda run: by.sign * run.mean)
+    return LeaderOfTask(
+        run_id=best.run_id,
+        run=best.name,
+        measure=best.measure,
+        value=best.mean,
+        digits=by.digits,
+        tied=sum(run.mean == best.mean for run in ranked),
+        sign=by.sign,
+        means=tuple(run.mean for run in ranked),
+        teams=len({run.team_id for run in ranked}),
+    )
+
+
+def _field(ranked: list[_Ranked], source: Source, leader: LeaderOfTask) -> ComparedField | None:
+    """The runs as their board compares them; None where that says nothing."""
+    if min(len(ranked), len(source.topics)) < LEAST_COMPARED or refusal(parse(leader.measure).measure):
+        return None
+    runs = sorted(ranked, key=lambda run: run.run_id)
+    request = Request(
+        procedure="pairs",
+        method=runs[0].comparison,
+        source=source,
+        measure=leader.measure,
+        measure_version=runs[0].version,
+        run_ids=tuple(run.run_id for run in runs),
+        rankings=tuple(run.ranking_sha256 for run in runs),
+    )
+    return ComparedField(request, leader.sign, leader.run_id)
+
+
+def _left_out(session: Session, phase_ids: set[int]) -> frozenset[int]:
+    """The official runs of the tasks that do not count; one statement, and four for a task that chooses."""
+    choosing = select(Task).join(Phase, Phase.task_id == Task.id).where(Phase.id.in_(phase_ids))
+    choosing = choosing.where(Task.final_runs.is_not(None))
+    return frozenset[int]().union(*(choices.not_chosen(session, task) for task in session.scalars(choosing)))

@@ -1,0 +1,1 @@
+"""Logos and pictures of tasks: checked, encoded anew, kept."""
