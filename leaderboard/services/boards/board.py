@@ -11,9 +11,10 @@ from leaderboard.db.tables import Job, Task
 from leaderboard.errors import Invalid, UnknownMeasure
 from leaderboard.measures.grammar import parse
 from leaderboard.services import policy
-from leaderboard.services.boards import chosen_topics, groups
+from leaderboard.services.boards import chosen_topics, groups, moves
 from leaderboard.services.boards import rows as board_rows
 from leaderboard.services.boards.groups import Group
+from leaderboard.services.boards.moves import EditionBefore
 from leaderboard.services.boards.rows import Row, rank, read_rows
 from leaderboard.services.evaluations import choices
 from leaderboard.services.evaluations.choices import NOT_CHOSEN
@@ -77,6 +78,8 @@ class Board(TaskHead):
     """The moment whose runs and edition are shown; None is now."""
     chosen_topics: tuple[str, ...] = ()
     """The topics that all values are of, where a reader chose some; empty is all."""
+    before: EditionBefore | None = None
+    """The edition shown before, with how each run moved since; None where there is nothing to compare."""
 
     @property
     def by(self) -> MeasureColumn:
@@ -118,8 +121,11 @@ def board(
     measures, primary = _measures(task, sight, shown)
     sorted_by = _sort_measure(measures, measure, primary)
     chosen = groups.find(session, task, group) if group is not None else None
-    read = _of_group(read_rows(session, viewer, task, sight, shown.edition, measures, at), chosen)
+    # Neither a day's runs nor some topics are what an edition's board showed.
+    before = moves.comparable(shown, sorted_by) if at is None and not why else None
+    read = _of_group(read_rows(session, viewer, task, sight, shown.edition, measures, at, before), chosen)
     rows = rank(chosen_topics.on_topics(session, shown.source, measures, read) if why else read, sorted_by)
+    since = moves.since_before(shown, rows, sorted_by) if before else None
     standing, sentences = _standing(session, task, sight, shown, sorted_by, rows, chosen, why)
     if one_per_team and sight.means:
         # Chosen by their scores, so no family of their own: ranks and verdicts stay those of all runs.
@@ -148,6 +154,7 @@ def board(
         source=shown.source if sight.details else None,
         at=at,
         chosen_topics=shown.source.topics if why and shown.source is not None else (),
+        before=since,
     )
 
 
