@@ -181,7 +181,7 @@ def _side_by_side(page: PairPage) -> RankingsChart | None:
 def _ranked(page: PairPage, document: PairedDocument) -> Ranked:
     # Without a topic only documents whose text is stored have a page.
     link = url_for("rankings.document", slug=page.slug, docno=document.docno, topic=page.topic)
-    return Ranked(document.docno, document.grade, link, document.elsewhere)
+    return Ranked(document.docno, document.grade, link, document.elsewhere, document.title)
 
 
 def _links(page: PairPage) -> dict[str, str]:
