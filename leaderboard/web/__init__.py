@@ -13,6 +13,7 @@ from leaderboard.web import (
     api,
     bodies,
     budgets,
+    carried,
     clicks,
     errors,
     figures,
@@ -172,6 +173,7 @@ def create_app(settings: Settings, database: Database, wake: Callable[[], None] 
 def _add_pages(app: Flask) -> None:
     filters.register(app)
     figures.register(app)
+    carried.register(app)
     phases.register(app)
     news.register(app)
     app.jinja_env.filters["markdown"] = markdown.render

@@ -22,6 +22,7 @@ from leaderboard.services.policy import ANONYMOUS, Viewer, without_organising
 from leaderboard.services.statistics import asked
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.settings import Settings, is_loopback
+from leaderboard.web.carried import OF_AN_EDITION
 
 log = logging.getLogger(__name__)
 
@@ -144,6 +145,9 @@ def viewer() -> Viewer:
         g.viewer = _of_api() if in_api() else _resume()
         if asked := request.args.get("phase"):
             g.viewer = replace(g.viewer, phase=asked)
+        if request.blueprint in OF_AN_EDITION and request.args.get("edition"):
+            # No edition has the number 0: what is not a number is not found either.
+            g.viewer = replace(g.viewer, edition=request.args.get("edition", 0, type=int))
     found: Viewer = g.viewer
     return found
 

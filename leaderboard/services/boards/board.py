@@ -142,7 +142,7 @@ def board(
         sorted_by=sorted_by.key,
         ranked_by=ranked_by(sorted_by),
         rows=rows,
-        rescoring=_rescoring(session, shown) if edition is None and at is None else None,
+        rescoring=_rescoring(session, shown) if {edition, sight.edition, at} == {None} else None,
         sight=sight,
         editions=shown.numbers,
         standing=standing,

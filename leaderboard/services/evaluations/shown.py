@@ -122,10 +122,13 @@ _EDITIONS = (
 def shown_edition(
     session: Session, task: Task, sight: Sight, number: int | None = None, at: datetime | None = None
 ) -> ShownEdition:
-    """What to show of a task's editions: the current one unless a number or moment is given; one statement.
+    """What to show of a task's editions: the one the sight is of unless a number or moment is given.
+
+    One statement.
 
     Raises NotFound for an unknown number, and for a moment at which there was no edition yet.
     """
+    number = sight.edition if number is None and at is None else number
     rows = session.execute(_EDITIONS, {"task": task.id}).all()
     past = {row.Edition.number: row for row in rows if row.Edition.shown_from is not None}
     if number is not None and (number not in past or not sight.means):

@@ -45,7 +45,7 @@ def test_the_page_says_what_the_tests_say(client: FlaskClient, ids: tuple[int, i
     (marked,) = [row for row in page.find_all("tr") if row.find(class_="tag")]
     assert "paired t" in marked.get_text()
     links = {str(link["href"]) for link in page.find_all("a")}
-    assert f"/runs/{ids[0]}/topics/1" in links
+    assert f"/runs/{ids[0]}/topics/1?measure=RR" in links
     assert any(link.endswith("topic=2#topic") for link in links)
     assert len(page.find_all("figure")) == 4
 
