@@ -195,8 +195,7 @@ def sight_by_rules(
     """As `sight_of`, by rules that were read before, at a moment (now unless given)."""
     hidden = phase_rules.hidden(session, phases, at)
     if len(phases) == 1:
-        seen = sight(viewer, task, phases[0], hidden)
-        return seen if viewer.edition is None else replace(seen, edition=viewer.edition)
+        return replace(sight(viewer, task, phases[0], hidden), edition=viewer.edition)
     chosen = next((phase for phase in phases if phase.id == phase_id), None)
     chosen = chosen or _asked(session, viewer, task, phases, at)
     seen = replace(sight(viewer, task, chosen, hidden), edition=viewer.edition)

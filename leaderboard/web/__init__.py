@@ -13,7 +13,6 @@ from leaderboard.web import (
     api,
     bodies,
     budgets,
-    carried,
     clicks,
     errors,
     figures,
@@ -41,7 +40,7 @@ from leaderboard.web.accounts import (
     tokens,
 )
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, settled
-from leaderboard.web.boards import boards, efficiency, intervals, reveal, snapshots
+from leaderboard.web.boards import boards, carried, efficiency, intervals, reveal, snapshots
 from leaderboard.web.comparisons import comparisons, curves, many
 from leaderboard.web.feeds import feeds
 from leaderboard.web.kept import pages as kept_pages

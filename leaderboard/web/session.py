@@ -22,7 +22,6 @@ from leaderboard.services.policy import ANONYMOUS, Viewer, without_organising
 from leaderboard.services.statistics import asked
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.settings import Settings, is_loopback
-from leaderboard.web.carried import OF_AN_EDITION
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +30,13 @@ API = "/api/v1"
 """Everything below is for programs, who ask by a token."""
 BEARER = "Bearer "
 STAMP_WAIT_S = 0.2
+OF_AN_EDITION = frozenset(
+    (
+        *("boards", "intervals", "measure_orders", "efficiency", "comparisons", "curves"),
+        *("topics", "heat_maps", "runs", "run_sections", "rankings"),
+    )
+)
+"""The rooms whose pages and files show what they show under an earlier edition where one is asked for."""
 SESSION, DEVICE, PENDING, OPENID = "session", "device", "pending", "openid"
 """Cookies: of who is signed in, a browser known from before, a session that waits for a code or provider."""
 LIFETIMES = {

@@ -15,7 +15,7 @@ from leaderboard.services.boards import groups
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.tasks import phases
 from leaderboard.services.tasks.phases import PhasePlan
-from leaderboard.web import carried
+from leaderboard.web.boards import carried
 from tests.make import build
 from tests.make.copies import built_once
 from tests.make.pages import main, parsed

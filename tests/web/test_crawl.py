@@ -11,7 +11,7 @@ from sqlalchemy import update
 
 from leaderboard.db.tables import Job
 from leaderboard.services.accounts import sessions
-from leaderboard.web.carried import PACKED, READ_BY_ALL
+from leaderboard.web.boards.carried import PACKED, READ_BY_ALL
 from tests.make import build, walks
 from tests.web.conftest import Site
 

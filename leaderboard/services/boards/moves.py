@@ -1,7 +1,8 @@
 """How the runs of a board moved since the edition that was shown before it.
 
-Ranks are counted among the runs that have one in both editions, so that a run which came or went in between
-moves nobody; the page of a revision counts them so too.
+Neither a day's board nor one on chosen topics is what an edition showed, so these have no moves. Ranks are
+counted among the runs that have one in both editions, so that a run which came or went in between moves
+nobody; the page of a revision counts them so too.
 """
 
 from collections.abc import Iterable, Mapping

@@ -16,8 +16,8 @@ from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.statistics.standings import PairOfRuns, Standing
 from leaderboard.web import moments, responses
 from leaderboard.web.addresses import kept, whole
+from leaderboard.web.boards.carried import FLAGS, MANY, STATE, is_usual
 from leaderboard.web.boards.rows import listed
-from leaderboard.web.carried import FLAGS, MANY, STATE, is_usual
 from leaderboard.web.charts import Interval, IntervalChart, interval_chart
 from leaderboard.web.charts.board_means import BoardMeans, MeanOfRun, board_means
 from leaderboard.web.charts.intervals import Kind

@@ -14,7 +14,7 @@ from leaderboard.stats.orders.rbo import weight_of_top
 from leaderboard.stats.pairs.two_runs import RECOMMENDED, ROPE
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept, whole
-from leaderboard.web.carried import PACKED, READ_BY_ALL
+from leaderboard.web.boards.carried import PACKED, READ_BY_ALL
 from leaderboard.web.charts import (
     BarChart,
     Curve,

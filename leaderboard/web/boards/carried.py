@@ -10,6 +10,8 @@ from urllib.parse import parse_qsl, urlencode
 
 from flask import Flask, g, request, url_for
 
+from leaderboard.web.session import OF_AN_EDITION
+
 BOARD = "boards.board"
 PACKED = "board"
 STATE = (*("at", "one", "group", "run", "reference"), *("q", "team", "kind", "tag", "field", "value", "pin"))
@@ -36,13 +38,6 @@ PAGES = frozenset(
     )
 )
 """The pages from which a way leads back to the board."""
-OF_AN_EDITION = frozenset(
-    (
-        *("boards", "intervals", "measure_orders", "efficiency", "comparisons", "curves"),
-        *("topics", "heat_maps", "runs", "run_sections", "rankings"),
-    )
-)
-"""The rooms whose pages and files show what they show under an earlier edition where one is asked for."""
 
 
 def register(app: Flask) -> None:
