@@ -12,6 +12,8 @@ from leaderboard.pages.combined import tables as combined_tables
 from leaderboard.pages.combined.board import CombinedChoice, CombinedPage, combined_page
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
+from leaderboard.services.boards.moves import EditionBefore
+from leaderboard.services.boards.rows import Row
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.statistics.standings import Place
 from leaderboard.tables.text import csv_text
@@ -93,11 +95,13 @@ def _combined(page: CombinedPage) -> str:
 
 def _table(shown: Board) -> str:
     digits = {column.key: column.digits for column in shown.measures}
-    lines = [["", "run", "team", *digits, *(PLACE_HEADS if shown.places else ())]]
+    since = [f"since edition {shown.before.number}"] if shown.before else []
+    lines = [["", "run", "team", *digits, *(PLACE_HEADS if shown.places else ()), *since]]
     for row in shown.rows:
         scores = [_digits(row.scores[key], places, row.state) for key, places in digits.items()]
         place = _place(shown.places.get(row.run_id)) if shown.places else ()
-        lines.append([str(row.rank or ""), row.run, row.team, *scores, *place])
+        moved = [_moved(shown.before, row)] if shown.before else []
+        lines.append([str(row.rank or ""), row.run, row.team, *scores, *place, *moved])
     return "\n".join([caption(shown), *shown.sentences, _aligned(lines), ""])
 
 
@@ -120,6 +124,14 @@ def _place(place: Place | None) -> tuple[str, ...]:
     ranks = f"{place.rank_low}-{place.rank_high}"
     open_which = "+" if place.beaten_by and not place.named else ""
     return (best, ranks, str(place.beats), f"{place.beaten_by}{open_which}", str(place.undecided))
+
+
+def _moved(before: EditionBefore, row: Row) -> str:
+    """`+2` for a run that went up by two ranks, `=` for one that stayed; empty for one without a rank."""
+    if row.run_id not in before.moved:
+        return ""
+    places = before.moved[row.run_id]
+    return "new" if places is None else f"{places:+d}" if places else "="
 
 
 def caption(shown: Board) -> str:

@@ -84,7 +84,8 @@ def search_page(session: Session, viewer: Viewer, query: str) -> SearchPage:
     """What has all words of a query, whatever their case; the page without any where the query is empty.
 
     Raises Invalid for a query that is too short or too long. What is held back is searched in no form: a run
-    of a team that goes by a pseudonym is found by the pseudonym. Three statements, and up to three a task.
+    of a team that goes by a pseudonym is found by the pseudonym. A token for one task finds what is in it.
+    Three statements, and up to three a task.
     """
     text = " ".join(query.split())
     if not text:
@@ -93,7 +94,7 @@ def search_page(session: Session, viewer: Viewer, query: str) -> SearchPage:
         rule = f"has from {LEAST} to {MOST} characters."
         raise Invalid(f"What is searched for {rule}", [Problem(rule, field="q", value=text[:40])])
     words = text.casefold().split()
-    rows = overviews.listing(session, viewer)
+    rows = [row for row in overviews.listing(session, viewer) if viewer.only_task in (None, row.id)]
     known = _known(session, viewer, [row.id for row in rows])
     runs = list(_runs(session, viewer, known))
     return SearchPage(

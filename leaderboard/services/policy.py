@@ -57,6 +57,8 @@ class Viewer:
     """The token by which a program asks for the account; None: a person does."""
     only_task: int | None = None
     """The only task that the token is for; None: any."""
+    edition: int | None = None
+    """Number of the edition that was asked for, by `?edition=2` on a page of a task; None: the one shown."""
 
 
 ANONYMOUS = Viewer()
@@ -101,6 +103,8 @@ class Sight:
     """Its name."""
     is_ranked: bool = True
     """Whether its runs have ranks."""
+    edition: int | None = None
+    """Number of the edition to show; None: the current one."""
     step: float | None = None
     """By how much a team's public score has to improve to be shown anew (the Ladder); None: always shown."""
 
@@ -191,10 +195,10 @@ def sight_by_rules(
     """As `sight_of`, by rules that were read before, at a moment (now unless given)."""
     hidden = phase_rules.hidden(session, phases, at)
     if len(phases) == 1:
-        return sight(viewer, task, phases[0], hidden)
+        return replace(sight(viewer, task, phases[0], hidden), edition=viewer.edition)
     chosen = next((phase for phase in phases if phase.id == phase_id), None)
     chosen = chosen or _asked(session, viewer, task, phases, at)
-    seen = sight(viewer, task, chosen, hidden)
+    seen = replace(sight(viewer, task, chosen, hidden), edition=viewer.edition)
     return replace(seen, phase_id=chosen.id, phase=chosen.name, is_ranked=chosen.is_ranked)
 
 

@@ -40,7 +40,7 @@ from leaderboard.web.accounts import (
     tokens,
 )
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, settled
-from leaderboard.web.boards import boards, efficiency, intervals, reveal, snapshots
+from leaderboard.web.boards import boards, carried, efficiency, intervals, reveal, snapshots
 from leaderboard.web.comparisons import comparisons, curves, many
 from leaderboard.web.feeds import feeds
 from leaderboard.web.kept import pages as kept_pages
@@ -174,6 +174,7 @@ def create_app(settings: Settings, database: Database, wake: Callable[[], None] 
 def _add_pages(app: Flask) -> None:
     filters.register(app)
     figures.register(app)
+    carried.register(app)
     phases.register(app)
     news.register(app)
     pictures.register(app)

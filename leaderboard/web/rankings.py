@@ -94,13 +94,13 @@ def document_export(slug: str, form: str) -> ResponseReturnValue:
 
 def rank_addresses() -> RankAddress:
     """A function from run, topic and rank to where that rank is shown; for one page, which has many."""
-    known: dict[tuple[int, str], str] = {}
+    known: dict[tuple[int, str, str], str] = {}
 
     def address(run_id: int, topic_id: str, rank: int) -> str:
-        key = run_id, topic_id
+        key = run_id, topic_id, _rows_with(rank)
         if key not in known:
-            known[key] = url_for("rankings.show", run_id=run_id, topic_id=topic_id)
-        return f"{known[key]}{_rows_with(rank)}#rank-{rank}"
+            known[key] = _with_rows(*key)
+        return f"{known[key]}#rank-{rank}"
 
     return address
 
@@ -122,13 +122,17 @@ def _rank_link(page: RankingPage, rank: int) -> str:
     """A rank of this page, or where the whole ranking shows it."""
     if rank <= len(page.rows):
         return f"#rank-{rank}"
-    here = url_for("rankings.show", run_id=page.run_id, topic_id=page.topic_id)
-    return f"{here}{_rows_with(rank)}#rank-{rank}"
+    return f"{_with_rows(page.run_id, page.topic_id, _rows_with(rank))}#rank-{rank}"
+
+
+def _with_rows(run_id: int, topic_id: str, rows: str) -> str:
+    more = {rows: ""} if rows else {}
+    return url_for("rankings.show", run_id=run_id, topic_id=topic_id, **more)  # type: ignore[arg-type]
 
 
 def _rows_with(rank: int) -> str:
     """What to ask a ranking's page for to have a rank on it, and few more."""
-    return "" if rank <= ROWS_AT_FIRST else "?first=" if rank <= MORE_ROWS else "?all="
+    return "" if rank <= ROWS_AT_FIRST else "first" if rank <= MORE_ROWS else "all"
 
 
 def _limit() -> int | None:

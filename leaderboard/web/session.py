@@ -30,6 +30,13 @@ API = "/api/v1"
 """Everything below is for programs, who ask by a token."""
 BEARER = "Bearer "
 STAMP_WAIT_S = 0.2
+OF_AN_EDITION = frozenset(
+    (
+        *("boards", "intervals", "measure_orders", "efficiency", "comparisons", "curves"),
+        *("topics", "heat_maps", "runs", "run_sections", "rankings"),
+    )
+)
+"""The rooms whose pages and files show what they show under an earlier edition where one is asked for."""
 SESSION, DEVICE, PENDING, OPENID = "session", "device", "pending", "openid"
 """Cookies: of who is signed in, a browser known from before, a session that waits for a code or provider."""
 LIFETIMES = {
@@ -149,6 +156,9 @@ def viewer() -> Viewer:
         g.viewer = _of_api() if in_api() else _resume()
         if asked := request.args.get("phase"):
             g.viewer = replace(g.viewer, phase=asked)
+        if request.blueprint in OF_AN_EDITION and request.args.get("edition"):
+            # No edition has the number 0: what is not a number is not found either.
+            g.viewer = replace(g.viewer, edition=request.args.get("edition", 0, type=int))
     found: Viewer = g.viewer
     return found
 

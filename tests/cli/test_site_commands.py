@@ -137,7 +137,10 @@ def test_a_revision_is_added_and_scored(task, tmp_path: Path) -> None:  # type: 
     assert "Revision 2 of t: 1 judgments on 1 topics (0 added, 1 changed, 6 removed)." in added.output
     assert "qrels revision 1" in task("board", "t").output
     task("worker", "--once")
-    assert "qrels revision 2" in task("board", "t").output
+    table = task("board", "t").output
+    assert "qrels revision 2" in table
+    assert [line.split()[-1] for line in table.splitlines()[-2:]] == ["1", "="]
+    assert "since edition 1" in table
 
 
 def test_an_account_can_be_made_organiser_of_a_task(task) -> None:  # type: ignore[no-untyped-def]

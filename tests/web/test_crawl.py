@@ -12,12 +12,14 @@ from sqlalchemy import update
 
 from leaderboard.db.tables import Job
 from leaderboard.services.accounts import sessions
+from leaderboard.web.boards.carried import PACKED, READ_BY_ALL
 from tests.make import build, walks
 from tests.web.conftest import Site
 
 pytestmark = pytest.mark.slow
 START = "/"
-MOST_PAGES = 4000
+MOST_SETTINGS = 20_000
+GOES_ALONG = frozenset((*READ_BY_ALL, PACKED))
 NARROW = 3
 """Columns that fit any screen."""
 
@@ -32,22 +34,23 @@ def crawl(client: FlaskClient) -> Iterator[tuple[str, HtmlElement]]:
 
     An address whose settings were all met on its page before, each with each other, is not asked for:
     faults that take three settings at once are rare (Kuhn, Wallace, Gallo 2004), and a list sorted by each
-    of its columns, for each measure, with each figure, would be most of the walk. Tables are asked for so as
-    JSON, as CSV and LaTeX in one state: the three are written of the same record.
+    of its columns, for each measure, with each figure, would be most of the walk. What goes along in every
+    link is met on each page; tests/web/test_carried.py follows it. Tables are asked for so as JSON, as
+    CSV and LaTeX in one state: the three are written of the same record.
     """
     seen, waiting = {START}, [START]
     files, met = set(), set[tuple[object, ...]]()
     while waiting:
         address = waiting.pop()
-        path, _, query = address.partition("?")
+        path = address.partition("?")[0]
         if path.endswith((".csv", ".tex")):
             if path in files:
                 continue
             files.add(path)
-        settings = [(path,), *((path, *two) for two in combinations_with_replacement(_settings(query), 2))]
-        if met.issuperset(settings):
+        settings = _settings(address)
+        if met >= settings:
             continue
-        met.update(settings)
+        met |= settings
         with client.get(address, follow_redirects=True) as response:
             assert response.status_code == 200, address
             if response.mimetype != "text/html":
@@ -57,12 +60,16 @@ def crawl(client: FlaskClient) -> Iterator[tuple[str, HtmlElement]]:
         fresh = {link for link in _links(page, address) if link not in seen}
         seen |= fresh
         waiting += sorted(fresh)
-        assert len(seen) < MOST_PAGES, "the site goes on for ever"
+        assert len(met) < MOST_SETTINGS, "the site goes on for ever"
 
 
-def _settings(query: str) -> list[tuple[str, str]]:
-    """The parameters of an address, in an order of their own."""
-    return sorted(set(parse_qsl(query, keep_blank_values=True)))
+def _settings(address: str) -> set[tuple[object, ...]]:
+    """What is set in an address: every two of the page's own parameters, and what goes along with each alone."""
+    path, _, query = address.partition("?")
+    given = sorted(set(parse_qsl(query, keep_blank_values=True)))
+    own = [pair for pair in given if pair[0] not in GOES_ALONG]
+    along = {(path, name) for name, _ in given if name in GOES_ALONG}
+    return {(path,), *along, *((path, *two) for two in combinations_with_replacement(own, 2))}
 
 
 def _links(page: HtmlElement, address: str) -> set[str]:

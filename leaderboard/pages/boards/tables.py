@@ -80,6 +80,7 @@ def board_facts(
         "group": shown.group.name if shown.group else None,
         "runs": len(shown.rows),
         "listed": len(rows),
+        "moved_since_edition": shown.before.number if shown.before else None,
         "rows": [
             {
                 "rank": row.rank,
@@ -89,6 +90,7 @@ def board_facts(
                 "state": row.state,
                 "run_id": row.run_id,
                 "kind": row.kind,
+                "moved": _moved(shown, row),
                 **place_facts(shown.places.get(row.run_id)),
             }
             for row in rows
@@ -111,8 +113,14 @@ def _columns(shown: Board, measures: Sequence[MeasureColumn], rows: Sequence[Row
         Column(key="kind", value=lambda row: row.kind, shown=Place.DATA),
         *(_measure_column(shown, measure, _best(rows, measure), below) for measure in measures),
         Column(key="state", value=lambda row: row.state, shown=Place.DATA),
+        Column(key="moved", value=lambda row: _moved(shown, row), shown=Place.DATA),
         *(_place_column(shown, name) for name in PLACE_FACTS),
     ]
+
+
+def _moved(shown: Board, row: Row) -> int | None:
+    """By how many ranks it went up since the edition before; None where it has no rank in both."""
+    return shown.before.moved.get(row.run_id) if shown.before else None
 
 
 def _measure_column(

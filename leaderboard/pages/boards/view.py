@@ -26,7 +26,8 @@ from leaderboard.tables.words import counted
 
 BASELINE = "baseline"
 UNJUDGED, BOUNDS, RANGES, PLACES, MEANS = "unjudged", "bounds", "ranges", "places", "means"
-EXTRAS = (UNJUDGED, BOUNDS, RANGES, PLACES, MEANS)
+MOVED = "moved"
+EXTRAS = (UNJUDGED, BOUNDS, RANGES, PLACES, MEANS, MOVED)
 """Columns that are neither measures nor facts of runs: as they are called in an address."""
 RANGES_UP_TO = 20
 """Ranked runs of a board that shows rank ranges without being asked."""
@@ -201,10 +202,14 @@ def _extras(shown: Board, wish: BoardChoice) -> frozenset[str]:
     if wish.columns:
         extras = set(EXTRAS) & set(wish.columns)
     else:
-        extras = {UNJUDGED, PLACES, MEANS} | ({RANGES} if 0 < len(shown.places) <= RANGES_UP_TO else set())
+        extras = {UNJUDGED, PLACES, MEANS, MOVED} | (
+            {RANGES} if 0 < len(shown.places) <= RANGES_UP_TO else set()
+        )
     extras |= {name for name, asked in ((BOUNDS, wish.bounds), (RANGES, wish.ranges)) if asked}
     if shown.source is None:
         extras -= {UNJUDGED, BOUNDS}
+    if shown.before is None:
+        extras -= {MOVED}
     return frozenset(extras if shown.places else extras - {RANGES, PLACES, MEANS})
 
 

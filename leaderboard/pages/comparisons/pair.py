@@ -85,6 +85,21 @@ class PairPage(TaskHead):
     """What assessors prefer who saw both unlabelled; None where nobody did, or it is not to be shown yet."""
 
     @property
+    def better(self) -> ComparedRun | None:
+        """The run of the better mean; None where both have the same."""
+        ahead = self.measure.sign * self.scores.difference
+        return None if ahead == 0 else self.first if ahead > 0 else self.second
+
+    @property
+    def lead(self) -> tuple[float, float, float] | None:
+        """How far the better run is ahead, and the ends of its interval; None where that cannot be said."""
+        if self.better is None or self.scores.low is None or self.scores.high is None:
+            return None
+        sign = 1 if self.scores.difference > 0 else -1
+        low, high = sorted((sign * self.scores.low, sign * self.scores.high))
+        return abs(self.scores.difference), low, high
+
+    @property
     def from_0_to_1(self) -> bool:
         """Whether scores run from 0 to 1, so that one difference of no practical matter fits them."""
         return parse(self.measure.key).measure.range == (0.0, 1.0)
@@ -164,7 +179,9 @@ def pair_page(
         topics=_topics(session, table, rows[first], rows[second], rankings),
         rankings=rankings,
         topic=topic,
-        side_by_side=paired_topic(session, table.source, first, second, topic) if topic else None,
+        side_by_side=(
+            paired_topic(session, table.source, first, second, topic, task.collection_id) if topic else None
+        ),
         level=task.level,
         p=p,
         people=results.results(session, viewer, task, table.sight, first, second),

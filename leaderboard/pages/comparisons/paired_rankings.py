@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import RankingBlock
 from leaderboard.measures.grammar import parse
 from leaderboard.pages.topics.judgments import grades_of
+from leaderboard.services import collections
 from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.shown import FloatArray, Source
 from leaderboard.services.rankings.blocks import indices_of, opened
@@ -63,6 +64,8 @@ class PairedDocument:
     """A document at a rank of one run: its grade, None where not judged, and its rank in the other run."""
 
     docno: str
+    title: str
+    """Empty where the site does not have it."""
     grade: int | None
     elsewhere: int | None
 
@@ -108,11 +111,16 @@ def paired_rankings(
     )
 
 
-def paired_topic(session: Session, source: Source, first: int, second: int, topic: str) -> PairedTopic:
-    """Both rankings of one topic with grades, by the ids of the runs."""
+def paired_topic(
+    session: Session, source: Source, first: int, second: int, topic: str, collection_id: int
+) -> PairedTopic:
+    """Both rankings of one topic with grades and titles, by the ids of the runs."""
     grades = grades_of(session, source.revision_id, topic)
     one, two = (_docnos_of(session, source, run_id, topic) for run_id in (first, second))
-    return PairedTopic(_side(one, two, grades), _side(two, one, grades), (len(one), len(two)))
+    stored = collections.texts(session, collection_id, [*one[:SHOWN], *two[:SHOWN]])
+    titles = {docno: document.title for docno, document in stored.items()}
+    sides = _side(one, two, grades, titles), _side(two, one, grades, titles)
+    return PairedTopic(*sides, (len(one), len(two)))
 
 
 def _docnos_of(session: Session, source: Source, run_id: int, topic: str) -> list[str]:
@@ -120,9 +128,14 @@ def _docnos_of(session: Session, source: Source, run_id: int, topic: str) -> lis
     return [docno.decode() for docno in rankings.get(topic, _NOTHING)[0]]
 
 
-def _side(mine: Sequence[str], other: Sequence[str], grades: Mapping[str, int]) -> tuple[PairedDocument, ...]:
+def _side(
+    mine: Sequence[str], other: Sequence[str], grades: Mapping[str, int], titles: Mapping[str, str]
+) -> tuple[PairedDocument, ...]:
     ranks = {docno: rank for rank, docno in enumerate(other, start=1)}
-    return tuple(PairedDocument(docno, grades.get(docno), ranks.get(docno)) for docno in mine[:SHOWN])
+    return tuple(
+        PairedDocument(docno, titles.get(docno, ""), grades.get(docno), ranks.get(docno))
+        for docno in mine[:SHOWN]
+    )
 
 
 def _blocks(session: Session, run_id: int, topics: Collection[str]) -> list[Block]:

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Run, Task
 from leaderboard.services import shown_names
+from leaderboard.services.boards.moves import shared_ranks
 from leaderboard.services.boards.rows import of_phase
 from leaderboard.services.evaluations import choices
 from leaderboard.services.evaluations.choices import RANKED_KIND
@@ -79,7 +80,7 @@ def rank_changes(
     both = [run for run in runs if run.run_id in old and run.run_id in new and run.kind == RANKED_KIND]
     before = {run.run_id: sign * old[run.run_id] for run in both}
     after = {run.run_id: sign * new[run.run_id] for run in both}
-    first, second = _ranks(before), _ranks(after)
+    first, second = shared_ranks(before), shared_ranks(after)
     rows = [
         RankChange(
             run=run,
@@ -167,14 +168,3 @@ def table(ranks: RankChanges | None, name: str, caption: str) -> Table[RankChang
         ],
         rows=ranks.rows if ranks else (),
     )
-
-
-def _ranks(scores: Mapping[int, float]) -> dict[int, int]:
-    """The rank of every run, higher being better; equal scores share one.
-
-    >>> _ranks({7: 0.5, 8: 0.9, 9: 0.5, 4: 0.1})
-    {7: 2, 8: 1, 9: 2, 4: 4}
-    """
-    ordered = sorted(scores.values(), reverse=True)
-    first = {value: place for place, value in reversed(list(enumerate(ordered, start=1)))}
-    return {run_id: first[value] for run_id, value in scores.items()}

@@ -11,6 +11,7 @@ from leaderboard.errors import Problem
 from leaderboard.pages.runs.actions import RunActions, actions_of
 from leaderboard.pages.runs.head import RunHead, SeenRun, caption, head_facts, seen_run
 from leaderboard.pages.runs.scores import MeasureValue, RivalRun, RunStanding, explained, stand
+from leaderboard.pages.scores.fields import chosen
 from leaderboard.services import policy, shown_names
 from leaderboard.services.boards.rows import place_facts
 from leaderboard.services.evaluations.choices import is_over
@@ -39,7 +40,8 @@ class RunPage(RunHead):
     withdrawn_at: datetime | None
     withdrawn_why: str
     state: RunState
-    primary: str
+    by: str
+    """Key of the measure that its headline and place are of: the one asked for, else the board's first."""
     measures: tuple[MeasureValue, ...]
     warnings: tuple[Problem, ...]
     upload_id: int | None
@@ -48,9 +50,9 @@ class RunPage(RunHead):
     pseudonym: str
     """What others know the run by, for its team and organisers; empty where that is its name."""
     place: Place | None
-    """Among the ranked runs by the primary measure; None where that cannot be said."""
+    """Among the ranked runs by that measure; None where that cannot be said."""
     interval: tuple[float, float] | None
-    """Of its mean by the primary measure, at 95%; None where place is."""
+    """Of its mean by that measure, at 95%; None where place is."""
     comparison: str
     """The test and correction of place, in words."""
     leader: RivalRun | None
@@ -58,8 +60,8 @@ class RunPage(RunHead):
 
     @property
     def headline(self) -> MeasureValue | None:
-        """What it got by the primary measure; None where it has no value."""
-        found = (row for row in self.measures if row.column.key == self.primary and row.value is not None)
+        """What it got by that measure; None where it has no value."""
+        found = (row for row in self.measures if row.column.key == self.by and row.value is not None)
         return next(found, None)
 
     @property
@@ -68,12 +70,16 @@ class RunPage(RunHead):
         return any(row.value is not None for row in self.measures)
 
 
-def run_page(session: Session, viewer: Viewer, run_id: int) -> RunPage:
-    """The run's page; raises NotFound where there is none or the viewer may not know of it."""
+def run_page(session: Session, viewer: Viewer, run_id: int, measure: str | None = None) -> RunPage:
+    """The run's page, by a measure (the board's primary one unless said otherwise).
+
+    Raises NotFound where there is none or the viewer may not know of it, UnknownMeasure for a measure that
+    its board does not show or that has no better and worse.
+    """
     seen = seen_run(session, viewer, run_id)
     run, is_own = seen.run, seen.is_own
-    standing = stand(session, seen)
-    edition = seen.shown.edition
+    by = _measure(seen, measure)
+    standing = stand(session, seen, by)
     return RunPage(
         **seen.head(by_topic=_is_scored_by_topic(seen, standing)),
         description="" if seen.masked else run.description,
@@ -82,7 +88,7 @@ def run_page(session: Session, viewer: Viewer, run_id: int) -> RunPage:
         withdrawn_at=run.withdrawn_at,
         withdrawn_why="" if seen.masked else run.withdrawn_why,
         state=_state(session, seen),
-        primary=edition.primary_measure if edition is not None else seen.task.primary_measure,
+        by=by,
         measures=standing.measures,
         warnings=_warnings(session, seen) if is_own else (),
         upload_id=run.upload_id if is_own else None,
@@ -94,6 +100,13 @@ def run_page(session: Session, viewer: Viewer, run_id: int) -> RunPage:
         comparison=method(seen.task.comparison).title if standing.place else "",
         leader=standing.leader,
     )
+
+
+def _measure(seen: SeenRun, measure: str | None) -> str:
+    """Key of the measure asked for, else of the primary one; of a run without scores none is asked for."""
+    edition = seen.shown.edition
+    primary = edition.primary_measure if edition is not None else seen.task.primary_measure
+    return chosen(seen.columns, primary, measure).key if measure and seen.columns else primary
 
 
 def known_facts(details: dict[str, Any], masked: bool) -> tuple[Fact, ...]:

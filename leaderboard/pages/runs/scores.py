@@ -74,9 +74,9 @@ class RivalRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStanding:
-    """Where a run stands: its values, its place by the primary measure, and the run that leads.
+    """Where a run stands: its values, its place by one measure, and the run that leads by it.
 
-    place and interval, of its mean by the primary measure, are None where they cannot be said, leader where
+    place and interval, of its mean by that measure, are None where they cannot be said, leader where
     that is the run itself or no run is ranked.
     """
 
@@ -86,11 +86,11 @@ class RunStanding:
     leader: RivalRun | None
 
 
-def stand(session: Session, seen: SeenRun) -> RunStanding:
-    """Where a run stands among the ranked runs, by the board's own rule; one statement."""
+def stand(session: Session, seen: SeenRun, key: str) -> RunStanding:
+    """Where a run stands among the ranked runs by a measure, by the board's own rule; one statement."""
     edition, columns = seen.shown.edition, seen.columns
     rivals = _rivals(session, seen, edition if columns else None)
-    by = next((column for column in columns if edition and column.key == edition.primary_measure), None)
+    by = next((column for column in columns if column.key == key), None)
     ranked = _ranked(rivals, by) if by else []
     standing = _standing(session, seen, by, ranked) if by else None
     return RunStanding(

@@ -99,7 +99,7 @@ def _without_topics(page: RunPage, origin_page: OriginPage, seen: SeenRun) -> Wh
         page=page,
         origin=origin_page,
         topics=TopicsPage(**head, columns=seen.columns, topics=(), values=values, field=None),
-        curves=CurvesPage(**head, curves=NO_CURVES, primary=page.primary),
+        curves=CurvesPage(**head, curves=NO_CURVES, primary=page.by),
         ties=TiesPage(**head, ties=NO_TIES, values=values, order_differs=False, drawn=False),
         measures=MeasuresPage(**head, every=()),
     )

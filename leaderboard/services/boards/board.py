@@ -11,9 +11,10 @@ from leaderboard.db.tables import Job, Task
 from leaderboard.errors import Invalid, UnknownMeasure
 from leaderboard.measures.grammar import parse
 from leaderboard.services import policy
-from leaderboard.services.boards import chosen_topics, groups
+from leaderboard.services.boards import chosen_topics, groups, moves
 from leaderboard.services.boards import rows as board_rows
 from leaderboard.services.boards.groups import Group
+from leaderboard.services.boards.moves import EditionBefore
 from leaderboard.services.boards.rows import Row, rank, read_rows
 from leaderboard.services.evaluations import choices
 from leaderboard.services.evaluations.choices import NOT_CHOSEN
@@ -77,6 +78,8 @@ class Board(TaskHead):
     """The moment whose runs and edition are shown; None is now."""
     chosen_topics: tuple[str, ...] = ()
     """The topics that all values are of, where a reader chose some; empty is all."""
+    before: EditionBefore | None = None
+    """The edition shown before, with how each run moved since; None where there is nothing to compare."""
 
     @property
     def by(self) -> MeasureColumn:
@@ -104,12 +107,11 @@ def board(
     """The task's board, ranked by a measure (its primary one unless said otherwise).
 
     edition is the number of an earlier edition, at a moment whose edition and runs are wanted, with the
-    scores these runs have by now; the board of now unless said otherwise. one_per_team leaves of each
-    team's ranked runs the best that it marked, else its best, with ranks and verdicts among all; group of
-    all runs those of a group, ranked within it; topics are those that all values are of, without verdicts.
-    Raises NotFound for an unknown task, edition or group and a moment before the first, UnknownMeasure for
-    one that is not a column or has no better and worse, Invalid for an edition and a moment at once and for
-    topics that do not count.
+    scores these runs have by now. one_per_team leaves of each team's ranked runs the best that it marked,
+    else its best, with ranks and verdicts among all; group of all runs those of a group, ranked within it;
+    topics are those that all values are of, without verdicts. Raises NotFound for an unknown task, edition
+    and group and a moment before the first, UnknownMeasure for one that is not a column or has no better and
+    worse, Invalid for an edition and a moment at once and for topics that do not count.
     """
     task, sight = policy.visible_task(session, viewer, slug)
     if edition is not None and at is not None:
@@ -118,8 +120,8 @@ def board(
     measures, primary = _measures(task, sight, shown)
     sorted_by = _sort_measure(measures, measure, primary)
     chosen = groups.find(session, task, group) if group is not None else None
-    read = _of_group(read_rows(session, viewer, task, sight, shown.edition, measures, at), chosen)
-    rows = rank(chosen_topics.on_topics(session, shown.source, measures, read) if why else read, sorted_by)
+    rows = _rows(session, viewer, (task, sight, shown), measures, sorted_by, chosen, at, is_whole=not why)
+    since = moves.since_before(shown, rows, sorted_by)
     standing, sentences = _standing(session, task, sight, shown, sorted_by, rows, chosen, why)
     if one_per_team and sight.means:
         # Chosen by their scores, so no family of their own: ranks and verdicts stay those of all runs.
@@ -136,7 +138,7 @@ def board(
         sorted_by=sorted_by.key,
         ranked_by=ranked_by(sorted_by),
         rows=rows,
-        rescoring=_rescoring(session, shown) if edition is None and at is None else None,
+        rescoring=_rescoring(session, shown) if {edition, sight.edition, at} == {None} else None,
         sight=sight,
         editions=shown.numbers,
         standing=standing,
@@ -148,6 +150,7 @@ def board(
         source=shown.source if sight.details else None,
         at=at,
         chosen_topics=shown.source.topics if why and shown.source is not None else (),
+        before=since,
     )
 
 
@@ -159,6 +162,24 @@ def _measures(task: Task, sight: Sight, shown: ShownEdition) -> tuple[tuple[Meas
     else:
         keys, primary = [measure["key"] for measure in edition.measures], edition.primary_measure
     return tuple(column(parse(key)) for key in keys if not sight.hides(key)), primary
+
+
+def _rows(
+    session: Session,
+    viewer: Viewer,
+    seen: tuple[Task, Sight, ShownEdition],
+    measures: tuple[MeasureColumn, ...],
+    by: MeasureColumn,
+    group: Group | None,
+    at: datetime | None,
+    *,
+    is_whole: bool,
+) -> tuple[Row, ...]:
+    """The rows in order; with what each got in the edition before, where that can be compared."""
+    task, sight, shown = seen
+    before = moves.comparable(shown, by) if at is None and is_whole else None
+    read = _of_group(read_rows(session, viewer, task, sight, shown.edition, measures, at, before), group)
+    return rank(read if is_whole else chosen_topics.on_topics(session, shown.source, measures, read), by)
 
 
 def _of_group(rows: list[Row], group: Group | None) -> list[Row]:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Edition, Run, Task
 from leaderboard.services import policy, shown_names
 from leaderboard.services.evaluations import choices
-from leaderboard.services.evaluations.answers import seen_means
+from leaderboard.services.evaluations.answers import seen_means, seen_means_of_both
 from leaderboard.services.evaluations.choices import NOT_CHOSEN, RANKED_KIND
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.jobs import queue
@@ -45,6 +45,8 @@ class Row:
     """Whether its team is known by a pseudonym only: what tells whose run it is is not shown either."""
     is_ranked: bool = True
     """Whether runs of its phase have ranks, where they are official and scored."""
+    earlier: float | None = None
+    """What it got in the edition before, where that is asked for and its board had the run."""
 
 
 _BESIDES_RANK = attrgetter(*(field.name for field in fields(Row) if field.name != "rank"))
@@ -94,8 +96,12 @@ def read_rows(
     edition: Edition | None,
     measures: tuple[MeasureColumn, ...],
     at: datetime | None = None,
+    before: tuple[Edition, str] | None = None,
 ) -> list[Row]:
-    """The runs this viewer may know of, in no order, with what they got under an edition at a moment."""
+    """The runs this viewer may know of, in no order, with what they got under an edition at a moment.
+
+    before is an earlier edition and the key of the measure by which its values are wished for too.
+    """
     then = at or (edition.shown_to if edition is not None else None)
     on_board: ColumnElement[bool] = Run.withdrawn_at.is_(None)
     if then is not None:
@@ -104,7 +110,7 @@ def read_rows(
     runs = session.execute(_columns(sight).where(Run.task_id == task.id, *of_phase(sight), on_board)).all()
     if not sight.means:
         runs = [run for run in runs if policy.owns(viewer, run.team_id)]
-    scores = seen_means(session, edition, sight) if edition is not None and sight.means else {}
+    scores, earlier = _scores(session, sight, edition, before)
     keys = [measure.key for measure in measures]
     unscored = {run.id: run.withdrawn_at is not None for run in runs if not scores.get(run.id)}
     states = _states(session, sight, edition, unscored)
@@ -127,9 +133,28 @@ def read_rows(
             details=run.details,
             masked=names.is_masked(run.team_id),
             is_ranked=sight.is_ranked,
+            earlier=earlier.get(run.id) if before and _was_there(run.created_at, before[0]) else None,
         )
         for run in runs
     ]
+
+
+def _scores(
+    session: Session, sight: Sight, edition: Edition | None, before: tuple[Edition, str] | None
+) -> tuple[dict[int, dict[str, float]], dict[int, float]]:
+    """Run id -> what it got under an edition, and by one measure under the one before."""
+    if edition is None or not sight.means:
+        return {}, {}
+    if before is None:
+        return seen_means(session, edition, sight), {}
+    earlier, key = before
+    scores, then = seen_means_of_both(session, edition, earlier, key, sight)
+    return scores, {run_id: values[key] for run_id, values in then.items() if key in values}
+
+
+def _was_there(sent: datetime, before: Edition) -> bool:
+    """Whether a run was sent before an edition's board ended: one sent later may have scores under it too."""
+    return before.shown_to is None or sent <= before.shown_to
 
 
 def of_phase(sight: Sight) -> tuple[ColumnElement[bool], ...]:
@@ -162,6 +187,7 @@ def _columns(sight: Sight) -> Any:
         Run.name,
         Run.team_id,
         Run.kind,
+        Run.created_at,
         Run.withdrawn_at,
         Run.order_differs,
         Run.ranking_sha256,

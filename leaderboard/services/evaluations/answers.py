@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, Run
 from leaderboard.services.evaluations.columns import column_of
-from leaderboard.services.evaluations.shown import means
+from leaderboard.services.evaluations.shown import means, means_of_all
 from leaderboard.services.policy import Sight
 
 Scores = Mapping[int, Mapping[str, float]]
@@ -54,6 +54,16 @@ def seen_means(
         _told(edition, scores, sight.step, {row.id: row.team_id for row in teams}), sight.decimals
     )
     return told if run_ids is None else {run_id: told[run_id] for run_id in run_ids if run_id in told}
+
+
+def seen_means_of_both(
+    session: Session, edition: Edition, before: Edition, key: str, sight: Sight
+) -> tuple[dict[int, dict[str, float]], dict[int, dict[str, float]]]:
+    """As `seen_means` of two editions, of the earlier one by one measure; one statement where all is told."""
+    if sight.step is not None:
+        return seen_means(session, edition, sight), seen_means(session, before, sight, keys=(key,))
+    now, then = means_of_all(session, [(edition, None), (before, (key,))], sight.topic_set)
+    return _rounded(now, sight.decimals), _rounded(then, sight.decimals)
 
 
 def primary_scores(

@@ -1,12 +1,12 @@
 """Which edition a viewer is shown, what its scores rest on, and where these are stored."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import bindparam, select
+from sqlalchemy import Select, bindparam, literal, select, union_all
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import (
@@ -94,6 +94,10 @@ class ShownEdition:
     """The kinds of judgments that the edition's scores rest on, such as graded and subtopic."""
     may_have_groups: bool = True
     """Whether the task may have groups of runs: no where it is known to have none."""
+    before: Edition | None = None
+    """The edition that was shown before it; None for the first."""
+    before_revision: int = 0
+    """The number of its revision."""
 
 
 # Every page that shows a score begins with it: it is written once.
@@ -118,10 +122,13 @@ _EDITIONS = (
 def shown_edition(
     session: Session, task: Task, sight: Sight, number: int | None = None, at: datetime | None = None
 ) -> ShownEdition:
-    """What to show of a task's editions: the current one unless a number or moment is given; one statement.
+    """What to show of a task's editions: the one the sight is of unless a number or moment is given.
+
+    One statement.
 
     Raises NotFound for an unknown number, and for a moment at which there was no edition yet.
     """
+    number = sight.edition if number is None and at is None else number
     rows = session.execute(_EDITIONS, {"task": task.id}).all()
     past = {row.Edition.number: row for row in rows if row.Edition.shown_from is not None}
     if number is not None and (number not in past or not sight.means):
@@ -133,6 +140,8 @@ def shown_edition(
     if chosen is None or not sight.means:
         return ShownEdition(None, None, (), None, 0)
     building = next((row for row in rows if row.Edition.state == "building"), None)
+    earlier = [row for row in past.values() if row.Edition.number < chosen.Edition.number]
+    before = earlier[-1] if earlier else None
     return ShownEdition(
         chosen.Edition,
         basis_of(chosen.Edition, chosen.QrelsRevision, chosen.Qrels, sight, is_combined=chosen.is_combined),
@@ -142,6 +151,8 @@ def shown_edition(
         source_of(chosen.Edition, chosen.QrelsRevision, sight.topic_set),
         frozenset({chosen.Qrels.kind, *(chosen.Edition.companions or ())}),
         chosen.has_groups,
+        before.Edition if before else None,
+        before.QrelsRevision.number if before else 0,
     )
 
 
@@ -172,30 +183,61 @@ def means(
 
     run_ids and keys leave out other runs and measures.
     """
-    chosen = edition.topic_sets.get(topic_set)
-    if chosen is None:
-        return {}
-    versions = {
+    (of_one,) = means_of_all(session, [(edition, keys)], topic_set, run_ids)
+    return of_one
+
+
+def means_of_all(
+    session: Session,
+    editions: Sequence[tuple[Edition, Collection[str] | None]],
+    topic_set: str,
+    run_ids: Iterable[int] | None = None,
+) -> list[dict[int, dict[str, float]]]:
+    """As `means`, of several editions, each with the measures wished for; one statement for all."""
+    by_edition: list[dict[int, dict[str, float]]] = [{} for _ in editions]
+    versions = [_versions(edition, keys) for edition, keys in editions]
+    wanted = None if run_ids is None else list(run_ids)
+    queries = [
+        _means_query(at, edition, edition.topic_sets[topic_set]["id"], versions[at], wanted)
+        for at, (edition, _) in enumerate(editions)
+        if topic_set in edition.topic_sets
+    ]
+    # Each has its own way through the indexes, which one condition with OR would not take.
+    for at, run_id, measure, version, mean in session.execute(union_all(*queries)) if queries else ():
+        if versions[at][measure] == version:
+            by_edition[at].setdefault(run_id, {})[measure] = mean
+    return by_edition
+
+
+def _versions(edition: Edition, keys: Collection[str] | None) -> dict[str, int]:
+    """Key -> version of an edition's measures, of some or of all."""
+    return {
         measure["key"]: measure["version"]
         for measure in edition.measures
         if keys is None or measure["key"] in keys
     }
-    query = select(
-        Evaluation.run_id, Evaluation.measure, Evaluation.measure_version, EvaluationMean.mean
-    ).join(EvaluationMean, EvaluationMean.evaluation_id == Evaluation.id)
-    query = query.where(
-        Evaluation.revision_id == edition.revision_id,
-        Evaluation.dialect == edition.dialect,
-        Evaluation.measure.in_(versions),
-        EvaluationMean.topic_set_id == chosen["id"],
+
+
+def _means_query(
+    at: int, edition: Edition, topic_set_id: int, measures: Collection[str], run_ids: list[int] | None
+) -> Select[int, int, str, int, float]:
+    query = (
+        select(
+            literal(at),
+            Evaluation.run_id,
+            Evaluation.measure,
+            Evaluation.measure_version,
+            EvaluationMean.mean,
+        )
+        .join(EvaluationMean, EvaluationMean.evaluation_id == Evaluation.id)
+        .where(
+            Evaluation.revision_id == edition.revision_id,
+            Evaluation.dialect == edition.dialect,
+            Evaluation.measure.in_(measures),
+            EvaluationMean.topic_set_id == topic_set_id,
+        )
     )
-    if run_ids is not None:
-        query = query.where(Evaluation.run_id.in_(list(run_ids)))
-    by_run: dict[int, dict[str, float]] = {}
-    for run_id, measure, version, mean in session.execute(query):
-        if versions[measure] == version:
-            by_run.setdefault(run_id, {})[measure] = mean
-    return by_run
+    return query if run_ids is None else query.where(Evaluation.run_id.in_(run_ids))
 
 
 @dataclass(frozen=True, slots=True)

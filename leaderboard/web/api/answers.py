@@ -7,6 +7,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from leaderboard.pages.search import FoundRun, FoundTask, FoundTeam
+
 Moment = Annotated[datetime, Meta(tz=True)]
 """ISO 8601 with its offset from UTC."""
 
@@ -146,6 +148,8 @@ class BoardRow:
     """Whether it may be the best on topics like these."""
     named: int | None
     """How many runs are named that beat it; 0 also where it is open which one does."""
+    moved: int | None
+    """By how many ranks it went up since the edition before, among the runs ranked in both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +168,19 @@ class BoardAnswer:
     sentences: tuple[str, ...]
     why: str
     """What is held back and until when, in a sentence; empty where nothing is."""
+    moved_since_edition: int | None
+    """The edition that `moved` counts from; null where there is nothing to compare."""
     rows: tuple[BoardRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchAnswer:
+    """What has all words of a query, of each kind: tasks, runs by the names you know, teams."""
+
+    query: str
+    tasks: tuple[FoundTask, ...]
+    runs: tuple[FoundRun, ...]
+    teams: tuple[FoundTeam, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

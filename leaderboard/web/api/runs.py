@@ -206,7 +206,7 @@ def upload_answer(submission: Submission, sha256: str | None = None) -> UploadAn
 
 
 def _run(page: run_pages.RunPage) -> RunAnswer:
-    primary = next((row for row in page.measures if row.column.key == page.primary), None)
+    primary = next((row for row in page.measures if row.column.key == page.by), None)
     return RunAnswer(
         run_id=page.id,
         run=page.name,

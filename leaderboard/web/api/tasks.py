@@ -194,6 +194,7 @@ def _board(shown: Board) -> BoardAnswer:
         measure_versions={measure.key: measure.version for measure in shown.measures},
         sentences=shown.sentences,
         why=shown.sight.why,
+        moved_since_edition=shown.before.number if shown.before else None,
         rows=tuple(
             BoardRow(
                 rank=row.rank,
@@ -203,6 +204,7 @@ def _board(shown: Board) -> BoardAnswer:
                 kind=row.kind,
                 state=row.state,
                 scores={key: row.scores.get(key) for key in keys},
+                moved=shown.before.moved.get(row.run_id) if shown.before else None,
                 **place_facts(shown.places.get(row.run_id)),
             )
             for row in shown.rows

@@ -16,6 +16,7 @@ from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.statistics.standings import PairOfRuns, Standing
 from leaderboard.web import moments, responses
 from leaderboard.web.addresses import kept, whole
+from leaderboard.web.boards.carried import FLAGS, MANY, STATE, is_usual
 from leaderboard.web.boards.rows import listed
 from leaderboard.web.charts import Interval, IntervalChart, interval_chart
 from leaderboard.web.charts.board_means import BoardMeans, MeanOfRun, board_means
@@ -34,9 +35,6 @@ FILTER_FROM = 10
 CHOSEN = ("measure", "edition", "at", "one", "group")
 """Parts of the address that choose the board itself; the others choose what of it is shown."""
 FILTERS = ("q", "team", "kind", "tag", "field", "value", "own")
-STATE = (*CHOSEN, "run", "reference", "q", "team", "kind", "tag", "field", "value", "pin")
-FLAGS = ("all", "ranges", "bounds", "own")
-MANY = ("columns", "ticked", "topics")
 LONGEST = 200
 
 
@@ -46,6 +44,9 @@ def board(slug: str) -> ResponseReturnValue:
     """The board: runs ranked by the measure chosen, and what may be said of their order."""
     view = _view(slug)
     shown, args = view.board, _state()
+    if shown.sorted_by == shown.primary:
+        args.pop("measure", None)
+        is_usual("measure")
     rows = view.rows if "all" in args else view.rows[:ROWS_AT_FIRST]
     marked, reference = whole(args.get("run")), _reference(shown)
     charted = _charted((*view.baselines, *rows), shown, reference)
@@ -163,7 +164,7 @@ def _means(shown: Board) -> BoardMeans | None:
 
 
 def _state() -> dict[str, Any]:
-    return kept(STATE, flags=FLAGS, lists=MANY)
+    return kept(("measure", "edition", *STATE), flags=FLAGS, lists=MANY)
 
 
 def _ticked_elsewhere(shown: Board, args: dict[str, Any], rows: tuple[Row, ...]) -> list[int]:

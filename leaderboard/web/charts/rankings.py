@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from leaderboard.web.charts.scales import Name, fitted, number
+from leaderboard.web.charts.scales import Name, fitted, fitted_title, number
 
 HEAD, FOOT, ROW = 24.0, 8.0, 20.0
 LEFT, RIGHT = 41.0, 59.0
@@ -12,12 +12,16 @@ LONGEST = 25, 13
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A document at the next rank; deeper is its rank in the other ranking where that is not shown."""
+    """A document at the next rank, with its title where there is one.
+
+    deeper is its rank in the other ranking where that is not shown.
+    """
 
     docno: str
     grade: int | None
     href: str | None = None
     deeper: int | None = None
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,9 @@ class Entry:
 
     y: float
     rank: int
+    docno: str
     name: Name
+    """Its title, else its docno, as far as there is room."""
     grade: str
     kind: str
     alone: bool
@@ -65,7 +71,7 @@ def rankings_chart(first: Sequence[Ranked], second: Sequence[Ranked], *, level: 
     >>> chart = rankings_chart(one, two)
     >>> [(join.start, join.end, join.kind) for join in chart.joins]
     [(34.0, 54.0, 'relevant')]
-    >>> [(entry.name.full, entry.alone, entry.elsewhere) for entry in chart.second]
+    >>> [(entry.docno, entry.alone, entry.elsewhere) for entry in chart.second]
     [('z', True, '7'), ('x', False, '1')]
     """
     ranks = [
@@ -76,7 +82,7 @@ def rankings_chart(first: Sequence[Ranked], second: Sequence[Ranked], *, level: 
     joins = [
         Join(
             start=entry.y,
-            end=_height(ranks[1][entry.name.full]),
+            end=_height(ranks[1][entry.docno]),
             kind=entry.kind,
             label=f"{entry.name.full}: rank {entry.rank} and rank {entry.elsewhere}",
         )
@@ -104,14 +110,16 @@ def _entry(document: Ranked, rank: int, level: int, other: Mapping[str, int]) ->
     kind = "unjudged" if document.grade is None else "relevant" if document.grade >= level else "irrelevant"
     judged = "not judged" if document.grade is None else f"grade {document.grade}"
     where = "the other ranking lacks it" if elsewhere is None else f"rank {elsewhere} in the other"
+    known = f"{document.title} ({document.docno})" if document.title else document.docno
     return Entry(
         y=_height(rank),
         rank=rank,
-        name=fitted(document.docno, *LONGEST),
+        docno=document.docno,
+        name=fitted_title(document.title, *LONGEST) if document.title else fitted(document.docno, *LONGEST),
         grade="–" if document.grade is None else number(document.grade, 1.0),
         kind=kind,
         alone=alone,
         elsewhere="–" if elsewhere is None else str(elsewhere),
-        label=f"{rank}. {document.docno}: {judged}, {where}",
+        label=f"{rank}. {known}: {judged}, {where}",
         href=document.href,
     )

@@ -162,6 +162,18 @@ def shorten(text: str, most: int) -> str:
     return f"{text[: most - 1 - tail]}…{text[-tail:]}"
 
 
+def fitted_title(text: str, wide: int, narrow: int) -> Name:
+    """A title shortened for a wide and for a narrow drawing: what it says stands at its beginning.
+
+    >>> fitted_title("Iterating over files", 20, 10)
+    Name(full='Iterating over files', wide='Iterating over files', narrow='Iterating…')
+    """
+    wider, narrower = (
+        text if len(text) <= most else f"{text[: most - 1].rstrip()}…" for most in (wide, narrow)
+    )
+    return Name(text, wider, narrower)
+
+
 def _step(span: float, most: int) -> float:
     """The smallest of 1, 2, 5 times a power of ten that divides a span into at most `most` parts."""
     least = span / most

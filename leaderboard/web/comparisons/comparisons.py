@@ -14,6 +14,7 @@ from leaderboard.stats.orders.rbo import weight_of_top
 from leaderboard.stats.pairs.two_runs import RECOMMENDED, ROPE
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept, whole
+from leaderboard.web.boards.carried import PACKED, READ_BY_ALL
 from leaderboard.web.charts import (
     BarChart,
     Curve,
@@ -95,7 +96,7 @@ def export(slug: str, form: str) -> ResponseReturnValue:
 
 def _are_two() -> bool:
     """Whether two runs were chosen, and nothing else is asked of them: their page says all there is."""
-    return len(request.args.getlist("run")) == 2 and not request.args.keys() - {"run", "measure"}
+    return len(request.args.getlist("run")) == 2 and not request.args.keys() - {"run", PACKED, *READ_BY_ALL}
 
 
 def _several() -> bool:
@@ -181,14 +182,14 @@ def _side_by_side(page: PairPage) -> RankingsChart | None:
 def _ranked(page: PairPage, document: PairedDocument) -> Ranked:
     # Without a topic only documents whose text is stored have a page.
     link = url_for("rankings.document", slug=page.slug, docno=document.docno, topic=page.topic)
-    return Ranked(document.docno, document.grade, link, document.elsewhere)
+    return Ranked(document.docno, document.grade, link, document.elsewhere, document.title)
 
 
 def _links(page: PairPage) -> dict[str, str]:
     """Topic -> the address of both rankings side by side; empty where there are too many to point at one."""
     if len(page.topics) > MOST_LINKED:
         return {}
-    chosen = {**kept(STATE, flags=["all"]), "measure": page.measure.key, "_anchor": "topic"}
+    chosen = {**kept(STATE, flags=["all"]), "_anchor": "topic"}
     return {
         topic.topic_id: url_for("comparisons.compare", slug=page.slug, **{**chosen, "topic": topic.topic_id})
         for topic in page.topics

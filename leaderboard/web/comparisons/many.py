@@ -147,7 +147,7 @@ def _without_labels(made: Matrix) -> Matrix:
 
 def _link(page: ManyComparison, pair: Pair) -> str:
     one, two = (page.runs[place].run.run_id for place in (pair.first, pair.second))
-    return url_for("comparisons.compare", slug=page.slug, a=one, b=two, measure=page.measure.key)
+    return url_for("comparisons.compare", slug=page.slug, a=one, b=two)
 
 
 def _note(page: ManyComparison, pair: Pair) -> str:

@@ -16,12 +16,7 @@ from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("runs", __name__)
 
-MOVED = {
-    "all": "run_sections.measures",
-    "ties": "run_sections.ties",
-    "measure": "run_sections.topics",
-    "sort": "run_sections.topics",
-}
+MOVED = {"all": "run_sections.measures", "ties": "run_sections.ties", "sort": "run_sections.topics"}
 """Parameters that once chose what this page showed -> the page that shows it now."""
 MOVED_FIGURES = {
     "topics": "run_sections.topics",
@@ -35,7 +30,7 @@ MOVED_FIGURES = {
 @rule(PUBLIC)
 def show(run_id: int) -> ResponseReturnValue:
     """The run: its state, its scores and place by the board's measures, and its other pages as links."""
-    page = run.run_page(reading(), viewer(), run_id)
+    page = run.run_page(reading(), viewer(), run_id, request.args.get("measure") or None)
     if page.by_topic and (moved := _moved(page)) is not None:
         return redirect(moved, 301)
     html = render_template("runs/show.html", page=page, table=run.table(page), strips=charts.strips(page))

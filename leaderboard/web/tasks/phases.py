@@ -49,9 +49,8 @@ NEW: dict[str, Any] = {**dict.fromkeys((*TEXTS, *LIMITS), ""), "zone": "UTC", "k
 
 
 def register(app: Flask) -> None:
-    """Let every page of a task say its dates, and keep the phase that a reader chose in its links."""
+    """Let every page of a task say its dates."""
     app.jinja_env.globals.update(dates_of=dates_of, anywhere=pages.anywhere)
-    app.url_defaults(_keep_phase)
 
 
 def dates_of(slug: str) -> tuple[DateRow, ...]:
@@ -62,18 +61,6 @@ def dates_of(slug: str) -> tuple[DateRow, ...]:
         return ()
     # The clock of this machine is good enough for how many days are left, and costs no statement.
     return pages.strip(known, datetime.now(UTC))
-
-
-def _keep_phase(endpoint: str, values: dict[str, object]) -> None:
-    asked = request.args.get("phase") if request else None
-    here = (request.view_args or {}) if asked else {}
-    # A page of a task or of a run links to that task and to runs of it; only the slug may be another's.
-    within = "run_id" in values or ("slug" in values and values["slug"] == here.get("slug", values["slug"]))
-    if within and here.keys() & {"slug", "run_id"} and "phase" not in values:
-        # First, as some pages write what comes last in an address by themselves.
-        given = dict(values)
-        values.clear()
-        values.update({"phase": asked, **given})
 
 
 @blueprint.get("/tasks/<slug>/phases")

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -123,6 +124,32 @@ def test_filters_are_the_boards(scored: Site, program: Programs) -> None:
     (row,) = berta.ask("GET", "/tasks/robots/runs?own=true&columns=AP").json["rows"]
     assert row["AP"] is not None
     assert berta.ask("GET", "/tasks/robots/runs?measure=nonsense").status_code in (404, 422)
+
+
+def test_the_search_finds_what_its_page_finds(scored: Site, program: Programs) -> None:
+    """The same words find the same for the same reader; too few letters are refused."""
+    for name in ("Berta", "Nina"):
+        found = program(name, "read").ask("GET", "/search?q=robots").json
+        assert found == scored.browser(name).get("/search.json?q=robots").get_json()
+        assert [row["slug"] for row in found["tasks"]] == ["robots"]
+    assert (
+        program().ask("GET", "/search?q=robots").json
+        == scored.browser().get("/search.json?q=robots").get_json()
+    )
+    for wrong in ("", "?q=x", "?q=" + "x" * 101):
+        assert program().ask("GET", f"/search{wrong}").status_code == 422
+
+
+def test_a_token_for_one_task_searches_that_task(scored: Site, program: Programs, tmp_path: Path) -> None:
+    """What its owner sends elsewhere is not found by it, nor are other tasks."""
+    build.task(scored.database, tmp_path, "robots-too", name="More robots", visibility="sealed")
+    build.run(scored.database, tmp_path, {"1": ["a"]}, "robots-run", slug="robots-too", team_name="Owls")
+    wide, narrow = program("Berta", "read"), program("Berta", "read", slug="robots")
+    everything = wide.ask("GET", "/search?q=robots").json
+    assert {row["slug"] for row in everything["tasks"]} == {"robots", "robots-too"}
+    assert "robots-run" in {row["name"] for row in everything["runs"]}
+    found = narrow.ask("GET", "/search?q=robots").json
+    assert {row["slug"] for row in (*found["tasks"], *found["runs"])} == {"robots"}
 
 
 def test_a_cursor_goes_on_where_it_stopped(site: Site) -> None:

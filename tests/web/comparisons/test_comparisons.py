@@ -7,6 +7,8 @@ import pytest
 from flask.testing import FlaskClient
 
 from leaderboard.db.engine import Database
+from leaderboard.services import collections
+from leaderboard.services.policy import OPERATOR
 from leaderboard.web.comparisons import comparisons
 from tests.make import build
 from tests.make.copies import built_once
@@ -43,7 +45,7 @@ def test_the_page_says_what_the_tests_say(client: FlaskClient, ids: tuple[int, i
     (marked,) = [row for row in page.find_all("tr") if row.find(class_="tag")]
     assert "paired t" in marked.get_text()
     links = {str(link["href"]) for link in page.find_all("a")}
-    assert f"/runs/{ids[0]}/topics/1" in links
+    assert f"/runs/{ids[0]}/topics/1?measure=RR" in links
     assert any(link.endswith("topic=2#topic") for link in links)
     assert len(page.find_all("figure")) == 4
 
@@ -141,3 +143,46 @@ def test_files_have_all_topics(client: FlaskClient, ids: tuple[int, int]) -> Non
     assert facts["by_topic"]["2"]["b"] == 1.0
     assert len(client.get(address(ids, ".csv")).get_data(as_text=True).splitlines()) == 4
     assert client.get("/tasks/t/compare.json").status_code == 404
+
+
+def test_the_page_begins_with_what_was_asked(client: FlaskClient, ids: tuple[int, int]) -> None:
+    """Which is better by how much, then the board's word; tests and coefficients of rankings are folded."""
+    for pair in (ids, ids[::-1]):
+        page = parsed(client.get(address(pair, measure="RR")))
+        headline = page.find(class_="headline")
+        assert headline is not None
+        text = " ".join(headline.get_text().split())
+        assert text.startswith("one has the better mean RR, 0.8333 against 0.5000: by 0.3333")
+        assert "95% interval" in text
+        first = page.select_one("ul.said li")
+        assert first is not None
+        assert "neither beats the other" in first.get_text()
+        folded = [str(each.find("summary").get_text()) for each in page.find_all("details")]  # type: ignore[union-attr]
+        assert folded[-3:] == [
+            "Means, effect sizes and five tests",
+            "Recall and precision",
+            "How alike the rankings are",
+        ]
+        assert not page.select("details[open]")
+    asked = parsed(client.get(address(ids, p="0.95")))
+    assert [str(each.find("summary").get_text()) for each in asked.select("details[open]")] == [  # type: ignore[union-attr]
+        "How alike the rankings are"
+    ]
+
+
+def test_documents_have_their_titles_side_by_side(
+    database: Database, client: FlaskClient, tmp_path: Path
+) -> None:
+    """Where the collection has them; the label says the id too, and what has no title goes by its id."""
+    path = tmp_path / "documents.jsonl"
+    path.write_text('{"docno": "a", "title": "A title that is far too long for the drawing", "text": "t"}\n')
+    with database.write() as session:
+        collections.add(session, OPERATOR, "texts", documents=collections.prepare(path))
+    build.task(database, tmp_path, measures=("RR",), collection="texts")
+    one, two = (build.run(database, tmp_path, each, name) for name, each in (("one", ONE), ("two", TWO)))
+    build.drain(database)
+    page = parsed(client.get(address((one, two), topic="1")))
+    names = [" ".join(each.get_text(" ").split()) for each in page.select("#rankings text.name")]
+    assert names[:2] == ["A title that… A title that is far too…", "x"]
+    labels = [each.get_text() for each in page.select("#rankings g.item title")]
+    assert labels[0].startswith("1. A title that is far too long for the drawing (a): grade 2")

@@ -293,11 +293,10 @@ def test_a_single_run_is_its_own_field(client: FlaskClient, run_id: int) -> None
     [
         ("?ties", "/ties?drawn="),
         ("?all=1", "/measures"),
-        ("?measure=RR", "/topics?measure=RR"),
         ("?sort=rank&measure=RR", "/topics?measure=RR&sort=rank"),
         ("?figure=topics&sort=rank", "/topics?sort=rank&figure=topics"),
         ("?figure=gain-by-rank", "/curves?figure=gain-by-rank"),
-        ("?measure=RR&_external=1&_scheme=javascript&run_id=9", "/topics?measure=RR"),
+        ("?sort=rank&_external=1&_scheme=javascript&run_id=9", "/topics?sort=rank"),
     ],
 )
 def test_addresses_of_the_one_long_page_lead_to_its_parts(

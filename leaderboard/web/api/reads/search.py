@@ -1,0 +1,31 @@
+"""The operation that searches the site."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from msgspec import Meta
+
+from leaderboard.pages.search import LEAST, MOST, search_page
+from leaderboard.web.api.answers import SearchAnswer
+from leaderboard.web.api.operations import operation
+from leaderboard.web.session import reading, viewer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchQuery:
+    """q: words that all must be in a name, tag or description, whatever their case."""
+
+    q: Annotated[str, Meta(min_length=LEAST, max_length=MOST)]
+
+
+@operation("GET", "/search", SearchAnswer, query=SearchQuery)
+def search(query: SearchQuery) -> SearchAnswer:
+    """The tasks, runs and teams that have some words
+
+    As far as you may know of them. A token for one task finds what is in that task.
+    """
+    page = search_page(reading(), viewer(), query.q)
+    return SearchAnswer(query=page.query, tasks=page.tasks, runs=page.runs, teams=page.teams)
+
+
+OPERATIONS = (search,)

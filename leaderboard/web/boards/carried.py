@@ -1,0 +1,138 @@
+"""What a reader chose on a board goes along to the pages behind it, and back.
+
+Phase, measure and edition are read by these pages too, so they stay what they are in an address. What only
+the board reads, such as its filter and ticks, travels unread in one parameter, `board`, and is unpacked in
+links to the board. Every link is built by `url_for`, which asks here; forms ask by `carried_fields`.
+"""
+
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from flask import Flask, g, request, url_for
+
+from leaderboard.web.session import OF_AN_EDITION
+
+BOARD = "boards.board"
+PACKED = "board"
+STATE = (*("at", "one", "group", "run", "reference"), *("q", "team", "kind", "tag", "field", "value", "pin"))
+FLAGS = ("all", "ranges", "bounds", "own")
+MANY = ("columns", "ticked", "topics")
+"""What only a board reads of its address: parameters of one value, those that count by being there, lists."""
+LONGEST = 8000
+"""Characters of a board's state that are read again: a longer one is of nobody's making."""
+READ_BY_ALL = ("phase", "measure", "edition")
+PAGES = frozenset(
+    (
+        *(
+            BOARD,
+            "intervals.show",
+            "measure_orders.show",
+            "efficiency.show",
+            "snapshots.history",
+            "reveal.show",
+        ),
+        *("comparisons.compare", "curves.show", "topics.index", "topics.show", "heat_maps.show"),
+        *("runs.show", "rankings.show", "rankings.document"),
+        *(f"run_sections.{name}" for name in ("explained", "topics", "curves", "ties", "measures", "origin")),
+        *("tasks.about", "news.show", "revisions.index", "revisions.show", "combined.show", "phases.show"),
+    )
+)
+"""The pages from which a way leads back to the board."""
+
+
+def register(app: Flask) -> None:
+    """Let every link carry what was chosen, and forms ask for it."""
+    app.url_defaults(_carry)
+    app.jinja_env.globals.update(carried_fields=carried_fields, as_now=as_now)
+
+
+def carried_fields(endpoint: str, but: tuple[str, ...] | list[str] = ()) -> list[tuple[str, str]]:
+    """The hidden fields by which a form to a page of this task takes along what a link would."""
+    given = {"slug": (request.view_args or {}).get("slug", ""), "run_id": None}
+    fields = _added(endpoint, given)
+    return [
+        (name, part)
+        for name, value in fields.items()
+        if name not in but
+        for part in ([value] if isinstance(value, str) else value)
+    ]
+
+
+def as_now() -> str:
+    """This page under the edition that is shown now."""
+    chosen = {name: values for name, values in request.args.lists() if name != "edition"}
+    return url_for(str(request.endpoint), **{**(request.view_args or {}), **chosen, "edition": None})
+
+
+def is_usual(name: str) -> None:
+    """Leave out of links what this page would show without being asked, such as the primary measure."""
+    _chosen().pop(name, None)
+
+
+def _carry(endpoint: str, values: dict[str, Any]) -> None:
+    added = {name: value for name, value in _added(endpoint, values).items() if name not in values}
+    if added:
+        # First, as some pages write what comes last in an address by themselves.
+        given = dict(values)
+        values.clear()
+        values.update({**added, **given})
+
+
+def _added(endpoint: str, values: dict[str, Any]) -> dict[str, Any]:
+    """What a link to a page of the same task takes along."""
+    if not request or not _stays_within(values):
+        return {}
+    chosen = _chosen()
+    if endpoint not in PAGES:
+        is_file = endpoint.partition(".")[0] in OF_AN_EDITION
+        return {name: chosen[name] for name in ("phase", *["edition"] * is_file) if name in chosen}
+    if endpoint != BOARD:
+        return chosen
+    if request.endpoint == BOARD:
+        # The links of a board between its own states say all of them themselves.
+        return {name: chosen[name] for name in ("phase",) if name in chosen}
+    back = {
+        **{name: chosen[name] for name in READ_BY_ALL if name in chosen},
+        **_unpacked(chosen.get(PACKED, "")),
+    }
+    # A board is of an edition or of a date: what the link itself says, else the date it was left on.
+    back.pop("at" if "edition" in values else "edition" if {"at"} & {*values, *back} else "", None)
+    return back
+
+
+def _stays_within(values: dict[str, Any]) -> bool:
+    """Whether a link stays in the task: its pages link to it and to its runs; the slug may be another's."""
+    here = request.view_args or {}
+    within = "run_id" in values or ("slug" in values and values["slug"] == here.get("slug", values["slug"]))
+    return within and bool(here.keys() & {"slug", "run_id"})
+
+
+def _chosen() -> dict[str, str]:
+    """What of this address goes along, as it stands in addresses of other pages."""
+    if "carried" not in g:
+        args = request.args
+        g.carried = {name: args[name] for name in READ_BY_ALL if args.get(name)}
+        if request.endpoint == BOARD:
+            packed = urlencode(
+                [(name, value) for name, values in args.lists() if name in _OF_BOARD for value in values]
+            )
+        else:
+            packed = args.get(PACKED, "")
+        if packed:
+            g.carried[PACKED] = packed
+    found: dict[str, str] = g.carried
+    return found
+
+
+_OF_BOARD = frozenset((*STATE, *FLAGS, *MANY))
+
+
+def _unpacked(packed: str) -> dict[str, Any]:
+    """The state of a board out of one parameter."""
+    state: dict[str, Any] = {}
+    for name, value in parse_qsl(packed, keep_blank_values=True) if len(packed) <= LONGEST else ():
+        if name in MANY:
+            state.setdefault(name, []).append(value)
+        elif name in _OF_BOARD:
+            state[name] = value
+    return state
