@@ -89,9 +89,8 @@ class _Ordered:
 
 def _ahead(path: Path, limits: Limits) -> object:
     """The run read by two threads, which is with the kernel in C; numpy says what it has to be."""
-    scanned = scan_run(
-        path, _Ordered, strict=False, limits=limits, ahead=Ahead(lambda block: block.best(9), 2)
-    )
+    ahead = Ahead(lambda block: block.best(9), threads=2, alone=1)
+    scanned = scan_run(path, _Ordered, strict=False, limits=limits, ahead=ahead)
     return vars(scanned) | {"consumer": scanned.consumer.rankings, "metadata": repr(scanned.metadata)}
 
 

@@ -4,13 +4,14 @@ import os
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
+from itertools import chain, islice
 from typing import TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 ALONE = 4
-"""Items that are worked on without threads: of fewer, nothing would be gained."""
+"""Items that are worked on without threads: with fewer nothing would be gained."""
 MOST_THREADS = 2
 """The reading of the file would not keep more of them busy."""
 FRUITLESS_LINES = 100
@@ -28,18 +29,18 @@ def available_threads() -> int:
     return min(MOST_THREADS, cores)
 
 
-def in_order(items: Iterator[Item], work: Callable[[Item], Result], threads: int) -> Generator[Result]:
+def in_order(
+    items: Iterator[Item], work: Callable[[Item], Result], threads: int, alone: int = ALONE
+) -> Generator[Result]:
     """What work makes of the items, in their order; after the first few it is done by so many threads.
 
     The caller takes the items, one more than there are threads before a result is given. An exception of
     work comes in place of its result, one of items after all results before it.
     """
-    for _ in range(ALONE):
-        try:
-            item = next(items)
-        except StopIteration:
-            return
-        yield work(item)
+    yield from map(work, islice(items, alone))
+    if not (more := list(islice(items, 1))):
+        return
+    items = chain(more, items)
     # Small files, which are most, do not pay for the import.
     from concurrent.futures import Future, ThreadPoolExecutor
 

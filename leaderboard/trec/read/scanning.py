@@ -7,7 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from leaderboard.errors import Problem
 from leaderboard.trec.read import kernel, metadata
-from leaderboard.trec.read.ahead import Irregular, in_order, last_topic
+from leaderboard.trec.read.ahead import ALONE, Irregular, in_order, last_topic
 from leaderboard.trec.read.blocks import Block, Consumer, block_in
 from leaderboard.trec.read.buffers import Buffer, TooLong
 from leaderboard.trec.read.columns import Columns
@@ -42,10 +42,14 @@ class Scanned(Generic[C]):
 
 @dataclass(frozen=True)
 class Ahead:
-    """What threads, so many, work out of a block before its turn, in any order; the block keeps it."""
+    """What threads, so many, work out of a block before its turn, in any order; the block keeps it.
+
+    alone: blocks that are read before the first thread is started.
+    """
 
     work: Callable[[Block], object]
     threads: int
+    alone: int = ALONE
 
 
 def scan_run(
@@ -192,7 +196,8 @@ class _AheadReader(_Reader):
         self._rooms: list[Columns] = []
 
     def _all(self) -> Iterator[Block]:
-        with closing(in_order(self._parts(), self._worked, self._ahead.threads)) as worked:
+        ahead = self._ahead
+        with closing(in_order(self._parts(), self._worked, ahead.threads, ahead.alone)) as worked:
             for part, parsed, block in worked:
                 if block is None:
                     raise Irregular
