@@ -208,10 +208,15 @@ class _AheadReader(_Reader):
 
     def _parts(self) -> Iterator[_Part]:
         for buffer in self._filled():
-            if cut := buffer.end if buffer.final else last_topic(buffer.body, buffer.end):
-                room = _roomy(self._rooms.pop() if self._rooms else Columns.with_room(0, 0), buffer.end)
-                yield _Part(buffer.body, buffer.end, cut, buffer.final, room)
+            cut = buffer.end if buffer.final else last_topic(buffer.body, buffer.end)
+            room = _roomy(self._rooms.pop() if self._rooms else Columns.with_room(0, 0), buffer.end)
+            part = _Part(buffer.body, buffer.end, cut, buffer.final, room)
+            if cut:
+                yield part
                 buffer.taken, buffer.following = cut, self._another(len(buffer.body))
+            # A part of a topic is no block; but blocks are to be those that one thread makes.
+            elif self._worked(part)[2] is None:
+                raise Irregular
 
     def _another(self, size: int) -> bytearray:
         body = self._bodies.pop() if self._bodies else bytearray(size)

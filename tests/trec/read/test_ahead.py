@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Barrier, current_thread, main_thread
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from leaderboard.errors import Invalid, LeaderboardError
@@ -173,6 +173,14 @@ def test_a_damaged_archive_is_told_after_what_stands_before_it(
         assert isinstance(said(run, 2), tuple)
 
 
+AMID = (
+    "".join(f"33 Q0 {n} 1 {n}.5 t\n" for n in range(5))
+    + "1 Q0 0 1 0.5 t\n" * 3
+    + "33\tQ0 0  1 1e-3 u\n1\tQ0 0  1 1e-3 u\r\n"
+)
+"""In a buffer that begins and ends with one topic another one stands between, with a document twice."""
+
+
 @st.composite
 def irregular(draw: st.DrawFn) -> str:
     """Topics that may come again, between comments and blank lines, some lines short or odd."""
@@ -187,6 +195,7 @@ def irregular(draw: st.DrawFn) -> str:
     )
 
 
+@example(AMID, 40, False)
 @given(irregular(), st.sampled_from([40, 80, 200]), st.booleans())
 def test_two_threads_say_of_any_file_what_one_says(
     tmp_path_factory: pytest.TempPathFactory, text: str, size: int, strict: bool
