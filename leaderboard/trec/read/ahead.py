@@ -4,7 +4,8 @@ import os
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from itertools import chain, islice
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -38,14 +39,9 @@ def in_order(
     work comes in place of its result, one of items after all results before it.
     """
     yield from map(work, islice(items, alone))
-    if not (more := list(islice(items, 1))):
-        return
-    items = chain(more, items)
-    # Small files, which are most, do not pay for the import.
-    from concurrent.futures import Future, ThreadPoolExecutor
-
     waiting: deque[Future[Result]] = deque()
     failure: Exception | None = None
+    # It starts a thread when it is given work, not before.
     with ThreadPoolExecutor(threads) as pool:
         while not failure:
             try:

@@ -1,10 +1,9 @@
 """Several threads on one run: what is said of the file is what one thread says, bit by bit, faults too."""
 
-import concurrent.futures
 import gzip
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Barrier, current_thread, main_thread
+from threading import Barrier, current_thread
 
 import pytest
 from hypothesis import example, given
@@ -51,11 +50,12 @@ def said(
     return vars(scanned) | {"consumer": scanned.consumer.rankings}
 
 
-def threads_of(run: Path, limits: Limits = DEFAULT_LIMITS) -> set[bool]:
+def threads_of(run: Path, alone: int = 1) -> set[bool]:
     """Whether blocks of the run were worked on elsewhere than in the thread that reads it."""
     where: set[bool] = set()
-    ahead = Ahead(lambda block: where.add(current_thread() is not main_thread()), threads=2, alone=1)
-    scan_run(run, Kept, strict=False, limits=limits, ahead=ahead)
+    here = current_thread()
+    ahead = Ahead(lambda block: where.add(current_thread() is not here), 2, alone)
+    scan_run(run, Kept, strict=False, limits=DEFAULT_LIMITS, ahead=ahead)
     return where
 
 
@@ -85,14 +85,12 @@ def test_regular_files_are_read_by_threads(written: Written, monkeypatch: pytest
 
 
 def test_small_files_start_no_thread(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first four blocks are read without; then threads are asked for."""
-    monkeypatch.setattr(concurrent.futures, "ThreadPoolExecutor", None)
+    """The first four blocks are worked on where they are read, the others elsewhere."""
     run = written("".join(lines_of()))
     monkeypatch.setattr(buffers, "BUFFER_BYTES", run.stat().st_size // 3)
-    assert said(run, 2, alone=4) == said(run, 1)
+    assert threads_of(run, alone=4) == {False}
     monkeypatch.setattr(buffers, "BUFFER_BYTES", run.stat().st_size // 6)
-    with pytest.raises(TypeError, match="NoneType"):
-        said(run, 2, alone=4)
+    assert threads_of(run, alone=4) == {False, True}
 
 
 def test_scores_are_those_of_one_thread(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
