@@ -35,7 +35,7 @@ def in_order(
 ) -> Generator[Result]:
     """What work makes of the items, in their order; after the first few it is done by so many threads.
 
-    The caller takes the items, one more than there are threads before a result is given. An exception of
+    The caller takes the items, as many as there are threads before a result is given. An exception of
     work comes in place of its result, one of items after all results before it.
     """
     yield from map(work, islice(items, alone))
@@ -48,7 +48,7 @@ def in_order(
                 waiting.append(pool.submit(work, next(items)))
             except Exception as error:
                 failure = error
-            while waiting and (failure or len(waiting) > threads):
+            while waiting and (failure or len(waiting) >= threads):
                 yield waiting.popleft().result()
     if not isinstance(failure, StopIteration):
         raise failure
