@@ -18,6 +18,8 @@ from leaderboard.trec.qrels.distractors import read_distractors
 from leaderboard.trec.qrels.preferences import read_preferences
 from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.read.archives import DEFAULT_LIMITS, Limits, plain_blocks
+from leaderboard.trec.read.blocks import Block
+from leaderboard.trec.read.scanning import Ahead, scan_run
 from leaderboard.trec.runs.check import Rules, read_and_check
 from leaderboard.trec.runs.runs import read_run
 from leaderboard.trec.topics.topics import read_topics
@@ -74,6 +76,24 @@ def _run(path: Path, limits: Limits, strict: bool) -> object:
     )
 
 
+class _Ordered:
+    """Takes every topic's docnos, best first, with their number of ties and first line."""
+
+    def __init__(self) -> None:
+        self.rankings: list[object] = []
+
+    def add(self, block: Block) -> None:
+        docnos = [block.docno(entry) for entry in block.best(9).tolist()]
+        self.rankings.append((block.topics, block.lines, block.sizes().tolist(), docnos))
+
+
+def _ahead(path: Path, limits: Limits) -> object:
+    """The run read by two threads, which is with the kernel in C; numpy says what it has to be."""
+    ahead = Ahead(lambda block: block.best(9), threads=2, alone=1)
+    scanned = scan_run(path, _Ordered, strict=False, limits=limits, ahead=ahead)
+    return vars(scanned) | {"consumer": scanned.consumer.rankings, "metadata": repr(scanned.metadata)}
+
+
 def _checked(path: Path, limits: Limits) -> object:
     rules = Rules(("1", "2"), depth=5, tag_pattern="t.*", judged=("1",))
     return read_and_check(path, rules)[1].as_json()
@@ -103,6 +123,7 @@ READERS = {
             lambda path, limits: _run(path, limits, True),
             lambda path, limits: _run(path, limits, False),
             _checked,
+            _ahead,
         ),
     ),
     "qrels": Reader(

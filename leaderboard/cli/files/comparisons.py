@@ -26,8 +26,9 @@ from leaderboard.stats.standing.letters import MOST_RUNS as MOST_LETTERED
 from leaderboard.stats.standing.letters import letters
 from leaderboard.stats.standing.standing import SignArray, decided
 from leaderboard.tables.latex import latex_text
-from leaderboard.trec.read.blocks import Block, scan_run
+from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
+from leaderboard.trec.read.scanning import scan_run
 from leaderboard.trec.runs.fingerprints import RankingDigest
 from leaderboard.trec.scores.scoring import Inputs, Options, score_runs
 

@@ -63,6 +63,7 @@ SPOOL_BYTES = 2**22
     "--documents", type=EXISTING, help="The documents' text (corpus.jsonl, TREC, TSV), for measures that do."
 )
 @click.option("--dissimilarities", type=EXISTING, help="Dissimilarities of documents, instead of their text.")
+@click.option("--threads", type=click.IntRange(1, 2), help="That read a large run. [as many as cores]")
 @click.option(
     "--format", "layout", type=click.Choice(["trec", "tsv", "json"]), default="trec", show_default=True
 )
@@ -81,6 +82,7 @@ def evaluate(
     preferences: Path | None,
     documents: Path | None,
     dissimilarities: Path | None,
+    threads: int | None,
     layout: str,
 ) -> None:
     """Score each RUN against QRELS.
@@ -91,7 +93,7 @@ def evaluate(
 
     second = second_column or ""
     inputs = Inputs(qrels, collection_size, preferences, documents, dissimilarities, second)
-    options = Options(names or DEFAULT_MEASURES, level, int(dialect), depth, judged_only, complete)
+    options = Options(names or DEFAULT_MEASURES, level, int(dialect), depth, judged_only, complete, threads)
     # Nothing is printed before all runs were read, and a large output need not fit into memory.
     with SpooledTemporaryFile(max_size=SPOOL_BYTES) as spool:
         for text in _text(layout, per_topic, inputs, runs, options):

@@ -11,8 +11,9 @@ from leaderboard.checksums import compressor, framed, plain_bytes
 from leaderboard.errors import Problem
 from leaderboard.services.runs.admission import UploadRules
 from leaderboard.trec.read.archives import TooSlow, is_longer
-from leaderboard.trec.read.blocks import Consumer, Scanned
+from leaderboard.trec.read.blocks import Consumer
 from leaderboard.trec.read.lines import Limits, Source
+from leaderboard.trec.read.scanning import Scanned
 from leaderboard.trec.runs.check import Checked, read_and_check
 from leaderboard.trec.runs.fingerprints import SKETCH_DEPTH, RankingDigest, Sketch, similarity
 from leaderboard.trec.runs.packing import PackedBlocks, RunPacker

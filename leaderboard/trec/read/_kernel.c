@@ -2,6 +2,7 @@
 
    Optional: numpy_kernel.py has the same functions and gives the same bits. Every function works on
    one block of whole lines and on arrays that the caller owns; kernel.py says what each one means.
+   Long loops run without the interpreter's lock: the buffers are held, and nothing else is touched.
    Build without -ffast-math and with -ffp-contract=off. */
 
 #define PY_SSIZE_T_CLEAN
@@ -28,6 +29,17 @@ enum { SLACK = 16 };
 enum { GRADE_DIGITS = 9 };
 
 enum { FLAG_SECOND = 1, FLAG_RANK = 2, FLAG_AGAINST = 4, FLAG_TAGS = 8, FLAG_COMMENTS = 16, FLAG_BYTES = 32 };
+
+/* Bytes or entries from which other threads may run meanwhile: waiting to go on again costs more than less. */
+enum { LONG_LOOP = 1 << 13 };
+
+/* Lets other threads run, if the loop that follows is long; `take_back` ends it. */
+static PyThreadState *let_go(int64_t work) { return work < LONG_LOOP ? NULL : PyEval_SaveThread(); }
+
+static void take_back(PyThreadState **released) {
+    if (*released) PyEval_RestoreThread(*released);
+    *released = NULL;
+}
 
 static inline uint64_t word_at(const byte *p) {
     uint64_t word;
@@ -91,10 +103,12 @@ static double quotient(uint64_t mantissa, int places) {
     return ldexp((double)whole, -shift);
 }
 
-/* A number the fast ways cannot take; 0 where it is none or not finite. */
-static int slow_number(const byte *p, const byte *end, double *value) {
+/* A number the fast ways cannot take; 0 where it is none or not finite. Python reads it, which needs the
+   lock: it is kept for the rest of the block, where such numbers rarely stand alone. */
+static int slow_number(const byte *p, const byte *end, double *value, PyThreadState **released) {
     char text[512];
     if (end - p >= (int64_t)sizeof text) return 0;
+    take_back(released);
     memcpy(text, p, end - p);
     text[end - p] = 0;
     *value = PyOS_string_to_double(text, NULL, NULL);
@@ -131,7 +145,7 @@ static inline int usual_number(const byte *p, const byte *end, double *value) {
 }
 
 /* [+-] digits [. digits] [e [+-] digits], correctly rounded; 0 for anything else. */
-static inline int number(const byte *p, const byte *end, double *value) {
+static inline int number(const byte *p, const byte *end, double *value, PyThreadState **released) {
     if (usual_number(p, end, value)) return 1;
     const byte *start = p;
     int negative = *p == '-';
@@ -161,12 +175,12 @@ static inline int number(const byte *p, const byte *end, double *value) {
     if (p != end) return 0;
     int power = exponent - places;
     double found;
-    if (digits > 19) return slow_number(start, end, value);
+    if (digits > 19) return slow_number(start, end, value, released);
     if (!mantissa) found = 0.0;
     else if (mantissa <= (uint64_t)1 << 53 && power >= -22 && power <= 22)
         found = power < 0 ? (double)mantissa / POWERS[-power] : (double)mantissa * POWERS[power];
     else if (power < 0 && power >= -19) found = quotient(mantissa, -power);
-    else return slow_number(start, end, value);
+    else return slow_number(start, end, value, released);
     *value = negative ? -found : found;
     return 1;
 }
@@ -266,6 +280,7 @@ static PyObject *columns(PyObject *self, PyObject *args) {
     int flags = 0, ok = 1, value_field = (int)fields == 6 ? 4 : 3;
     const byte *field[6], *field_end[6];
 
+    PyThreadState *released = let_go(end);
     if (strict && memchr(body, 127, (size_t)end)) ok = 0;
     if (strict && ok) {
         uint64_t all = 0;
@@ -356,7 +371,7 @@ static PyObject *columns(PyObject *self, PyObject *args) {
         }
         int64_t docno_length = field_end[2] - field[2];
         if (entries >= room || docno_length > id_bytes ||
-            !number(field[value_field], field_end[value_field], score + entries)) {
+            !number(field[value_field], field_end[value_field], score + entries, &released)) {
             ok = 0;
             break;
         }
@@ -384,6 +399,7 @@ static PyObject *columns(PyObject *self, PyObject *args) {
         line = start_line;
     }
     group_start[groups] = (int32_t)entries;
+    take_back(&released);
     PyObject *result = Py_BuildValue("iLLLLiLL", ok, (long long)entries, (long long)groups, (long long)consumed,
                                      (long long)line, flags, (long long)(tag ? tag - body : 0),
                                      (long long)tag_length);
@@ -477,6 +493,7 @@ static PyObject *order(PyObject *self, PyObject *args) {
         give_back(arrays);
         return fits ? PyErr_NoMemory() : too_small();
     }
+    PyThreadState *released = let_go(entries);
     for (int64_t group = 0; group < groups; group++) {
         int32_t first = group_start[group], end = group_start[group + 1];
         int rising = 0;
@@ -515,6 +532,7 @@ static PyObject *order(PyObject *self, PyObject *args) {
         }
     }
     free(keyed);
+    take_back(&released);
     give_back(arrays);
     Py_RETURN_NONE;
 }
@@ -549,6 +567,7 @@ static PyObject *doubled(PyObject *self, PyObject *args) {
         give_back(arrays);
         return PyErr_NoMemory();
     }
+    PyThreadState *released = let_go(group_start[groups]);
     for (int64_t group = 0; group < groups && found < 0; group++) {
         int32_t first = group_start[group], end = group_start[group + 1];
         uint64_t size = 16;
@@ -568,6 +587,7 @@ static PyObject *doubled(PyObject *self, PyObject *args) {
         }
     }
     free(slots);
+    take_back(&released);
     give_back(arrays);
     return PyLong_FromLongLong(found);
 }
@@ -644,6 +664,7 @@ static PyObject *match(PyObject *self, PyObject *args) {
     int64_t *hit_topic = arrays[13].view.buf, *hit_rank = arrays[14].view.buf, *hit_document = arrays[15].view.buf;
     int64_t groups = arrays[6].view.len / 4, room = arrays[13].view.len / 8, hits = 0;
     int fits = holds(arrays + 14, room, 8) && holds(arrays + 15, room, 8) && holds(arrays + 5, groups + 1, 4);
+    PyThreadState *released = let_go(fits ? group_start[groups] : 0);
     for (int64_t group = 0; fits && group < groups; group++) {
         if (place[group] < 0) continue;
         const int32_t *table = slots + slot_starts[place[group]];
@@ -667,6 +688,7 @@ static PyObject *match(PyObject *self, PyObject *args) {
             if (!fits) break;
         }
     }
+    take_back(&released);
     give_back(arrays);
     return fits ? PyLong_FromLongLong(hits) : too_small();
 }

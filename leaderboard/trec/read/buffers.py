@@ -17,7 +17,8 @@ class Buffer:
     """Yields itself filled: body[:end] is whole lines, SLACK bytes follow; final says it was the last time.
 
     The reader sets taken to how many bytes it has done with; the rest stays for the next time, and
-    the buffer grows where nothing was taken. marked: whether the file began with a byte order mark.
+    the buffer grows where nothing was taken. Who keeps the body for longer sets following to another
+    one as long, which is filled the next time. marked: whether the file began with a byte order mark.
     """
 
     def __init__(self, path: Source, limits: Limits) -> None:
@@ -25,6 +26,7 @@ class Buffer:
         self.end = 0
         self.final = False
         self.taken = 0
+        self.following: bytearray | None = None
         self.marked = False
         self._path = path
         self._limits = limits
@@ -50,8 +52,7 @@ class Buffer:
                 elif filled > self._limits.line_bytes:
                     raise TooLong
                 if self.taken:
-                    self.body[: filled - self.taken] = self.body[self.taken : filled]
-                    filled -= self.taken
+                    filled = self._move(filled)
                 else:
                     size *= 2
                     if self._limits.buffer_bytes is not None and size > self._limits.buffer_bytes:
@@ -63,3 +64,10 @@ class Buffer:
             self.body[self.end - 1] = ord("\n")
             self.final = True
             yield self
+
+    def _move(self, filled: int) -> int:
+        """What was not taken, to the beginning of the body that is filled next; its size."""
+        rest = self.body[self.taken : filled]
+        self.body, self.following = self.following or self.body, None
+        self.body[: len(rest)] = rest
+        return len(rest)

@@ -26,6 +26,8 @@ SLACK = 16
 ROUND_TO_SINGLE = {9: True, 10: False}
 """Dialect -> whether scores are compared as 32-bit floats."""
 MANY = 2**31 - 1
+LEAST_SLOTS = 64
+"""Of a topic's table: where few documents are judged, most others meet an empty slot at once."""
 
 
 def name() -> str:
@@ -96,7 +98,8 @@ def index(docnos: bytes, at: Int32, length: Int32, starts: IntArray) -> Index:
     hashed = hashes(letters, at, length)
     if native is None:
         return Index(letters, at, length, hashed, starts, numpy_kernel.tables(hashed, starts))
-    sizes = np.array([1 << int(2 * count + 1).bit_length() for count in np.diff(starts).tolist()], np.int64)
+    counts = np.diff(starts).tolist()
+    sizes = np.array([max(LEAST_SLOTS, 1 << int(2 * count + 1).bit_length()) for count in counts], np.int64)
     slot_starts = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
     slots = np.full(int(slot_starts[-1]), -1, np.int32)
     native.index_documents(hashed, starts, slots, slot_starts)

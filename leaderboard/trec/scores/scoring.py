@@ -21,8 +21,9 @@ from leaderboard.trec.qrels.arrays import read_judgments
 from leaderboard.trec.qrels.compiling import compile_qrels
 from leaderboard.trec.qrels.preferences import read_preferences
 from leaderboard.trec.qrels.qrels import read_qrels
-from leaderboard.trec.read.blocks import scan_run
+from leaderboard.trec.read.ahead import available_threads
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
+from leaderboard.trec.read.scanning import Ahead, scan_run
 from leaderboard.trec.scores.missed import missed
 from leaderboard.trec.scores.report import RunScores
 
@@ -44,7 +45,11 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How they are scored: names of measures, trec_eval's -l, whose dialect, and its -M, -J and -c."""
+    """How they are scored: names of measures, trec_eval's -l, whose dialect, and its -M, -J and -c.
+
+    threads: how many read a large run, None for as many as there are cores, at most 2; of no influence on
+    what is said of it.
+    """
 
     names: Sequence[str]
     level: int = 1
@@ -52,6 +57,7 @@ class Options:
     depth: int | None = None
     judged_only: bool = False
     complete: bool = True
+    threads: int | None = None
 
 
 def score_runs(inputs: Inputs, runs: Iterable[Path], options: Options) -> Iterator[RunScores]:
@@ -143,7 +149,8 @@ def _aligned(
     def start() -> Aligner:
         return Aligner(compiled, dialect=options.dialect, depth=options.depth, top=unlike.depth)
 
-    scanned = scan_run(path, start, strict=False, limits=DEFAULT_LIMITS)
+    ahead = Ahead(lambda block: block.best(options.dialect), options.threads or available_threads())
+    scanned = scan_run(path, start, strict=False, limits=DEFAULT_LIMITS, ahead=ahead)
     judged = scanned.consumer.judged()
     if unlike.depth:
         top = scanned.consumer.top

@@ -13,8 +13,8 @@ from leaderboard.measures.grammar import parse
 from leaderboard.trec.qrels.align import Aligner
 from leaderboard.trec.qrels.arrays import read_judgments
 from leaderboard.trec.read import buffers
-from leaderboard.trec.read.blocks import scan_run
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits
+from leaderboard.trec.read.scanning import scan_run
 from leaderboard.trec.runs.runs import read_run
 from tests.trec.conftest import Written
 
@@ -164,7 +164,7 @@ import sys
 from pathlib import Path
 from leaderboard.trec.read import kernel
 from leaderboard.trec.qrels.align import Aligner
-from leaderboard.trec.read.blocks import scan_run
+from leaderboard.trec.read.scanning import scan_run
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
 from leaderboard.trec.qrels.arrays import read_judgments
 if sys.argv[3] == "numpy":

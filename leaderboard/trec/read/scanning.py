@@ -1,0 +1,247 @@
+"""A run file as a stream of blocks of whole topics, read once, whatever its size."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from leaderboard.errors import Problem
+from leaderboard.trec.read import kernel, metadata
+from leaderboard.trec.read.ahead import ALONE, Irregular, in_order, last_topic
+from leaderboard.trec.read.blocks import Block, Consumer, block_in
+from leaderboard.trec.read.buffers import Buffer, TooLong
+from leaderboard.trec.read.columns import Columns
+from leaderboard.trec.read.entries import Form, explain
+from leaderboard.trec.read.kernel import Parsed
+from leaderboard.trec.read.lines import Limits, Source, text_of
+from leaderboard.trec.read.oddities import Doubtful, Entries, Oddities
+from leaderboard.trec.read.scattered import Scattered
+
+SHORTEST_ENTRY = 12
+"""Bytes of a line with one character a field."""
+
+C = TypeVar("C", bound=Consumer)
+
+
+@dataclass(frozen=True, eq=False)
+class Scanned(Generic[C]):
+    """What is known of a run file once all of it was read; consumer took its blocks.
+
+    tag is the last line's and tags the first few distinct ones; split_topics came in several parts,
+    which were joined; metadata is the ir_metadata header, {} without one; notes are oddities.
+    """
+
+    consumer: C
+    tag: str
+    tags: tuple[str, ...]
+    entries: int
+    split_topics: tuple[str, ...]
+    metadata: dict[str, Any]
+    notes: tuple[Problem, ...]
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """What threads, so many, work out of a block before its turn, in any order; the block keeps it.
+
+    alone: blocks that are read before the first thread is started.
+    """
+
+    work: Callable[[Block], object]
+    threads: int
+    alone: int = ALONE
+
+
+def scan_run(
+    path: Source, start: Callable[[], C], *, strict: bool, limits: Limits, ahead: Ahead | None = None
+) -> Scanned[C]:
+    """Read a run file once and give its blocks, each with distinct documents, to a consumer.
+
+    A file whose topics are not all together is read again and held in memory, and start is called
+    again. strict and errors are as in `read_run`. ahead: a large file is read by several threads with the
+    kernel in C; one that is irregular is begun again without them, so that nothing said of it differs.
+    """
+    try:
+        with suppress(_SplitTopic):
+            return _whole_topics(path, start, strict, limits, ahead)
+        return _scan(_ScatteredReader(path, strict, limits), start())
+    except Doubtful as doubt:
+        explain(path, limits, strict, doubt.topics)
+
+
+def _whole_topics(
+    path: Source, start: Callable[[], C], strict: bool, limits: Limits, ahead: Ahead | None
+) -> Scanned[C]:
+    # With numpy alone threads would wait for each other.
+    if ahead and ahead.threads > 1 and kernel.native is not None:
+        with suppress(Irregular):
+            return _scan(_AheadReader(path, strict, limits, ahead), start())
+    return _scan(_Reader(path, strict, limits), start())
+
+
+def _scan(reader: "_Reader", consumer: C) -> Scanned[C]:
+    for block in reader.blocks():
+        if (twice := block.doubled()) >= 0:
+            raise Doubtful(block.topics[twice])
+        consumer.add(block)
+    if not reader.entries:
+        raise Doubtful
+    odd = reader.oddities
+    return Scanned(
+        consumer=consumer,
+        tag=text_of(odd.tag),
+        tags=tuple(map(text_of, odd.tags)),
+        entries=reader.entries,
+        split_topics=tuple(map(text_of, reader.split)),
+        metadata=metadata.parse(odd.comments),
+        notes=tuple(odd.notes.values()),
+    )
+
+
+class _SplitTopic(Exception):
+    """A topic's lines are not all together: blocks cannot be complete."""
+
+
+class _Reader:
+    """Cuts the plain bytes of a file into blocks of whole topics."""
+
+    def __init__(self, path: Source, strict: bool, limits: Limits) -> None:
+        self.path = path
+        self.strict = strict
+        self.limits = limits
+        self.form = Form(6, strict)
+        self.oddities = Oddities(strict)
+        self.entries = 0
+        self.line = 1
+        self.split: dict[bytes, None] = {}
+        self._seen: set[bytes] = set()
+        self._room = Columns.with_room(0, 0)
+
+    def blocks(self) -> Iterator[Block]:
+        """The blocks, in order; raises Doubtful where a line needs a closer look."""
+        for block in self._all():
+            if self._seen.intersection(block.topics) or len(set(block.topics)) < len(block.topics):
+                raise _SplitTopic
+            self._seen.update(block.topics)
+            if block.topics:
+                yield block
+
+    def _all(self) -> Iterator[Block]:
+        for buffer in self._filled():
+            yield self._taken(buffer, self._entries(buffer, buffer.final))
+
+    def _filled(self) -> Iterator[Buffer]:
+        buffer = Buffer(self.path, self.limits)
+        try:
+            for filled in buffer:
+                if filled.marked and self.line == 1:
+                    rule = "The file starts with a byte order mark."
+                    self.oddities.note(1, "", b"", rule, "It was ignored.")
+                yield filled
+        except TooLong:
+            raise Doubtful from None
+
+    def _taken(self, buffer: Buffer, entries: Entries) -> Block:
+        """The entries as a block; what they were of the buffer is marked as taken."""
+        buffer.taken = entries.consumed
+        return self._counted(block_in(entries.body, entries.columns), entries.lines)
+
+    def _counted(self, block: Block, lines: int) -> Block:
+        """The block with the lines of the file, of which it has taken so many."""
+        numbers = [self.line + line for line in block.lines]
+        self.line, self.entries = self.line + lines, self.entries + len(block.columns.at)
+        return replace(block, lines=numbers)
+
+    def _entries(self, buffer: Buffer, final: bool) -> Entries:
+        """The entries of a buffer; line by line where the kernel declines."""
+        body, end = buffer.body, buffer.end
+        if self.oddities.form is None or self.oddities.form.columns == 6:
+            self._room = _roomy(self._room, end)
+            parsed = self._parsed(body, end, final, self._room)
+            if parsed.ok:
+                self.oddities.look(body, parsed, self.line)
+                columns = self._room.cut(parsed.entries, parsed.groups)
+                return Entries(body, columns, parsed.consumed, parsed.lines)
+        return self.oddities.read(bytes(body[:end]), self.line, final)
+
+    def _parsed(self, body: bytearray, end: int, final: bool, room: Columns) -> Parsed:
+        return kernel.columns(
+            body, end, final=final, fields=6, strict=self.strict, id_bytes=self.form.id_bytes, room=room
+        )
+
+
+def _roomy(room: Columns, size: int) -> Columns:
+    """The columns, or larger ones where entries of so many bytes may not fit."""
+    entries = size // SHORTEST_ENTRY + 1
+    return room if len(room.at) >= entries else Columns.with_room(entries, entries)
+
+
+class _Part(NamedTuple):
+    """A body whose first topics, all but the last unless it is final, end where it is cut."""
+
+    body: bytearray
+    end: int
+    cut: int
+    final: bool
+    room: Columns
+
+
+class _AheadReader(_Reader):
+    """The same by several threads that have a part each; raises Irregular where one has to read all lines."""
+
+    def __init__(self, path: Source, strict: bool, limits: Limits, ahead: Ahead) -> None:
+        super().__init__(path, strict, limits)
+        self._ahead = ahead
+        self._bodies: list[bytearray] = []
+        self._rooms: list[Columns] = []
+
+    def _all(self) -> Iterator[Block]:
+        ahead = self._ahead
+        with closing(in_order(self._parts(), self._worked, ahead.threads, ahead.alone)) as worked:
+            for part, parsed, block in worked:
+                if block is None:
+                    raise Irregular
+                self.oddities.look(part.body, parsed, self.line)
+                yield self._counted(block, parsed.lines)
+                self._bodies.append(part.body)
+                self._rooms.append(part.room)
+
+    def _parts(self) -> Iterator[_Part]:
+        for buffer in self._filled():
+            cut = buffer.end if buffer.final else last_topic(buffer.body, buffer.end)
+            room = _roomy(self._rooms.pop() if self._rooms else Columns.with_room(0, 0), buffer.end)
+            part = _Part(buffer.body, buffer.end, cut, buffer.final, room)
+            if cut:
+                yield part
+                buffer.taken, buffer.following = cut, self._another(len(buffer.body))
+            # A part of a topic is no block; but blocks are to be those that one thread makes.
+            elif self._worked(part)[2] is None:
+                raise Irregular
+
+    def _another(self, size: int) -> bytearray:
+        body = self._bodies.pop() if self._bodies else bytearray(size)
+        return body if len(body) == size else bytearray(size)
+
+    def _worked(self, part: _Part) -> tuple[_Part, Parsed, Block | None]:
+        """In any thread: what the kernel says, and the block, None where it is not what it was cut for."""
+        parsed = self._parsed(part.body, part.end, part.final, part.room)
+        if not parsed.ok or parsed.consumed != part.cut:
+            return part, parsed, None
+        block = block_in(part.body, part.room.cut(parsed.entries, parsed.groups))
+        block.doubled()
+        self._ahead.work(block)
+        return part, parsed, block
+
+
+class _ScatteredReader(_Reader):
+    """The same for files whose topics are not all together: held in memory, put together at the end."""
+
+    def blocks(self) -> Iterator[Block]:
+        """The blocks, topics in order of arrival, once all of the file was read."""
+        scattered = Scattered()
+        for buffer in self._filled():
+            block = self._taken(buffer, self._entries(buffer, final=True))
+            scattered.add(block.body, block.columns, block.topics, block.lines)
+        self.split = scattered.split
+        for body, columns, topics, lines in scattered.together():
+            yield Block(body, columns, topics, lines)
