@@ -35,6 +35,7 @@ SIDE_BY_SIDE = ("", ".json", ".csv", ".tex", "/answers.json", "/answers.csv", "/
 FILES = (".json", ".csv", ".tex")
 
 LABELS = (
+    *("/room", "/room.json", "/room.csv", "/room.tex", "/room?organisers"),
     *("/agreement", "/agreement.json", "/agreement.csv", "/agreement.tex", "/assessments.csv"),
     *("/assessments.jsonl", "/adjudication", "/adjudication.json", "/adjudication.csv"),
     *("/adjudication.tex", "/publish", "/publish.json", "/publish.csv", "/publish.tex", "/settled.qrels"),

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaderboard.measures.bounds.open_documents import open_ends, regraded
+from leaderboard.measures.bounds.pairs import most_ahead
 from leaderboard.measures.judged import UNJUDGED, FloatArray, IntArray
 from leaderboard.pages.boards.coverage import depth
 from leaderboard.pages.room.scene import PooledRuns, RoomPool
-from leaderboard.services.assessors import settle
+from leaderboard.services.assessors import judged_pools, settle
 from leaderboard.services.assessors.coming import Place
 from leaderboard.services.assessors.judged_pools import GivenLabel, JudgedPool
 from leaderboard.services.runs.names import RunName
@@ -72,6 +73,11 @@ class RunOrder:
     """Pairs of runs that have a rank there."""
 
     @property
+    def moved(self) -> int:
+        """How many runs have another rank than then."""
+        return sum(bool(row.move) for row in self.rows)
+
+    @property
     def changeable(self) -> int:
         """How many runs may have another rank after the next judgments."""
         return sum(row.soon is not None and row.soon.is_open for row in self.rows)
@@ -106,8 +112,11 @@ def run_order(
     earlier = ranked(_means(runs, before)[0]) if before is not None else None
     left = (place for place, document in scene.documents.items() if document.grade is None)
     unjudged = (place for place in left if place in runs.place and now[runs.place[place]] == UNJUDGED)
+    in_the_end = {*later, *unjudged}
     soon_ranges = _ranges(scene, runs, now, soon)
-    later_ranges = _ranges(scene, runs, now, {*later, *unjudged})
+    # Pairs take as long as all else together, and say little while much is open.
+    is_last = in_the_end == set(soon)
+    later_ranges = soon_ranges if is_last else _ranges(scene, runs, now, in_the_end, by_pairs=False)
     holds = _holds(runs, soon)
     rows = [
         OrderedRun(
@@ -152,17 +161,18 @@ def ranked(means: FloatArray) -> IntArray:
     return better + 1
 
 
-def rank_ranges(low: FloatArray, high: FloatArray) -> list[tuple[int, int]]:
-    """The first and last rank that each of some values may have, of which it is only known where they lie.
+def rank_ranges(ahead: FloatArray) -> list[tuple[int, int]]:
+    """The first and last rank that runs may have, by how much each can be above each other, (runs, runs).
 
-    As each is bounded by itself, not all of these ranks need be reached; none outside of them can be.
+    Not all of these ranks need be reached, as pairs are looked at one by one; none outside of them can be.
 
-    >>> rank_ranges(np.array([0.6, 0.3, 0.1]), np.array([0.7, 0.65, 0.2]))
+    >>> rank_ranges(np.array([[0.0, 0.2, 0.5], [0.1, 0.0, 0.3], [-0.1, -0.2, 0.0]]))
     [(1, 2), (1, 2), (3, 3)]
     """
-    first = (low[None, :] > high[:, None] + TIE).sum(axis=1) + 1
-    others = (high[None, :] > low[:, None] + TIE) & ~np.eye(len(low), dtype=np.bool_)
-    return list(zip(first.tolist(), (others.sum(axis=1) + 1).tolist(), strict=True))
+    others = ~np.eye(len(ahead), dtype=np.bool_)
+    first = ((ahead < -TIE) & others).sum(axis=1) + 1
+    last = ((ahead.T > TIE) & others).sum(axis=1) + 1
+    return list(zip(first.tolist(), last.tolist(), strict=True))
 
 
 def _earlier(pool: JudgedPool, since: int) -> JudgedPool:
@@ -176,8 +186,21 @@ def _earlier(pool: JudgedPool, since: int) -> JudgedPool:
 
 def _grades(scene: RoomPool, runs: PooledRuns, pool: JudgedPool) -> IntArray:
     """The grade of each document, (documents,), -1 where there is none."""
-    grades = np.full(len(runs.judged.judgments.grades) // len(runs.rows), UNJUDGED, dtype=np.int64)
-    for place, grade in settle.settled_grades(pool, scene.documents, RULE).items():
+    grades = runs.reused.copy()
+    several: set[Place] = set()
+    by_place = judged_pools.by_document([*pool.labels_of("human"), *pool.decisions])
+    for place, labels in by_place.items():
+        if len(labels) > 1:
+            several.add(place)
+        elif place in runs.place and labels[0].grade is not None:
+            grades[runs.place[place]] = labels[0].grade
+    # What one alone judged is settled by any rule; the others are few.
+    few = replace(
+        pool,
+        labels=tuple(label for label in pool.labels if (label.topic_id, label.docno) in several),
+        decisions=tuple(label for label in pool.decisions if (label.topic_id, label.docno) in several),
+    )
+    for place, grade in settle.settled_grades(few, {}, RULE).items():
         if place in runs.place:
             grades[runs.place[place]] = grade
     return grades
@@ -204,7 +227,7 @@ def _means(runs: PooledRuns, grades: IntArray) -> tuple[FloatArray, int]:
 
 
 def _ranges(
-    scene: RoomPool, runs: PooledRuns, grades: IntArray, places: Collection[Place]
+    scene: RoomPool, runs: PooledRuns, grades: IntArray, places: Collection[Place], *, by_pairs: bool = True
 ) -> list[RankRange] | None:
     """What judgments of some documents may make of each run; a grade that they have may change too."""
     if runs.full is None:
@@ -216,9 +239,14 @@ def _ranges(
     opened[(grades == UNJUDGED) & ~_marked(runs, places)] = 0
     judged = regraded(runs.judged, np.tile(opened, len(runs.rows)))
     highest = max(1, *(grade.value for grade in scene.facts.scale))
+    ahead = most_ahead(runs.bound, judged, len(runs.rows), highest) if by_pairs else None
     ends = [_by_run(runs, end, counted) for end in open_ends(runs.bound, judged, runs.full, highest)]
     low, high = np.minimum(*ends), np.maximum(*ends)
-    ranks = rank_ranges(low, high)
+    if ahead is None:
+        ahead = high[:, None] - low
+    else:
+        ahead = ahead[:, :, counted].sum(axis=2) / (counted.sum() if runs.column.aggregate == "mean" else 1)
+    ranks = rank_ranges(ahead)
     plain = np.sort(runs.column.sign * np.stack([low, high]), axis=0).T.tolist()
     return [RankRange(*of_rank, *of_mean) for of_rank, of_mean in zip(ranks, plain, strict=True)]
 

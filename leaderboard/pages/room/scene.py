@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from cachetools import TTLCache, cached
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -13,7 +14,7 @@ from leaderboard.db.tables import Pool, Task, Topic
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.bounds.open_documents import filled, stack
 from leaderboard.measures.grammar import parse
-from leaderboard.measures.judged import Judged
+from leaderboard.measures.judged import UNJUDGED, IntArray, Judged
 from leaderboard.pages.boards.coverage import depth, has_bounds
 from leaderboard.services.assessors import coming, judged_pools, settle
 from leaderboard.services.assessors.coming import AssessorQueue, Place
@@ -58,6 +59,8 @@ class PooledRuns:
     place: Mapping[Place, int]
     """Topic and docno -> where the document's grade stands among those of one run."""
     topics: int
+    reused: IntArray
+    """The grades that the pool uses again, (documents,); -1 where there is none."""
     judged: Judged
     """All runs, stacked."""
     full: Judged | None
@@ -148,7 +151,25 @@ def _runs(
         return None, f"That would be more than {MOST_RANKINGS:,} rankings to read while you wait."
     digests = tuple((row.run_id, row.ranking_sha256) for row in rows)
     judged = _stacked(session, pool, task.dialect, digests, compiled)
-    return PooledRuns(tuple(rows), bound, column(bound), place, topics, judged, _full(judged, bound)), ""
+    found = PooledRuns(
+        rows=tuple(rows),
+        bound=bound,
+        column=column(bound),
+        place=place,
+        topics=topics,
+        reused=_reused(_documents(session, pool), place),
+        judged=judged,
+        full=_full(judged, bound),
+    )
+    return found, ""
+
+
+def _reused(documents: Mapping[Place, PoolDocument], places: Mapping[Place, int]) -> IntArray:
+    grades = np.full(len(places), UNJUDGED, dtype=np.int64)
+    for place, at in places.items():
+        grade = documents[place].grade
+        grades[at] = UNJUDGED if grade is None else grade
+    return grades
 
 
 def _compiled(session: Session, task: Task, pool: Pool) -> tuple[CompiledJudgments, Mapping[Place, int]]:

@@ -16,15 +16,15 @@ def runs_table(page: JudgingRoom) -> Table[OrderedRun]:
     digits, measure = (order.digits, order.measure) if order else (4, "the measure")
     columns: list[Column[OrderedRun]] = [
         Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0),
-        Column(key="move", head="Moved", value=lambda row: row.move, digits=0),
+        Column(key="move", head="Move", value=lambda row: row.move, digits=0),
         Column(key="run", head="Run", value=lambda row: row.name),
         Column(key="team", head="Team", value=lambda row: row.team, shown=~Place.PAGE),
         Column(key="mean", head=measure, value=lambda row: row.mean, digits=digits),
-        Column(key="board_rank", head="On the board", value=lambda row: row.board_rank, digits=0),
-        Column(key="ranks", head="May come to rank", value=lambda row: _ranks(row.soon), shown=Place.PAGE),
+        Column(key="board_rank", head="Board", value=lambda row: row.board_rank, digits=0),
+        Column(key="ranks", head="May come to", value=lambda row: _ranks(row.soon), shown=Place.PAGE),
         *_range("soon", "Next", digits, lambda row: row.soon),
         *_range("later", "In the end", digits, lambda row: row.later),
-        Column(key="holds", head="Of the next", value=lambda row: row.holds, digits=0),
+        Column(key="holds", head="Holds", value=lambda row: row.holds, digits=0),
     ]
     return Table(
         name=page.name,
@@ -39,12 +39,12 @@ def assessors_table(page: JudgingRoom) -> Table[AssessorPace]:
     columns: list[Column[AssessorPace]] = [
         Column(key="assessor", head="Assessor", value=lambda row: row.judge.name),
         Column(key="hour", head="The last hour", value=lambda row: sum(row.counts), digits=0),
-        Column(key="recent", head="10 minutes", value=lambda row: row.recent, digits=0),
+        Column(key="recent", head="10 min", value=lambda row: row.recent, digits=0),
         Column(key="judged", head="Judged", value=lambda row: row.judged, digits=0),
         Column(key="asked", head="Asked", value=lambda row: row.asked or None, digits=0, shown=~Place.PAGE),
         Column(key="last", head="Last", value=_last, shown=~Place.PAGE),
     ]
-    caption = "Judgments by assessor, of the last hour by two minutes."
+    caption = "Bars: judgments of two minutes each."
     return Table(name=f"{page.name}-assessors", caption=caption, columns=columns, rows=page.paces)
 
 

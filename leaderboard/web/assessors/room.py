@@ -10,7 +10,6 @@ from leaderboard.pages.room.orders import OrderedRun
 from leaderboard.pages.room.room import JudgingRoom, judging_room
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
-from leaderboard.web.charts.lines import Curve, LineChart, line_chart
 from leaderboard.web.charts.room import RankCell, bar_strip, rank_cell
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer
@@ -53,7 +52,7 @@ def shown(page: JudgingRoom) -> dict[str, Any]:
         "assessors": tables.assessors_table(page),
         "strips": {pace.judge.id: bar_strip(pace.counts, max(1, most)) for pace in page.paces},
         "topics": bar_strip([topic.share for topic in page.numbers.topics], 1.0),
-        "curve": _curve(page),
+        "curve": bar_strip([max(0.0, point.alpha) for point in page.numbers.agreement.points], 1.0),
     }
 
 
@@ -65,11 +64,3 @@ def _place(row: OrderedRun, runs: int) -> RankCell | None:
     if row.soon is None or row.later is None:
         return None
     return rank_cell(row.rank, (row.soon.first, row.soon.last), (row.later.first, row.later.last), runs)
-
-
-def _curve(page: JudgingRoom) -> LineChart | None:
-    """How the agreement moved; None before there are two points."""
-    points = [(float(point.judgments), point.alpha) for point in page.numbers.agreement.points]
-    if len(points) < 2:
-        return None
-    return line_chart([Curve("Krippendorff’s alpha", points)], y=(min(0.0, *(y for _, y in points)), 1.0))
