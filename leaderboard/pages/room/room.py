@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -16,7 +16,7 @@ from leaderboard.pages.room.orders import RunOrder, by_time, run_order
 from leaderboard.pages.room.pace import AssessorPace, TopicProgress, paces, topics_done
 from leaderboard.pages.room.scene import RoomAudience, RoomPool, room_pool
 from leaderboard.services import policy
-from leaderboard.services.assessors import coming, judged_pools, links
+from leaderboard.services.assessors import coming, judged_pools, links, screens
 from leaderboard.services.assessors.judged_pools import JudgedPool, PoolFacts
 from leaderboard.services.evaluations.shown import Basis
 from leaderboard.services.phase_rules import PhaseRule
@@ -76,6 +76,10 @@ class JudgingRoom:
     why: str
     """Why there is no order; empty where there is."""
     at: datetime
+    may_link: bool = False
+    """Whether the reader may make a link for a screen."""
+    linked_until: datetime | None = None
+    """When the link for a screen ends; None where there is none, and for who may not make any."""
 
     @property
     def recent(self) -> int:
@@ -99,7 +103,16 @@ def judging_room(
     task, pool = links.seen_pool(session, viewer, slug, number)
     if for_organisers:
         policy.require(viewer, task, policy.reads)
-    return room_of(session, viewer, task, pool, for_organisers=for_organisers)
+    room = room_of(session, viewer, task, pool, for_organisers=for_organisers)
+    if not policy.coordinates(viewer, task.id):
+        return room
+    return replace(room, may_link=True, linked_until=screens.works_until(session, pool, room.at))
+
+
+def room_on_screen(session: Session, token: str) -> JudgingRoom:
+    """The room that a link for a screen shows, as everybody may see it; raises NotFound for a dead link."""
+    task, pool = screens.opened(session, token)
+    return room_of(session, ANONYMOUS, task, pool)
 
 
 def room_of(

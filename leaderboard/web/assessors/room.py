@@ -2,17 +2,18 @@
 
 from typing import Any
 
-from flask import Blueprint, render_template, request, url_for
+from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.pages.room import tables
 from leaderboard.pages.room.orders import OrderedRun
-from leaderboard.pages.room.room import JudgingRoom, judging_room
+from leaderboard.pages.room.room import JudgingRoom, judging_room, room_on_screen
+from leaderboard.services.assessors import screens
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts.room import RankCell, bar_strip, rank_cell
-from leaderboard.web.rules import SIGNED_IN, rule
-from leaderboard.web.session import reading, viewer
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
+from leaderboard.web.session import reading, viewer, writing
 
 blueprint = Blueprint("room", __name__)
 
@@ -25,11 +26,36 @@ ROWS_AT_FIRST = 15
 @rule(SIGNED_IN)
 def show(slug: str, number: int) -> ResponseReturnValue:
     """What the judgments of a pool come to, live."""
-    args = kept((), flags=FLAGS)
-    here = url_for("room.show", slug=slug, number=number, **args)
-    return responses.page(
-        render_template("assessors/room.html", here=here, args=args, **shown(_page(slug, number)))
-    )
+    return responses.page(_room(slug, number))
+
+
+@blueprint.get("/room/<token>")
+@rule(PUBLIC)
+def screen(token: str) -> ResponseReturnValue:
+    """The same on a screen where nobody is signed in."""
+    page = room_on_screen(reading(), token)
+    here = url_for("room.screen", token=token, **kept((), flags=FLAGS[1:]))
+    return responses.page(render_template("assessors/screen.html", here=here, link="", **shown(page)))
+
+
+@blueprint.post("/tasks/<slug>/pools/<id:number>/room/link")
+@rule(SIGNED_IN)
+def make_link(slug: str, number: int) -> ResponseReturnValue:
+    """Make a link for a screen in place of the one before, and show it, this once."""
+    asker = viewer()
+    with writing() as session:
+        token = screens.make(session, asker, slug, number)
+    return _room(slug, number, link=url_for("room.screen", token=token, _external=True)), 201
+
+
+@blueprint.post("/tasks/<slug>/pools/<id:number>/room/end")
+@rule(SIGNED_IN)
+def end_link(slug: str, number: int) -> ResponseReturnValue:
+    """End the link for a screen."""
+    asker = viewer()
+    with writing() as session:
+        screens.end(session, asker, slug, number)
+    return redirect(url_for("room.show", slug=slug, number=number), 303)
 
 
 @blueprint.get("/tasks/<slug>/pools/<id:number>/room.<form:form>")
@@ -54,6 +80,14 @@ def shown(page: JudgingRoom) -> dict[str, Any]:
         "topics": bar_strip([topic.share for topic in page.numbers.topics], 1.0),
         "curve": bar_strip([max(0.0, point.alpha) for point in page.numbers.agreement.points], 1.0),
     }
+
+
+def _room(slug: str, number: int, link: str = "") -> str:
+    args = kept((), flags=FLAGS)
+    here = url_for("room.show", slug=slug, number=number, **args)
+    return render_template(
+        "assessors/room.html", here=here, args=args, link=link, **shown(_page(slug, number))
+    )
 
 
 def _page(slug: str, number: int) -> JudgingRoom:

@@ -2,12 +2,14 @@
 
 import csv
 import io
+from datetime import timedelta
 
 import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import select, update
 
-from leaderboard.db.tables import Assessor, Phase, Pool
+from leaderboard.db.engine import now
+from leaderboard.db.tables import Assessor, Phase, Pool, Task, Token
 from leaderboard.pages.room import scene
 from tests.make import build, judged, pools
 from tests.make.pages import main, parsed, table
@@ -59,7 +61,7 @@ def test_judgments_agreement_and_the_order(site: Site, olga: FlaskClient) -> Non
     assert "2 documents judged by several, 50% of their grades equal" in text
     assert "The last 5 judgments" in text
     runs = table(page, "Mean ")
-    assert sorted(row[2] for row in runs) == ["other", "run"]
+    assert sorted(row[2] for row in runs) == ["first", "other"]
     assert [row[0] for row in table(page, "Bars:")] == ["Anne", "Bert"]
     assert "1 of 2 topics judged to the end" in text
 
@@ -96,6 +98,64 @@ def test_every_table_is_there_as_a_file(site: Site, olga: FlaskClient) -> None:
     assert olga.get(f"{ROOM}.csv?table=agreement").text.startswith("judgments,alpha")
     assert olga.get(f"{ROOM}.csv?table=nonsense").status_code == 404
     assert olga.get("/tasks/robots/pools/9/room").status_code == 404
+
+
+def test_a_link_shows_the_room_on_a_screen(site: Site, olga: FlaskClient) -> None:
+    """To whoever opens it, live and without any way on; a new one takes its place, and it is ended."""
+    _judge(site)
+    made = olga.post(f"{ROOM}/link")
+    assert made.status_code == 201
+    address = parsed(made).select_one("pre.copy")
+    assert address is not None
+    link = address.get_text().removeprefix("http://localhost")
+    visitor = site.browser()
+    page = visitor.get(link)
+    assert list(faults(tree(page.text))) == []
+    assert "5 judgments" in main(page)
+    live = parsed(page).find(id="live")
+    assert live is not None
+    assert live["hx-get"] == link
+    assert {found["href"] for found in parsed(page).select("main a")} == {link}
+    assert table(visitor.get(f"{link}?organisers"), "Mean ")
+    assert "works until" in main(olga.get(ROOM))
+    second = parsed(olga.post(f"{ROOM}/link")).select_one("pre.copy")
+    assert visitor.get(link).status_code == 404
+    assert second is not None
+    link = second.get_text().removeprefix("http://localhost")
+    assert visitor.get(link).status_code == 200
+    with site.database.write() as session:
+        session.execute(update(Phase).values(visibility="sealed"))
+    sealed = visitor.get(f"{link}?organisers")
+    assert "Mean " not in main(sealed)
+    assert "not for a screen" not in main(sealed)
+    with site.database.write() as session:
+        session.execute(update(Task).where(Task.slug == "robots").values(published_at=None))
+    assert visitor.get(link).status_code == 404
+    with site.database.write() as session:
+        session.execute(update(Task).where(Task.slug == "robots").values(published_at=now(session)))
+    assert visitor.get(link).status_code == 200
+    assert olga.post(f"{ROOM}/end").status_code == 303
+    assert visitor.get(link).status_code == 404
+    assert "works until" not in main(olga.get(ROOM))
+
+
+def test_a_link_ends_by_itself_and_with_its_pool(site: Site, olga: FlaskClient) -> None:
+    """After three days; and another pool of the same number and id is not what it was made for."""
+    address = parsed(olga.post(f"{ROOM}/link")).select_one("pre.copy")
+    assert address is not None
+    link = address.get_text().removeprefix("http://localhost")
+    visitor = site.browser()
+    with site.database.write() as session:
+        made = session.scalars(select(Pool).where(Pool.number == 2)).one()
+        made.created_at = made.created_at + timedelta(seconds=1)
+    assert visitor.get(link).status_code == 404
+    with site.database.write() as session:
+        made = session.scalars(select(Pool).where(Pool.number == 2)).one()
+        made.created_at = made.created_at - timedelta(seconds=1)
+    assert visitor.get(link).status_code == 200
+    with site.database.write() as session:
+        session.execute(update(Token).where(Token.kind == "screen").values(expires_at=now(session)))
+    assert visitor.get(link).status_code == 404
 
 
 def test_what_is_held_back_is_for_organisers_alone(site: Site, olga: FlaskClient) -> None:
