@@ -24,7 +24,7 @@ TIE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class RankRange:
+class RankBounds:
     """Between which ranks a run may come to stand, and between which ends its mean."""
 
     first: int
@@ -52,8 +52,8 @@ class OrderedRun(RunName):
     mean: float
     move: int | None
     board_rank: int | None
-    soon: RankRange | None
-    later: RankRange | None
+    soon: RankBounds | None
+    later: RankBounds | None
     holds: int
 
 
@@ -106,17 +106,11 @@ def run_order(
     soon: the documents that the next judgments are of; later: those of all that are still to come.
     """
     now = _grades(scene, runs, pool)
-    before = _grades(scene, runs, _earlier(pool, since)) if since else None
     means, begun = _means(runs, now)
-    ranks = ranked(means)
-    earlier = ranked(_means(runs, before)[0]) if before is not None else None
-    left = (place for place, document in scene.documents.items() if document.grade is None)
-    unjudged = (place for place in left if place in runs.place and now[runs.place[place]] == UNJUDGED)
-    in_the_end = {*later, *unjudged}
-    soon_ranges = _ranges(scene, runs, now, soon)
-    # Pairs take as long as all else together, and say little while much is open.
-    is_last = in_the_end == set(soon)
-    later_ranges = soon_ranges if is_last else _ranges(scene, runs, now, in_the_end, by_pairs=False)
+    ranks, earlier = ranked(means), None
+    if since:
+        earlier = ranked(_means(runs, _grades(scene, runs, _earlier(pool, since)))[0])
+    soon_bounds, later_bounds = _bounds(scene, runs, now, set(soon), later)
     holds = _holds(runs, soon)
     rows = [
         OrderedRun(
@@ -128,8 +122,8 @@ def run_order(
             mean=float(runs.column.sign * means[at]),
             move=None if earlier is None else int(earlier[at] - ranks[at]),
             board_rank=row.rank,
-            soon=soon_ranges[at] if soon_ranges else None,
-            later=later_ranges[at] if later_ranges else None,
+            soon=soon_bounds[at],
+            later=later_bounds[at],
             holds=int(holds[at]),
         )
         for at, row in enumerate(runs.rows)
@@ -226,12 +220,27 @@ def _means(runs: PooledRuns, grades: IntArray) -> tuple[FloatArray, int]:
     return _by_run(runs, scores, begun), int(begun.sum())
 
 
-def _ranges(
-    scene: RoomPool, runs: PooledRuns, grades: IntArray, places: Collection[Place], *, by_pairs: bool = True
-) -> list[RankRange] | None:
-    """What judgments of some documents may make of each run; a grade that they have may change too."""
+def _bounds(
+    scene: RoomPool, runs: PooledRuns, grades: IntArray, soon: Collection[Place], later: Collection[Place]
+) -> tuple[Sequence[RankBounds | None], Sequence[RankBounds | None]]:
+    """What the next judgments may make of each run, and all that are left, the ungraded documents too."""
     if runs.full is None:
-        return None
+        return [None] * len(runs.rows), [None] * len(runs.rows)
+    left = (place for place, document in scene.documents.items() if document.grade is None)
+    unjudged = (place for place in left if place in runs.place and grades[runs.place[place]] == UNJUDGED)
+    in_the_end = {*later, *unjudged}
+    # Pairs take as long as all else together, and say little while much is open.
+    of_soon = _ranges(scene, runs, grades, soon, by_pairs=True)
+    if in_the_end == soon:
+        return of_soon, of_soon
+    return of_soon, _ranges(scene, runs, grades, in_the_end, by_pairs=False)
+
+
+def _ranges(
+    scene: RoomPool, runs: PooledRuns, grades: IntArray, places: Collection[Place], *, by_pairs: bool
+) -> list[RankBounds]:
+    """What judgments of some documents may make of each run; a grade that they have may change too."""
+    assert runs.full is not None, "the measure has bounds"
     opened = grades.copy()
     opened[[runs.place[place] for place in places if place in runs.place]] = UNJUDGED
     counted = _topics_with(runs, (grades != UNJUDGED) | _marked(runs, places))
@@ -248,7 +257,7 @@ def _ranges(
         ahead = ahead[:, :, counted].sum(axis=2) / (counted.sum() if runs.column.aggregate == "mean" else 1)
     ranks = rank_ranges(ahead)
     plain = np.sort(runs.column.sign * np.stack([low, high]), axis=0).T.tolist()
-    return [RankRange(*of_rank, *of_mean) for of_rank, of_mean in zip(ranks, plain, strict=True)]
+    return [RankBounds(*of_rank, *of_mean) for of_rank, of_mean in zip(ranks, plain, strict=True)]
 
 
 def _marked(runs: PooledRuns, places: Collection[Place]) -> NDArray[np.bool_]:

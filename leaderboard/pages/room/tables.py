@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from leaderboard.pages.room.agreement import AgreementPoint
-from leaderboard.pages.room.orders import OrderedRun, RankRange
+from leaderboard.pages.room.orders import OrderedRun, RankBounds
 from leaderboard.pages.room.pace import AssessorPace, TopicProgress
 from leaderboard.pages.room.room import JudgingRoom
 from leaderboard.tables.record import Column, Files, Place, Table
@@ -123,7 +123,7 @@ FILES = Files(
 
 
 def _range(
-    key: str, head: str, digits: int, of: Callable[[OrderedRun], RankRange | None]
+    key: str, head: str, digits: int, of: Callable[[OrderedRun], RankBounds | None]
 ) -> list[Column[OrderedRun]]:
     """The ends of a range of ranks and of means, for files."""
 
@@ -143,7 +143,7 @@ def _range(
     ]
 
 
-def _ranks(found: RankRange | None) -> str | None:
+def _ranks(found: RankBounds | None) -> str | None:
     if found is None:
         return None
     return f"{found.first}–{found.last}" if found.is_open else str(found.first)
