@@ -11,7 +11,7 @@ from leaderboard.services.assessors.judged_pools import GivenLabel, PoolFacts
 from leaderboard.stats.assessors import agreement as stats
 from leaderboard.stats.assessors.agreement import Alpha, Kappa, Ratings, Scale, Share
 
-MOST_POINTS = 24
+MOST_POINTS = 16
 """Points of the curve: enough to see where it goes."""
 
 

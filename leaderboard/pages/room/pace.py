@@ -63,7 +63,7 @@ def topics_done(pool: JudgedPool) -> tuple[TopicProgress, ...]:
 
 
 def _pace(judge: PoolAssessor, asked: int, labels: Sequence[GivenLabel], at: datetime) -> AssessorPace:
-    ages = [at - label.saved_at for label in labels]
+    ages = [at - label.saved_at for label in labels if label.saved_at > at - BINS * BIN]
     bins = Counter(max(age, timedelta(0)) // BIN for age in ages)
     return AssessorPace(
         judge=judge,
