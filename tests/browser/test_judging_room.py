@@ -53,7 +53,7 @@ def test_a_screen_shows_each_judgment_without_a_reload(
     """Ada finds d0 relevant: `upwards` leads on the screen; d2 and d3 too, and `downwards` does."""
     desk, screen = (context.new_page() for context in contexts)
     token, room = links
-    screen.goto(f"{address}/room/{room}")
+    screen.goto(f"{address}/screen/{room}")
     screen.evaluate("() => { window.sameScreen = true }")
     expect(screen.locator("#live")).to_contain_text("Nothing has been judged yet")
     desk.goto(f"{address}/judge/{token}")

@@ -207,7 +207,7 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/tasks/robots/own-names/{owls}/links"): (401, 403, 403, 409, 403, 403),
     ("POST", "/tasks/robots/own-names/{owls}/links/9/end"): (401, 403, 403, 404, 403, 403),
     ("GET", "/review/nonsense"): (404,) * 6,
-    ("GET", "/room/nonsense"): (404,) * 6,
+    ("GET", "/screen/nonsense"): (404,) * 6,
     ("POST", "/tasks/robots/groups"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/groups/9/remove"): (401, 403, 403, 403, 403, 404),
     **{("GET", f"/tasks/robots/side-by-side{rest}"): ORGANISER for rest in SIDE_BY_SIDE},

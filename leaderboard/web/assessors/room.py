@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import Blueprint, Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.pages.room import tables
@@ -29,13 +29,18 @@ def show(slug: str, number: int) -> ResponseReturnValue:
     return responses.page(_room(slug, number))
 
 
-@blueprint.get("/room/<token>")
+@blueprint.get("/screen/<token>")
 @rule(PUBLIC)
 def screen(token: str) -> ResponseReturnValue:
-    """The same on a screen where nobody is signed in."""
+    """The same on a screen where nobody is signed in; the address is a secret."""
     page = room_on_screen(reading(), token)
     here = url_for("room.screen", token=token, **kept((), flags=FLAGS[1:]))
-    return responses.page(render_template("assessors/screen.html", here=here, link="", **shown(page)))
+    html = render_template("assessors/screen.html", here=here, link="", **shown(page))
+    response = Response(html, mimetype="text/html")
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["X-Robots-Tag"] = "noindex"
+    response.headers["Referrer-Policy"] = "no-referrer"
+    return response
 
 
 @blueprint.post("/tasks/<slug>/pools/<id:number>/room/link")

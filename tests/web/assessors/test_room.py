@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Assessor, Phase, Pool, Task, Token
+from leaderboard.logs import masked
 from leaderboard.pages.room import scene
 from tests.make import build, judged, pools
 from tests.make.pages import main, parsed, table
@@ -112,6 +113,9 @@ def test_a_link_shows_the_room_on_a_screen(site: Site, olga: FlaskClient) -> Non
     page = visitor.get(link)
     assert list(faults(tree(page.text))) == []
     assert "5 judgments" in main(page)
+    assert page.headers["Cache-Control"] == "no-store"
+    assert page.headers["Referrer-Policy"] == "no-referrer"
+    assert masked(f"GET {link}") == "GET /screen/<token>"
     live = parsed(page).find(id="live")
     assert live is not None
     assert live["hx-get"] == link
