@@ -39,7 +39,7 @@ from leaderboard.web.accounts import (
     teams,
     tokens,
 )
-from leaderboard.web.assessors import adjudication, agreement, assessors, judging, settled
+from leaderboard.web.assessors import adjudication, agreement, assessors, judging, room, settled
 from leaderboard.web.boards import boards, carried, efficiency, intervals, reveal, snapshots
 from leaderboard.web.comparisons import comparisons, curves, many
 from leaderboard.web.feeds import feeds
@@ -110,6 +110,7 @@ PAGES = (
     audits,
     assessors,
     agreement,
+    room,
     adjudication,
     settled,
     judging,

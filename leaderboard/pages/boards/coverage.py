@@ -7,12 +7,12 @@ from statistics import median
 import numpy as np
 from sqlalchemy.orm import Session
 
-from leaderboard.measures.binding import BoundMeasure, bind
+from leaderboard.measures.binding import BoundMeasure, like
 from leaderboard.measures.bounds.ndcg import NDCG_MAX, NDCG_MIN
 from leaderboard.measures.bounds.scores import AP_MAX, AP_MIN, P_MAX, RR_MAX
 from leaderboard.measures.judged import UNJUDGED, FloatArray, Judged, ratio
 from leaderboard.measures.rank_biased import RBP_RESIDUAL
-from leaderboard.measures.record import Measure, Value
+from leaderboard.measures.record import Measure
 from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.digests import ranking_key, run_digest
 from leaderboard.services.evaluations.shown import Source
@@ -143,18 +143,11 @@ def _ends(bound: BoundMeasure, judged: Judged) -> tuple[FloatArray, FloatArray]:
     lowest, highest = _ENDS[bound.measure.name]
     grade = max(1, int(judged.judgments.grades.max(initial=1)))
     own = bound.compute(judged)
-    low = own if lowest is None else _like(bound, lowest, grade).compute(judged)
-    high = _like(bound, highest, grade).compute(judged)
+    low = own if lowest is None else like(bound, lowest, grade).compute(judged)
+    high = like(bound, highest, grade).compute(judged)
     if bound.measure.name in _ADDED:
         high = own + high
     return low, np.maximum(low, high)
-
-
-def _like(bound: BoundMeasure, measure: Measure, grade: int) -> BoundMeasure:
-    """The measure with the parameters that another one has."""
-    known: dict[str, Value | None] = {**bound.params, "max_rel": grade}
-    names = (parameter.name for parameter in measure.parameters)
-    return bind(measure, {name: value for name in names if (value := known[name]) is not None})
 
 
 def _mean_share(judged: Judged, source: Source, cutoff: int | None) -> float:

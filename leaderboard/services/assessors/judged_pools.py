@@ -125,14 +125,34 @@ def judged_pool(
     """
     task, pool = links.seen_pool(session, viewer, slug, number)
     facts = pool_facts(session, task, pool)
-    judges = tuple(_judge(assessor) for assessor in links.of_task(session, task.id))
+    judges = judges_of(session, task)
     adjudicators = tuple(judge for judge in judges if judge.is_adjudicator)
-    labels = _kept_labels(session, pool, tuple(judge for judge in judges if not judge.is_adjudicator))
+    others = tuple(judge for judge in judges if not judge.is_adjudicator)
+    labels = _kept_labels(session, pool, others, _state(session, pool, others))
     decisions = _labels(session, pool.id, adjudicators) if adjudicators else ()
     if topic_id is not None:
         labels = tuple(label for label in labels if label.topic_id == topic_id)
         decisions = tuple(label for label in decisions if label.topic_id == topic_id)
     return task, JudgedPool(facts, judges, labels, decisions)
+
+
+def judges_of(session: Session, task: Task) -> tuple[PoolAssessor, ...]:
+    """Who judges or judged for a task: people first, then machines, by name; one statement."""
+    return tuple(_judge(assessor) for assessor in links.of_task(session, task.id))
+
+
+def live_pool(
+    session: Session, pool: Pool, facts: PoolFacts, judges: tuple[PoolAssessor, ...]
+) -> tuple[tuple[Any, ...], JudgedPool]:
+    """A pool that was read before with its labels as they are now, and what tells them from those before.
+
+    One statement where no label came or went, else two.
+    """
+    state = _state(session, pool, judges)
+    labels = _kept_labels(session, pool, judges, state)
+    decisions = tuple(label for label in labels if label.judge.is_adjudicator)
+    others = tuple(label for label in labels if not label.judge.is_adjudicator)
+    return state, JudgedPool(facts, judges, others, decisions)
 
 
 def _state(session: Session, pool: Pool, judges: tuple[PoolAssessor, ...]) -> tuple[Any, ...]:
@@ -154,8 +174,10 @@ def _state(session: Session, pool: Pool, judges: tuple[PoolAssessor, ...]) -> tu
 
 # The lock is for the threads of the web server. Labels are read after they are counted, so what is kept may
 # be newer than its counts, never older.
-@cached(LRUCache(maxsize=KEPT_POOLS), key=_state, lock=threading.Lock())
-def _kept_labels(session: Session, pool: Pool, judges: tuple[PoolAssessor, ...]) -> tuple[GivenLabel, ...]:
+@cached(LRUCache(maxsize=KEPT_POOLS), key=lambda *given: given[-1], lock=threading.Lock())
+def _kept_labels(
+    session: Session, pool: Pool, judges: tuple[PoolAssessor, ...], state: tuple[Any, ...]
+) -> tuple[GivenLabel, ...]:
     return _labels(session, pool.id, judges)
 
 
