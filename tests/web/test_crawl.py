@@ -64,7 +64,7 @@ def crawl(client: FlaskClient) -> Iterator[tuple[str, HtmlElement]]:
 
 
 def _settings(address: str) -> set[tuple[object, ...]]:
-    """What is set in an address: every two of the page's own parameters, and what goes along with each alone."""
+    """What is set in an address: every two of the page's own parameters, and which others go along."""
     path, _, query = address.partition("?")
     given = sorted(set(parse_qsl(query, keep_blank_values=True)))
     own = [pair for pair in given if pair[0] not in GOES_ALONG]

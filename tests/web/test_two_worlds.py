@@ -187,9 +187,9 @@ def _differences(
                 yield address
             if other_ways and number == 0 and other(address, "HEAD") != (*answer[:2], b""):
                 yield f"HEAD {address}"
-            if other_ways and number < 2 and answer[0] not in (200, 301):
-                if one(address, headers=AS_JSON) != other(address, headers=AS_JSON):
-                    yield f"{address} as JSON"
+            is_error = other_ways and number < 2 and answer[0] not in (200, 301)
+            if is_error and one(address, headers=AS_JSON) != other(address, headers=AS_JSON):
+                yield f"{address} as JSON"
         if form == "json" and refused == min(2, len(states), of_each):
             closed.add(table)
 
