@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import RankingBlock
 from leaderboard.measures.grammar import parse
+from leaderboard.measures.interpolated import precision_at_recalls
 from leaderboard.measures.judged import Judged
 from leaderboard.pages.topics.judgments import grades_of
 from leaderboard.services.evaluations import alignments
@@ -176,5 +177,5 @@ def _topics_with_ties(rankings: Rankings) -> int:
 def _scores(judged: Judged, places: Sequence[int], level: int) -> tuple[FloatArray, FloatArray]:
     """Mean interpolated precision at the eleven points, and Compat by topic, on the topics at some places."""
     chosen = np.array(places, dtype=np.int64)
-    points = [parse(f"IPrec(rel={level})@{recall:g}").compute(judged)[chosen].mean() for recall in RECALLS]
-    return np.array(points), parse(COMPAT).compute(judged)[chosen]
+    points = precision_at_recalls(judged, RECALLS, rel=level)
+    return np.array([precision[chosen].mean() for precision in points]), parse(COMPAT).compute(judged)[chosen]
