@@ -23,22 +23,15 @@ from typing import Any, NamedTuple
 
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import func, select
 
 from benchmarks import measuring, table
-from benchmarks.pages import PACKED, Site, counted, fill
-from leaderboard.db import schema
+from benchmarks.pages import PACKED, counted
+from benchmarks.sites import cookie_of_member, made, objects
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Judgment, Member, Run, Task, Topic
-from leaderboard.services import demo
-from leaderboard.services.accounts import accounts, sessions, teams
 from leaderboard.settings import Settings
 from leaderboard.web import create_app
 from leaderboard.web.kept import pages as kept_pages
-from leaderboard.worker import Evaluator
 
-SMALL = Site(6, 3, 60, 90, 60, texts=True)
-LARGE = Site(143, 50, 1000, 1500, 300, texts=True)
 TARGET_MS = 60.0
 MOST_KB, MOST_KB_OF_A_RUN = 40.0, 60.0
 KINDS: Sequence[tuple[str, str]] = (
@@ -52,6 +45,7 @@ KINDS: Sequence[tuple[str, str]] = (
     ("board, chosen topics", "/tasks/{slug}?topics={topic}+{other_topic}"),
     ("about", "/tasks/{slug}/about"),
     ("history", "/tasks/{slug}/history"),
+    ("news", "/tasks/{slug}/news"),
     ("phases", "/tasks/{slug}/phases"),
     ("revisions", "/tasks/{slug}/revisions"),
     ("one revision", "/tasks/{slug}/revisions/1"),
@@ -71,6 +65,7 @@ KINDS: Sequence[tuple[str, str]] = (
     ("heat map, similar", "/tasks/{slug}/heatmap?show=difference&rows=similarity"),
     ("document", "/tasks/{slug}/documents?docno={docno}"),
     ("document for a topic", "/tasks/{slug}/documents?docno={docno}&topic={topic}"),
+    ("people and machine", "/tasks/{slug}/combined"),
     ("audit of the pool", "/tasks/{slug}/pools/audit"),
     ("run", "/runs/{run}"),
     ("run, explained", "/runs/{run}/explained"),
@@ -111,65 +106,6 @@ class Ready(NamedTuple):
     app: Flask
     database: Database
     file: Path
-
-
-def demo_site(database: Database) -> None:
-    """The demo, scored under its newest revision."""
-    schema.upgrade(database)
-    demo.load(database, lambda: None)
-    Evaluator(database, Settings()).drain()
-
-
-def made(folder: Path, name: str) -> Path:
-    """The database of a site in the folder: there already, or made now."""
-    file = folder / f"{name}.sqlite3"
-    if not file.exists():
-        unfinished = file.with_suffix(".unfinished")
-        database = Database(f"sqlite:///{unfinished}")
-        if name == "demo":
-            demo_site(database)
-        else:
-            fill(database, folder, SMALL if name == "small" else LARGE)
-        _add_member(database)
-        database.dispose()
-        unfinished.rename(file)
-    return file
-
-
-def _add_member(database: Database) -> None:
-    """Put the first organiser's account, who may do no more than others here, into the first team."""
-    with database.write() as session:
-        account_id = accounts.find(session, accounts.first_organiser(session).name)
-        teams.add_member(session, session.scalars(select(func.min(Run.team_id))).one(), account_id)
-
-
-def objects(database: Database) -> dict[str, Any]:
-    """What the addresses are about: the best ranked run's neighbours are as good as any."""
-    with database.read() as session:
-        task = session.scalars(select(Task)).one()
-        runs = session.scalars(select(Run.id).where(Run.task_id == task.id).order_by(Run.id)).all()
-        topics = session.scalars(select(Topic.topic_id).where(Topic.task_id == task.id)).all()
-        newest = session.scalars(select(func.max(Judgment.revision_id))).one()
-        judged = select(Judgment.docno).where(
-            Judgment.revision_id == newest, Judgment.topic_id == topics[2], Judgment.grade >= task.level
-        )
-        middle = len(runs) // 2
-        return {
-            "slug": task.slug,
-            "team": session.scalars(select(func.min(Run.team_id))).one(),
-            **dict(zip(("run", "second", "third"), runs[middle:], strict=False)),
-            "topic": topics[2],
-            "other_topic": topics[0],
-            "docno": session.scalars(judged.limit(1)).one(),
-            "revision": newest,
-        }
-
-
-def cookie_of_member(database: Database) -> str:
-    """A new session of the account that is in a team."""
-    with database.write() as session:
-        account_id = session.scalars(select(Member.account_id)).one()
-        return sessions.start(session, account_id, "127.0.0.1", "benchmark")
 
 
 def warm(folder: Path) -> Ready:
