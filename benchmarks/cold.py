@@ -208,7 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print a table for each site."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=9)
-    parser.add_argument("--site", choices=("demo", "large"), action="append", help="both unless given")
+    parser.add_argument("--site", choices=("demo", "small", "large"), action="append")
     parser.add_argument("--only", default="", help="pages whose name holds this")
     parser.add_argument("--keep", type=Path, help="a folder where the sites stay, to be measured again")
     parser.add_argument("--json", type=Path, help="a file that all numbers go into")

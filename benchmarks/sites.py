@@ -23,6 +23,7 @@ from tests.make import judged
 
 SMALL = Site(6, 3, 60, 90, 60, texts=True)
 LARGE = Site(143, 50, 1000, 1500, 300, texts=True)
+SIZES = {"small": SMALL, "large": LARGE}
 SHARE = 0.1
 """Of the machine's judgments, judged by a person."""
 
@@ -43,7 +44,7 @@ def made(folder: Path, name: str) -> Path:
         if name == "demo":
             demo_site(database)
         else:
-            fill(database, folder, SMALL if name == "small" else LARGE)
+            fill(database, folder, SIZES[name])
         _add_member(database)
         _add_sample(database)
         database.dispose()
