@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
-from benchmarks import agreement, compare, generate, load, measuring, pages, table, values, variants
+from benchmarks import agreement, cold, compare, generate, load, measuring, pages, table, values, variants
+from benchmarks.cold import Cost as Cold
 from benchmarks.measuring import Cost
 from benchmarks.table import Row
 from benchmarks.tools import commands
@@ -354,3 +355,34 @@ def test_pages_are_timed_on_a_site_that_is_filled_as_any(
     monkeypatch.setattr(pages, "PAGES", (("texts", "nothing", "/nothing", 1.0),))
     with pytest.raises(SystemExit, match="/nothing answered 404"):
         pages.main(["--repeats", "1"])
+
+
+@pytest.mark.slow
+def test_pages_are_measured_that_nobody_asked_for(tmp_path: Path) -> None:
+    """By the command itself, as it copies its process: a row for each page, with times and statements."""
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.cold",
+        "--site",
+        "small",
+        "--only",
+        "topic",
+        "--repeats",
+        "1",
+    ]
+    made = subprocess.run(
+        [*command, "--keep", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    rows = [line.strip("| ").split(" | ") for line in made.stdout.splitlines() if line.startswith("| ")]
+    wanted = [title for title, _ in cold.KINDS if "topic" in title]
+    assert [row[0] for row in rows[1:]] == wanted
+    assert all(float(row[2]) > 0 and float(row[8]) > 0 for row in rows[1:])
+
+
+def test_a_cold_page_over_a_target_is_marked() -> None:
+    """By processor time, of whichever making, and by what is sent; a page of a run may be larger."""
+    quick, slow = Cold(900, 12), Cold(900, 61)
+    costs = cold.Costs(quick, [quick], [slow], packed=41 * 1024, statements=6, statements_first=8)
+    assert cold.line("board", "/tasks/t", costs).endswith("| 41 | member, KB |")
+    assert cold.line("run", "/runs/1", costs).endswith("| 41 | member |")

@@ -1,5 +1,7 @@
 """Interpolated precision at levels of recall."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from leaderboard.measures.judged import FloatArray, IntArray, Judged
@@ -66,18 +68,35 @@ def three_point_average(judged: Judged, *, rel: int = 1, points: str = "trec") -
     return _average(judged, THREE[points], rel)
 
 
+def precision_at_recalls(judged: Judged, recalls: Sequence[float], *, rel: int = 1) -> FloatArray:
+    """Interpolated precision at several levels of recall at once, (recalls, topics).
+
+    >>> from leaderboard.measures.example import judged
+    >>> precision_at_recalls(judged({1: 1, 4: 1, 5: 1}, missed=[1]), (0.0, 0.5))
+    array([[1. ],
+           [0.6]])
+    """
+    return _best_precision(judged, rel, np.array([_needed(judged, recall, rel) for recall in recalls]))
+
+
 def best_precision_from(judged: Judged, rel: int, needed: IntArray) -> FloatArray:
     """The best precision at or below each topic's needed-th relevant document, (topics,).
 
     0 where the ranking has fewer; a need of 0 is one of 1. Precision is best at a relevant document,
     so only those are looked at.
     """
+    best: FloatArray = _best_precision(judged, rel, needed[None])[0]
+    return best
+
+
+def _best_precision(judged: Judged, rel: int, needed: IntArray) -> FloatArray:
+    """The same for several needs of each topic, (needs, topics)."""
     hits = judged.relevant(rel)
     count = judged.relevant_count(rel)
-    ends = np.cumsum(count)
+    ends = np.broadcast_to(np.cumsum(count), needed.shape)
     needed = np.maximum(needed, 1)
     reached = count >= needed
-    best = np.zeros(len(count))
+    best = np.zeros(needed.shape)
     if reached.any():
         # reduceat takes from each place to the next: first to last of a topic, then to the next first.
         places = np.column_stack(((ends - count + needed - 1)[reached], ends[reached])).ravel()

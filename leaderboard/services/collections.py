@@ -1,11 +1,14 @@
 """Collections and the documents stored for reading; which docnos a collection knows."""
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
-from sqlalchemy import column, select, values
+from sqlalchemy import ColumnElement, FunctionElement, Select, Text, bindparam, cast, column, func, select
+from sqlalchemy.dialects.postgresql import JSON
 from sqlalchemy.orm import Session, undefer
 
 from leaderboard.db.base import Bytewise
@@ -173,21 +176,37 @@ def _blocks(session: Session, collection_id: int, docnos: Sequence[str]) -> dict
     """Id of a block -> the docnos it would hold: a look into the index for each, however many blocks."""
     if not docnos:
         return {}
-    wanted = (
-        values(column("docno", Bytewise), name="wanted").data([(docno,) for docno in docnos]).cte("wanted")
-    )
+    looked_up = _LOOKED_UP[session.get_bind().dialect.name]
+    found: dict[int, list[str]] = {}
+    for docno, block_id in session.execute(
+        looked_up, {"collection": collection_id, "docnos": json.dumps(docnos)}
+    ):
+        if block_id is not None:
+            found.setdefault(block_id, []).append(docno)
+    return found
+
+
+def _look_up(listed: Callable[[ColumnElement[Any]], FunctionElement[Any]]) -> Select[Any]:
+    """The statement of `_blocks`; listed makes rows of a list in JSON, as a database does.
+
+    A list of values would be compiled anew for every page, for longer than the looking up takes.
+    """
+    wanted = listed(bindparam("docnos", type_=Text)).table_valued(column("value", Bytewise), name="wanted")
     block = (
         select(DocumentBlock.id)
-        .where(DocumentBlock.collection_id == collection_id, DocumentBlock.first_docno <= wanted.c.docno)
+        .where(DocumentBlock.collection_id == bindparam("collection"))
+        .where(DocumentBlock.first_docno <= wanted.c.value)
         .order_by(DocumentBlock.first_docno.desc())
         .limit(1)
         .scalar_subquery()
     )
-    found: dict[int, list[str]] = {}
-    for docno, block_id in session.execute(select(wanted.c.docno, block).select_from(wanted)):
-        if block_id is not None:
-            found.setdefault(block_id, []).append(docno)
-    return found
+    return select(wanted.c.value, block).select_from(wanted)
+
+
+_LOOKED_UP = {
+    "sqlite": _look_up(func.json_each),
+    "postgresql": _look_up(lambda docnos: func.json_array_elements_text(cast(docnos, JSON))),
+}
 
 
 def _row(collection: Collection) -> CollectionRow:

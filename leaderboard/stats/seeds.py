@@ -66,11 +66,11 @@ def numbers(source: PCG64, rows: int, columns: int, below: int) -> IntArray:
     count = rows * columns
     words = source.random_raw(-(-count // 2)).astype("<u8", copy=False).view("<u4")[:count]
     # The high half of a product with a uniform 32-bit integer is uniform below the other factor.
-    return (
-        ((words.astype(np.uint64) * np.uint64(below)) >> np.uint64(32))
-        .astype(np.int64)
-        .reshape(rows, columns)
-    )
+    products = words.astype(np.uint64)
+    products *= np.uint64(below)
+    products >>= np.uint64(32)
+    drawn: IntArray = products.view(np.int64)
+    return drawn.reshape(rows, columns)
 
 
 def orders(source: PCG64, rows: int, columns: int) -> NDArray[np.intp]:

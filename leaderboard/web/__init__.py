@@ -1,9 +1,10 @@
 """The web application: parses input, calls one service, renders."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
-from flask import Flask
+from flask import Flask, request
 from jinja2 import StrictUndefined
 
 from leaderboard.db.engine import Database
@@ -136,11 +137,36 @@ PAGES = (
 )
 
 
+ADDRESSES = 2**14
+"""That are kept: some four megabytes."""
+OUTSIDE = frozenset(("token", "_external", "_scheme"))
+"""Of the values of an address, those with which it is a secret, or another one for each host."""
+
+
 class _Application(Flask):
-    """An application none of whose views is a coroutine: to ask each time takes a fiftieth of a request."""
+    """An application none of whose views is a coroutine: to ask each time takes a fiftieth of a request.
+
+    Nor does it build an address twice: a page of a large task has some thousand, most of them those of the
+    page before.
+    """
+
+    def __init__(self, *names: Any, **options: Any) -> None:
+        super().__init__(*names, **options)
+        self._address = lru_cache(ADDRESSES, typed=True)(super().url_for)
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         return func
+
+    def url_for(self, /, endpoint: str, **values: Any) -> str:
+        """As Flask has it; what depends on the request is built each time, and no secret is kept."""
+        depends = not request or request.script_root or "phase" in request.args or endpoint[0] == "."
+        if depends or not OUTSIDE.isdisjoint(values):
+            return super().url_for(endpoint, **values)
+        try:
+            return self._address(endpoint, **values)
+        except TypeError:
+            # A list among the values: it cannot be looked up.
+            return super().url_for(endpoint, **values)
 
 
 def _nobody_waits() -> None:

@@ -1,20 +1,22 @@
 """Jinja filters and what every template may use."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from flask import Flask, request
+from flask import Flask
 from markupsafe import Markup, escape
 
 from leaderboard import __version__
-from leaderboard.tables.record import Place
+from leaderboard.tables.record import Column, Place
 from leaderboard.tables.words import counted, lasting
 from leaderboard.web.charts.scales import signed
 
 HTMX = "htmx-2.0.11.min.js"
 DIGITS = 4
 """Decimals of a number of which nothing else is said."""
+
+CellMacro = Callable[[Any, Column[Any]], str]
 
 
 def register(app: Flask) -> None:
@@ -32,23 +34,9 @@ def register(app: Flask) -> None:
         without=without,
         signed=signed,
     )
-    app.jinja_env.globals["url_for"] = _remembering(app.url_for)
-    app.jinja_env.globals.update(htmx=HTMX, version=__version__, on_page=Place.PAGE, counted=counted)
-
-
-def _remembering(url_for: Callable[..., str]) -> Callable[..., str]:
-    """`url_for` that builds an address without parameters once: every page has ten in its head and foot."""
-    built: dict[tuple[str, str], str] = {}
-
-    def remembering(endpoint: str, **values: Any) -> str:
-        if values.keys() - {"filename"} or not request or request.script_root or endpoint.startswith("."):
-            return url_for(endpoint, **values)
-        key = endpoint, values.get("filename", "")
-        if key not in built:
-            built[key] = url_for(endpoint, **values)
-        return built[key]
-
-    return remembering
+    app.jinja_env.globals.update(
+        htmx=HTMX, version=__version__, on_page=Place.PAGE, counted=counted, cells_of=cells_of
+    )
 
 
 def utc(moment: datetime | None) -> Markup:
@@ -129,3 +117,37 @@ def without(args: dict[str, str], *names: str) -> dict[str, str]:
     {'measure': 'AP'}
     """
     return {key: value for key, value in args.items() if key not in names}
+
+
+def cells_of(
+    columns: Sequence[Column[Any]], cells: Mapping[str, CellMacro], classes: Mapping[str, str], named: str
+) -> Callable[[Any], Markup]:
+    """A function from a row to its cells, as `data_table` explains them.
+
+    Not a macro: a table of 150 runs has some thousand cells, and a macro for each takes longer than all else.
+    """
+    writers = []
+    for at, column in enumerate(columns):
+        names_row = column.key == named if named else at == 0
+        tag = 'th scope="row"' if names_row else "td"
+        kind = ("number " if column.is_number else "") + classes.get(column.written_as, "")
+        begin = f'<{tag} class="{escape(kind)}">' if kind else f"<{tag}>"
+        writers.append((begin, cells.get(column.written_as), column, f"</{tag[:2]}>"))
+
+    def write(row: Any) -> Markup:
+        parts: list[str] = []
+        for begin, macro, column, end in writers:
+            inner = macro(row, column) if macro is not None else plain(column, row)
+            parts += (begin, str.strip(escape(inner)), end)
+        return Markup("".join(parts))
+
+    return write
+
+
+def plain(column: Column[Any], row: Any) -> str:
+    """A row's cell where no template writes it: its words or its value, a dash for none.
+
+    >>> plain(Column(key="n", value=len, digits=0), "abc"), plain(Column(key="n", value=len, words=str), "")
+    ('3', '–')
+    """
+    return column.words(row) or "–" if column.words else cell(column.value(row), column.digits)

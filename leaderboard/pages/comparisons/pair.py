@@ -1,7 +1,9 @@
 """Two runs of a task compared: by their scores on every topic, and by their rankings."""
 
+import threading
 from dataclasses import dataclass
 
+from cachetools import LRUCache, cached
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -21,13 +23,15 @@ from leaderboard.pages.side_by_side.results import Results
 from leaderboard.services.boards import board
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.columns import MeasureColumn
-from leaderboard.services.evaluations.shown import Basis
+from leaderboard.services.evaluations.shown import Basis, FloatArray
 from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics.standings import Standing
 from leaderboard.services.tasks.head import TaskHead
 from leaderboard.stats.pairs.two_runs import TwoRuns, compare_scores
 from leaderboard.stats.seeds import seed
 
+KEPT_PAIRS = 64
+"""Comparisons in memory: one of 200 topics has some 30 KB."""
 CONTRASTING = 5
 """Topics named on either side as those on which the two differ most."""
 
@@ -163,8 +167,8 @@ def pair_page(
     edition = session.get_one(Edition, table.source.edition_id)
     rows = {run.run_id: place for place, run in enumerate(table.runs)}
     one, two = table.scores[rows[first]], table.scores[rows[second]]
-    scores = compare_scores(one, two, seed=_seed(table), lower_is_better=table.sign < 0)
-    rankings = paired_rankings(session, table.source, first, second, task.level, p=p)
+    scores = _compared(one, two, _seed(table), table.sign)
+    rankings = _rankings(session, table, (rows[first], rows[second]), task.level, p)
     return PairPage(
         task=table.task,
         slug=table.slug,
@@ -186,6 +190,35 @@ def pair_page(
         p=p,
         people=results.results(session, viewer, task, table.sight, first, second),
     )
+
+
+def _whose_scores(one: FloatArray, two: FloatArray, seed: int, sign: int) -> tuple[bytes, bytes, int, int]:
+    return one.tobytes(), two.tobytes(), seed, sign
+
+
+# A pair is asked for by topic, by another p, by the next reader. Reading changes what goes first, so threads
+# take turns; comparing goes on outside.
+@cached(LRUCache(KEPT_PAIRS), key=_whose_scores, lock=threading.Lock())
+def _compared(one: FloatArray, two: FloatArray, seed: int, sign: int) -> TwoRuns:
+    return compare_scores(one, two, seed=seed, lower_is_better=sign < 0)
+
+
+def _whose_rankings(
+    session: Session, table: ScoreTable, rows: tuple[int, int], level: int, p: float
+) -> tuple[object, ...]:
+    """All that the comparison depends on, and the database whose ids the runs have."""
+    runs, source = [table.runs[row] for row in rows], table.source
+    whose = str(session.get_bind().engine.url), *((run.run_id, run.ranking_sha256) for run in runs)
+    return *whose, source.revision_sha256, source.dialect, source.topics, level, p
+
+
+# As above.
+@cached(LRUCache(KEPT_PAIRS), key=_whose_rankings, lock=threading.Lock())
+def _rankings(
+    session: Session, table: ScoreTable, rows: tuple[int, int], level: int, p: float
+) -> PairedRankings:
+    first, second = (table.runs[row].run_id for row in rows)
+    return paired_rankings(session, table.source, first, second, level, p=p)
 
 
 def _on_board(

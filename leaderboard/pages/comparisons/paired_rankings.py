@@ -9,13 +9,15 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import RankingBlock
 from leaderboard.measures.grammar import parse
+from leaderboard.measures.interpolated import precision_at_recalls
+from leaderboard.measures.judged import Judged
 from leaderboard.pages.topics.judgments import grades_of
 from leaderboard.services import collections
 from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.shown import FloatArray, Source
 from leaderboard.services.rankings.blocks import indices_of, opened
+from leaderboard.stats.orders.rbo import shared_places
 from leaderboard.stats.orders.two_rankings import RankingComparison, compare_rankings, compare_tied_rankings
-from leaderboard.trec.qrels.align import Aligner
 from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.columns import Int32
 
@@ -95,11 +97,15 @@ def paired_rankings(
     if one or two:
         sides = [[ranking.get(topic, _NOTHING) for topic in topics] for ranking in (one, two)]
         first_docnos, second_docnos = ([docnos for docnos, _ in side] for side in sides)
-        first_scores, second_scores = ([scores.tolist() for _, scores in side] for side in sides)
-        alike = compare_rankings(first_docnos, second_docnos, k=k, p=p)
+        first_scores, second_scores = ([scores for _, scores in side] for side in sides)
+        shared = [shared_places(*pair) for pair in zip(first_docnos, second_docnos, strict=True)]
+        alike = compare_rankings(first_docnos, second_docnos, k=k, p=p, shared=shared)
         if any(ties):
-            with_ties = compare_tied_rankings(first_docnos, second_docnos, first_scores, second_scores, p=p)
-    scored = [_scores(session, source, of_run, len(topics), level) for of_run in blocks]
+            with_ties = compare_tied_rankings(
+                first_docnos, second_docnos, first_scores, second_scores, p=p, shared=shared
+            )
+    hits = alignments.alignments(session, source, (first, second))
+    scored = [_scores(hits[run_id], source.places[:MOST_TOPICS], level) for run_id in (first, second)]
     return PairedRankings(
         topics=topics,
         of=len(source.topics),
@@ -165,7 +171,7 @@ def _rankings(blocks: Sequence[Block], topics: Collection[str], dialect: int) ->
 def _docnos(block: Block, entries: Int32) -> list[bytes]:
     start = block.columns.at[entries]
     end = start + block.columns.length[entries]
-    return [bytes(block.body[at:to]) for at, to in zip(start.tolist(), end.tolist(), strict=True)]
+    return list(map(bytes(block.body).__getitem__, map(slice, start.tolist(), end.tolist())))
 
 
 def _scores_in(block: Block, entries: Int32, dialect: int) -> FloatArray:
@@ -181,14 +187,8 @@ def _topics_with_ties(rankings: Rankings) -> int:
     return sum(bool((scores[1:] == scores[:-1]).any()) for _, scores in rankings.values())
 
 
-def _scores(
-    session: Session, source: Source, blocks: Sequence[Block], topics: int, level: int
-) -> tuple[FloatArray, FloatArray]:
-    """Mean interpolated precision at the eleven points, and Compat by topic, on the first topics."""
-    aligner = Aligner(alignments.compiled_judgments(session, source), dialect=source.dialect)
-    for block in blocks:
-        aligner.add(block)
-    judged = aligner.judged()
-    chosen = np.array(source.places[:topics], dtype=np.int64)
-    points = [parse(f"IPrec(rel={level})@{recall:g}").compute(judged)[chosen].mean() for recall in RECALLS]
-    return np.array(points), parse(COMPAT).compute(judged)[chosen]
+def _scores(judged: Judged, places: Sequence[int], level: int) -> tuple[FloatArray, FloatArray]:
+    """Mean interpolated precision at the eleven points, and Compat by topic, on the topics at some places."""
+    chosen = np.array(places, dtype=np.int64)
+    points = precision_at_recalls(judged, RECALLS, rel=level)
+    return np.array([precision[chosen].mean() for precision in points]), parse(COMPAT).compute(judged)[chosen]

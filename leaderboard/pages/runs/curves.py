@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from leaderboard.measures.by_rank import ideal_gain, mean_gain, mean_precision
-from leaderboard.measures.interpolated import ELEVEN, interpolated_precision
+from leaderboard.measures.interpolated import ELEVEN, precision_at_recalls
 from leaderboard.measures.judged import FloatArray, IntArray, Judged
 from leaderboard.pages.runs.head import RunHead, ScoredRun, board_rows, caption, head_facts
 from leaderboard.services.boards.rows import Row
@@ -265,9 +265,9 @@ def _digest(source: Source, row: Row, level: int) -> str:
 
 
 def _computed(judged: Judged, places: IntArray, level: int) -> Arrays:
-    at_recall = [interpolated_precision(judged, recall=recall, rel=level)[places].mean() for recall in ELEVEN]
+    at_recalls = precision_at_recalls(judged, ELEVEN, rel=level)
     return {
-        "recall": np.array(at_recall),
+        "recall": np.array([precision[places].mean() for precision in at_recalls]),
         "precision": mean_precision(judged, places, DEEPEST, rel=level),
         "gain": mean_gain(judged, places, DEEPEST),
     }

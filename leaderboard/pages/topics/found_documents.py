@@ -4,12 +4,14 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 from sqlalchemy.orm import Session
 
+from leaderboard.measures.judged import Relevant
 from leaderboard.pages.scores.table import ComparedRun
 from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.shown import Source
@@ -20,7 +22,7 @@ VERSION = 1
 NEAR, FAR = 10, 100
 """Ranks down to which a document counts as near the top, and as seen at all."""
 NOBODY, SEVERAL = -1, -2
-NEVER = np.iinfo(np.int32).max
+NEVER = np.iinfo(np.int64).max
 
 Counts = npt.NDArray[np.int32]
 
@@ -78,25 +80,39 @@ def _count(session: Session, source: Source, runs: Sequence[ComparedRun], level:
     judged = alignments.alignments(session, source, [run.run_id for run in runs])
     documents, topics = len(judgments.grades), len(judgments)
     counts = {name: np.zeros(documents, dtype=np.int32) for name in ("runs", "near", "far", "teams")}
-    best = np.full(documents, NEVER, dtype=np.int32)
-    best_run = np.full(documents, -1, dtype=np.int32)
+    # A rank and a run in one number, so that the least is the highest rank and of these the first run.
+    leading = np.full(documents, NEVER, dtype=np.int64)
     team = np.full(documents, NOBODY, dtype=np.int32)
     relevant, first = (np.zeros((len(runs), topics), dtype=np.int32) for _ in range(2))
-    for place, run in sorted(enumerate(runs), key=lambda pair: pair[1].team_id):
-        hits = judged[run.run_id]
-        document, rank = hits.document, hits.rank
-        counts["runs"][document] += 1
-        counts["near"][document[rank <= NEAR]] += 1
-        counts["far"][document[rank <= FAR]] += 1
-        higher = (rank < best[document]) | ((rank == best[document]) & (place < best_run[document]))
-        best[document[higher]], best_run[document[higher]] = rank[higher], place
-        fresh = document[(team[document] != run.team_id)]
-        counts["teams"][fresh] += 1
-        team[fresh] = run.team_id
-        relevant_hits = hits.relevant(level)
-        relevant[place] = np.bincount(relevant_hits.topic, minlength=topics)
-        leading = relevant_hits.nth == 1
-        first[place, relevant_hits.topic[leading]] = relevant_hits.rank[leading]
-    best[best == NEVER] = 0
+    by_team = groupby(sorted(enumerate(runs), key=lambda pair: pair[1].team_id), lambda pair: pair[1].team_id)
+    for team_id, of_team in by_team:
+        theirs = np.zeros(documents, dtype=np.bool_)
+        for place, run in of_team:
+            hits = judged[run.run_id]
+            document, rank = hits.document, hits.rank
+            theirs[document] = True
+            counts["runs"][document] += 1
+            for name, depth in (("near", NEAR), ("far", FAR)):
+                counts[name][document[rank <= depth]] += 1
+            leading[document] = np.minimum(leading[document], rank * len(runs) + place)
+            _note_relevant(hits.relevant(level), relevant[place], first[place])
+        counts["teams"] += theirs
+        team[theirs] = team_id
+    is_found = leading != NEVER
+    best, best_run = np.divmod(leading, max(len(runs), 1))
     team[counts["teams"] > 1] = SEVERAL
-    return {**counts, "best": best, "best_run": best_run, "team": team, "relevant": relevant, "first": first}
+    return {
+        **counts,
+        "best": np.where(is_found, best, 0).astype(np.int32),
+        "best_run": np.where(is_found, best_run, -1).astype(np.int32),
+        "team": team,
+        "relevant": relevant,
+        "first": first,
+    }
+
+
+def _note_relevant(hits: Relevant, relevant: Counts, first: Counts) -> None:
+    """Fill in how many relevant documents one run has for each topic and where the first of them is."""
+    relevant[:] = np.bincount(hits.topic, minlength=len(relevant))
+    leading = hits.nth == 1
+    first[hits.topic[leading]] = hits.rank[leading]

@@ -38,6 +38,8 @@ DEFAULT_RULE: RuleKey = "adjudicated"
 WORDS = {PEOPLE: "people", "click": "clicks", "machine": "a machine"}
 _RULES: dict[str, RuleKey] = {str(key): key for key in RULES}
 
+Bodies = tuple[tuple[str, bytes], ...]
+"""Topic and packed documents of a pool."""
 Place = tuple[str, str]
 """Topic and docno."""
 
@@ -235,10 +237,20 @@ def _check(choice: Choice, whose: Mapping[str, str]) -> None:
 
 def documents_of(session: Session, pool_id: int) -> dict[Place, PoolDocument]:
     """The documents of a pool by topic and docno; one statement."""
+    return unpacked(bodies_of(session, pool_id))
+
+
+def bodies_of(session: Session, pool_id: int) -> Bodies:
+    """The documents of a pool as they are stored; one statement."""
     rows = session.execute(select(PoolTopic.topic_id, PoolTopic.body).where(PoolTopic.pool_id == pool_id))
+    return tuple((topic_id, body) for topic_id, body in rows)
+
+
+def unpacked(bodies: Bodies) -> dict[Place, PoolDocument]:
+    """The documents that bodies_of gave, by topic and docno."""
     return {
         (topic_id, document.docno): document
-        for topic_id, body in rows
+        for topic_id, body in bodies
         for document in pool_documents.unpack(body)
     }
 

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -131,6 +132,8 @@ def _judged_topics(
     return {topic: count for topic, count in known.items() if count}
 
 
+# By the very grades that are kept for the labels as they are now: they are made anew with any other label.
+@lru_cache(samples.KEPT_SAMPLES)
 def _labels(compiled: CompiledJudgments, source: Source, grades: SampledGrades) -> tuple[Labels, IntArray]:
     """The labels of the source's topics, and where each of the compiled judgments stands in them."""
     judgments = compiled.judgments

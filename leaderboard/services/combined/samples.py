@@ -4,12 +4,14 @@ Documents of every topic, or whole topics. A larger sample of the same judgments
 the smaller one, and takes over what was judged there.
 """
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from cachetools import LRUCache, cached
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -19,6 +21,7 @@ from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.measures.judged import UNJUDGED
 from leaderboard.services import audit, policy
 from leaderboard.services.assessors import judged_pools, settle
+from leaderboard.services.assessors.judged_pools import JudgedPool
 from leaderboard.services.assessors.settle import Choice, Place
 from leaderboard.services.policy import OPERATOR, Viewer
 from leaderboard.services.pools import plans, pools, previews
@@ -31,6 +34,8 @@ from leaderboard.stats.combined.sample import DEPTH, inclusion, uniform, weights
 from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 from leaderboard.trec.read.lines import text_of
 
+KEPT_SAMPLES = 4
+"""Samples in memory: one of 15,000 documents has some six megabytes."""
 LEAST_SHARE, MOST_SHARE = 0.05, 1.0
 LEAST_TOPICS = 10
 """Of a draw of whole topics: of fewer the spread is not known well enough to say anything."""
@@ -239,7 +244,17 @@ def _before(session: Session, task: Task, revision: QrelsRevision, seed: int) ->
 def people_grades(session: Session, task: Task, pool: Pool) -> SampledGrades:
     """What a sample holds of each document; whoever asks may see the task's judgments."""
     _, judged = judged_pools.judged_pool(session, OPERATOR, task.slug, pool.number)
-    documents = settle.documents_of(session, pool.id)
+    return _grades(judged, settle.bodies_of(session, pool.id))
+
+
+def _by_labels(judged: JudgedPool, bodies: settle.Bodies) -> tuple[object, ...]:
+    return judged.labels, judged.decisions, bodies
+
+
+# Every reader of a board asks for the same. Reading changes what goes first, so threads take turns.
+@cached(LRUCache(KEPT_SAMPLES), key=_by_labels, lock=threading.Lock())
+def _grades(judged: JudgedPool, bodies: settle.Bodies) -> SampledGrades:
+    documents = settle.unpacked(bodies)
     settled = settle.settled_grades(judged, documents, PEOPLE)
     probability = {place: document.probability for place, document in documents.items()}
     drawn = frozenset(place for place, document in documents.items() if document.grade != UNJUDGED)

@@ -1,9 +1,11 @@
 """Rankings as they were sent, read back one topic at a time: of one run, or one document in those of many."""
 
+import threading
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from cachetools import LRUCache
 from sqlalchemy import select, tuple_
 from sqlalchemy.orm import Session
 
@@ -15,6 +17,15 @@ from leaderboard.trec.runs.runs import Ranking
 
 RUNS_AT_ONCE = 50
 """Runs whose blocks are held in memory at a time."""
+
+
+KEPT_BYTES = 16 * 2**20
+"""Of rankings in memory: those of 150 runs and 1,000 documents for five topics."""
+_kept: LRUCache[tuple[str, int, str], Ranking] = LRUCache(
+    KEPT_BYTES, getsizeof=lambda ranking: min(KEPT_BYTES, ranking.docnos.nbytes + ranking.scores.nbytes)
+)
+# Reading changes the order in which rankings go, so threads take turns.
+_turn = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,17 +84,36 @@ class DocumentPosition:
 def positions_of(
     session: Session, run_ids: Collection[int], topic_id: str, docno: str, dialect: int
 ) -> tuple[DocumentPosition, ...]:
-    """Where those of the runs that have a document for a topic have it, by the ids of the runs."""
+    """Where those of the runs that have a document for a topic have it, by the ids of the runs.
+
+    The rankings are kept for the topic's next document: to open those of 150 runs takes most of a page.
+    """
     name = docno.encode()
     ranked = (
         (run_id, ranking, rank_in(ranking, name, dialect))
-        for run_id, ranking in rankings_of(session, run_ids, topic_id)
+        for run_id, ranking in _kept_rankings(session, run_ids, topic_id)
     )
-    return tuple(
+    positions = [
         DocumentPosition(run_id, rank, float(ranking.scores[ranking.docnos == name][0]))
         for run_id, ranking, rank in ranked
         if rank is not None
-    )
+    ]
+    return tuple(sorted(positions, key=lambda position: position.run_id))
+
+
+def _kept_rankings(
+    session: Session, run_ids: Collection[int], topic_id: str
+) -> Iterator[tuple[int, Ranking]]:
+    """As rankings_of, out of memory where a ranking was read before: no ranking ever changes."""
+    url = str(session.get_bind().engine.url)
+    with _turn:
+        known = {run_id: _kept.get((url, run_id, topic_id)) for run_id in run_ids}
+    yield from ((run_id, ranking) for run_id, ranking in known.items() if ranking is not None)
+    missing = [run_id for run_id, ranking in known.items() if ranking is None]
+    for run_id, ranking in rankings_of(session, missing, topic_id):
+        with _turn:
+            _kept[url, run_id, topic_id] = ranking
+        yield run_id, ranking
 
 
 def rank_in(ranking: Ranking, docno: bytes, dialect: int) -> int | None:

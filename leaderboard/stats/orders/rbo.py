@@ -10,7 +10,8 @@ Rank-Biased Overlap, SIGIR 2024.
 import math
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from functools import cached_property, lru_cache
+from itertools import chain, pairwise, repeat
 from typing import Literal
 
 import numpy as np
@@ -20,8 +21,10 @@ from leaderboard.stats.orders.top_lists import Ranking
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+Scores = Sequence[float] | FloatArray
 TiedRanking = Sequence[Collection[Hashable]]
 Ties = Literal["a", "w", "b"]
+_NONE: FloatArray = np.zeros(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ def rbo(first: Ranking, second: Ranking, p: float = 0.9) -> Rbo:
     >>> rbo("ab", "ba", 0.5).ext
     0.5
     """
-    return _rbo(_untied(first), _untied(second), p, "a")
+    return RankedPair(shared_places(first, second), untied(first), untied(second)).rbo(p)
 
 
 def rbo_with_ties(first: TiedRanking, second: TiedRanking, p: float = 0.9, ties: Ties = "a") -> Rbo:
@@ -66,10 +69,28 @@ def rbo_with_ties(first: TiedRanking, second: TiedRanking, p: float = 0.9, ties:
     >>> [round(rbo_with_ties(["ab"], ["ba"], 0.5, ties).ext, 6) for ties in ("a", "w", "b")]
     [0.75, 1.0, 1.0]
     """
-    return _rbo(_tied(first), _tied(second), p, ties)
+    one, two = (list(chain.from_iterable(groups)) for groups in (first, second))
+    sizes = (np.array([len(group) for group in groups], dtype=np.int64) for groups in (first, second))
+    return RankedPair(shared_places(one, two), *sizes).rbo(p, ties)
 
 
-def tie_groups(ranking: Ranking, scores: Sequence[float]) -> list[tuple[Hashable, ...]]:
+def shared_places(first: Ranking, second: Ranking) -> IntArray:
+    """The places, from 0 on, that the documents in both rankings have in either, (documents, 2).
+
+    Raises ValueError where a ranking has a document twice.
+
+    >>> shared_places("abc", "xca").tolist()
+    [[0, 2], [2, 1]]
+    """
+    places = dict(zip(second, range(len(second)), strict=True))
+    if len(places) < len(second) or len(set(first)) < len(first):
+        raise ValueError("a ranking has a document twice")
+    elsewhere = np.array(list(map(places.get, first, repeat(-1))), dtype=np.int64)
+    here = np.flatnonzero(elsewhere >= 0)
+    return np.column_stack((here, elsewhere[here]))
+
+
+def tie_groups(ranking: Ranking, scores: Scores) -> list[tuple[Hashable, ...]]:
     """A ranking as groups of documents of equal score.
 
     Raises ValueError where the scores do not descend, or are not one a document.
@@ -77,14 +98,25 @@ def tie_groups(ranking: Ranking, scores: Sequence[float]) -> list[tuple[Hashable
     >>> tie_groups("abc", [2.0, 1.0, 1.0])
     [('a',), ('b', 'c')]
     """
+    ends = np.cumsum(tie_sizes(ranking, scores)).tolist()
+    return [tuple(ranking[start:end]) for start, end in pairwise([0, *ends])]
+
+
+def untied(ranking: Ranking) -> IntArray:
+    """The tie_sizes of a ranking without ties."""
+    return np.ones(len(ranking), dtype=np.int64)
+
+
+def tie_sizes(ranking: Ranking, scores: Scores) -> IntArray:
+    """How many documents share a score, from the best score on; raises ValueError as tie_groups does."""
     values = np.asarray(scores, dtype=np.float64)
     if len(values) != len(ranking):
         raise ValueError(f"a ranking of {len(ranking)} documents has {len(values)} scores")
     upper, lower = values[:-1], values[1:]
     if not (lower <= upper).all():
         raise ValueError("the scores of a ranking do not descend")
-    ends = [*(np.flatnonzero(lower < upper) + 1).tolist(), len(ranking)] if len(ranking) else []
-    return [tuple(ranking[start:end]) for start, end in pairwise([0, *ends])]
+    starts = np.flatnonzero(np.concatenate(([True] * bool(len(values)), lower < upper)))
+    return np.diff(starts, append=len(values))
 
 
 def weight_of_top(depth: int, p: float = 0.9) -> float:
@@ -101,30 +133,99 @@ def weight_of_top(depth: int, p: float = 0.9) -> float:
     return 1 - p ** (depth - 1) + (1 - p) / p * depth * _shares_below(depth - 1, p)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Prefix:
-    """A ranking as known: each document's last possible rank, and where each tie group ends."""
+class RankedPair:
+    """Two rankings as overlap sees them: which documents they share, and which of their documents are tied.
 
-    last: dict[Hashable, int]
-    ends: IntArray
+    places are those of shared_places; first and second how many documents each tie has, from the best on.
+    What does not depend on p and on what a tie means is worked out once. Raises ValueError where a tie is
+    of no document.
+    """
 
+    def __init__(self, places: IntArray, first: IntArray, second: IntArray) -> None:
+        if not (first.all() and second.all()):
+            raise ValueError("a group of tied documents is empty")
+        sides = [(sizes, places[:, at]) for at, sizes in enumerate((first, second))]
+        (one, _), (two, _) = ordered = sorted(sides, key=lambda side: int(side[0].sum()))
+        self._shorter, self._longer = int(one.sum()), int(two.sum())
+        self._depth = np.arange(1, self._longer + 1, dtype=np.float64)
+        # The last possible ranks of what both have, in the shorter ranking and in the longer one.
+        self._common = np.column_stack([_last(sizes)[at] for sizes, at in ordered])
+        self._tops = _depths(one, self._depth), _depths(two, self._depth)
+        self._has_ties = len(one) < self._shorter or len(two) < self._longer
+        self._within = _both_within(self._common, self._tops[0].within, self._tops[1].within)
 
-def _untied(ranking: Ranking) -> _Prefix:
-    last = dict(zip(ranking, range(1, len(ranking) + 1), strict=True))
-    if len(last) < len(ranking):
-        raise ValueError("a ranking has a document twice")
-    return _Prefix(last, np.arange(1, len(ranking) + 1))
+    def rbo(self, p: float, ties: Ties = "a") -> Rbo:
+        """The rank-biased overlap; raises ValueError where p is not between 0 and 1."""
+        _check(p)
+        s, length, shared = self._shorter, self._longer, len(self._common)
+        overlap = self._overlap(ties)
+        most = overlap + self._unmatched(ties)[1]
+        return Rbo(
+            ext=self.extrapolated(p, ties),
+            min=self._score(overlap, p, ties, shared * _shares_below(length, p)),
+            max=self._score(most, p, ties, _all_shared_below(length, s + length - shared, p)),
+        )
 
+    def extrapolated(self, p: float, ties: Ties = "a") -> float:
+        """Its ext alone; raises ValueError where p is not between 0 and 1."""
+        _check(p)
+        s, length, shared = self._shorter, self._longer, len(self._common)
+        overlap = self._overlap(ties)
+        # The agreement where the shorter ranking ends; nothing is seen of an empty one.
+        seen = float(overlap[s - 1] / self._whole(ties)[s - 1]) if s else 0.0
+        steady = (shared + (length - s) * seen) / length if length else 0.0
+        expected = overlap + seen * self._unmatched(ties)[0]
+        return self._score(expected, p, ties, steady * p ** (length + 1) / (1 - p))
 
-def _tied(groups: TiedRanking) -> _Prefix:
-    sizes = np.array([len(group) for group in groups], dtype=np.int64)
-    if (sizes == 0).any():
-        raise ValueError("a group of tied documents is empty")
-    ends = np.cumsum(sizes)
-    last = dict(zip(chain.from_iterable(groups), np.repeat(ends, sizes).tolist(), strict=True))
-    if len(last) < sizes.sum():
-        raise ValueError("a ranking has a document twice")
-    return _Prefix(last, ends)
+    def _score(self, overlap: FloatArray, p: float, ties: Ties, below: float) -> float:
+        weighed = overlap / self._whole(ties) * _powers(p, self._longer)
+        return (1 - p) / p * (float(weighed.sum()) + below)
+
+    def _overlap(self, ties: Ties) -> FloatArray:
+        return self._within.astype(np.float64) if self._ignores(ties) else self._cut_overlap
+
+    def _ignores(self, ties: Ties) -> bool:
+        """Whether tied documents are all in a top or all not in it."""
+        return ties == "w" or not self._has_ties
+
+    @cached_property
+    def _cut_overlap(self) -> FloatArray:
+        """By depth, the sum over the common documents of the shares in which both tops have them, (l,)."""
+        one, two = self._tops
+        neither = _both_within(self._common, one.above, two.above)
+        first = _both_within(self._common, one.within, two.above) - neither
+        second = _both_within(self._common, one.above, two.within) - neither
+        both = self._within - first - second - neither
+        overlap: FloatArray = neither + one.share * (first + two.share * both) + two.share * second
+        return overlap
+
+    def _whole(self, ties: Ties) -> FloatArray:
+        """By depth, the overlap that is full agreement, (l,); an ended ranking goes on without ties."""
+        if ties == "a" or not self._has_ties:
+            return self._depth
+        full = ((top, self._share(top, ties)) for top in self._tops)
+        first, second = (top.above + share**2 * (top.within - top.above) for top, share in full)
+        first = np.where(self._depth > self._shorter, self._depth, first)
+        whole: FloatArray = (first + second) / 2.0 if ties == "w" else np.sqrt(first * second)
+        return whole
+
+    def _unmatched(self, ties: Ties) -> tuple[FloatArray, FloatArray]:
+        """By depth, what the shorter ranking's missing documents add if each is one only the longer has.
+
+        Expected of any of those in the longer one's top, and the most: the highest of them first.
+        """
+        if self._shorter == self._longer:
+            return _NONE, _NONE
+        longer, missing = self._tops[1], np.maximum(self._depth - self._shorter, 0)
+        share, ends = self._share(longer, ties), np.sort(self._common[:, 1])
+        above = longer.above - np.searchsorted(ends, longer.above, side="right")
+        within = longer.within - np.searchsorted(ends, longer.within, side="right")
+        expected = missing * (above + share * (within - above)) / np.maximum(within, 1)
+        full = np.minimum(missing, above)
+        return expected, full + share * (np.minimum(missing, within) - full)
+
+    def _share(self, top: "_Depths", ties: Ties) -> FloatArray:
+        return np.ones(len(top.share)) if ties == "w" else top.share
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,54 +241,23 @@ class _Depths:
     share: FloatArray
 
 
-def _depths(prefix: _Prefix, depth: IntArray, ties: Ties) -> _Depths:
-    length = len(prefix.last)
-    bounds = np.concatenate(([0], prefix.ends))
-    group = np.searchsorted(bounds, np.minimum(depth, length))
-    within = bounds[group]
-    above = bounds[np.maximum(group - 1, 0)]
+def _last(sizes: IntArray) -> IntArray:
+    """The last possible rank of every document, (documents,)."""
+    return np.repeat(np.cumsum(sizes), sizes)
+
+
+def _depths(sizes: IntArray, depth: FloatArray) -> _Depths:
+    within, ends = _last(sizes), np.cumsum(sizes)
+    above = within - np.repeat(sizes, sizes)
+    beyond = len(depth) - len(within)
+    if beyond:
+        # Past the end nothing is cut; what stands above the last group is what stood there.
+        within = np.concatenate((within, np.full(beyond, ends[-1] if len(ends) else 0)))
+        above = np.concatenate((above, np.full(beyond, ends[-1] - sizes[-1] if len(ends) else 0)))
     share = np.ones(len(depth))
     cut = depth < within
-    if ties != "w":
-        share[cut] = (depth - above)[cut] / (within - above)[cut]
+    share[cut] = (depth - above)[cut] / (within - above)[cut]
     return _Depths(above, within, share)
-
-
-def _rbo(first: _Prefix, second: _Prefix, p: float, ties: Ties) -> Rbo:
-    _check(p)
-    shorter, longer = sorted((first.last, second.last), key=len)
-    one, two = (first, second) if shorter is first.last else (second, first)
-    depth = np.arange(1, len(longer) + 1)
-    tops = _depths(one, depth, ties), _depths(two, depth, ties)
-    lasts = [(last, longer[document]) for document, last in shorter.items() if document in longer]
-    common = np.array(lasts, dtype=np.int64).reshape(-1, 2)
-    overlap = _overlap(common, *tops)
-    whole = _whole(*tops, depth, len(shorter), ties)
-    # The agreement where the shorter ranking ends; nothing is seen of an empty one.
-    seen = float((overlap / whole)[len(shorter) - 1]) if shorter else 0.0
-    missing = np.maximum(depth - len(shorter), 0)
-    expected, most = _unmatched(common[:, 1], tops[1], missing)
-
-    def score(overlaps: FloatArray, below: float) -> float:
-        return (1 - p) / p * (float((overlaps / whole * p**depth).sum()) + below)
-
-    s, length, shared = len(shorter), len(longer), len(common)
-    steady = (shared + (length - s) * seen) / length if longer else 0.0
-    return Rbo(
-        ext=score(overlap + seen * expected, steady * p ** (length + 1) / (1 - p)),
-        min=score(overlap, shared * _shares_below(length, p)),
-        max=score(overlap + most, _all_shared_below(length, s + length - shared, p)),
-    )
-
-
-def _overlap(common: IntArray, one: _Depths, two: _Depths) -> FloatArray:
-    """By depth, the sum over the common documents of the shares in which both tops have them, (l,)."""
-    neither = _both_within(common, one.above, two.above)
-    first = _both_within(common, one.within, two.above) - neither
-    second = _both_within(common, one.above, two.within) - neither
-    both = _both_within(common, one.within, two.within) - first - second - neither
-    overlap: FloatArray = neither + one.share * (first + two.share * both) + two.share * second
-    return overlap
 
 
 def _both_within(common: IntArray, one: IntArray, two: IntArray) -> IntArray:
@@ -196,29 +266,15 @@ def _both_within(common: IntArray, one: IntArray, two: IntArray) -> IntArray:
     return np.cumsum(np.bincount(since, minlength=len(one) + 1)[: len(one)])
 
 
-def _whole(one: _Depths, two: _Depths, depth: IntArray, shorter: int, ties: Ties) -> FloatArray:
-    """By depth, the overlap that is full agreement, (l,); an ended ranking goes on without ties."""
-    if ties == "a":
-        return depth.astype(np.float64)
-    first, second = (top.above + top.share**2 * (top.within - top.above) for top in (one, two))
-    first = np.where(depth > shorter, depth, first)
-    whole: FloatArray = (first + second) / 2.0 if ties == "w" else np.sqrt(first * second)
-    return whole
+@lru_cache(maxsize=64)
+def _powers(p: float, length: int) -> FloatArray:
+    """p to the power of each depth from 1 to a length; kept, as most rankings of a task have one length."""
+    powers: FloatArray = (p ** np.arange(1, length + 1)).astype(np.float64, copy=False)
+    powers.flags.writeable = False
+    return powers
 
 
-def _unmatched(common: IntArray, longer: _Depths, missing: IntArray) -> tuple[FloatArray, FloatArray]:
-    """By depth, what the shorter ranking's missing documents add if each is one only the longer has.
-
-    Expected of any of those in the longer one's top, and the most: the highest of them first.
-    """
-    ends = np.sort(common)
-    above = longer.above - np.searchsorted(ends, longer.above, side="right")
-    within = longer.within - np.searchsorted(ends, longer.within, side="right")
-    expected = missing * (above + longer.share * (within - above)) / np.maximum(within, 1)
-    full = np.minimum(missing, above)
-    return expected, full + longer.share * (np.minimum(missing, within) - full)
-
-
+@lru_cache(maxsize=1024)
 def _shares_below(length: int, p: float) -> float:
     """The sum of p^d / d over all depths d below a length: what a document shared above it adds there."""
     depth = np.arange(1, length + 1)

@@ -7,12 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaderboard.stats.orders import top_lists
-from leaderboard.stats.orders.rbo import Ties, rbo, rbo_with_ties, tie_groups
+from leaderboard.stats.orders.rbo import RankedPair, Scores, Ties, shared_places, tie_sizes, untied
 from leaderboard.stats.orders.top_lists import Ranking
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
-Scores = Sequence[float]
 
 TIES: tuple[Ties, ...] = ("a", "w", "b")
 
@@ -43,6 +42,7 @@ def compare_rankings(
     p: float = 0.9,
     penalty: float = 0.5,
     curve_depth: int = 100,
+    shared: Sequence[IntArray] | None = None,
 ) -> RankingComparison:
     """Compare the rankings of two runs, one a topic in the same order, empty where a run has none.
 
@@ -62,6 +62,8 @@ def compare_rankings(
     rbo_res 1; the footrule moves all documents of the other from rank k + 1. The Kendall distances find no
     opposite pair, as an empty list orders none: kendall_slide is 0, and in Fagin's each pair counts p.
 
+    shared are the shared_places of each topic's rankings, for who has them.
+
     Raises ValueError where the numbers of topics differ, no topic is left, k or curve_depth is below 1, p
     is not between 0 and 1, or a ranking has a document twice.
 
@@ -70,9 +72,16 @@ def compare_rankings(
     (0.5, 2.0)
     """
     topics = _topics_of_either(first, second)
-    pairs = [(first[topic], second[topic]) for topic in topics]
-    rows = [_measured(one, two, k, p, penalty) for one, two in pairs]
-    curves = [top_lists.overlap_curve(one, two, curve_depth) for one, two in pairs]
+    if min(k, curve_depth) < 1:
+        raise ValueError(f"a list of the top {min(k, curve_depth)} has no documents")
+    places = [
+        shared_places(first[topic], second[topic]) if shared is None else shared[topic] for topic in topics
+    ]
+    rows = [
+        _measured(first[topic], second[topic], at, k, p, penalty)
+        for topic, at in zip(topics, places, strict=True)
+    ]
+    curves = [top_lists.curve_of_places(at, curve_depth) for at in places]
     return RankingComparison(
         topics=np.array(topics, dtype=np.int64),
         by_topic={key: np.array([row[key] for row in rows], dtype=np.float64) for key in rows[0]},
@@ -87,24 +96,28 @@ def compare_tied_rankings(
     second_scores: Sequence[Scores],
     *,
     p: float = 0.9,
+    shared: Sequence[IntArray] | None = None,
 ) -> dict[str, FloatArray]:
     """The extrapolated rank-biased overlap with documents of equal score tied, float64 (t,) each.
 
     For the topics of compare_rankings, under the keys rbo_ext(p=0.9,ties=a), ties=w and ties=b; what they
-    mean is said at rbo_with_ties. The scores are one a document, in the order of the rankings. Raises
+    mean is said at rbo_with_ties. The scores are one a document, in the order of the rankings; shared is
+    as for compare_rankings. Raises
     ValueError as compare_rankings does, and where scores do not descend or are not one a document.
 
     >>> compare_tied_rankings(["ab"], ["ba"], [[1.0, 1.0]], [[2.0, 1.0]], p=0.5)["rbo_ext(p=0.5,ties=a)"]
     array([0.75])
     """
     pairs = [
-        (tie_groups(first[topic], first_scores[topic]), tie_groups(second[topic], second_scores[topic]))
+        RankedPair(
+            shared_places(first[topic], second[topic]) if shared is None else shared[topic],
+            tie_sizes(first[topic], first_scores[topic]),
+            tie_sizes(second[topic], second_scores[topic]),
+        )
         for topic in _topics_of_either(first, second)
     ]
     return {
-        f"rbo_ext(p={p:g},ties={ties})": np.array(
-            [rbo_with_ties(one, two, p, ties).ext for one, two in pairs]
-        )
+        f"rbo_ext(p={p:g},ties={ties})": np.array([pair.extrapolated(p, ties) for pair in pairs])
         for ties in TIES
     }
 
@@ -118,17 +131,21 @@ def _topics_of_either(first: Sequence[Ranking], second: Sequence[Ranking]) -> li
     return topics
 
 
-def _measured(one: Ranking, two: Ranking, k: int, p: float, penalty: float) -> dict[str, float]:
-    overlap = rbo(one, two, p)
+def _measured(
+    one: Ranking, two: Ranking, places: IntArray, k: int, p: float, penalty: float
+) -> dict[str, float]:
+    overlap = RankedPair(places, untied(one), untied(two)).rbo(p)
+    curve = top_lists.curve_of_places(places, k)
+    tops = top_lists.compared(one, two, k, p=penalty)
     return {
-        f"overlap@{k}": top_lists.overlap(one, two, k),
-        f"ao@{k}": top_lists.average_overlap(one, two, k),
+        f"overlap@{k}": float(curve[-1]),
+        f"ao@{k}": float(np.cumsum(curve)[-1]) / k,
         f"rbo_ext(p={p:g})": overlap.ext,
         f"rbo_min(p={p:g})": overlap.min,
         f"rbo_max(p={p:g})": overlap.max,
         f"rbo_res(p={p:g})": overlap.res,
-        f"footrule_slide@{k}": top_lists.footrule_per_document(one, two, k),
-        f"footrule_fagin@{k}": top_lists.footrule(one, two, k),
-        f"kendall_slide@{k}": top_lists.kendall_per_pair(one, two, k),
-        f"kendall_fagin(p={penalty:g})@{k}": top_lists.kendall(one, two, k, p=penalty),
+        f"footrule_slide@{k}": tops.footrule_per_document,
+        f"footrule_fagin@{k}": tops.footrule,
+        f"kendall_slide@{k}": tops.kendall_per_pair,
+        f"kendall_fagin(p={penalty:g})@{k}": tops.kendall,
     }

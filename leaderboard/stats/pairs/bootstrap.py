@@ -20,6 +20,8 @@ FloatArray = NDArray[np.float64]
 
 AT_ONCE = 2**20
 """How many counts of topics are held at once: 8 MB."""
+DRAWN_AT_ONCE = 15_000
+"""Numbers of topics at once: 120 KB, so that the memory that was just used serves again."""
 FEW_RUNS = 4
 """The scores of so few runs are added as they are drawn, which takes less time than counting the topics."""
 
@@ -74,10 +76,19 @@ def resampled_sums(scores: FloatArray, source: PCG64, resamples: int) -> FloatAr
         if n > FEW_RUNS:
             sums[:, block] = scores @ topic_counts(source, size, topics).T
             continue
-        drawn = numbers(source, size, topics, topics)
-        for run in range(n):
-            sums[run, block] = scores[run][drawn].sum(axis=1)
+        _add_drawn(scores, source, sums[:, block])
     return sums
+
+
+def _add_drawn(scores: FloatArray, source: PCG64, sums: FloatArray) -> None:
+    """Fill in sums, (runs, columns), of the scores (runs, topics) over the topics drawn for each column."""
+    topics, columns = scores.shape[1], sums.shape[1]
+    # An even number of resamples at a time: two numbers are made of one of the source.
+    step = max(2, DRAWN_AT_ONCE // topics // 2 * 2)
+    for start in range(0, columns, step):
+        drawn = numbers(source, min(step, columns - start), topics, topics)
+        for run, values in enumerate(scores):
+            sums[run, start : start + step] = values.take(drawn).sum(axis=1) if values.any() else 0.0
 
 
 def bootstrap(
@@ -104,6 +115,10 @@ def bootstrap(
     whole = whole_numbers(centred, topics * float(np.abs(centred).max(initial=0.0)))
     sums = whole.sum(axis=1)
     least = np.abs(sums[first] - sums[second]) - TIE * float(np.abs(whole).sum(axis=1).max(initial=0.0))
+    if n == 2:
+        # Of one pair the sums of the differences are enough: whole numbers, so that they are as exact.
+        whole = np.array([np.zeros(topics), whole[1] - whole[0]])
+        sums = whole.sum(axis=1)
 
     def draw(block: int) -> FloatArray:
         moved: FloatArray = resampled_sums(whole, stream(seed, block), BLOCK) - sums[:, None]

@@ -1,0 +1,128 @@
+"""When the largest piece of a page is painted in Chromium: `python -m benchmarks.paint --help`.
+
+A real site over loopback that makes every page anew, and a browser whose processor is slowed four times. Each
+page is opened in a browser that knows nothing of the site, and again in one that has its style sheets and
+scripts from another page. Beside the largest contentful paint stands how much of it was waiting for the
+server's first byte, whose processor the browser shares here, and how long the page's own thread had one:
+where others use the machine, only that says anything.
+"""
+
+import argparse
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
+
+from benchmarks import cold, measuring, sites, table
+from leaderboard.db.engine import Database
+from tests.make.sites import running_site
+
+SLOWED = 4
+TARGET_MS = 300
+WINDOW = {"width": 1280, "height": 900}
+KINDS = ("home", "board", "run", "topic", "ranking", "pair", "document for a topic", "heat map")
+CHROMIUM = "/usr/bin/chromium"
+PAINTED = """() => new Promise(resolve => {
+  const told = () => ({
+    largest: largest, first: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0,
+    waited: performance.getEntriesByType("navigation")[0].responseStart});
+  let largest = 0;
+  new PerformanceObserver(list => {
+    for (const entry of list.getEntries()) largest = Math.max(largest, entry.startTime);
+    requestAnimationFrame(() => resolve(told()));
+  }).observe({type: "largest-contentful-paint", buffered: true});
+})"""
+"""Once the page is loaded all entries are there: none comes later where nothing is loaded later."""
+
+
+class Paint(NamedTuple):
+    """Of one opening of a page, milliseconds since it was asked for, and those its thread had a processor."""
+
+    largest: float
+    first: float
+    waited: float
+    spent: float
+
+
+@contextmanager
+def slowed(browser: Browser, waiting: str) -> Iterator[BrowserContext]:
+    """A browser that knows nothing, or, where an address is given, what a page there brings along."""
+    context = browser.new_context(viewport=WINDOW)  # type: ignore[arg-type]
+    if waiting:
+        page = context.new_page()
+        page.goto(waiting, timeout=180_000)
+        page.close()
+    try:
+        yield context
+    finally:
+        context.close()
+
+
+def painted(browser: Browser, address: str, waiting: str = "") -> Paint:
+    """How one opening of an address was painted; waiting is a page that was opened before."""
+    with slowed(browser, waiting) as context:
+        page = context.new_page()
+        tools = context.new_cdp_session(page)
+        tools.send("Emulation.setCPUThrottlingRate", {"rate": SLOWED})
+        tools.send("Performance.enable", {"timeDomain": "threadTicks"})
+        answer = page.goto(address, wait_until="load", timeout=180_000)
+        if answer is None or answer.status != 200:
+            raise SystemExit(f"{address} was not shown")
+        seen = page.evaluate(PAINTED)
+        spent = {each["name"]: each["value"] for each in tools.send("Performance.getMetrics")["metrics"]}
+        return Paint(**seen, spent=spent["TaskDuration"] * 1000)
+
+
+def row(browser: Browser, title: str, address: str, known: str, repeats: int) -> str:
+    """A line of the table."""
+    new = [painted(browser, address) for _ in range(repeats)]
+    again = [painted(browser, address, known) for _ in range(repeats)]
+    numbers = [
+        median(getattr(paint, name) for paint in paints) for paints in (new, again) for name in Paint._fields
+    ]
+    over = "over" if numbers[0] > TARGET_MS else ""
+    return f"| {title} | {' | '.join(f'{number:.0f}' for number in numbers)} | {over} |"
+
+
+HEADS = (
+    *("page", "largest ms", "first paint", "waited", "CPU"),
+    *("sheets known: largest ms", "first paint", "waited", "CPU", "over"),
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--keep", type=Path, help="a folder where the site stays, as of benchmarks.cold")
+    parser.add_argument("--site", choices=("demo", "large"), default="large")
+    parser.add_argument("--chromium", default=CHROMIUM)
+    given = parser.parse_args(arguments)
+    print(table.facts(measuring.machine()))
+    print(f"| {' | '.join(HEADS)} |\n|---{'|---:' * (len(HEADS) - 2)}|---|")
+    with tempfile.TemporaryDirectory() as passing, sync_playwright() as started:
+        data = Path(passing) / "data"
+        data.mkdir(mode=0o700)
+        file = data / "leaderboard.sqlite3"
+        shutil.copy(sites.made(given.keep or Path(passing), given.site), file)
+        database = Database(f"sqlite:///{file}")
+        about = sites.objects(database)
+        database.dispose()
+        browser = started.chromium.launch(executable_path=given.chromium, args=["--no-sandbox"])
+        with running_site(data, environ={**os.environ, "LEADERBOARD_KEPT_BYTES": "0"}) as site:
+            for title in KINDS:
+                address = site.address + dict(cold.KINDS)[title].format(**about)
+                # Compiled and computed: what it costs to make the page anew is measured here.
+                painted(browser, address)
+                print(row(browser, title, address, f"{site.address}/measures", given.repeats), flush=True)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
