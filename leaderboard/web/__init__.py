@@ -9,6 +9,7 @@ from jinja2 import StrictUndefined
 from leaderboard.db.engine import Database
 from leaderboard.resources import bundled
 from leaderboard.settings import Settings
+from leaderboard.shared import Shared
 from leaderboard.web import (
     api,
     bodies,
@@ -144,9 +145,15 @@ def _nobody_waits() -> None:
     """Wake no evaluator."""
 
 
-def create_app(settings: Settings, database: Database, wake: Callable[[], None] = _nobody_waits) -> Flask:
+def create_app(
+    settings: Settings,
+    database: Database,
+    wake: Callable[[], None] = _nobody_waits,
+    shared: Shared | None = None,
+) -> Flask:
     """The application over a database; wake is called after a commit that queued jobs.
 
+    shared: what this process shares with the site's other web processes; None where it is alone.
     Raises RuntimeError where a route declares no rule.
     """
     app = _Application(__name__, static_folder=None, template_folder=str(bundled("templates")))
@@ -155,7 +162,7 @@ def create_app(settings: Settings, database: Database, wake: Callable[[], None] 
     app.debug = False
     session.register(app, session.Site(settings, database, wake))
     requests.register(app)
-    app.extensions[budgets.EXTENSION] = budgets.Budget()
+    app.extensions[budgets.EXTENSION] = budgets.Budget(shared=shared)
     security.register(app, settings)
     errors.register(app)
     inside = (bodies.refuse_unread, security.refuse_many_fields, security.refuse_unstorable)

@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from leaderboard import logs, temporary
+from leaderboard import logs, shared, temporary
 from leaderboard.cli.serving.kept_backups import keep_backups
 from leaderboard.cli.serving.processes import StopSignals, follow_parent, spawning
 from leaderboard.errors import Conflict
@@ -101,8 +101,12 @@ class Supervisor:
             self.children.append(Child(f"evaluator-{number + 1}", evaluate_forever, arguments, deadline))
 
     def add_web(self, listening: socket.socket) -> None:
-        """Prepare the web server on a socket that is bound already."""
-        self.children.append(Child("web", serve_forever, (self.settings, listening, tuple(self.wakers))))
+        """Prepare the web processes, which all take connections from a socket that is bound already."""
+        count = self.settings.web_slots
+        memory = shared.memory(count) if count > 1 else None
+        for number in range(count):
+            arguments = (self.settings, listening, tuple(self.wakers), memory, number)
+            self.children.append(Child(f"web-{number + 1}", serve_forever, arguments))
 
     def add_backups(self) -> None:
         """Prepare the process that backs the site up."""
@@ -176,13 +180,20 @@ def bind(host: str, port: int) -> socket.socket:
     return listening
 
 
-def serve_forever(settings: Settings, listening: socket.socket, wakers: tuple[Connection, ...]) -> None:
-    """The web process: answers on the given socket until SIGTERM."""
+def serve_forever(
+    settings: Settings,
+    listening: socket.socket,
+    wakers: tuple[Connection, ...],
+    memory: shared.Memory | None,
+    number: int,
+) -> None:
+    """A web process: answers on the given socket until SIGTERM; memory is None where there is one of them."""
     from leaderboard.web.server.serving import serve
 
     follow_parent()
     logs.configure(settings.log_format)
-    serve(settings, listening, lambda: _wake(wakers))
+    lock = temporary.folder(settings.data) / "web.lock"
+    serve(settings, listening, lambda: _wake(wakers), shared.Shared(memory, number, lock) if memory else None)
 
 
 def evaluate_forever(settings: Settings, wakened: Connection, deadline: Any) -> None:
