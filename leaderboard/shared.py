@@ -24,7 +24,7 @@ LARGE_BODIES = 64
 REMAINDERS = 64
 """Addresses of which one process may be taking what was cut off."""
 SETS, WAYS = 4096, 8
-"""Places for addresses that spent of their budget; of the eight that one may have the oldest is used again."""
+"""Places for addresses that spent of their budget; of the eight of one the oldest is used again."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Shared:
         return [(found == mark, limit) for found, limit in others if limit]
 
     def set_remainder(self, place: int, path: str) -> None:
-        """Tell the others of which address something is being taken, or that the place is free: no address."""
+        """Tell the others of which address something is being taken; no address where the place is free."""
         self.memory.remainders[self.number * REMAINDERS + place] = self.mark(path)
 
     def is_taken_elsewhere(self, path: str) -> bool:
@@ -130,7 +130,7 @@ class Shared:
 class SharedBudgets:
     """What addresses have left and when that was; to be used while the memory is held.
 
-    A process that is killed while it writes leaves one address a wrong number, which is bounded by its reader.
+    A process that is killed while it writes leaves one address a wrong number, bounded by its reader.
     """
 
     def __init__(self, shared: Shared) -> None:

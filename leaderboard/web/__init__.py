@@ -46,6 +46,7 @@ from leaderboard.web.comparisons import comparisons, curves, many
 from leaderboard.web.feeds import feeds
 from leaderboard.web.kept import pages as kept_pages
 from leaderboard.web.kept import static
+from leaderboard.web.kept.files import KeptFiles
 from leaderboard.web.pools import audits, combined, pools
 from leaderboard.web.runs import batches, checks, facts, files, pieces, runs, sections, uploads
 from leaderboard.web.scores import heat_maps, measure_orders
@@ -166,7 +167,8 @@ def create_app(
     security.register(app, settings)
     errors.register(app)
     inside = (bodies.refuse_unread, security.refuse_many_fields, security.refuse_unstorable)
-    kept_pages.register(app, settings.kept_bytes)
+    files = KeptFiles(settings.data, shared.memory, settings.kept_bytes) if shared else None
+    kept_pages.register(app, settings.kept_bytes, files)
     for check in (*security.checks(), rules.enforce, budgets.enforce, *inside, kept_pages.answer):
         app.before_request(check)
     static.register(app)
