@@ -202,7 +202,7 @@ def _until(end: float, address: str) -> Iterator[str]:
 
 def _ask(first: str, waiting: Iterator[str], turn: threading.Lock, heads: dict[str, str]) -> list[float]:
     """Take addresses as long as there are some, by one connection; the milliseconds of each answer."""
-    connection, took = _connected(first), []
+    connection, took = _connected(first), list[float]()
     while True:
         with turn:
             address = next(waiting, None)

@@ -75,6 +75,10 @@ class Shared:
         for place in range(REMAINDERS):
             self.set_remainder(place, "")
 
+    def close(self) -> None:
+        """Give the lock's file back; the memory stays as it is."""
+        self._lock.close()
+
     def mark(self, text: str) -> int:
         """A number other than 0 for a text, the same in every process of this start; 0 for no text."""
         if not text:

@@ -7,6 +7,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -193,7 +194,8 @@ def serve_forever(
     follow_parent()
     logs.configure(settings.log_format)
     lock = temporary.folder(settings.data) / "web.lock"
-    serve(settings, listening, lambda: _wake(wakers), shared.Shared(memory, number, lock) if memory else None)
+    with closing(shared.Shared(memory, number, lock)) if memory else nullcontext() as own:
+        serve(settings, listening, lambda: _wake(wakers), own)
 
 
 def evaluate_forever(settings: Settings, wakened: Connection, deadline: Any) -> None:
