@@ -66,6 +66,15 @@ def test_the_commands_that_wait_import_little() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_web_processes_are_as_many_as_processors_and_four_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless the setting says otherwise; never fewer than one."""
+    for processors, expected in ((1, 1), (2, 2), (64, 4), (None, 1)):
+        monkeypatch.setattr(os, "cpu_count", lambda count=processors: count)
+        assert Settings().web_slots == expected
+    assert Settings.from_env({"LEADERBOARD_WEB_PROCESSES": "7"}).web_slots == 7
+    assert Settings(web_processes=-1).web_slots == 1
+
+
 def test_pauses_grow_while_a_child_dies_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """One second, two, four, up to thirty; a child that lived on is started at once."""
     moment = 100.0
