@@ -34,7 +34,7 @@ class Memory:
     processes: int
     secret: bytes
     connections: Any
-    """How many each process has open."""
+    """How many each process has open; -1 while it does not answer yet."""
     bodies: Any
     """Of each large body of each process: whose it is, as a mark, and its limit in bytes; 0 where none is."""
     remainders: Any
@@ -44,6 +44,10 @@ class Memory:
     budgets: Any
     """What each of these has left, and when that was, of time.monotonic()."""
 
+    def is_up(self, number: int) -> bool:
+        """Whether the process of that number, from 0, answers."""
+        return bool(self.connections[number] >= 0)
+
 
 def memory(processes: int) -> Memory:
     """Memory for that many web processes, empty."""
@@ -51,7 +55,7 @@ def memory(processes: int) -> Memory:
     return Memory(
         processes,
         secrets.token_bytes(32),
-        spawning.RawArray("q", processes),
+        spawning.RawArray("q", [-1] * processes),
         spawning.RawArray("Q", processes * LARGE_BODIES * 2),
         spawning.RawArray("Q", processes * REMAINDERS),
         spawning.RawArray("Q", SETS * WAYS),
@@ -69,7 +73,7 @@ class Shared:
         self.memory, self.number = memory, number
         self._threads = threading.Lock()
         self._lock = lock.open("wb")
-        memory.connections[number] = 0
+        memory.connections[number] = -1
         for place in range(LARGE_BODIES):
             self.set_body(place, "", 0)
         for place in range(REMAINDERS):
@@ -99,13 +103,13 @@ class Shared:
                     fcntl.flock(self._lock, fcntl.LOCK_UN)
 
     def set_connections(self, count: int) -> None:
-        """Tell the others how many connections this process has."""
+        """Tell the others that this process answers, and how many connections it has."""
         self.memory.connections[self.number] = count
 
     def is_ahead(self) -> bool:
         """Whether another process has fewer connections."""
-        counts = self.memory.connections
-        return bool(counts[self.number] > min(counts))
+        counts = self.memory.connections[:]
+        return bool(counts[self.number] > min(count for count in counts if count >= 0))
 
     def set_body(self, place: int, owner: str, limit: int) -> None:
         """Tell the others of a large body of this process, or that the place is free: limit 0."""

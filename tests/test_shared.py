@@ -123,8 +123,23 @@ def test_who_asks_another_process_waits_for_what_was_cut_off(
     assert len(pauses) == 3
 
 
+def test_who_has_not_started_yet_is_waited_for_by_nobody(start: Callable[[int], Shared]) -> None:
+    """It takes no connections, so nobody leaves it any."""
+    first = start(0)
+    first.set_connections(3)
+    assert not first.is_ahead()
+    assert [first.memory.is_up(number) for number in range(3)] == [True, False, False]
+    second = start(1)
+    assert not first.is_ahead()
+    second.set_connections(0)
+    assert first.is_ahead()
+    assert [first.memory.is_up(number) for number in range(3)] == [True, True, False]
+    start(1)
+    assert not first.is_ahead()
+
+
 def test_who_has_more_connections_than_another_is_ahead(all_of_them: list[Shared]) -> None:
-    """Until it has as few; one that is started again has none."""
+    """Until it has as few."""
     first, second, third = all_of_them
     for each in all_of_them:
         each.set_connections(1)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
@@ -44,10 +45,13 @@ class Child:
     """When it is to be started again; None while it runs."""
     quick_deaths: int = 0
     """How many in a row."""
+    may_start: Callable[[], bool] = lambda: True
+    """Asked before its first start; it is started again whatever the others do."""
 
     def start(self) -> None:
         """Spawn the process; where the system has no room for one, it is tried again later."""
         self.not_before = None
+        self.may_start = lambda: True
         self.started = time.monotonic()
         if self.deadline is not None:
             self.deadline.value = 0.0
@@ -107,7 +111,11 @@ class Supervisor:
         memory = shared.memory(count) if count > 1 else None
         for number in range(count):
             arguments = (self.settings, listening, tuple(self.wakers), memory, number)
-            self.children.append(Child(f"web-{number + 1}", serve_forever, arguments))
+            child = Child(f"web-{number + 1}", serve_forever, arguments)
+            if memory is not None and number:
+                # One after the other: together they would take longer until the first one answers.
+                child.may_start = partial(memory.is_up, number - 1)
+            self.children.append(child)
 
     def add_backups(self) -> None:
         """Prepare the process that backs the site up."""
@@ -118,7 +126,8 @@ class Supervisor:
         stop = StopSignals(signal.SIGINT, signal.SIGTERM)
         try:
             for child in self.children:
-                child.start()
+                child.not_before = 0.0
+                self._look_after(child)
             ready()
             while not stop.wait(LOOK_S):
                 for child in self.children:
@@ -135,7 +144,7 @@ class Supervisor:
         elif child.not_before is None:
             code = child.process.exitcode if child.process is not None else None
             log.error("%s ended with code %s; it is started again in %.0f s", child.name, code, child.rest())
-        elif time.monotonic() >= child.not_before:
+        elif time.monotonic() >= child.not_before and child.may_start():
             child.start()
 
     def _stop_all(self) -> None:

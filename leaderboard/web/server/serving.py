@@ -85,6 +85,7 @@ class SiteServer(TcpWSGIServer):  # type: ignore[misc]
         super().__init__(
             app, map={}, _sock=listening, dispatcher=dispatcher, adj=adj, sockinfo=about, bind_socket=False
         )
+        self._tell()
 
     def handle_accept(self) -> None:
         """Take new connections, several at once; where there are too many, spare ones make room."""
