@@ -1,9 +1,9 @@
 """How many request bodies are being received, and how large they may be together."""
 
 import threading
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
 
 from leaderboard.errors import Busy
 from leaderboard.shared import LARGE_BODIES, Shared
@@ -67,9 +67,12 @@ class OpenBodies:
             if self._shared is not None and place is not None:
                 self._shared.set_body(place, "", 0)
 
-    def _held(self, body: OpenBody) -> AbstractContextManager[Any]:
+    @contextmanager
+    def _held(self, body: OpenBody) -> Iterator[None]:
         # Small bodies are counted by the thread that takes connections, which should wait for no process.
-        return self._shared.held() if self._shared is not None and body.is_large else self._lock
+        everywhere = self._shared.held() if self._shared is not None and body.is_large else nullcontext()
+        with everywhere, self._lock:
+            yield
 
     def _elsewhere(self, owner: str) -> list[OpenBody]:
         found = self._shared.bodies_elsewhere(owner) if self._shared is not None else []
