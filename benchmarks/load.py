@@ -3,7 +3,7 @@
 Eight clients of one connection each ask for the same page again and again, over loopback, packed as browsers
 ask for it. With wrk on the machine it does the asking; else Python does, which takes more of the same
 processors than wrk and so gives lower numbers. Sites of one web process and of several run beside each other
-and are asked in turn, so that whatever else the machine does slows all of them alike.
+and are asked in turn, in rounds of which the medians are printed: whatever else goes on slows all alike.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from benchmarks import measuring, table
 from benchmarks.pages import Site, fill
@@ -40,6 +40,7 @@ TOPICS = {DEMO: "PY001", MADE_UP: "1"}
 TASKS = {DEMO: SLUG, MADE_UP: "t"}
 RUNS = {DEMO: 14, MADE_UP: SIZE.runs}
 CLIENTS = 8
+ROUNDS = 5
 HEADERS = {"Accept-Encoding": "gzip, deflate, br, zstd"}
 RATE = re.compile(r"Requests/sec:\s+([\d.]+)")
 LATENCY = re.compile(r"^\s+(50|99)%\s+([\d.]+)(us|ms|s)\s*$", re.MULTILINE)
@@ -123,24 +124,47 @@ def _site(name: str, data: Path, counts: Sequence[int], seconds: float, *, by_wr
     )
     with _running(data, counts) as sites:
         for title, path in pages:
-            for count in counts:
-                made, kept = (sites[count, is_kept] + path for is_kept in (False, True))
-                for address in (made, kept):
-                    # Until each process has loaded what the page needs.
-                    first_views([address] * CLIENTS * count)
-                whole, sent = size(kept)
-                found = [load(address, seconds, by_wrk=by_wrk) for address in (made, kept)]
-                found.append(load(kept, seconds, by_wrk=by_wrk, known=tag(kept)))
-                _print(name, title, f"{whole / 1024:.0f}", f"{sent / 1024:.0f}", count, found)
+            for address in sites.values():
+                # Each process makes some of these, and so loads what the page needs.
+                first_views([f"{address}{path}?warm={number}" for number in range(CLIENTS * max(counts))])
+            asked = {count: _loads(sites[count, False] + path, sites[count, True] + path) for count in counts}
+            found = _in_turn([each for loads in asked.values() for each in loads], seconds, by_wrk=by_wrk)
+            for count, loads in asked.items():
+                sizes = size(sites[count, True] + path)
+                _print(name, title, sizes, count, [found[each] for each in loads])
         runs = range(2, RUNS[name] + 1)
         for count in counts:
             first = first_views([f"{sites[count, True]}/runs/{run}" for run in runs])
-            _print(name, f"{len(runs)} runs, for the first time", "–", "–", count, [first])
+            _print(name, f"{len(runs)} runs, for the first time", None, count, [first])
 
 
-def _print(name: str, title: str, whole: str, sent: str, count: int, found: Sequence[Load]) -> None:
+def _loads(made: str, kept: str) -> list[tuple[str, str]]:
+    """Address and known tag of what is asked of a page: made each time, kept, and kept by who has it."""
+    return [(made, ""), (kept, ""), (kept, tag(kept))]
+
+
+def _in_turn(
+    asked: Sequence[tuple[str, str]], seconds: float, *, by_wrk: bool
+) -> dict[tuple[str, str], Load]:
+    """Address and known tag -> the medians of what was found in rounds of so many seconds together."""
+    rounds: dict[tuple[str, str], list[Load]] = {each: [] for each in asked}
+    for _ in range(ROUNDS):
+        for address, known in asked:
+            rounds[address, known].append(load(address, seconds / ROUNDS, by_wrk=by_wrk, known=known))
+    return {
+        each: Load(
+            median(one.rate for one in found),
+            median(one.median_ms for one in found),
+            median(one.slow_ms for one in found),
+        )
+        for each, found in rounds.items()
+    }
+
+
+def _print(name: str, title: str, sizes: tuple[int, int] | None, count: int, found: Sequence[Load]) -> None:
     made, *others = found
-    cells = [name, title, whole, sent, str(count), f"{made.rate:.0f}"]
+    kilobytes = [f"{each / 1024:.0f}" for each in sizes] if sizes else ["–", "–"]
+    cells = [name, title, *kilobytes, str(count), f"{made.rate:.0f}"]
     if others:
         kept, unchanged = others
         cells += [f"{kept.rate:.0f}", f"{kept.median_ms:.1f}", f"{kept.slow_ms:.1f}"]
@@ -220,7 +244,8 @@ def _connected(address: str) -> http.client.HTTPConnection:
 
 def _asked(connection: http.client.HTTPConnection, address: str, heads: dict[str, str]) -> tuple[bytes, str]:
     """Body and tag of an answer."""
-    connection.request("GET", urlsplit(address).path, headers=heads)
+    asked = urlsplit(address)
+    connection.request("GET", urlunsplit(("", "", asked.path, asked.query, "")), headers=heads)
     answer = connection.getresponse()
     body = answer.read()
     if answer.status != (304 if "If-None-Match" in heads else 200):
