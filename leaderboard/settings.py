@@ -1,6 +1,7 @@
 """Everything that can be set from outside, read once from LEADERBOARD_* variables."""
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
@@ -12,7 +13,8 @@ from leaderboard.errors import Invalid
 
 PREFIX = "LEADERBOARD_"
 DATABASE_FILE = "leaderboard.sqlite3"
-
+MOST_WEB_PROCESSES = 4
+"""Unless the setting says otherwise: each takes memory, and most sites have few readers at once."""
 
 OPEN, BY_INVITATION, CLOSED = "open", "invitation", "closed"
 """Who may make an account."""
@@ -56,6 +58,9 @@ class Settings:
         "127.0.0.0/8,::1,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7",
         "Comma-separated addresses and networks whose X-Forwarded headers are believed.",
     )
+    web_processes: int = _documented(
+        0, "Web processes; 0 means as many as processors, at most 4. On Windows there is one."
+    )
     evaluators: int = _documented(0, "Evaluator processes; 0 means one less than the processors, at least 2.")
     comparisons: int = _documented(
         0, "Comparisons computed at once on the whole site; 0 means one less than evaluators, at least 1."
@@ -74,7 +79,7 @@ class Settings:
         60, "Computed pages a visitor's address may ask for a minute; 0: any number."
     )
     kept_bytes: int = _documented(
-        64 * 2**20, "Memory of a web process for visitors' pages that did not change, in bytes; 0: none."
+        64 * 2**20, "Memory of each web process for visitors' pages that did not change, in bytes; 0: none."
     )
     job_limit_s: int = _documented(600, "An evaluation running longer than this is stopped, in seconds.")
     lease_s: int = _documented(60, "How long a claimed job is left alone without a heartbeat, in seconds.")
@@ -105,6 +110,14 @@ class Settings:
         """The site's own address as it is set, without a slash at its end."""
         shown = f"[{self.host}]" if ":" in self.host else self.host
         return self.public_url.rstrip("/") or f"http://{shown}:{self.port}"
+
+    @property
+    def web_slots(self) -> int:
+        """How many web processes this machine runs."""
+        if sys.platform == "win32":
+            # What they share is held by locks of files that end with their process, which Windows has not.
+            return 1
+        return max(1, self.web_processes or min(MOST_WEB_PROCESSES, os.cpu_count() or 1))
 
     @property
     def evaluator_slots(self) -> int:

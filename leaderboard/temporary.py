@@ -1,4 +1,4 @@
-"""Temporary files of a site: one folder, in the data folder, emptied when its web process starts alone."""
+"""Temporary files of a site: one folder, in the data folder, emptied when a web process starts alone."""
 
 import shutil
 import sys
@@ -31,9 +31,16 @@ def use(data: Path) -> None:
 
 
 def clean(data: Path) -> None:
-    """Remove what processes that crashed left."""
+    """Remove what processes that crashed left; from now on this process uses the folder."""
     here = folder(data)
-    sweep(here, 0 if _is_alone(here) else STALE_AFTER_S)
+    if sys.platform == "win32":
+        sweep(here, STALE_AFTER_S)
+        return
+    users = (here / "users").open("wb")
+    _held.append(users)
+    sweep(here, 0 if _is_alone(users) else STALE_AFTER_S)
+    # Shared with all who use the folder: who starts meanwhile waits until the sweep is over.
+    fcntl.flock(users, fcntl.LOCK_SH)
 
 
 def sweep(here: Path, older_than_s: float) -> None:
@@ -43,14 +50,10 @@ def sweep(here: Path, older_than_s: float) -> None:
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _is_alone(here: Path) -> bool:
-    """Whether no other process uses the folder; from now on this one does."""
-    if sys.platform == "win32":
-        return False
-    lock = (here / "lock").open("wb")
-    _held.append(lock)
+def _is_alone(users: IO[bytes]) -> bool:
+    """Whether no other process uses the folder."""
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

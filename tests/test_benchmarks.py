@@ -325,19 +325,28 @@ def test_compare_asks_for_files_that_are_missing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("by_wrk", [False, True])
 def test_load_counts_answers_and_ends_at_a_failure(tmp_path: Path, database: Database, by_wrk: bool) -> None:
-    """By either client; what is no page is no answer."""
+    """By either client, of who has the page already too; what is no page is no answer."""
     if by_wrk and shutil.which("wrk") is None:
         pytest.skip("no wrk on this machine (Debian: apt-get install wrk)")
     with application_thread(database, tmp_path) as address:
-        assert load.rate(f"{address}/measures", 0.5, by_wrk=by_wrk) > 0
-        whole, sent = load.size(f"{address}/measures")
+        page = f"{address}/measures"
+        for known in ("", load.tag(page)):
+            found = load.load(page, 0.5, by_wrk=by_wrk, known=known)
+            assert found.rate > 0
+            assert 0 < found.median_ms <= found.slow_ms
+        whole, sent = load.size(page)
         assert whole > 2 * sent > 0
-        if by_wrk:
-            with pytest.raises(SystemExit, match="Non-2xx"):
-                load.rate(f"{address}/nothing", 0.5, by_wrk=True)
-        else:
-            with pytest.raises(SystemExit, match="/nothing answered 404"):
-                load.size(f"{address}/nothing")
+        with pytest.raises(SystemExit, match="Non-2xx" if by_wrk else "/nothing answered 404"):
+            load.load(f"{address}/nothing", 0.5, by_wrk=by_wrk)
+
+
+def test_load_asks_for_each_page_once(tmp_path: Path, database: Database) -> None:
+    """However many visitors share the addresses, none is asked for twice."""
+    with application_thread(database, tmp_path) as address:
+        names = ("AP", "RR", "P", "nDCG")
+        found = load.first_views([f"{address}/measures/{name}" for name in names])
+    assert found.rate > 0
+    assert found.median_ms <= found.slow_ms
 
 
 def test_pages_are_timed_on_a_site_that_is_filled_as_any(

@@ -10,6 +10,7 @@ from jinja2 import StrictUndefined
 from leaderboard.db.engine import Database
 from leaderboard.resources import bundled
 from leaderboard.settings import Settings
+from leaderboard.shared import Shared
 from leaderboard.web import (
     api,
     bodies,
@@ -46,6 +47,7 @@ from leaderboard.web.comparisons import comparisons, curves, many
 from leaderboard.web.feeds import feeds
 from leaderboard.web.kept import pages as kept_pages
 from leaderboard.web.kept import static
+from leaderboard.web.kept.files import KeptFiles
 from leaderboard.web.pools import audits, combined, pools
 from leaderboard.web.runs import batches, checks, facts, files, pieces, runs, sections, uploads
 from leaderboard.web.scores import heat_maps, measure_orders
@@ -173,9 +175,15 @@ def _nobody_waits() -> None:
     """Wake no evaluator."""
 
 
-def create_app(settings: Settings, database: Database, wake: Callable[[], None] = _nobody_waits) -> Flask:
+def create_app(
+    settings: Settings,
+    database: Database,
+    wake: Callable[[], None] = _nobody_waits,
+    shared: Shared | None = None,
+) -> Flask:
     """The application over a database; wake is called after a commit that queued jobs.
 
+    shared: what this process shares with the site's other web processes; None where it is alone.
     Raises RuntimeError where a route declares no rule.
     """
     app = _Application(__name__, static_folder=None, template_folder=str(bundled("templates")))
@@ -184,11 +192,12 @@ def create_app(settings: Settings, database: Database, wake: Callable[[], None] 
     app.debug = False
     session.register(app, session.Site(settings, database, wake))
     requests.register(app)
-    app.extensions[budgets.EXTENSION] = budgets.Budget()
+    app.extensions[budgets.EXTENSION] = budgets.Budget(shared=shared)
     security.register(app, settings)
     errors.register(app)
     inside = (bodies.refuse_unread, security.refuse_many_fields, security.refuse_unstorable)
-    kept_pages.register(app, settings.kept_bytes)
+    files = KeptFiles(settings.data, shared.memory, settings.kept_bytes) if shared else None
+    kept_pages.register(app, settings.kept_bytes, files)
     for check in (*security.checks(), rules.enforce, budgets.enforce, *inside, kept_pages.answer):
         app.before_request(check)
     static.register(app)

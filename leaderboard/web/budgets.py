@@ -3,8 +3,10 @@
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from math import ceil
+from typing import Any, Protocol
 
 from cachetools import LRUCache
 from flask import current_app, request
@@ -12,6 +14,7 @@ from flask import current_app, request
 from leaderboard.errors import OverQuota
 from leaderboard.services.throttles import network
 from leaderboard.settings import is_loopback
+from leaderboard.shared import Shared, SharedBudgets
 from leaderboard.web.rules import rule_of
 from leaderboard.web.session import client_ip, settings, viewer
 
@@ -20,17 +23,35 @@ ADDRESSES = 20_000
 """How many addresses are remembered; the one that asked longest ago is forgotten first."""
 
 
+class Left(Protocol):
+    """What addresses have left, and when that was."""
+
+    def get(self, address: str, otherwise: tuple[float, float], /) -> tuple[float, float]:
+        """Of one address."""
+
+    def __setitem__(self, address: str, value: tuple[float, float], /) -> None:
+        """Remember it."""
+
+
 @dataclass
 class Budget:
     """What every address has left: as many pages as it may have a minute, and as many again each minute."""
 
     clock: Callable[[], float] = time.monotonic
-    _left: LRUCache[str, tuple[float, float]] = field(default_factory=lambda: LRUCache(ADDRESSES))
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    shared: Shared | None = None
+    """Where the counts are that several web processes share."""
+
+    def __post_init__(self) -> None:
+        """Begin with every address's full budget."""
+        self._left: Left = LRUCache(ADDRESSES) if self.shared is None else SharedBudgets(self.shared)
+        self._lock = threading.Lock()
+
+    def _held(self) -> AbstractContextManager[Any]:
+        return self._lock if self.shared is None else self.shared.held()
 
     def spend(self, address: str, a_minute: int) -> float:
         """Take one page of the address's budget; seconds until there is one, 0 where there was."""
-        with self._lock:
+        with self._held():
             at = self.clock()
             left, seen = self._left.get(address, (float(a_minute), at))
             left = min(a_minute, left + (at - seen) * a_minute / 60)

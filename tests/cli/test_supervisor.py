@@ -6,18 +6,26 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from sqlalchemy import select
 
 from leaderboard.cli.serving import supervisor as module
-from leaderboard.cli.serving.supervisor import LONGEST_PAUSE_S, QUICK_DEATH_S, READ_BYTES, Child, Supervisor
+from leaderboard.cli.serving.supervisor import (
+    LONGEST_PAUSE_S,
+    QUICK_DEATH_S,
+    READ_BYTES,
+    Child,
+    Supervisor,
+    bind,
+)
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job
 from leaderboard.settings import Settings
 from tests.make import build
-from tests.make.sites import running_site
+from tests.make.sites import free_port, running_site
 
 MOST_KB = 60_000
 HEAVY = ("numpy", "sqlalchemy", "flask", "waitress", "alembic", "leaderboard.services", "leaderboard.web")
@@ -66,6 +74,15 @@ def test_the_commands_that_wait_import_little() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_web_processes_are_as_many_as_processors_and_four_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless the setting says otherwise; never fewer than one."""
+    for processors, expected in ((1, 1), (2, 2), (64, 4), (None, 1)):
+        monkeypatch.setattr(os, "cpu_count", lambda count=processors: count)
+        assert Settings().web_slots == expected
+    assert Settings.from_env({"LEADERBOARD_WEB_PROCESSES": "7"}).web_slots == 7
+    assert Settings(web_processes=-1).web_slots == 1
+
+
 def test_pauses_grow_while_a_child_dies_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """One second, two, four, up to thirty; a child that lived on is started at once."""
     moment = 100.0
@@ -76,6 +93,32 @@ def test_pauses_grow_while_a_child_dies_quickly(monkeypatch: pytest.MonkeyPatch)
     assert child.rest() == 0
     child.started = moment
     assert child.rest() == 1
+
+
+def test_a_child_is_started_once_it_may(supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that waits for another is looked after until then, and is not said to have ended."""
+    looks, errors = iter([False, False, True]), list[str]()
+    child = Child("child", _sleep, (), may_start=lambda: next(looks))
+    supervisor.children.append(child)
+    monkeypatch.setattr(module.log, "error", lambda message, *_: errors.append(message))
+    child.not_before = 0.0
+    alive = []
+    for _ in range(4):
+        supervisor._look_after(child)
+        alive.append(child.is_alive)
+    assert (alive, errors) == ([False, False, True, True], [])
+
+
+def test_web_processes_start_one_after_the_other(supervisor: Supervisor) -> None:
+    """Each when the one before it is about to answer."""
+    supervisor.settings = replace(supervisor.settings, web_processes=3)
+    with bind("127.0.0.1", free_port()) as listening:
+        supervisor.add_web(listening)
+    memory = supervisor.children[0].arguments[3]
+    assert [child.name for child in supervisor.children] == ["web-1", "web-2", "web-3"]
+    for number in range(3):
+        assert [child.may_start() for child in supervisor.children] == [at <= number for at in range(3)]
+        memory.connections[number] = 0
 
 
 def test_a_child_that_cannot_be_started_is_tried_again(

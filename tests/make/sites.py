@@ -10,10 +10,12 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from werkzeug.serving import make_server
 
@@ -51,6 +53,39 @@ class Site:
         self.process.wait(timeout=STOP_S)
         self.reader.join(timeout=STOP_S)
         return self.process.returncode
+
+
+def all_answer(site: Site, count: int) -> None:
+    """Wait until so many web processes of the site answer, as its log tells."""
+    waiting, held = {f" web-{number + 1} " for number in range(count)}, []
+    until = time.monotonic() + START_S
+    while waiting:
+        assert time.monotonic() < until, f"{waiting} did not answer"
+        # Held open, as a new one goes to the process that has the fewest.
+        held.append(HTTPConnection(urlsplit(site.address).netloc, timeout=START_S))
+        held[-1].request("GET", "/healthz")
+        held[-1].getresponse().read()
+        time.sleep(0.05)
+        waiting = {name for name in waiting if not any(name in line for line in list(site.output))}
+    for connection in held:
+        connection.close()
+
+
+def web_processes(site: Site) -> list[int]:
+    """The process ids of a site's web processes, where it has several: those that have their lock open."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*/fd"):
+        with suppress(OSError):  # It may have ended, or is another user's.
+            parent = (folder.parent / "stat").read_text().rpartition(")")[2].split()[1]
+            if int(parent) == site.process.pid and any(_leads_to_lock(link) for link in folder.iterdir()):
+                found.append(int(folder.parent.name))
+    return sorted(found)
+
+
+def _leads_to_lock(link: Path) -> bool:
+    with suppress(FileNotFoundError):
+        return link.readlink().name == "web.lock"
+    return False
 
 
 def free_port() -> int:

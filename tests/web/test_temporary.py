@@ -63,10 +63,26 @@ def test_temporary_files_lie_in_the_data_folder(tmp_path: Path) -> None:
 def test_what_another_process_writes_stays(tmp_path: Path) -> None:
     """While another process uses the folder only what is older than a day is removed."""
     new, old = _left(tmp_path, "upload-a"), _left(tmp_path, "upload-b", temporary.STALE_AFTER_S + 60)
-    with (tmp_path / "tmp" / "lock").open("wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with (tmp_path / "tmp" / "users").open("wb") as users:
+        fcntl.flock(users, fcntl.LOCK_SH)
         temporary.clean(tmp_path)
     assert (new.exists(), old.exists()) == (True, False)
+
+
+@pytest.mark.usefixtures("_own_place")
+def test_whoever_starts_second_or_again_leaves_what_others_write(tmp_path: Path) -> None:
+    """The first is alone and cleans up; one that starts while any other runs does not."""
+    temporary.clean(tmp_path)
+    first = temporary._held.pop()
+    temporary.clean(tmp_path)
+    first.close()
+    new = _left(tmp_path, "upload-a")
+    temporary.clean(tmp_path)
+    assert new.exists()
+    for users in temporary._held:
+        users.close()
+    temporary.clean(tmp_path)
+    assert not new.exists()
 
 
 def _send(client: Any, run: str = RUN, name: str = "mine.run") -> Any:

@@ -7,12 +7,14 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from leaderboard import logs, temporary
+from leaderboard import logs, shared, temporary
 from leaderboard.cli.serving.kept_backups import keep_backups
 from leaderboard.cli.serving.processes import StopSignals, follow_parent, spawning
 from leaderboard.errors import Conflict
@@ -43,10 +45,13 @@ class Child:
     """When it is to be started again; None while it runs."""
     quick_deaths: int = 0
     """How many in a row."""
+    may_start: Callable[[], bool] = lambda: True
+    """Asked before its first start; it is started again whatever the others do."""
 
     def start(self) -> None:
         """Spawn the process; where the system has no room for one, it is tried again later."""
         self.not_before = None
+        self.may_start = lambda: True
         self.started = time.monotonic()
         if self.deadline is not None:
             self.deadline.value = 0.0
@@ -101,8 +106,16 @@ class Supervisor:
             self.children.append(Child(f"evaluator-{number + 1}", evaluate_forever, arguments, deadline))
 
     def add_web(self, listening: socket.socket) -> None:
-        """Prepare the web server on a socket that is bound already."""
-        self.children.append(Child("web", serve_forever, (self.settings, listening, tuple(self.wakers))))
+        """Prepare the web processes, which all take connections from a socket that is bound already."""
+        count = self.settings.web_slots
+        memory = shared.memory(count) if count > 1 else None
+        for number in range(count):
+            arguments = (self.settings, listening, tuple(self.wakers), memory, number)
+            child = Child(f"web-{number + 1}", serve_forever, arguments)
+            if memory is not None and number:
+                # One after the other: together they would take longer until the first one answers.
+                child.may_start = partial(memory.is_up, number - 1)
+            self.children.append(child)
 
     def add_backups(self) -> None:
         """Prepare the process that backs the site up."""
@@ -113,7 +126,8 @@ class Supervisor:
         stop = StopSignals(signal.SIGINT, signal.SIGTERM)
         try:
             for child in self.children:
-                child.start()
+                child.not_before = 0.0
+                self._look_after(child)
             ready()
             while not stop.wait(LOOK_S):
                 for child in self.children:
@@ -130,7 +144,7 @@ class Supervisor:
         elif child.not_before is None:
             code = child.process.exitcode if child.process is not None else None
             log.error("%s ended with code %s; it is started again in %.0f s", child.name, code, child.rest())
-        elif time.monotonic() >= child.not_before:
+        elif time.monotonic() >= child.not_before and child.may_start():
             child.start()
 
     def _stop_all(self) -> None:
@@ -176,13 +190,21 @@ def bind(host: str, port: int) -> socket.socket:
     return listening
 
 
-def serve_forever(settings: Settings, listening: socket.socket, wakers: tuple[Connection, ...]) -> None:
-    """The web process: answers on the given socket until SIGTERM."""
+def serve_forever(
+    settings: Settings,
+    listening: socket.socket,
+    wakers: tuple[Connection, ...],
+    memory: shared.Memory | None,
+    number: int,
+) -> None:
+    """A web process: answers on the given socket until SIGTERM; memory is None where there is one of them."""
     from leaderboard.web.server.serving import serve
 
     follow_parent()
     logs.configure(settings.log_format)
-    serve(settings, listening, lambda: _wake(wakers))
+    lock = temporary.folder(settings.data) / "web.lock"
+    with closing(shared.Shared(memory, number, lock)) if memory else nullcontext() as own:
+        serve(settings, listening, lambda: _wake(wakers), own)
 
 
 def evaluate_forever(settings: Settings, wakened: Connection, deadline: Any) -> None:

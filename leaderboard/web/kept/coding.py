@@ -21,12 +21,16 @@ class SentBody:
     tag: str
     _packed: dict[str, bytes] = field(default_factory=dict)
 
+    def packed(self, coding: str) -> bytes:
+        """The bytes in a coding, made once."""
+        if coding not in self._packed:
+            self._packed[coding] = packed(self.plain, coding)
+        return self._packed[coding]
+
     def response(self) -> Response:
         """The bytes in the best coding that this request takes, with the tag of that coding."""
         coding = _coding(request, len(self.plain))
-        if coding not in self._packed:
-            self._packed[coding] = packed(self.plain, coding)
-        response = Response(self._packed[coding], mimetype=self.mimetype)
+        response = Response(self.packed(coding), mimetype=self.mimetype)
         if coding:
             response.content_encoding = coding
         # A tag names the very bytes, so that each coding has one of its own.

@@ -16,6 +16,7 @@ from flask import Flask, Response, current_app, g, request
 from leaderboard.db import site_version
 from leaderboard.pages.tasks import phases
 from leaderboard.web.kept.coding import SentBody
+from leaderboard.web.kept.files import KeptFiles
 from leaderboard.web.requests import is_recorded
 from leaderboard.web.session import database, reading
 
@@ -78,9 +79,13 @@ class KeptPage:
 
 
 class KeptPages:
-    """The pages of one process, in so many bytes of memory; its methods may be called from any thread."""
+    """The pages of one process, in so many bytes of memory; its methods may be called from any thread.
 
-    def __init__(self, room: int) -> None:
+    files: where other web processes of the site find them, and it theirs.
+    """
+
+    def __init__(self, room: int, files: KeptFiles | None = None) -> None:
+        self._files = files
         self._pages: LRUCache[Address, KeptPage] = LRUCache(room, getsizeof=lambda page: page.size)
         self._lock = threading.Lock()
         self._version = -1
@@ -98,16 +103,38 @@ class KeptPages:
         if version != self._version or at >= self._next_date:
             next_date = at + phases.seconds_to_next_date(reading())
             with self._lock:
-                if version != self._version:
+                is_new = version != self._version
+                if is_new:
                     self._pages.clear()
                 self._version, self._next_date = version, next_date
+            if is_new and self._files is not None:
+                self._files.drop_others(version)
         return min(at + LONGEST_S, self._next_date)
+
+    def find_elsewhere(self, address: Address, version: int) -> KeptPage | None:
+        """The page as another process made it, kept here from now on; None where none did."""
+        kept = self._files.find(_name(address), version) if self._files is not None else None
+        if kept is None:
+            return None
+        page = KeptPage(kept.sent_body(), kept.disposition, kept.until)
+        self._keep_here(address, version, page)
+        return page
 
     def keep(self, address: Address, version: int, page: KeptPage) -> None:
         """Keep a page, unless the site changed since it was begun or the page has no room at all."""
+        if self._keep_here(address, version, page) and self._files is not None:
+            self._files.keep(_name(address), version, page.body, page.disposition, page.until)
+
+    def _keep_here(self, address: Address, version: int, page: KeptPage) -> bool:
         with self._lock:
-            if version == self._version and page.size <= self._pages.maxsize:
+            is_kept = version == self._version and page.size <= self._pages.maxsize
+            if is_kept:
                 self._pages[address] = page
+            return is_kept
+
+
+def _name(address: Address) -> str:
+    return "\n".join(address)
 
 
 @dataclass(frozen=True)
@@ -119,9 +146,9 @@ class Asked:
     until: float
 
 
-def register(app: Flask, room: int) -> None:
-    """Keep pages in so many bytes; none where that is 0."""
-    app.extensions[EXTENSION] = KeptPages(room) if room else None
+def register(app: Flask, room: int, files: KeptFiles | None = None) -> None:
+    """Keep pages in so many bytes, shared by files where these are given; none where room is 0."""
+    app.extensions[EXTENSION] = KeptPages(room, files) if room else None
 
 
 def answer() -> Response | None:
@@ -134,9 +161,12 @@ def answer() -> Response | None:
         return None
     address = (request.scheme, request.host, request.path, request.environ.get("QUERY_STRING", ""))
     page = store.find(address, version)
+    if page is None:
+        until = store.begin(version)
+        page = store.find_elsewhere(address, version)
     if page is not None:
         return page.response()
-    g.to_be_kept = Asked(address, version, store.begin(version))
+    g.to_be_kept = Asked(address, version, until)
     return None
 
 

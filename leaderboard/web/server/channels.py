@@ -12,6 +12,7 @@ from waitress.channel import HTTPChannel
 from waitress.task import ErrorTask, WSGITask
 
 from leaderboard.services.throttles import network
+from leaderboard.shared import REMAINDERS, Shared
 from leaderboard.web.bodies import ADMITTED, REFUSAL
 from leaderboard.web.security import HEADERS
 from leaderboard.web.server.open_bodies import OpenBody
@@ -25,6 +26,8 @@ STALLED_S = 30.0
 """How long nothing of an answer may be taken."""
 REMAINDER_S = 5.0
 """How long a request waits for what came of another one of its address that was cut off."""
+LOOK_ELSEWHERE_S = 0.02
+"""Between two looks whether another process is done with it."""
 LINGER_S = 5.0
 """How long a refused body is read past, so that its sender sees the answer and no broken connection."""
 
@@ -151,9 +154,10 @@ class SiteChannel(HTTPChannel):  # type: ignore[misc]
 
 
 class Remainders:
-    """The addresses of which something that was cut off is being taken."""
+    """The addresses of which something that was cut off is being taken, by any process that shares it."""
 
-    def __init__(self) -> None:
+    def __init__(self, shared: Shared | None = None) -> None:
+        self._shared = shared
         self._taking: Counter[str] = Counter()
         self._taken = threading.Condition()
 
@@ -161,20 +165,31 @@ class Remainders:
         """Something of this address is to be taken."""
         with self._taken:
             self._taking[path] += 1
+            self._tell()
 
     def end(self, path: str) -> None:
         """It was taken."""
         with self._taken:
             self._taking[path] -= 1
             self._taking += Counter()
+            self._tell()
             self._taken.notify_all()
 
     def wait_for(self, path: str) -> None:
         """Wait until nothing of this address is being taken, but not for long."""
         # Who was cut off asks at once how much came: before it is taken the answer would be too little, and
         # the same bytes would be sent again.
+        until = time.monotonic() + REMAINDER_S
         with self._taken:
             self._taken.wait_for(lambda: path not in self._taking, REMAINDER_S)
+        if self._shared is not None:
+            while self._shared.is_taken_elsewhere(path) and time.monotonic() < until:
+                time.sleep(LOOK_ELSEWHERE_S)
+
+    def _tell(self) -> None:
+        if self._shared is not None:
+            for place, path in enumerate([*self._taking, *[""] * REMAINDERS][:REMAINDERS]):
+                self._shared.set_remainder(place, path)
 
 
 class Remainder:

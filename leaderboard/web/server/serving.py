@@ -8,6 +8,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from itertools import chain
+from math import ceil
 from types import FrameType
 from typing import Any
 
@@ -19,6 +20,7 @@ from waitress.task import ThreadedTaskDispatcher
 from leaderboard import temporary
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
+from leaderboard.shared import Shared
 from leaderboard.web import create_app
 from leaderboard.web.bodies import Gate
 from leaderboard.web.server.channels import Remainders, SiteChannel
@@ -32,6 +34,8 @@ THREADS = 8
 LOOK_S = 1
 """Seconds between two looks for connections that are overdue."""
 ACCEPTED_AT_ONCE = 64
+POLITE_S = 0.001
+"""How long a process that has more connections than another leaves the other a new one."""
 MADE_FREE_AT_ONCE = 16
 """Connections that are ended together where there are too many: looking for them takes time."""
 HEADER_BYTES = 2**15
@@ -49,12 +53,17 @@ class SiteServer(TcpWSGIServer):  # type: ignore[misc]
 
     channel_class = SiteChannel
 
-    def __init__(self, app: Flask, listening: socket.socket, settings: Settings) -> None:
-        self.door = Door(Gate(app), OpenBodies(UPLOADS_AT_ONCE * settings.upload_bytes))
-        self.remainders = Remainders()
-        self._connections = _possible(settings.connections)
+    def __init__(
+        self, app: Flask, listening: socket.socket, settings: Settings, shared: Shared | None = None
+    ) -> None:
+        self.door = Door(Gate(app), OpenBodies(UPLOADS_AT_ONCE * settings.upload_bytes, shared))
+        self.remainders = Remainders(shared)
+        self._shared = shared
+        processes = shared.memory.processes if shared else 1
+        self._connections = _possible(ceil(settings.connections / processes))
         # Behind a proxy all connections come from its address.
-        self._of_one = self._connections if settings.public_url else settings.address_connections
+        of_one = self._connections if settings.public_url else settings.address_connections
+        self._of_one = ceil(of_one / processes)
         self._open: dict[str, set[SiteChannel]] = defaultdict(set)
         adj = Adjustments(
             sockets=[listening],
@@ -76,10 +85,15 @@ class SiteServer(TcpWSGIServer):  # type: ignore[misc]
         super().__init__(
             app, map={}, _sock=listening, dispatcher=dispatcher, adj=adj, sockinfo=about, bind_socket=False
         )
+        self._tell()
 
     def handle_accept(self) -> None:
         """Take new connections, several at once; where there are too many, spare ones make room."""
-        for _ in range(ACCEPTED_AT_ONCE):
+        for taken in range(ACCEPTED_AT_ONCE):
+            if self._shared is not None and self._shared.is_ahead():
+                if taken:
+                    return
+                time.sleep(POLITE_S)
             try:
                 accepted = self.accept()
             except OSError:
@@ -88,6 +102,7 @@ class SiteServer(TcpWSGIServer):  # type: ignore[misc]
             if accepted is None:
                 return
             self._take(*accepted)
+            self._tell()
 
     def maintenance(self, now: float) -> None:
         """End the connections that are overdue."""
@@ -102,6 +117,11 @@ class SiteServer(TcpWSGIServer):  # type: ignore[misc]
         mine.discard(channel)
         if not mine:
             del self._open[channel.network]
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._shared is not None:
+            self._shared.set_connections(sum(map(len, self._open.values())))
 
     def _take(self, accepted: socket.socket, address: Any) -> None:
         try:
@@ -136,12 +156,17 @@ def _possible(wanted: int) -> int:
     return max(1, min(wanted, most - FILES))
 
 
-def serve(settings: Settings, listening: socket.socket, wake: Callable[[], None]) -> None:
-    """Answer requests on a bound socket until SIGTERM; wake is called when jobs were queued."""
+def serve(
+    settings: Settings, listening: socket.socket, wake: Callable[[], None], shared: Shared | None = None
+) -> None:
+    """Answer requests on a bound socket until SIGTERM; wake is called when jobs were queued.
+
+    shared: what this process shares with others that answer on the same socket; None where it is alone.
+    """
     temporary.use(settings.data)
     temporary.clean(settings.data)
     database = Database(settings.url, settings.lock_wait_s)
-    server = SiteServer(create_app(settings, database, wake), listening, settings)
+    server = SiteServer(create_app(settings, database, wake, shared), listening, settings, shared)
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise SystemExit(0)
