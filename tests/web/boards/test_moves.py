@@ -138,10 +138,10 @@ def test_the_page_and_its_files_say_the_same(client: FlaskClient) -> None:
         "up 2 ranks",
         "down 1 rank",
     ]
-    assert "2 of the 3 runs ranked in both have moved" in main(page)
+    assert "2 of 3 runs moved (▲▼)" in main(page)
     links = parsed(page)
     assert links.select('caption a[href="/tasks/t?edition=1"]')
-    assert links.select('caption a[href="/tasks/t/revisions/2"]')
+    assert links.select('#reading a[href="/tasks/t/revisions/2"]')
     assert "▲" not in main(client.get("/tasks/t?columns=RR"))
     found = client.get("/tasks/t.json").get_json()
     moved = {row["run"]: row["moved"] for row in found["rows"]}
