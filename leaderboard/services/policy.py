@@ -61,6 +61,7 @@ class Viewer:
     """Number of the edition that was asked for, by `?edition=2` on a page of a task; None: the one shown."""
 
 
+_head_of = "head of {}".format
 ANONYMOUS = Viewer()
 OPERATOR = Viewer(name="operator", is_operator=True, is_organiser=True)
 
@@ -196,8 +197,8 @@ def sight_by_rules(
     hidden = phase_rules.hidden(session, phases, at)
     if len(phases) == 1:
         return replace(sight(viewer, task, phases[0], hidden), edition=viewer.edition)
-    chosen = next((phase for phase in phases if phase.id == phase_id), None)
-    chosen = chosen or _asked(session, viewer, task, phases, at)
+    named = (phase for phase in phases if phase.id == phase_id)
+    chosen = next(named, None) or _asked(session, viewer, task, phases, at)
     seen = replace(sight(viewer, task, chosen, hidden), edition=viewer.edition)
     return replace(seen, phase_id=chosen.id, phase=chosen.name, is_ranked=chosen.is_ranked)
 
@@ -226,12 +227,11 @@ def visible_task(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sig
         raise NotFound(f"There is no task {slug!r}.", task=slug)
     task = tasks[0]
     require_bound(viewer, task)
-    phases = phase_rules.rules(task, (row for row in rows if row.Task is task))
+    rows = [row for row in rows if row.Task is task]
+    phases = phase_rules.rules(task, rows)
     # A page says the dates and the news of its task under its title: not worth another statement.
-    row = next(row for row in rows if row.Task is task)
-    newest = NewestAnnouncement(*row[1:5])
-    logos.note(session, slug, row)
-    session.info[_head_of(slug)] = SeenTask(task, phases, newest)
+    session.info[_head_of(slug)] = SeenTask(task, phases, NewestAnnouncement(*rows[0][1:5]))
+    logos.note(session, slug, rows[0])
     return task, sight_by_rules(session, viewer, task, phases)
 
 
@@ -252,10 +252,6 @@ def seen_phase(session: Session, viewer: Viewer, slug: str, sight: Sight) -> Pha
     """The phase of a task that a sight is of, by what was read before; raises as `visible_task` does."""
     phases = seen_task(session, viewer, slug).phases
     return next(phase for phase in phases if sight.phase_id in (None, phase.id))
-
-
-def _head_of(slug: str) -> str:
-    return f"head of {slug}"
 
 
 def known_tasks(session: Session, viewer: Viewer, slug: str) -> list[Task]:

@@ -160,9 +160,9 @@ class _Application(Flask):
         return func
 
     def url_for(self, /, endpoint: str, **values: Any) -> str:
-        """As Flask has it; what depends on the request is built each time, and no secret is kept."""
-        depends = not request or request.script_root or "phase" in request.args or endpoint[0] == "."
-        if depends or not OUTSIDE.isdisjoint(values):
+        """As Flask has it, with what goes along; what depends on the host is built anew."""
+        values = {**carried.added(endpoint, values), **values}
+        if not request or request.script_root or endpoint[0] == "." or not OUTSIDE.isdisjoint(values):
             return super().url_for(endpoint, **values)
         try:
             return self._address(endpoint, **values)

@@ -63,6 +63,8 @@ OBJECTS: dict[str, Sequence[object]] = {
     "mail_id": (1,),
     "webhook_id": (1,),
     "message": ("nothing",),
+    "digest": ("0" * 16,),
+    "kind": ("logo",),
 }
 """What addresses are filled with."""
 DOCNO = "d00"

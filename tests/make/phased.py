@@ -52,6 +52,8 @@ OBJECTS: dict[str, Sequence[object]] = {
     "mail_id": (1,),
     "webhook_id": (1,),
     "message": ("nothing",),
+    "digest": ("0" * 16,),
+    "kind": ("logo",),
 }
 
 

@@ -85,7 +85,7 @@ def test_a_blind_board_has_three_decimals_in_every_form(client: FlaskClient) -> 
     assert [row["scores"] for row in found["rows"]] == [{"RR": 0.333}, {"RR": 0.143}]
     assert (found["topics"], found["measures"], found["revision_sha256"]) == (5, ["RR"], None)
     header, *rows = _csv(client, "/tasks/t.csv")
-    assert header[4 : 6 + len(PLACE_FACTS)] == ["RR", "state", *PLACE_FACTS]
+    assert header[4 : 7 + len(PLACE_FACTS)] == ["RR", "state", "moved", *PLACE_FACTS]
     assert [row[4:6] for row in rows] == [["0.333", "done"], ["0.143", "done"]]
     assert {cell for row in rows for cell in row[6:]} == {""}
     assert {row[name] for row in found["rows"] for name in PLACE_FACTS} == {None}

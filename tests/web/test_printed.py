@@ -68,7 +68,7 @@ def test_orders_and_intervals_are_printed(client: FlaskClient) -> None:
 def test_tasks_and_measures_are_printed(client: FlaskClient) -> None:
     """The lists of the site, the second as it was searched."""
     (row,) = _rows(client.get("/tasks.tex").text)
-    assert row == r"Task t & open & 3 & 2 & 1 & best\_one & RR & 1.0000"
+    assert row == r"Task t & open & 3 & 2 & 1 & best\_one & RR & 1.0000 & 1"
     found = _rows(client.get("/measures.tex?q=bpref").text)
     assert any(row.startswith("Bpref & ") for row in found)
     assert len(found) < len(_rows(client.get("/measures.tex").text))

@@ -5,6 +5,7 @@ the board reads, such as its filter and ticks, travels unread in one parameter, 
 links to the board. Every link is built by `url_for`, which asks here; forms ask by `carried_fields`.
 """
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -41,15 +42,14 @@ PAGES = frozenset(
 
 
 def register(app: Flask) -> None:
-    """Let every link carry what was chosen, and forms ask for it."""
-    app.url_defaults(_carry)
+    """Let forms and pages ask for what goes along; links ask by the application's `url_for`."""
     app.jinja_env.globals.update(carried_fields=carried_fields, as_now=as_now)
 
 
 def carried_fields(endpoint: str, but: tuple[str, ...] | list[str] = ()) -> list[tuple[str, str]]:
     """The hidden fields by which a form to a page of this task takes along what a link would."""
     given = {"slug": (request.view_args or {}).get("slug", ""), "run_id": None}
-    fields = _added(endpoint, given)
+    fields = added(endpoint, given)
     return [
         (name, part)
         for name, value in fields.items()
@@ -69,16 +69,7 @@ def is_usual(name: str) -> None:
     _chosen().pop(name, None)
 
 
-def _carry(endpoint: str, values: dict[str, Any]) -> None:
-    added = {name: value for name, value in _added(endpoint, values).items() if name not in values}
-    if added:
-        # First, as some pages write what comes last in an address by themselves.
-        given = dict(values)
-        values.clear()
-        values.update({**added, **given})
-
-
-def _added(endpoint: str, values: dict[str, Any]) -> dict[str, Any]:
+def added(endpoint: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """What a link to a page of the same task takes along."""
     if not request or not _stays_within(values):
         return {}
@@ -100,7 +91,7 @@ def _added(endpoint: str, values: dict[str, Any]) -> dict[str, Any]:
     return back
 
 
-def _stays_within(values: dict[str, Any]) -> bool:
+def _stays_within(values: Mapping[str, Any]) -> bool:
     """Whether a link stays in the task: its pages link to it and to its runs; the slug may be another's."""
     here = request.view_args or {}
     within = "run_id" in values or ("slug" in values and values["slug"] == here.get("slug", values["slug"]))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from leaderboard.web.charts.scales import Scale
 
 LEFT, RIGHT = 2.0, 98.0
-GAP = 0.15
+GAP = 0.2
 """The share of a bar's step that is left free."""
 
 
@@ -42,10 +42,10 @@ def bar_strip(values: Sequence[float], highest: float) -> BarStrip:
     """A bar for each value, of full height at the highest; of 0 there is none.
 
     >>> bar_strip([1, 0, 2], 2)
-    BarStrip(width=3, path='M0.07 1V0.5h0.85V1zM2.07 1V0h0.85V1z')
+    BarStrip(width=3, path='M0.1 1V0.5h0.8V1zM2.1 1V0h0.8V1z')
     """
     bars = (
-        f"M{place + GAP / 2:.2f} 1V{1 - min(1.0, value / highest):.3g}h{1 - GAP:g}V1z"
+        f"M{place + GAP / 2:g} 1V{1 - min(1.0, value / highest):.3g}h{1 - GAP:g}V1z"
         for place, value in enumerate(values)
         if value > 0
     )

@@ -98,6 +98,7 @@ DONE_BY = {
     "webhooks.send_again": "send_delivery_again",
     "webhooks.rotate": "rotate_webhook_secret",
     "webhooks.delete": "delete_webhook",
+    "pictures.save": "put_picture",
 }
 """Form -> the operation that does the same."""
 NOT_DONE = {

@@ -22,7 +22,7 @@ from leaderboard.services.revisions import drafts
 from leaderboard.services.runs import partial_uploads
 from leaderboard.services.webhooks import signatures
 from leaderboard.web import requests
-from leaderboard.web.api import judging, organise, reference, teams, workers
+from leaderboard.web.api import judging, organise, pictures, reference, teams, workers
 from leaderboard.web.api.operations import Operation
 from leaderboard.web.runs.pieces import PIECE
 from tests.make import twins, walks
@@ -91,6 +91,7 @@ ASKED: dict[str, Sequence[Asked]] = {
     "upload": [("", {}), ("?wait=-1", {}), ("?wait=x", {})],
     "begin_login": _bodies({"label": "gpu", "scopes": ["read"]}, {"label": "gpu", "scopes": ["root"]}),
     "fetch_token": _bodies({"device_code": "nonsense"}),
+    "search": [(f"?q={words}", {}) for words in (*twins.MASKED.values(), "team", "other-a", "own")],
     "fix_upload": _json({"fixes": ["topics"]}),
     **organising.ASKED,
 }
@@ -215,7 +216,7 @@ def test_the_walk_reaches_what_it_asks_for(worlds: tuple[Undoing, Undoing]) -> N
     with one.world.app.app_context():
         table = {operation.name: operation.act.__module__ for operation in reference.operations()}
     assert set(ASKED) <= set(table)
-    elsewhere = tuple(module.__name__ for module in (organise, teams, judging, workers))
+    elsewhere = tuple(module.__name__ for module in (organise, teams, judging, workers, pictures))
     waiting = {name for name, module in table.items() if not module.startswith(elsewhere)}
     for name in ("Ann", "Olga"):
         for operation, address, given in _walk(one):
