@@ -1,16 +1,19 @@
 """One application a process for tests: its routes and templates are compiled once, not again in each test."""
 
 import copy
+import os
 import tempfile
 from functools import cache
 from pathlib import Path
 
 from flask import Flask
+from jinja2 import FileSystemBytecodeCache
 
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
 from leaderboard.web import create_app, security, session
 from leaderboard.web.kept import pages
+from tests.make.memory import TEMPLATES
 
 
 def application(settings: Settings, database: Database) -> Flask:
@@ -34,6 +37,7 @@ def _compiled() -> Flask:
     """The application that all copies are made of; it answers no request itself."""
     with tempfile.TemporaryDirectory() as folder:
         app = create_app(Settings(data=Path(folder)), Database("sqlite://"))
+    app.jinja_env.bytecode_cache = FileSystemBytecodeCache(os.environ[TEMPLATES])
     # Adding a route or a handler is an error from now on: it would reach the tests that follow.
     app._got_first_request = True
     return app

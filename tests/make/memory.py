@@ -1,5 +1,6 @@
 """What tests of a process share: temporary files in memory, compiled modules, less to clean up."""
 
+import atexit
 import gc
 import os
 import shutil
@@ -8,6 +9,8 @@ import tempfile
 from pathlib import Path
 
 FOLDER = Path("/dev/shm")
+TEMPLATES = "LEADERBOARD_COMPILED_TEMPLATES"
+"""Of the environment: the folder in which the processes of a run share templates that one of them compiled."""
 ROOM = 4 * 2**30
 """Bytes that a whole run may need."""
 
@@ -30,6 +33,13 @@ def keep_bytecode() -> None:
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+
+
+def share_templates() -> None:
+    """Make the folder of compiled templates, in the first process of a run, which removes it at its end."""
+    if TEMPLATES not in os.environ:
+        os.environ[TEMPLATES] = tempfile.mkdtemp(prefix="templates-")
+        atexit.register(shutil.rmtree, os.environ[TEMPLATES], ignore_errors=True)
 
 
 def collect_rarely() -> None:

@@ -51,9 +51,10 @@ PAIRS = (
 ORDERS = ("?x=AP&y=RR", "?standardised=normal")
 CURVES = ("?run=1&run=2", "?run=1&kind=roc&whole&topic=1", "?kind=gain&depth=10", "?kind=precision&topic=77")
 RUN_STATES = ("?sort=rank&all&ties&all_trec&drawn", "?table=field&measure=AP")
-TOPIC_STATES = (
-    *("?measure=AP&sort=-median", "?sort=grade2", "?documents=missed&all", "?measure=Judged@10"),
-    *("?show=difference&rows=similarity&columns=difficulty", "?topic=1&run=1", "?topic=77"),
+TOPIC_STATES = ("?measure=AP&sort=-median", "?sort=grade2", "?documents=missed&all", "?measure=Judged@10")
+HEAT_STATES = (
+    *("?measure=AP", "?measure=Judged@10", "?show=difference&rows=similarity&columns=difficulty"),
+    *("?topic=1&run=1", "?topic=77"),
 )
 COSTS = ("?cost=latency_ms&measure=AP&sort=score", "?measure=Judged@10", "?cost=nothing")
 SEARCHES = tuple(f"?q={words}&all" for words in (*twins.MASKED.values(), "team", "other", "other-a", "own"))
@@ -73,6 +74,8 @@ FIGURES = {
 REFUSALS = (303, 401, 403, 404)
 """Answers to who may not see: of a visitor, 303 to the page for signing in."""
 AS_JSON = {"Accept": "application/json"}
+SAID_ALIKE = (200, 301, 401, 403, 404)
+"""A page has nothing to do with JSON, and these refusals are one sentence in either form."""
 DOCUMENTS = ("d00", "d05", "d13", "only-a", "only-b", "nowhere")
 
 
@@ -125,8 +128,10 @@ def _walk(
             states = ("", STATE, *ORDERS)
         if rule.endpoint.startswith("run"):
             states = ("", STATE, *RUN_STATES)
-        if rule.endpoint.startswith(("topics.", "heat_maps.")):
+        if rule.endpoint.startswith("topics."):
             states = ("", STATE, *TOPIC_STATES)
+        if rule.endpoint.startswith("heat_maps."):
+            states = ("", STATE, *HEAT_STATES)
         if rule.endpoint.startswith("efficiency."):
             states = ("", STATE, *COSTS)
         if rule.endpoint.startswith("pool"):
@@ -141,8 +146,8 @@ def _walk(
         if rule.endpoint.startswith("curves."):
             states = ("", STATE, *CURVES)
         if rule.endpoint.startswith("rankings.document"):
-            asked = product(DOCUMENTS, ("", "&topic=1", "&topic=4", "&topic=77"))
-            states = ("", *(f"?docno={docno}{topic}" for docno, topic in asked))
+            asked = product(("", "&topic=1", "&topic=4", "&topic=77"), DOCUMENTS)
+            states = ("", *(f"?docno={docno}{topic}" for topic, docno in asked))
         if rule.endpoint in FIGURES:
             states = (*states, f"?figure={FIGURES[rule.endpoint]}")
         walk += [(path, _of_form(path, states)) for path in walks.paths(rule, objects)]
@@ -165,10 +170,11 @@ def _differences(
     """The addresses that answer differently in the two worlds.
 
     What refuses to answer at all, without parameters and with the common ones, is asked with no others:
-    a page decides who may see its subject before it reads them. Documents are named by a parameter. Nor is
-    a table that is refused as JSON asked for in its other forms, which are written of the same record.
-    The API, to which cookies mean nothing, is asked by the visitor alone. Other ways to ask are HEAD, and for
-    JSON in place of a page, to which errors alone listen.
+    a page decides who may see its subject before it reads them. Documents are named by a parameter, so all
+    of them are asked for before. Nor is a table that is refused as JSON asked for in its other forms, which
+    are written of the same record. The API, to which cookies mean nothing, is asked by the visitor alone.
+    Other ways to ask are HEAD, and for JSON what says more in it than in a page: errors with a list of
+    problems, and the way to the sign-in page.
     """
     one, other = (walks.asking(world.browser(name)) for world in worlds)
     closed: set[str] = set()
@@ -178,7 +184,7 @@ def _differences(
         if (form in ("csv", "tex") and table in closed) or (name is not None and path.startswith(f"{API}/")):
             continue
         for number, state in enumerate(states[:of_each]):
-            if number == 2 == refused and "?docno=" not in state:
+            if number == refused == (1 + len(DOCUMENTS) if "?docno=" in state else 2):
                 break
             address = path + state
             answer = one(address)
@@ -187,8 +193,8 @@ def _differences(
                 yield address
             if other_ways and number == 0 and other(address, "HEAD") != (*answer[:2], b""):
                 yield f"HEAD {address}"
-            is_error = other_ways and number < 2 and answer[0] not in (200, 301)
-            if is_error and one(address, headers=AS_JSON) != other(address, headers=AS_JSON):
+            says_more = other_ways and number < 2 and answer[0] not in SAID_ALIKE
+            if says_more and one(address, headers=AS_JSON) != other(address, headers=AS_JSON):
                 yield f"{address} as JSON"
         if form == "json" and refused == min(2, len(states), of_each):
             closed.add(table)
