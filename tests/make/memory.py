@@ -10,7 +10,7 @@ from pathlib import Path
 
 FOLDER = Path("/dev/shm")
 TEMPLATES = "LEADERBOARD_COMPILED_TEMPLATES"
-"""Of the environment: the folder in which the processes of a run share templates that one of them compiled."""
+"""Of the environment: the folder in which processes of a run share templates that one of them compiled."""
 ROOM = 4 * 2**30
 """Bytes that a whole run may need."""
 
