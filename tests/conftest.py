@@ -36,6 +36,11 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("patient")
 ROOT = Path(__file__).resolve().parents[1]
+LONGEST = frozenset(
+    f"test_{name}.py"
+    for name in ("schemathesis", "docs", "packaging", "remote_workers", "crashes", "outages")
+)
+"""Files with tests of a minute or two: a worker that came to one of them late would be waited for."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -93,7 +98,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         [item for item in items if item.path in browsed],
         *([] for _ in range(1, workers)),
     ]
-    for path in sorted(long - browsed):
+    for path in sorted(long - browsed, key=lambda path: (path.name not in LONGEST, path)):
         min(dealt, key=len).extend(item for item in items if item.path == path)
     rest = iter([item for item in items if item.path not in long | browsed])
     count = len(items)

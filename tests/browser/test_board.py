@@ -47,10 +47,10 @@ def test_two_ticks_lead_to_their_pair(page: Page, demo: Demo) -> None:
     _tick(page, demo.run(1))
     _tick(page, demo.run(3))
     page.get_by_role("button", name="Curves").click()
-    expect(page).to_have_url(re.compile(rf"/curves\?run={demo.run(1)}&run={demo.run(3)}(&|$)"))
+    expect(page).to_have_url(re.compile(rf"/curves\?(board=[^&]*&)?run={demo.run(1)}&run={demo.run(3)}(&|$)"))
     page.go_back()
     page.get_by_role("button", name="Compare").click()
-    expect(page).to_have_url(re.compile(rf"/compare\?a={demo.run(1)}&b={demo.run(3)}(&|$)"))
+    expect(page).to_have_url(re.compile(rf"/compare\?(board=[^&]*&)?a={demo.run(1)}&b={demo.run(3)}(&|$)"))
 
 
 def test_a_filter_answers_at_once(page: Page, demo: Demo) -> None:
