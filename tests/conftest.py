@@ -17,7 +17,7 @@ from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.settings import DATABASE_FILE, Settings
 from leaderboard.trec.read import kernel
-from tests.make import postgres
+from tests.make import copies, postgres
 from tests.make.copies import folder_of_worlds as folder_of_worlds
 from tests.make.engines import share_compiled
 from tests.make.memory import collect_rarely, keep_bytecode, share_templates, use_memory
@@ -108,6 +108,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = [*chain.from_iterable(dealt), *rest]
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Tests that look at what builders do are not given copies of what they did."""
+    copies.watch(item)
+
+
 def pytest_collection_finish() -> None:
     """What was collected is looked through for garbage no more."""
     gc.collect()
@@ -171,6 +176,13 @@ def _postgres_url(request: pytest.FixtureRequest) -> str:
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of a migrated, empty database for this test alone, on SQLite or PostgreSQL."""
     return _sqlite_url(request, tmp_path) if request.param == "sqlite" else _postgres_url(request)
+
+
+@pytest.fixture
+def monkeypatch() -> Iterator[pytest.MonkeyPatch]:
+    """pytest's own, known to the builders of worlds."""
+    with copies.patching() as patch:
+        yield patch
 
 
 @pytest.fixture

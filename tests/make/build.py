@@ -100,6 +100,7 @@ def task(
     return created.slug
 
 
+@built_once
 def revise(
     database: Database, folder: Path, judgments: Mapping[str, Mapping[str, int]], slug: str = "t"
 ) -> Revision:
@@ -109,12 +110,14 @@ def revise(
         return revisions.revise(session, OPERATOR, slug, NewRevision(prepared=prepared, note="a note"))
 
 
+@built_once
 def team(database: Database, name: str = "Team") -> int:
     """The id of a team, made where there is none."""
     with database.write() as session:
         return teams.ensure(session, OPERATOR, name)
 
 
+@built_once
 def submit(
     database: Database,
     path: Path,
@@ -142,6 +145,7 @@ def submit(
         return uploads.submit(session, delivery)
 
 
+@built_once
 def run(
     database: Database, folder: Path, rankings: Mapping[str, Sequence[str]], name: str = "run", **options: Any
 ) -> int:
@@ -151,6 +155,7 @@ def run(
     return submission.run_id
 
 
+@built_once
 def drain(database: Database, settings: Settings | None = None) -> int:
     """Do all jobs that are due; how many there were."""
     return Evaluator(database, settings or Settings()).drain()

@@ -1,39 +1,65 @@
-"""Worlds built once a process and copied: the same road leads to the same rows, so one test walks it."""
+"""Worlds built once a process and copied: the same road leads to the same rows, so one test walks it.
 
+On SQLite a road may have many steps, such as a task, two runs and their evaluation: tests that begin alike
+copy what they have in common, and walk from where they part.
+"""
+
+import hashlib
 import inspect
 import io
+import os
 import pickle
 import shutil
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import date
+from enum import Enum
 from functools import wraps
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
+from weakref import WeakKeyDictionary
 
 import pytest
 from sqlalchemy import text
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import metadata
+from leaderboard.db.tables import SiteVersion, metadata
 from tests.make import postgres
 
 Builder = TypeVar("Builder", bound=Callable[..., Any])
+Steps = tuple[str, ...]
 WORLD = "world"
-PLAIN = (str, int, float, bool, type(None))
+PLAIN = (str, int, float, bool, bytes, date, Enum, type(None))
+MOST_KEPT = 300
+"""Worlds of a process; each takes about a megabyte of memory."""
+AT_REST_NS = 10**9
+"""When the file of a world was last written to, says its stamp, until somebody does write to it."""
+WATCHING = {"caplog", "capfd", "capsys", "recwarn"}
+"""Fixtures of tests that look at the road itself."""
+HARMLESS = {("leaderboard.services.statistics.requests", "kept")}
+"""What a test may replace, by module and name, without another world coming of it."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What a builder left: a folder with its database and files, and what it returned, pickled."""
+    """What a builder left: its database, the files it wrote, and what it returned, pickled."""
 
     home: ClassVar[Path]
-    """The folder of them all."""
+    """The folder of all their databases."""
 
-    folder: Path
+    world: Path
+    """SQLite's file; on PostgreSQL the name of a database that takes no connections."""
+    files: Mapping[Path, bytes]
     result: bytes
 
 
-_kept: dict[tuple[str, ...], Kept] = {}
+_kept: OrderedDict[Steps, Kept] = OrderedDict()
+_roads: WeakKeyDictionary[Database, Steps | None] = WeakKeyDictionary()
+"""By which steps each test's database came to what it holds; None: also by what was no builder."""
+_patches: list[pytest.MonkeyPatch] = []
+_watched: list[bool] = [False]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -44,71 +70,161 @@ def folder_of_worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
         yield
 
 
+@contextmanager
+def patching() -> Iterator[pytest.MonkeyPatch]:
+    """A MonkeyPatch under which nothing is copied: what it replaces may lead to other rows."""
+    with pytest.MonkeyPatch.context() as patch:
+        _patches.append(patch)
+        try:
+            yield patch
+        finally:
+            _patches.remove(patch)
+
+
+def watch(item: pytest.Item) -> None:
+    """Note whether the test that begins looks at the road itself."""
+    _watched[0] = not WATCHING.isdisjoint(getattr(item, "fixturenames", ()))
+
+
 def built_once(build: Builder) -> Builder:
     """Make a builder or fixture `build(database, folder, *plain values)` copy what it made before.
 
-    It walks the whole road where the database is neither the one that tests share on PostgreSQL nor SQLite in
-    that folder, or holds anything already, where a value is not plain (str, numbers, tuples, lists and
-    dictionaries of them), and the first time.
+    A builder `build(database, *plain values)` works in the database's own folder. It walks the whole road
+    where the database is neither the one that tests share on PostgreSQL nor SQLite in that folder, where it
+    holds what did not come of such builders alone, where a value is not plain (str, numbers, dates, frozen
+    records, files of the folder; tuples, lists, sets and dictionaries of them), where the test replaces
+    something or looks at what is logged or printed, and the first time.
     """
     signature = inspect.signature(build)
+    has_folder = "folder" in signature.parameters
 
     @wraps(build)
     def building(*arguments: Any, **named: Any) -> Any:
-        (_, database), (_, folder), *rest = signature.bind(*arguments, **named).arguments.items()
-        if not (_is_plain(rest) and _is_new(database, folder)):
+        (_, database), *rest = signature.bind(*arguments, **named).arguments.items()
+        folder = rest.pop(0)[1] if has_folder else Path(str(database.engine.url.database)).parent
+        earlier = (
+            None if _is_looked_at() or not (has_folder or database.is_sqlite) else _road(database, folder)
+        )
+        try:
+            step = repr(_plain(rest, folder)).replace(str(folder), "~")
+        except ValueError:
+            earlier = None
+        if earlier is None:
+            _roads[database] = None
             return build(*arguments, **named)
-        key = database.engine.dialect.name, f"{build.__module__}.{build.__qualname__}", repr(rest)
-        if key in _kept:
-            return _copied(_kept[key], database, folder)
-        result = build(*arguments, **named)
-        _keep(key, result, database, folder)
+        steps = (*earlier, f"{build.__module__}.{build.__qualname__} {step}")
+        if steps in _kept:
+            result = _copied(steps, database, folder)
+            _kept.move_to_end(steps)
+        else:
+            before = _files(database, folder)
+            result = build(*arguments, **named)
+            _keep(steps, result, database, folder, before)
         return result
 
     return building  # type: ignore[return-value]
 
 
-def _is_plain(value: Any) -> bool:
+def _is_looked_at() -> bool:
+    """Whether the test replaces what a builder may use, or looks at what it says."""
+    replaced: Iterator[Any] = (one for patch in _patches for one in patch._setattr)
+    others = any(patch._setitem or patch._cwd for patch in _patches)
+    return _watched[0] or others or any(_name(*one) not in HARMLESS for one in replaced)
+
+
+def _name(owner: Any, name: str, _: object) -> tuple[str, str]:
+    return getattr(owner, "__name__", ""), name
+
+
+def _plain(value: Any, folder: Path) -> Any:
+    """What tells the value from others; raises ValueError where its text would not."""
     if isinstance(value, tuple | list):
-        return all(map(_is_plain, value))
+        return [_plain(one, folder) for one in value]
+    if isinstance(value, set | frozenset):
+        return sorted(repr(_plain(one, folder)) for one in value)
     if isinstance(value, dict):
-        return all(_is_plain(each) for pair in value.items() for each in pair)
-    return isinstance(value, PLAIN)
+        return [_plain(pair, folder) for pair in value.items()]
+    if is_dataclass(value) and not isinstance(value, type):
+        return [type(value).__name__, *(_plain(getattr(value, one.name), folder) for one in fields(value))]
+    if isinstance(value, Path) and value.is_relative_to(folder):
+        return [str(value), hashlib.sha256(value.read_bytes()).hexdigest() if value.is_file() else None]
+    if isinstance(value, PLAIN):
+        return value
+    raise ValueError(value)
 
 
-def _is_new(database: Database, folder: Path) -> bool:
-    """Whether this is the test's own database and no table has a row yet."""
-    name = database.engine.url.database or ""
-    if not (Path(name).parent == folder if database.is_sqlite else name == postgres.TESTED):
-        return False
-    written = " UNION ALL ".join(f"SELECT 1 FROM {table}" for table in metadata.tables)
+def _road(database: Database, folder: Path) -> Steps | None:
+    """The steps that made all that the test's own database holds, None where others may have."""
+    path = Path(database.engine.url.database or "")
+    if not (path.parent == folder if database.is_sqlite else path.name == postgres.TESTED):
+        return None
+    if database not in _roads:
+        return (database.engine.dialect.name,) if _is_empty(database) else None
+    steps = _roads[database]
+    if steps is None or not database.is_sqlite or not _is_at_rest(database):
+        return None
+    return steps if path.stat().st_mtime_ns == AT_REST_NS else None
+
+
+def _is_empty(database: Database) -> bool:
+    # The number of changes is there from the start.
+    tables = (table for table in metadata.tables if table != SiteVersion.__tablename__)
+    written = " UNION ALL ".join(f"SELECT 1 FROM {table}" for table in tables)
     with database.engine.connect() as connection:
         return connection.scalar(text(f"SELECT 1 WHERE EXISTS ({written})")) is None
 
 
-def _keep(key: tuple[str, ...], result: Any, database: Database, folder: Path) -> None:
-    # The last connection that is closed writes SQLite's log back into the file.
+def _is_at_rest(database: Database) -> bool:
+    """Whether nobody has SQLite's file open: the last connection that is closed puts its log away."""
     database.dispose()
-    kept = Kept.home / str(len(_kept))
-    if database.is_sqlite:
-        path = Path(str(database.engine.url.database))
-        if path.with_name(f"{path.name}-wal").exists():
-            return
-        shutil.copytree(folder, kept, ignore=shutil.ignore_patterns(path.name))
-        shutil.copyfile(path, kept / WORLD)
-    else:
-        shutil.copytree(folder, kept)
-        postgres.copy(str(database.engine.url), postgres.TESTED, f"{WORLD}{len(_kept)}")
-    _kept[key] = Kept(kept, _pickled(result, database, folder))
+    path = Path(str(database.engine.url.database))
+    return not path.with_name(f"{path.name}-wal").exists()
 
 
-def _copied(kept: Kept, database: Database, folder: Path) -> Any:
-    database.dispose()
-    shutil.copytree(kept.folder, folder, ignore=shutil.ignore_patterns(WORLD), dirs_exist_ok=True)
+def _files(database: Database, folder: Path) -> dict[Path, bytes]:
+    """What the files of the folder hold, but for SQLite's."""
+    own = Path(database.engine.url.database or "").name
+    found = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(own))
+    return {path.relative_to(folder): path.read_bytes() for path in found}
+
+
+def _keep(steps: Steps, result: Any, database: Database, folder: Path, before: Mapping[Path, bytes]) -> None:
+    _roads[database] = None
+    if database.is_sqlite and not _is_at_rest(database):
+        return
+    # A file that was there before is the test's own, or an earlier step's: the next test may have another.
+    written = {path: body for path, body in _files(database, folder).items() if before.get(path) != body}
+    world = Kept.home / f"{WORLD}{hashlib.sha256(repr(steps).encode()).hexdigest()[:16]}"
     if database.is_sqlite:
-        shutil.copyfile(kept.folder / WORLD, str(database.engine.url.database))
+        shutil.copyfile(str(database.engine.url.database), world)
+        _set_out(database, steps)
     else:
-        postgres.copy(str(database.engine.url), f"{WORLD}{kept.folder.name}", postgres.TESTED)
+        database.dispose()
+        postgres.copy(str(database.engine.url), postgres.TESTED, world.name)
+    _kept[steps] = Kept(world, written, _pickled(result, database, folder))
+    if len(_kept) > MOST_KEPT:
+        oldest = next(steps for steps in _kept if steps[0] == "sqlite")
+        _kept.pop(oldest).world.unlink()
+
+
+def _set_out(database: Database, steps: Steps) -> None:
+    """Note where a database stands, and stamp its file so that any later writing shows."""
+    path = Path(str(database.engine.url.database))
+    os.utime(path, ns=(AT_REST_NS, AT_REST_NS))
+    _roads[database] = steps
+
+
+def _copied(steps: Steps, database: Database, folder: Path) -> Any:
+    kept = _kept[steps]
+    database.dispose()
+    for path, body in kept.files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(body)
+    if database.is_sqlite:
+        shutil.copyfile(kept.world, str(database.engine.url.database))
+        _set_out(database, steps)
+    else:
+        postgres.copy(str(database.engine.url), kept.world.name, postgres.TESTED)
     return _unpickled(kept.result, database, folder)
 
 

@@ -61,8 +61,11 @@ def server() -> Iterator[str]:
 
 
 @contextmanager
-def own_server(options: str = "") -> Iterator[Server]:
-    """A running server of one's own; it refuses to run as root, so root steps down."""
+def own_server(options: str = "", like: Server | None = None) -> Iterator[Server]:
+    """A running server of one's own; it refuses to run as root, so root steps down.
+
+    like: another server, which this one then follows as a standby.
+    """
     folder = binaries()
     assert folder is not None
     home = Path(tempfile.mkdtemp(prefix="leaderboard-pg-"))
@@ -76,7 +79,11 @@ def own_server(options: str = "") -> Iterator[Server]:
         with (home / "said").open("wb") as said:
             subprocess.run(command, check=True, stdout=said, stderr=said, user=user, cwd=home)
 
-    run("initdb", "-U", "tester", "-A", "trust", "-E", "UTF8", "--no-sync")
+    if like is None:
+        run("initdb", "-U", "tester", "-A", "trust", "-E", "UTF8", "--no-sync")
+    else:
+        # Settings for following and the connection to follow over are written into the copy.
+        run("pg_basebackup", "-R", "-X", "stream", "-c", "fast", "-d", like.url.replace("+psycopg", ""))
     made = Server(f"postgresql+psycopg://tester@127.0.0.1:{port}", partial(run, "pg_ctl", "-o", options))
     made.start()
     try:
