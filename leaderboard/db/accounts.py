@@ -177,6 +177,7 @@ class Audit(Base):
     """Append-only record of acts, each row's digest covering the row before it."""
 
     __tablename__ = "audit"
+    __table_args__ = (Index("ix_audit_action_id", "action", "id"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     at: Mapped[datetime]

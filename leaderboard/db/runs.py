@@ -33,6 +33,7 @@ class Upload(Base):
         CheckConstraint("state IN ('received', 'held', 'accepted', 'rejected')", name="state"),
         Index("ix_upload_task_id_team_id", "task_id", "team_id"),
         Index("ix_upload_account_id", "account_id"),
+        Index("ix_upload_fixed_from_id", "fixed_from_id"),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
