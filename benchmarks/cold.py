@@ -121,7 +121,7 @@ def warm(folder: Path) -> Ready:
     member.set_cookie("session", cookie_of_member(database))
     for _, address in KINDS:
         for asking in (client, member):
-            _asked(asking, address.format(**about))
+            asked(asking, address.format(**about))
     database.dispose()
     return Ready(app, database, file)
 
@@ -151,22 +151,23 @@ def _measure(answer: Connection, ready: Ready, path: str, cookie: str, repeats: 
     client, member = app.test_client(), app.test_client()
     member.set_cookie("session", cookie)
     # The connection, and when the member was last seen, are no page's own work.
-    _asked(client, "/healthz")
-    _asked(member, "/sign-in")
+    asked(client, "/healthz")
+    asked(member, "/sign-in")
     with counted(database) as sent:
-        first = _asked(client, path)
+        first = asked(client, path)
     at_first = len(sent)
     with counted(database) as sent:
-        _asked(client, path)
-    by_visitor = [_asked(client, path) for _ in range(repeats)]
-    by_member = [_asked(member, path) for _ in range(repeats)]
+        asked(client, path)
+    by_visitor = [asked(client, path) for _ in range(repeats)]
+    by_member = [asked(member, path) for _ in range(repeats)]
     kept_pages.register(app, 2**30)
     packed = len(client.get(path, headers=PACKED).data)
     answer.send(Costs(first, by_visitor, by_member, packed, len(sent), at_first))
     answer.close()
 
 
-def _asked(client: FlaskClient, path: str) -> Cost:
+def asked(client: FlaskClient, path: str) -> Cost:
+    """What one page costs; ends the benchmark where it is not shown."""
     start, cpu = time.perf_counter(), time.process_time()
     answer = client.get(path)
     cost = Cost((time.perf_counter() - start) * 1000, (time.process_time() - cpu) * 1000)

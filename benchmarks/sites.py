@@ -11,7 +11,7 @@ from sqlalchemy import func, select, update
 from benchmarks.pages import Site, fill
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Judgment, Member, Qrels, Run, Task, Topic
+from leaderboard.db.tables import Judgment, Member, Qrels, QrelsRevision, Run, Task, Topic
 from leaderboard.services import demo
 from leaderboard.services.accounts import accounts, sessions, teams
 from leaderboard.services.combined import samples
@@ -86,25 +86,26 @@ def _add_sample(database: Database) -> None:
         judged.judge(database, person, topic, lower)
 
 
-def objects(database: Database) -> dict[str, Any]:
-    """What the addresses are about: the best ranked run's neighbours are as good as any."""
+def objects(database: Database, place: int = 0) -> dict[str, Any]:
+    """What the addresses are about, in the task at that place; any runs in its middle will do."""
     with database.read() as session:
-        task = session.scalars(select(Task)).one()
+        task = session.scalars(select(Task).order_by(Task.id)).all()[place]
         runs = session.scalars(select(Run.id).where(Run.task_id == task.id).order_by(Run.id)).all()
         topics = session.scalars(select(Topic.topic_id).where(Topic.task_id == task.id)).all()
-        newest = session.scalars(select(func.max(Judgment.revision_id))).one()
+        revisions = select(QrelsRevision).join(Qrels).where(Qrels.task_id == task.id)
+        newest = session.scalars(revisions.order_by(QrelsRevision.id.desc()).limit(1)).one()
         judged = select(Judgment.docno).where(
-            Judgment.revision_id == newest, Judgment.topic_id == topics[2], Judgment.grade >= task.level
+            Judgment.revision_id == newest.id, Judgment.topic_id == topics[2], Judgment.grade >= task.level
         )
         middle = len(runs) // 2
         return {
             "slug": task.slug,
-            "team": session.scalars(select(func.min(Run.team_id))).one(),
+            "team": session.scalars(select(func.min(Run.team_id)).where(Run.task_id == task.id)).one(),
             **dict(zip(("run", "second", "third"), runs[middle:], strict=False)),
             "topic": topics[2],
             "other_topic": topics[0],
             "docno": session.scalars(judged.limit(1)).one(),
-            "revision": newest,
+            "revision": newest.number,
         }
 
 

@@ -1,0 +1,179 @@
+"""A site as it may be after years of tracks, and what its pages cost: `python -m benchmarks.grown --help`.
+
+One task is made and scored as on any site. The others are copies of its rows under ids of their own: topics,
+judgments, runs as sent, rankings, scores, boards. They share the collection and the teams, so that each team
+has runs in every task. Nothing is kept under digests yet: a page's first view computes it.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from sqlalchemy import Column, Connection, Select, Table, func, insert, literal, select, text, update
+
+from benchmarks import cold, measuring, pages, sites, table
+from leaderboard.db import schema
+from leaderboard.db.engine import Database
+from leaderboard.db.tables import Account, Edition, Job, Member, Run, Team, metadata
+from leaderboard.services.accounts import names
+from leaderboard.settings import Settings
+from leaderboard.web import create_app
+from leaderboard.web.kept import pages as kept_pages
+
+STRIDE = 1_000_000
+"""Between the ids of one copy and those of the next."""
+TASKS, RUNS, ACCOUNTS = 200, 250, 500
+PASSWORD = "no password has this hash"
+COPIED = (
+    *("task", "topic", "topic_set", "phase", "qrels", "qrels_revision", "judgment", "edition", "upload"),
+    *("upload_chunk", "run", "alignment", "evaluation", "evaluation_mean", "ranking_block", "ranking_index"),
+    *("entry", "job", "run_group", "grouped_run"),
+)
+"""Tables whose rows belong to one task."""
+NOT_MADE = {"people and machine", "audit of the pool"}
+"""Pages that need a sample, or a pool that was made here."""
+TARGET_MS = 60.0
+HEADS = ("page", "first ms", "again ms", "CPU", "SQL", "over")
+UNIQUE = {("task", "slug"), ("task", "name"), ("upload", "idempotency_key")}
+"""Texts that no two rows may share."""
+PLAIN_IDS = {("job", "subject_id"), ("job", "edition_id")}
+"""Ids that no foreign key says are ids."""
+
+
+def size(runs: int) -> pages.Site:
+    """A task of 50 topics with 500 judgments each."""
+    return pages.Site(runs=runs, topics=50, retrieved=100, pooled=1000, judged=500)
+
+
+def grow(database: Database, tasks: int, accounts: int) -> None:
+    """Copy the site's one task until there are so many, and make accounts that belong to its teams."""
+    with database.engine.begin() as connection:
+        for owned in COPIED:
+            largest = connection.scalar(_largest_id(metadata.tables[owned]))
+            assert largest is None or largest < STRIDE, f"{owned} has ids up to {largest}"
+        _add_accounts(connection, accounts)
+    for copy in range(1, tasks):
+        with database.engine.begin() as connection:
+            _copy_task(connection, copy * STRIDE)
+        print(f"\rtask {copy + 1} of {tasks}", end="", file=sys.stderr)
+    print(file=sys.stderr)
+    with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        if not database.is_sqlite:
+            for owned in COPIED:
+                _set_sequence(connection, metadata.tables[owned])
+            connection.execute(text("VACUUM"))
+        connection.execute(text("ANALYZE"))
+
+
+def _largest_id(owned: Table) -> Select[Any]:
+    return select(func.max(owned.c.id)) if "id" in owned.c else select(literal(0))
+
+
+def _copy_task(connection: Connection, shift: int) -> None:
+    for owned in metadata.sorted_tables:
+        if owned.name in COPIED:
+            rows = select(*(_copied(column, shift) for column in owned.c)).where(*_of_first(owned))
+            connection.execute(insert(owned).from_select(list(owned.c.keys()), rows))
+    editions = select(Edition.id, Edition.topic_sets).where(Edition.id.between(shift, shift + STRIDE - 1))
+    for edition_id, topic_sets in connection.execute(editions).all():
+        shifted = {name: facts | {"id": facts["id"] + shift} for name, facts in topic_sets.items()}
+        connection.execute(update(Edition).where(Edition.id == edition_id).values(topic_sets=shifted))
+
+
+def _copied(column: "Column[Any]", shift: int) -> Any:
+    place = column.table.name, column.name
+    targets = {key.column.table.name for key in column.foreign_keys}
+    if column.name == "id" or targets & set(COPIED) or place in PLAIN_IDS:
+        return column + shift
+    return column + f"-{shift // STRIDE}" if place in UNIQUE else column
+
+
+def _of_first(owned: Table) -> Iterator[Any]:
+    """The rows of the first task: those whose ids were not shifted."""
+    for column in owned.primary_key:
+        if column.name == "id" or {key.column.table.name for key in column.foreign_keys} & set(COPIED):
+            yield column < STRIDE
+    if owned.name == Job.__tablename__:
+        yield Job.dedupe_key.is_(None)
+
+
+def _set_sequence(connection: Connection, owned: Table) -> None:
+    if "id" in owned.c:
+        sequence = func.pg_get_serial_sequence(owned.name, "id")
+        connection.execute(select(func.setval(sequence, _largest_id(owned).scalar_subquery())))
+
+
+def _add_accounts(connection: Connection, count: int) -> None:
+    team_ids = connection.scalars(select(Team.id).order_by(Team.id)).all()
+    now = connection.scalar(select(func.max(Run.created_at)))
+    for number in range(count):
+        name = f"Person {number}"
+        row = {"name": name, "password_hash": PASSWORD, "is_organiser": False, "created_at": now}
+        row |= {"canonical": names.canonical(name), "skeleton": names.skeleton(name)}
+        account_id = connection.execute(insert(Account).values(row)).inserted_primary_key[0]  # type: ignore[index]
+        member = {"team_id": team_ids[number % len(team_ids)], "account_id": account_id, "joined_at": now}
+        connection.execute(insert(Member).values(member | {"role": "member"}))
+
+
+def counts(database: Database) -> str:
+    """A line of how large the site is."""
+    with database.read() as session:
+        numbers = {
+            name: session.scalar(select(func.count()).select_from(metadata.tables[name]))
+            for name in ("task", "run", "judgment", "evaluation", "account", "team")
+        }
+    return ", ".join(f"{number:,} {name}" for name, number in numbers.items())
+
+
+def measured(database: Database, folder: Path, repeats: int) -> Iterator[str]:
+    """A row of the table for every kind of page of the last task."""
+    app = create_app(Settings(data=folder, database_url=str(database.engine.url)), database)
+    kept_pages.register(app, 0)
+    client = app.test_client()
+    first, last = sites.objects(database), sites.objects(database, -1)
+    for title, address in cold.KINDS:
+        if title not in NOT_MADE:
+            # Programs, templates and statements are compiled by another task's page.
+            cold.asked(client, address.format(**first))
+            path = address.format(**last)
+            once = cold.asked(client, path)
+            with pages.counted(database) as sent:
+                cold.asked(client, path)
+            again = [cold.asked(client, path) for _ in range(repeats)]
+            wall, cpu = (median(getattr(cost, name) for cost in again) for name in ("wall", "cpu"))
+            over = "over" if wall > TARGET_MS else ""
+            yield f"| {title} | {once.wall:.0f} | {wall:.0f} | {cpu:.0f} | {len(sent)} | {over} |"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Make the site where it is not there yet, and print its size and the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--url", help="an empty database, or one that this made; SQLite in a temporary folder"
+    )
+    parser.add_argument("--tasks", type=int, default=TASKS)
+    parser.add_argument("--runs", type=int, default=RUNS, help="of each task")
+    parser.add_argument("--accounts", type=int, default=ACCOUNTS)
+    parser.add_argument("--repeats", type=int, default=9)
+    given = parser.parse_args(arguments)
+    print(table.facts(measuring.machine()))
+    with tempfile.TemporaryDirectory() as passing:
+        database = Database(given.url or f"sqlite:///{Path(passing) / 'site.sqlite3'}")
+        try:
+            if not schema.current(database):
+                pages.fill(database, Path(passing), size(given.runs))
+                grow(database, given.tasks, given.accounts)
+            print(f"\n{database.engine.dialect.name}: {counts(database)}\n")
+            print(f"| {' | '.join(HEADS)} |\n|---{'|---:' * (len(HEADS) - 2)}|---|")
+            for row in measured(database, Path(passing), given.repeats):
+                print(row, flush=True)
+        finally:
+            database.dispose()
+
+
+if __name__ == "__main__":
+    main()
