@@ -30,6 +30,12 @@ class Settings:
 
     data: Path = _documented(Path("leaderboard-data"), "Folder of the SQLite database and temporary files.")
     database_url: str = _documented("", "Any SQLAlchemy URL; empty means SQLite in the data folder.")
+    replica_url: str = _documented(
+        "", "A PostgreSQL server that follows the database: visitors' pages are read there; empty: none."
+    )
+    pool: int = _documented(
+        5, "Connections to PostgreSQL that a process keeps open; it opens up to twice as many."
+    )
     host: str = _documented("127.0.0.1", "Address the web server binds to.")
     port: int = _documented(8000, "Port the web server binds to.")
     public_url: str = _documented("", "The site's own https address when it stands behind a proxy.")

@@ -1,20 +1,28 @@
 """The engine and the two kinds of session: reading, which cannot write, and writing, which commits once."""
 
+import logging
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, func, make_url, select, text
-from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, OperationalError
 from sqlalchemy.orm import Session
 
 from leaderboard.db import site_version
 from leaderboard.db.base import Base
 from leaderboard.errors import Invalid
 
+log = logging.getLogger(__name__)
+
+POOL = 5
+"""Connections a process keeps, unless the settings say otherwise."""
+REPLICA_AGAIN_S = 10.0
+"""How long a replica that did not answer is left alone."""
 LOCK_WAIT_S = 30
 """How long a transaction waits for a lock of another one, unless the settings say otherwise."""
 PRAGMAS = (
@@ -41,16 +49,21 @@ class Database:
     SQLite gets explicit transactions (BEGIN for reading, BEGIN IMMEDIATE for writing): with the driver's
     own implicit ones concurrent read-then-write transactions lose updates.
     Who waits for another's lock for longer than lock_wait_s gets an OperationalError.
-    Raises Invalid where the URL is not one SQLAlchemy can open.
+    pool is how many connections to PostgreSQL a process keeps open; it opens up to twice as many.
+    replica_url: a copy that follows the database, on PostgreSQL, from which visitors' pages are read.
+    Raises Invalid where a URL is not one SQLAlchemy can open, or is SQLite's beside a replica.
     """
 
-    def __init__(self, url: str, lock_wait_s: float = LOCK_WAIT_S) -> None:
+    def __init__(
+        self, url: str, lock_wait_s: float = LOCK_WAIT_S, *, pool: int = POOL, replica_url: str = ""
+    ) -> None:
         self.lock_wait_s = lock_wait_s
-        try:
-            self.engine = _engine(url, lock_wait_s)
-        except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
-            raise Invalid(f"The database URL cannot be used: {error}.") from error
+        self.engine = _opened(url, lock_wait_s, pool)
         self._reading = self.engine.execution_options(reading=True)
+        self._replica = _opened(replica_url, lock_wait_s, pool) if replica_url else None
+        self._replica_again = 0.0
+        if self._replica is not None and "sqlite" in (self.engine.name, self._replica.name):
+            raise Invalid("A replica follows a PostgreSQL server; SQLite has none. Leave its URL empty.")
         self._turn = threading.Lock()
 
     @property
@@ -62,6 +75,31 @@ class Database:
     def read(self) -> Iterator[Session]:
         """A session for reading; anything it tries to write raises AssertionError."""
         with _ReadingSession(self._reading, autoflush=False, expire_on_commit=False) as session:
+            yield session
+
+    @property
+    def replica(self) -> Engine | None:
+        """What follows the database; None where nothing does, or it did not answer a moment ago."""
+        return self._replica if time.monotonic() >= self._replica_again else None
+
+    def lose_replica(self, why: object) -> None:
+        """Read the database itself for a while: each try at a machine that is gone takes seconds."""
+        self._replica_again = time.monotonic() + REPLICA_AGAIN_S
+        log.warning("the replica does not answer, the database is read instead: %s", why)
+
+    @contextmanager
+    def read_replica(self) -> Iterator[Session]:
+        """A session for reading of the replica, as it was moments ago; of the database where none answers."""
+        if self.replica is not None:
+            with _ReadingSession(self.replica, autoflush=False, expire_on_commit=False) as session:
+                try:
+                    session.connection()
+                except OperationalError as error:
+                    self.lose_replica(error.orig)
+                else:
+                    yield session
+                    return
+        with self.read() as session:
             yield session
 
     @contextmanager
@@ -96,6 +134,8 @@ class Database:
     def dispose(self) -> None:
         """Close all connections."""
         self.engine.dispose()
+        if self._replica is not None:
+            self._replica.dispose()
 
 
 _CLOCK_OF_POSTGRESQL = text("SELECT clock_timestamp()")
@@ -146,14 +186,27 @@ def _refuse_flush(session: Session, *_: object) -> None:
     raise AssertionError("a reading session was asked to write")
 
 
-def _engine(url: str, lock_wait_s: float) -> Engine:
+def _opened(url: str, lock_wait_s: float, pool: int) -> Engine:
+    try:
+        return _engine(url, lock_wait_s, pool)
+    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
+        raise Invalid(f"The database URL cannot be used: {error}.") from error
+
+
+def _engine(url: str, lock_wait_s: float, pool: int) -> Engine:
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
         return _sqlite_engine(url, lock_wait_s)
     if parsed.get_backend_name() == "postgresql" and parsed.get_driver_name() == "psycopg2":
         parsed = parsed.set(drivername="postgresql+psycopg")
     options = f"{POSTGRES_OPTIONS} -c lock_timeout={_milliseconds(lock_wait_s)}"
-    return create_engine(parsed, pool_pre_ping=True, connect_args={"options": options, **POSTGRES_NETWORK})
+    return create_engine(
+        parsed,
+        pool_pre_ping=True,
+        pool_size=pool,
+        max_overflow=pool,
+        connect_args={"options": options, **POSTGRES_NETWORK},
+    )
 
 
 def _sqlite_engine(url: str, lock_wait_s: float) -> Engine:

@@ -30,6 +30,8 @@ API = "/api/v1"
 """Everything below is for programs, who ask by a token."""
 BEARER = "Bearer "
 STAMP_WAIT_S = 0.2
+IS_SHARED = "is_shared"
+"""Set in a request for a page that is the same for all visitors: a replica may answer it."""
 OF_AN_EDITION = frozenset(
     (
         *("boards", "intervals", "measure_orders", "efficiency", "comparisons", "curves"),
@@ -87,7 +89,8 @@ def reading() -> Session:
     """This request's reading session, opened at first use and closed at its end."""
     if "reading" not in g:
         g.reading_stack = ExitStack()
-        g.reading = g.reading_stack.enter_context(database().read())
+        opened = database().read_replica() if g.get(IS_SHARED) else database().read()
+        g.reading = g.reading_stack.enter_context(opened)
     found: Session = g.reading
     return found
 

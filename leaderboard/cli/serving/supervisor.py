@@ -227,7 +227,7 @@ def evaluate_forever(settings: Settings, wakened: Connection, deadline: Any) -> 
             if _was_wakened(wakened):
                 return
 
-    database = Database(settings.url, settings.lock_wait_s)
+    database = Database(settings.url, settings.lock_wait_s, pool=settings.pool)
     try:
         Evaluator(database, settings, tell).run(stop.is_asked, pause)
     finally:

@@ -18,7 +18,7 @@ from leaderboard.pages.tasks import phases
 from leaderboard.web.kept.coding import SentBody
 from leaderboard.web.kept.files import KeptFiles
 from leaderboard.web.requests import is_recorded
-from leaderboard.web.session import database, reading
+from leaderboard.web.session import IS_SHARED, database, reading
 
 EXTENSION = "kept pages"
 LONGEST_S = 60.0
@@ -154,10 +154,10 @@ def register(app: Flask, room: int, files: KeptFiles | None = None) -> None:
 def answer() -> Response | None:
     """The kept page of this address, or None; then the page that is made may be kept."""
     store: KeptPages | None = current_app.extensions[EXTENSION]
-    if store is None or not _may_be_kept():
+    if not _may_be_kept():
         return None
-    version = site_version.number(database().engine)
-    if version is None:
+    version = _version()
+    if store is None or version is None:
         return None
     address = (request.scheme, request.host, request.path, request.environ.get("QUERY_STRING", ""))
     page = store.find(address, version)
@@ -168,6 +168,18 @@ def answer() -> Response | None:
         return page.response()
     g.to_be_kept = Asked(address, version, until)
     return None
+
+
+def _version() -> int | None:
+    """The version of the server that the page is read from: a replica's must not pass for a newer one."""
+    replica = database().replica
+    version = site_version.number(replica) if replica is not None else None
+    setattr(g, IS_SHARED, version is not None)
+    if version is not None:
+        return version
+    if replica is not None:
+        database().lose_replica("it has no version")
+    return site_version.number(database().engine)
 
 
 def offer(response: Response) -> Response | None:

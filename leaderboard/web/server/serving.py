@@ -165,7 +165,9 @@ def serve(
     """
     temporary.use(settings.data)
     temporary.clean(settings.data)
-    database = Database(settings.url, settings.lock_wait_s)
+    database = Database(
+        settings.url, settings.lock_wait_s, pool=settings.pool, replica_url=settings.replica_url
+    )
     server = SiteServer(create_app(settings, database, wake, shared), listening, settings, shared)
 
     def stop(number: int, frame: FrameType | None) -> None:
