@@ -1,4 +1,4 @@
-"""A replica, a real standby of PostgreSQL's: visitors read it, whoever acts never does, and it may go away."""
+"""A replica, a real standby: visitors read it, whoever acts never does, and it may go away."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
