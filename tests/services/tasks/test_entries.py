@@ -92,7 +92,8 @@ def test_approval_waits_for_an_organiser(season: Callable[..., Season]) -> None:
     assert asked.refusal() == ""
     assert asked.enter().state == "entered"
     with asked.database.read() as session:
-        acts = session.scalars(select(Audit.action).where(Audit.action.startswith("entry."))).all()
+        asked_for = select(Audit.action).where(Audit.action.startswith("entry.")).order_by(Audit.id)
+        acts = session.scalars(asked_for).all()
     assert acts == ["entry.enter", "entry.refuse", "entry.accept"]
 
 
