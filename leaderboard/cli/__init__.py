@@ -23,6 +23,7 @@ COMMANDS = {
     "pool": ("leaderboard.cli.pools:pool", "Which documents to judge: pools of run files or of a task."),
     "board": ("leaderboard.cli.boards:board", "Print a task's board."),
     "snapshot": ("leaderboard.cli.snapshots:snapshot", "Freeze a task's board, or list what was frozen."),
+    "mirror": ("leaderboard.cli.mirror:mirror", "Write the public pages as files that need no server."),
     "evaluate": ("leaderboard.cli.files.evaluate:evaluate", "Score run files without a site."),
     "compare": ("leaderboard.cli.files.compare:compare", "Compare run files without a site."),
     "check": ("leaderboard.cli.files.check:check", "Check a run file as the upload does."),

@@ -1,0 +1,183 @@
+"""A mirror: whole, linked within itself, and nothing that a visitor is not shown."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from html import unescape
+from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from click.testing import CliRunner
+
+from leaderboard.cli import main
+from leaderboard.errors import Invalid
+from leaderboard.mirror import mirror
+from leaderboard.mirror.rewriting import rewritten
+from leaderboard.services.boards import board as boards
+from leaderboard.services.policy import ANONYMOUS
+from leaderboard.web import requests
+from tests.make import twins
+from tests.make.twins import World
+from tests.web.conftest import Site
+
+SITE = "http://127.0.0.1:8000"
+LINKS = re.compile(r'\s(?:href|src)="([^"]*)"')
+Only = tuple[str, frozenset[int]] | None
+
+
+def _mirror(site: Site | World, folder: Path, only: Only = None) -> mirror.MirrorRecord:
+    return mirror.write(site.app, folder, SITE, only, lambda done, known: None)
+
+
+def _tree(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def _broken(folder: Path) -> Iterator[str]:
+    """Links of pages that lead to no file, or to the site itself."""
+    for page in folder.rglob("*.html"):
+        for found in LINKS.findall(page.read_text(encoding="utf-8")):
+            parts = urlsplit(unescape(found))
+            if parts.scheme in ("mailto", "data") or (parts.netloc and not found.startswith(SITE)):
+                continue
+            if parts.path and (parts.netloc or not (page.parent / unquote(parts.path)).resolve().is_file()):
+                yield f"{page.relative_to(folder)}: {found}"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the mirror goes."""
+    return tmp_path / "mirror"
+
+
+def test_all_links_lead_to_files_and_the_record_says_what_there_is(site: Site, folder: Path) -> None:
+    """Every page, table and file that a visitor comes to by links is there, under its digest."""
+    record = _mirror(site, folder)
+    assert list(_broken(folder)) == []
+    for name in ("index.html", "tasks/robots/index.html", "tasks/robots.csv", "measures/index.html"):
+        assert (folder / name).is_file(), name
+    assert (folder / f"runs/{site.world.run}/topics/1/index.html").is_file()
+    said = json.loads((folder / mirror.RECORD).read_text())
+    assert (said["site"], said["pages"], said["task"]) == (SITE, record.pages, None)
+    sums = dict(line.split("  ")[::-1] for line in (folder / mirror.SUMS).read_text().splitlines())
+    assert sums.keys() | {mirror.SUMS} == _tree(folder).keys()
+    for name, digest in sums.items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+
+
+def test_tables_are_those_of_the_site(site: Site, folder: Path) -> None:
+    """Files that are no pages are written as they are sent."""
+    _mirror(site, folder)
+    client = site.app.test_client()
+    for path in ("/tasks/robots.csv", "/tasks/robots/topics.json", "/tasks/robots.tex"):
+        assert (folder / path[1:]).read_bytes() == client.get(path, base_url=SITE).data
+
+
+def test_nothing_needs_a_server(site: Site, folder: Path) -> None:
+    """No form, field or script but the site's own small one is left, and no way to sign in."""
+    _mirror(site, folder)
+    for page in folder.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert not re.search("<(form|input|button|select|textarea)\\b", text), page
+        assert "htmx" not in text.replace('name="htmx-config"', ""), page
+        assert "sign-in" not in text, page
+    assert "Mirrored on" in (folder / "index.html").read_text(encoding="utf-8")
+
+
+def test_one_task_is_mirrored_alone(site: Site, folder: Path) -> None:
+    """Its own pages and the measures; the first page leads on to it."""
+    _mirror(site, folder, ("robots", frozenset({site.world.run})))
+    assert {path.name for path in (folder / "tasks").iterdir() if path.is_dir()} == {"robots"}
+    assert 'url=tasks/robots/index.html"' in (folder / "index.html").read_text()
+    assert list(_broken(folder)) == []
+    assert not (folder / "teams").exists()
+
+
+def test_a_mirror_takes_the_place_of_an_earlier_one_and_of_nothing_else(site: Site, folder: Path) -> None:
+    """Files that no mirror wrote are not touched; a mirror that fails leaves the earlier one."""
+    _mirror(site, folder, ("robots", frozenset({site.world.run})))
+    before = _tree(folder)
+    with pytest.raises(Invalid, match="no page to begin with"):
+        _mirror(site, folder, ("draft", frozenset()))
+    assert _tree(folder) == before
+    assert not folder.with_name("mirror.unfinished").exists()
+    _mirror(site, folder)
+    assert not any("http-equiv" in page.read_text() for page in [folder / "index.html"])
+    other = folder.with_name("own")
+    other.mkdir()
+    (other / "thesis.txt").write_text("mine")
+    with pytest.raises(Invalid, match="holds files that no mirror wrote"):
+        _mirror(site, other)
+    assert _tree(other) == {"thesis.txt": b"mine"}
+
+
+def test_two_worlds_that_differ_in_what_is_held_back_have_one_mirror(
+    sqlite_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing that visitors are not shown gets into a file, byte for byte."""
+    moment = datetime.now(UTC).replace(microsecond=0)
+    trees = []
+    monkeypatch.setattr(requests, "new_id", lambda: "chance")
+    twins.open_under_one_address(monkeypatch)
+    monkeypatch.setattr(mirror, "datetime", SimpleNamespace(now=lambda zone: moment))
+    for secret in ("a", "b"):
+        (tmp_path / secret).mkdir()
+        world = twins.build(sqlite_template, tmp_path / secret, secret, moment)
+        _mirror(world, tmp_path / f"mirror-{secret}")
+        trees.append(_tree(tmp_path / f"mirror-{secret}"))
+        world.database.dispose()
+    one, other = trees
+    assert one.keys() == other.keys()
+    assert [name for name, body in one.items() if body != other[name]] == []
+    assert sum(name.endswith(".html") for name in one) > 100
+
+
+def test_the_command_mirrors_a_site(site: Site, folder: Path) -> None:
+    """`leaderboard mirror`, of all and of one task."""
+    with site.database.read() as session:
+        board = boards.board(session, ANONYMOUS, "robots")
+    environment = {"LEADERBOARD_DATABASE_URL": site.settings.database_url, "LEADERBOARD_PUBLIC_URL": SITE}
+    said = CliRunner().invoke(main, ["mirror", str(folder), "--task", "robots"], env=environment)
+    assert said.exit_code == 0, said.output
+    assert f"begin at {folder / 'index.html'}" in said.output
+    page = (folder / "tasks/robots/index.html").read_text(encoding="utf-8")
+    assert all(row.run in page for row in board.rows)
+    refused = CliRunner().invoke(main, ["mirror", str(folder), "--task", "draft"], env=environment)
+    assert refused.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ('<a href="/x">X</a>', '<a href="to:/x">X</a>'),
+        ('<a href="/gone">X</a>', "<a>X</a>"),
+        ('<nav><a href="/gone">X</a><a href="/x">Y</a></nav>', '<nav><a href="to:/x">Y</a></nav>'),
+        ('<a href="#f">X</a>', '<a href="#f">X</a>'),
+        (
+            '<a title="&lt;b&gt;" href="/a?b&amp;c">&amp; &#8211;</a>',
+            '<a title="&lt;b&gt;" href="to:/a?b&amp;c">&amp; &#8211;</a>',
+        ),
+        ("<form><input><select><option>a</select></form>", ""),
+        (
+            "<form><table><tr><td><input>1</td></tr></table><button>Go</button></form>",
+            "<table><tr><td>1</td></tr></table>",
+        ),
+        ('<script src="/static/vendor/htmx.js"></script>', ""),
+        (
+            '<script type="application/ld+json">{"a": "<"}</script>',
+            '<script type="application/ld+json">{"a": "<"}</script>',
+        ),
+        (
+            '<svg viewBox="0 0 1 1"><a xlink:href="/x"><text>1</text></a></svg>',
+            '<svg viewBox="0 0 1 1"><a xlink:href="to:/x"><text>1</text></a></svg>',
+        ),
+        ("<!doctype html><!-- c --><br>", "<!doctype html><br>"),
+    ],
+)
+def test_a_page_is_written_as_it_was_but_for_what_needs_a_server(page: str, expected: str) -> None:
+    """Tags keep their letters; only addresses change."""
+    assert rewritten(page, lambda address: None if address == "/gone" else f"to:{address}") == expected
