@@ -12,6 +12,7 @@ from uuid import uuid4
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from leaderboard import logs
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job
 from leaderboard.errors import LeaderboardError
@@ -51,16 +52,22 @@ def owner_name() -> str:
 class Evaluator:
     """One evaluation slot: does one job after the other.
 
-    deadline is told the moment (time.monotonic) at which a parent should kill this process, 0 while idle.
+    deadline is told the moment (time.monotonic) at which a parent should kill this process, 0 while idle;
+    count_lost is told how many leases were given back whose holders were gone.
     """
 
     def __init__(
-        self, database: Database, settings: Settings, deadline: Callable[[float], None] = lambda _: None
+        self,
+        database: Database,
+        settings: Settings,
+        deadline: Callable[[float], None] = lambda _: None,
+        count_lost: Callable[[int], None] = lambda _: None,
     ) -> None:
         self.database = database
         self.settings = settings
         self.owner = owner_name()
         self._deadline = deadline
+        self._count_lost = count_lost
         self._has_arrived = False
         self._looked_at = -LOOK_S
         self._expired_at = -EXPIRE_S
@@ -87,7 +94,8 @@ class Evaluator:
         """Say that this evaluator is at work, give back the jobs of those that are gone, drop old files."""
         self._say_here()
         with self.database.write() as session:
-            _tell_failed(session, leases.sweep(session, self.settings.lease_s))
+            lost = leases.sweep(session, self.settings.lease_s)
+            _tell_failed(session, lost)
             if self._mail_server is not None:
                 outbox.queue_due(session)
             deliveries.queue_due(session)
@@ -96,6 +104,7 @@ class Evaluator:
                 deliveries.forget(session)
                 partial_uploads.expire(session, self.settings.data)
                 self._expired_at = time.monotonic()
+        self._count_lost(len(lost))
 
     def _say_here(self) -> None:
         with self.database.write(is_shown=False) as session:
@@ -118,7 +127,7 @@ class Evaluator:
 
     def _look_round(self) -> None:
         if not self._has_arrived:
-            free_dead_owners(self.database)
+            self._count_lost(free_dead_owners(self.database))
             self._has_arrived = True
         if self._lost_at is not None:
             self._return(time.monotonic() - self._lost_at)
@@ -149,7 +158,7 @@ class Evaluator:
             return False
         self._deadline(time.monotonic() + job.limit_s)
         try:
-            with self._heartbeat(job):
+            with logs.about(**_facts(job)), self._heartbeat(job):
                 self._do(job)
         finally:
             self._deadline(0.0)
@@ -250,6 +259,7 @@ class Evaluator:
         beat_s = min(self.settings.lease_s / 4, BEAT_S)
 
         def beat() -> None:
+            logs.begin(**_facts(job))
             wait_s = beat_s
             while not over.wait(wait_s):
                 try:
@@ -270,14 +280,24 @@ class Evaluator:
             thread.join()
 
 
-def free_dead_owners(database: Database) -> None:
-    """Give back at once what processes of this host hold that no longer run; this one holds nothing yet."""
-    host = socket.gethostname()
+def _facts(job: Claim) -> dict[str, object]:
+    return {"job": job.job_id, "kind": job.kind, "claim": job.token}
+
+
+def free_dead_owners(database: Database) -> int:
+    """Give back at once what processes of this host hold that no longer run; how many leases that were.
+
+    This process holds nothing yet.
+    """
+    host, lost = socket.gethostname(), 0
     with database.write() as session:
         for owner in leases.owners_on(session, host):
             # A successor may have the number of the process that died.
             if owner == owner_name() or not _is_running(owner):
-                _tell_failed(session, leases.free(session, owner))
+                freed = leases.free(session, owner)
+                _tell_failed(session, freed)
+                lost += len(freed)
+    return lost
 
 
 def _tell_failed(session: Session, jobs: Iterable[Job]) -> None:

@@ -1,6 +1,7 @@
 """`leaderboard serve` and `leaderboard worker`: the site and its evaluators."""
 
 import os
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ from leaderboard.cli.serving.supervisor import Supervisor, bind
 from leaderboard.cli.site import data_option, keep_private, leave_address, opened
 from leaderboard.errors import Invalid
 from leaderboard.settings import Settings, is_loopback
+
+SHORTEST_TOKEN = 20
+"""Characters of a token that nobody guesses; nothing counts the tries."""
 
 
 @click.command()
@@ -94,11 +98,20 @@ def require_safe(settings: Settings) -> None:
         )
     if settings.backup_every:
         seconds_of(settings.backup_every)
+    _require_token(settings.metrics_token)
     named = settings.trusted_hosts or settings.public_url
     if not is_loopback(settings.host) and not named:
         raise Invalid(
             f"On {settings.host} the site can be reached under any name; say which it answers to with "
             "LEADERBOARD_TRUSTED_HOSTS=board.example.org, or with LEADERBOARD_PUBLIC_URL behind a proxy."
+        )
+
+
+def _require_token(token: str) -> None:
+    if token and (len(token) < SHORTEST_TOKEN or not re.fullmatch("[!-~]+", token)):
+        raise Invalid(
+            f"LEADERBOARD_METRICS_TOKEN needs {SHORTEST_TOKEN} letters, digits or signs at least, without "
+            "spaces; `openssl rand -hex 20` makes one."
         )
 
 
