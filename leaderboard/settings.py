@@ -51,6 +51,14 @@ class Settings:
     operators: str = _documented(
         "organiser", "Comma-separated names of organiser accounts that may open the operator's pages."
     )
+    first_account: str = _documented(
+        "",
+        "Name of the organiser and operator that the first start of an empty site makes; empty: by a link.",
+    )
+    first_password_file: str = _documented("", "File of that account's password; needed with it.")
+    first_token_file: str = _documented(
+        "", "File of a token of the API for that account, as `leaderboard account token secret` prints it."
+    )
     assessor_link_days: int = _documented(
         180, "How long the link of an assessor works, in days; 0 means until it is revoked."
     )
@@ -117,6 +125,11 @@ class Settings:
         """The site's own address as it is set, without a slash at its end."""
         shown = f"[{self.host}]" if ":" in self.host else self.host
         return self.public_url.rstrip("/") or f"http://{shown}:{self.port}"
+
+    @property
+    def operator_names(self) -> tuple[str, ...]:
+        """The names of the accounts that may open the operator's pages, as they are set."""
+        return tuple(name for name in (*self.operators.split(","), self.first_account) if name.strip())
 
     @property
     def web_slots(self) -> int:

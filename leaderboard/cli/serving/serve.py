@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from leaderboard import logs
-from leaderboard.cli.serving import elsewhere, start
+from leaderboard.cli.serving import elsewhere, first, start
 from leaderboard.cli.serving.kept_backups import seconds_of
 from leaderboard.cli.serving.processes import in_a_process
 from leaderboard.cli.serving.start import SignIn
@@ -99,6 +99,7 @@ def require_safe(settings: Settings) -> None:
     if settings.backup_every:
         seconds_of(settings.backup_every)
     _require_token(settings.metrics_token)
+    first.require_whole(settings)
     named = settings.trusted_hosts or settings.public_url
     if not is_loopback(settings.host) and not named:
         raise Invalid(
