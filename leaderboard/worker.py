@@ -12,7 +12,7 @@ from uuid import uuid4
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from leaderboard import logs
+from leaderboard import logs, traces
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job
 from leaderboard.errors import LeaderboardError
@@ -156,19 +156,23 @@ class Evaluator:
             job = queue.claim(session, self.owner, self.settings)
         if job is None:
             return False
-        self._deadline(time.monotonic() + job.limit_s)
+        began = time.monotonic()
+        self._deadline(began + job.limit_s)
         try:
             with logs.about(**_facts(job)), self._heartbeat(job):
-                self._do(job)
+                outcome = self._do(job)
         finally:
             self._deadline(0.0)
+        _trace(job, outcome, time.monotonic() - began)
         return True
 
-    def _do(self, job: Claim) -> None:
+    def _do(self, job: Claim) -> str:
+        """What became of it: done, lost or failed."""
         try:
             self._kinds[job.kind](job)
         except ClaimLost as lost:
             log.warning("%s", lost)
+            return "lost"
         except LeaderboardError as error:
             log.warning("job %d (%s %d): %s", job.job_id, job.kind, job.subject_id, error)
             self._fail(job, error.message, again=False)
@@ -180,6 +184,9 @@ class Evaluator:
             self._fail(
                 job, f"The evaluator failed unexpectedly; its log has reference {reference}.", again=True
             )
+        else:
+            return "done"
+        return "failed"
 
     def _fail(self, job: Claim, message: str, *, again: bool) -> None:
         with self.database.write() as session:
@@ -280,7 +287,13 @@ class Evaluator:
             thread.join()
 
 
-def _facts(job: Claim) -> dict[str, object]:
+def _trace(job: Claim, outcome: str, seconds: float) -> None:
+    facts: dict[str, str | int] = {f"leaderboard.{name}": value for name, value in _facts(job).items()}
+    facts["leaderboard.outcome"] = outcome
+    traces.record(f"job {job.kind}", traces.JOB, seconds, facts, is_error=outcome == "failed")
+
+
+def _facts(job: Claim) -> dict[str, str | int]:
     return {"job": job.job_id, "kind": job.kind, "claim": job.token}
 
 

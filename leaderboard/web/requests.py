@@ -9,7 +9,7 @@ from uuid import uuid4
 from flask import Flask, Response, current_app, g, request
 from sqlalchemy.exc import SQLAlchemyError
 
-from leaderboard import logs
+from leaderboard import logs, traces
 from leaderboard.db.engine import Database
 from leaderboard.logs import masked
 from leaderboard.services import audit
@@ -67,12 +67,25 @@ def _begin() -> None:
 def _finish(response: Response) -> Response:
     response.headers[HEADER] = request_id()
     request_counts.count(response.status_code, _seconds())
+    _trace(response)
     action = _action(response.status_code)
     if action:
         _record_later(response, action)
     if settings().access_log and not (request.endpoint == "static" and response.status_code < 400):
         _log(response)
     return response
+
+
+def _trace(response: Response) -> None:
+    method, route = request_counts.present_route()
+    facts: dict[str, str | int] = {
+        "http.request.method": method,
+        "http.route": route,
+        "http.response.status_code": response.status_code,
+        "leaderboard.request": request_id(),
+    }
+    is_error = response.status_code >= 500
+    traces.record(f"{method} {route}", traces.REQUEST, _seconds(), facts, is_error=is_error)
 
 
 def _log(response: Response) -> None:

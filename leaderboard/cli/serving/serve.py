@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from leaderboard import logs
+from leaderboard import logs, traces
 from leaderboard.cli.serving import elsewhere, first, start
 from leaderboard.cli.serving.kept_backups import seconds_of
 from leaderboard.cli.serving.processes import in_a_process
@@ -73,6 +73,7 @@ def worker(once: bool, site: str | None, token: str | None, data: Path | None) -
     settings = Settings.from_env(data=data)
     keep_private(settings)
     logs.configure(settings.log_format)
+    traces.require_extra()
     in_a_process(start.require_schema, settings)
     supervisor = Supervisor(settings)
     supervisor.add_evaluators(settings.evaluator_slots)
@@ -100,6 +101,7 @@ def require_safe(settings: Settings) -> None:
         seconds_of(settings.backup_every)
     _require_token(settings.metrics_token)
     first.require_whole(settings)
+    traces.require_extra()
     named = settings.trusted_hosts or settings.public_url
     if not is_loopback(settings.host) and not named:
         raise Invalid(

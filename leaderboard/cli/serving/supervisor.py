@@ -1,20 +1,21 @@
 """The processes behind `leaderboard serve` and `leaderboard worker`: started, watched, restarted, stopped."""
 
 import logging
+import multiprocessing
 import os
 import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from leaderboard import counters, logs, shared, temporary
+from leaderboard import counters, logs, shared, temporary, traces
 from leaderboard.cli.serving.kept_backups import keep_backups
 from leaderboard.cli.serving.processes import StopSignals, follow_parent, spawning
 from leaderboard.errors import Conflict
@@ -214,7 +215,7 @@ def serve_forever(
     follow_parent()
     logs.configure(settings.log_format)
     lock = temporary.folder(settings.data) / "web.lock"
-    with closing(shared.Shared(memory, number, lock)) if memory else nullcontext() as own:
+    with _traced(), closing(shared.Shared(memory, number, lock)) if memory else nullcontext() as own:
         serve(settings, listening, lambda: _wake(wakers), own, counters.WebCounter(counted, number))
 
 
@@ -242,9 +243,20 @@ def evaluate_forever(
 
     database = Database(settings.url, settings.lock_wait_s)
     try:
-        Evaluator(database, settings, tell, count_lost).run(stop.is_asked, pause)
+        with _traced():
+            Evaluator(database, settings, tell, count_lost).run(stop.is_asked, pause)
     finally:
         database.dispose()
+
+
+@contextmanager
+def _traced() -> Iterator[None]:
+    """Send the spans of this process, if any are wanted, to its end."""
+    traces.configure(multiprocessing.current_process().name)
+    try:
+        yield
+    finally:
+        traces.stop()
 
 
 def _wake(wakers: tuple[Connection, ...]) -> None:

@@ -52,9 +52,14 @@ def counter() -> WebCounter:
     return counted().counter
 
 
+def present_route() -> Route:
+    """The route of the present request."""
+    rule, method = request.url_rule, "GET" if request.method == "HEAD" else request.method
+    route = (method, rule.rule) if rule is not None else OTHER
+    return route if route in counted().numbers else OTHER
+
+
 def count(status: int, seconds: float) -> None:
     """Count the present request."""
-    here, rule = counted(), request.url_rule
-    method = "GET" if request.method == "HEAD" else request.method
-    route = (method, rule.rule) if rule is not None else OTHER
-    here.counter.answered(here.numbers.get(route, 0), status, seconds)
+    here = counted()
+    here.counter.answered(here.numbers[present_route()], status, seconds)

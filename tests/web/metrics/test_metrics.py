@@ -23,6 +23,7 @@ from leaderboard.settings import Settings
 from leaderboard.web import create_app
 from leaderboard.web.metrics import metrics, request_counts
 from leaderboard.worker import Evaluator
+from tests.make.servers import served
 from tests.web.conftest import SignIn, Site, browser
 
 TOKEN = "a-token-that-nobody-guesses"
@@ -270,3 +271,12 @@ def test_names_and_kinds_are_as_prometheus_wants_them(site: Site) -> None:
     for name, kind in kinds.items():
         assert re.fullmatch("leaderboard(_[a-z]+)+", name)
         assert name.endswith("_total") is (kind == "counter")
+
+
+def test_a_proxy_is_seen_through_the_server_too(site: Site) -> None:
+    """The server hands its headers on: visitors of a proxy that no setting names are told nothing."""
+    app = create_app(site.settings, site.database)
+    with served(app, site.settings) as running:
+        assert running.status("/metrics") == 200
+        for header in metrics.PROXIES_SAY:
+            assert running.status("/metrics", headers={header: "192.0.2.7"}) == 403, header
