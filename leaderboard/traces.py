@@ -1,7 +1,7 @@
 """Traces by OpenTelemetry: a span for each request and each job; nothing unless an endpoint is set.
 
-The variables are OpenTelemetry's own (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME, ...). Names of attributes
-are those of OpenTelemetry, "Semantic conventions for HTTP spans", 1.27.
+The variables are OpenTelemetry's own (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME, ...), and so are names
+of attributes. Source: OpenTelemetry, "Semantic conventions for HTTP spans", 1.27.
 """
 
 import os
