@@ -80,7 +80,7 @@ def test_the_image_is_small_and_has_no_rights() -> None:
     assert containers.words(final.last("ENTRYPOINT")) == ["leaderboard"]
     assert containers.words(final.last("HEALTHCHECK")) == ["leaderboard", "health"]
     froms = {text.split()[0] for stage in (build, final) for text in stage.all("FROM")}
-    assert froms == {"docker.io/library/python:${PYTHON}-slim"}
+    assert froms == {"python:${PYTHON}-slim"}
     assert {name for name in final.environment if name.startswith(PREFIX)} <= NAMES
 
 
