@@ -15,6 +15,11 @@ log = logging.getLogger(__name__)
 COMMANDS = {
     "serve": ("leaderboard.cli.serving.serve:serve", "Run the site: web server and evaluators."),
     "worker": ("leaderboard.cli.serving.serve:worker", "Run evaluators only, beside a site elsewhere."),
+    "health": (
+        "leaderboard.cli.serving.health:health",
+        "Whether the site works, for a container or a script.",
+    ),
+    "install": ("leaderboard.cli.serving.install:install", "Units of systemd for this installation."),
     "collection": ("leaderboard.cli.collections:collection", "Collections of documents."),
     "task": ("leaderboard.cli.tasks:task", "Shared tasks: make, change, list, archive."),
     "qrels": ("leaderboard.cli.qrels:qrels", "Judgments of a task."),

@@ -7,6 +7,7 @@ from typing import Any
 from flask import Flask, request
 from jinja2 import StrictUndefined
 
+from leaderboard.counters import WebCounter
 from leaderboard.db.engine import Database
 from leaderboard.resources import bundled
 from leaderboard.settings import Settings
@@ -48,6 +49,7 @@ from leaderboard.web.feeds import feeds
 from leaderboard.web.kept import pages as kept_pages
 from leaderboard.web.kept import static
 from leaderboard.web.kept.files import KeptFiles
+from leaderboard.web.metrics import metrics, request_counts
 from leaderboard.web.pools import audits, combined, pools
 from leaderboard.web.runs import batches, checks, facts, files, pieces, runs, sections, uploads
 from leaderboard.web.scores import heat_maps, measure_orders
@@ -136,6 +138,7 @@ PAGES = (
     site,
     site_audit,
     health,
+    metrics,
 )
 
 
@@ -180,10 +183,12 @@ def create_app(
     database: Database,
     wake: Callable[[], None] = _nobody_waits,
     shared: Shared | None = None,
+    counter: WebCounter | None = None,
 ) -> Flask:
     """The application over a database; wake is called after a commit that queued jobs.
 
     shared: what this process shares with the site's other web processes; None where it is alone.
+    counter: where requests are counted; one of its own where that is None.
     Raises RuntimeError where a route declares no rule.
     """
     app = _Application(__name__, static_folder=None, template_folder=str(bundled("templates")))
@@ -203,6 +208,7 @@ def create_app(
     static.register(app)
     _add_pages(app)
     api.register(app)
+    request_counts.register(app, counter)
     rules.require_rules(app)
     return app
 

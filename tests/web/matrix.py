@@ -52,6 +52,7 @@ ASSESSORS = (*("/assessors", "/assessors.json", "/assessors.csv", "/assessors.te
 
 MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("GET", "/healthz"): OPEN,
+    ("GET", "/metrics"): OPEN,
     **{("GET", f"/api{rest}"): OPEN for rest in ("", "/problems/closed", "/v1/openapi.json")},
     ("GET", "/"): OPEN,
     **{("GET", f"/tasks/robots{rest}"): OPEN for rest in READING},

@@ -17,6 +17,7 @@ from leaderboard.db import site_version
 from leaderboard.pages.tasks import phases
 from leaderboard.web.kept.coding import SentBody
 from leaderboard.web.kept.files import KeptFiles
+from leaderboard.web.metrics import request_counts
 from leaderboard.web.requests import is_recorded
 from leaderboard.web.session import IS_SHARED, database, reading
 
@@ -160,10 +161,11 @@ def answer() -> Response | None:
     if store is None or version is None:
         return None
     address = (request.scheme, request.host, request.path, request.environ.get("QUERY_STRING", ""))
-    page = store.find(address, version)
+    page, found = store.find(address, version), "memory"
     if page is None:
         until = store.begin(version)
-        page = store.find_elsewhere(address, version)
+        page, found = store.find_elsewhere(address, version), "file"
+    request_counts.counter().kept_page(found if page is not None else "none")
     if page is not None:
         return page.response()
     g.to_be_kept = Asked(address, version, until)
