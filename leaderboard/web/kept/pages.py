@@ -157,8 +157,11 @@ def answer() -> Response | None:
     store: KeptPages | None = current_app.extensions[EXTENSION]
     if not _may_be_kept():
         return None
+    if store is None:
+        setattr(g, IS_SHARED, True)
+        return None
     version = _version()
-    if store is None or version is None:
+    if version is None:
         return None
     address = (request.scheme, request.host, request.path, request.environ.get("QUERY_STRING", ""))
     page, found = store.find(address, version), "memory"
