@@ -43,6 +43,7 @@ from leaderboard.web.accounts import (
 )
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, room, settled
 from leaderboard.web.boards import boards, carried, efficiency, intervals, reveal, snapshots
+from leaderboard.web.cards import badges
 from leaderboard.web.comparisons import comparisons, curves, many
 from leaderboard.web.feeds import feeds
 from leaderboard.web.kept import pages as kept_pages
@@ -83,6 +84,7 @@ PAGES = (
     reveal,
     measure_orders,
     comparisons,
+    badges,
     many,
     curves,
     efficiency,

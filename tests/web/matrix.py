@@ -70,6 +70,9 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
         for topic in ("", "&topic=2")
     },
     **{("GET", f"/runs/{{run}}{rest}"): OPEN for rest in RUN_READING},
+    ("GET", "/runs/{run}/badge.svg"): OPEN,
+    ("GET", "/tasks/robots/badge.svg"): OPEN,
+    ("GET", "/tasks/draft/badge.svg"): (404,) * 6,
     ("GET", "/runs/{run}.trec_eval"): (404,) * 6,
     **{
         ("GET", f"/runs/{{run}}/{page}{suffix}"): (404,) * 6

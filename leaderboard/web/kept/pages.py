@@ -29,6 +29,7 @@ ROOMS = frozenset(
     (
         "tasks",
         "boards",
+        "badges",
         "snapshots",
         "intervals",
         "reveal",

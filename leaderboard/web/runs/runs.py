@@ -9,6 +9,7 @@ from leaderboard.pages.runs.topics import ORDERS, Order
 from leaderboard.pages.runs.whole import RunChoice
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
+from leaderboard.web.cards import snippets
 from leaderboard.web.figures import PARAMETER as FIGURE
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.runs import charts
@@ -33,7 +34,13 @@ def show(run_id: int) -> ResponseReturnValue:
     page = run.run_page(reading(), viewer(), run_id, request.args.get("measure") or None)
     if page.by_topic and (moved := _moved(page)) is not None:
         return redirect(moved, 301)
-    html = render_template("runs/show.html", page=page, table=run.table(page), strips=charts.strips(page))
+    html = render_template(
+        "runs/show.html",
+        page=page,
+        table=run.table(page),
+        strips=charts.strips(page),
+        snippets=snippets.of_run(page.id, f"{page.name} on {page.task}"),
+    )
     return responses.page(html)
 
 

@@ -7,6 +7,7 @@ from flask.typing import ResponseReturnValue
 from leaderboard.pages.tasks import landing, settings
 from leaderboard.pages.tasks.leaders import LeaderOfTask
 from leaderboard.web import responses
+from leaderboard.web.cards import snippets
 from leaderboard.web.charts import Spread, StripCell, strip
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
@@ -50,5 +51,6 @@ def about(slug: str) -> ResponseReturnValue:
         page=page,
         measures=landing.measures(page),
         changes=settings.changes_table(slug, page.changes),
+        snippets=snippets.of_task(page.slug, page.name),
     )
     return responses.page(html)
