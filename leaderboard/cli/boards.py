@@ -7,7 +7,7 @@ import click
 
 from leaderboard.cli.site import data_option, opened
 from leaderboard.errors import Invalid
-from leaderboard.pages.boards import tables
+from leaderboard.pages.boards import methods, tables
 from leaderboard.pages.combined import tables as combined_tables
 from leaderboard.pages.combined.board import CombinedChoice, CombinedPage, combined_page
 from leaderboard.services.boards import board as boards
@@ -29,6 +29,14 @@ PLACE_HEADS = ("", "rank range", "beats", "beaten by, at least", "undecided")
 )
 @click.option("--one-per-team", is_flag=True, help="Each team's primary run only, else its best.")
 @click.option("--group", help="The runs of this group only, ranked within it.")
+@click.option(
+    "--methods",
+    "paper",
+    is_flag=False,
+    flag_value="txt",
+    type=click.Choice(["txt", "tex", "bib"]),
+    help="What the board did, for a paper: text (unless said otherwise), LaTeX, or BibTeX of what it cites.",
+)
 @click.option("--combined", is_flag=True, help="By people and a machine together.")
 @data_option
 def board(
@@ -37,20 +45,25 @@ def board(
     form: str,
     one_per_team: bool,
     group: str | None,
+    paper: str | None,
     combined: bool,
     data: Path | None,
 ) -> None:
     """Print a task's board; a star marks the runs that may be the best."""
     with opened(data) as (database, _), database.read() as session:
         if combined:
-            if one_per_team or group:
-                raise Invalid("The combined board is of all ranked runs: it knows no groups.")
+            if one_per_team or group or paper:
+                raise Invalid("The combined board is of all ranked runs: it knows no groups, nor methods.")
             page = combined_page(session, OPERATOR, slug, CombinedChoice(measure))
             click.echo(
                 {"table": _combined, "json": _combined_json, "csv": _combined_csv}[form](page), nl=False
             )
             return
         shown = boards.board(session, OPERATOR, slug, measure, one_per_team=one_per_team, group=group)
+    if paper:
+        said = methods.methods(shown)
+        click.echo({"txt": said.plain, "tex": said.latex, "bib": said.bibtex}[paper], nl=False)
+        return
     click.echo({"table": _table, "json": _json, "csv": _csv}[form](shown), nl=False)
 
 

@@ -6,7 +6,7 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import NotFound
-from leaderboard.pages.boards import citations, reliability, tables
+from leaderboard.pages.boards import citations, methods, reliability, tables
 from leaderboard.pages.boards import view as board_views
 from leaderboard.pages.boards.view import BASELINE, MEANS, BoardChoice, View
 from leaderboard.services.boards import board as boards
@@ -68,6 +68,7 @@ def board(slug: str) -> ResponseReturnValue:
         reliability=reliability.of_board(reading(), shown),
         waiting=shown.standing if isinstance(shown.standing, WaitingResult) else None,
         citation=citations.of_board(shown, _address(shown)),
+        methods=methods.methods(shown, _address(shown)).plain,
     )
     return responses.page(html)
 
@@ -86,6 +87,17 @@ def standing(slug: str) -> ResponseReturnValue:
     waiting = _board(slug).standing
     have_computed([waiting] if isinstance(waiting, WaitingResult) else [])
     return redirect(url_for("boards.board", slug=slug, **_state()), 303)
+
+
+@blueprint.get("/tasks/<slug>/methods.<any(txt, tex, bib):form>")
+@rule(PUBLIC)
+def show_methods(slug: str, form: str) -> ResponseReturnValue:
+    """What the board at this address did, for a paper: as text, as LaTeX, and all that it cites."""
+    shown = _board(slug)
+    said, name = methods.methods(shown, _address(shown)), f"{slug}-methods"
+    if form == "txt":
+        return responses.as_text(said.plain, name)
+    return responses.as_latex(said.latex, name) if form == "tex" else responses.as_bibtex(said.bibtex, name)
 
 
 def _board(slug: str) -> Board:
