@@ -16,6 +16,8 @@ from leaderboard.services.boards.moves import EditionBefore
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.statistics.standings import Place
+from leaderboard.tables.latex import latex_text
+from leaderboard.tables.markdown import markdown_text
 from leaderboard.tables.text import csv_text
 
 PLACE_HEADS = ("", "rank range", "beats", "beaten by, at least", "undecided")
@@ -25,7 +27,11 @@ PLACE_HEADS = ("", "rank range", "beats", "beaten by, at least", "undecided")
 @click.argument("slug")
 @click.option("--measure", help="Rank by this measure [the task's primary].")
 @click.option(
-    "--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "csv", "tex", "md"]),
+    default="table",
+    show_default=True,
 )
 @click.option("--one-per-team", is_flag=True, help="Each team's primary run only, else its best.")
 @click.option("--group", help="The runs of this group only, ranked within it.")
@@ -56,7 +62,14 @@ def board(
                 raise Invalid("The combined board is of all ranked runs: it knows no groups, nor methods.")
             page = combined_page(session, OPERATOR, slug, CombinedChoice(measure))
             click.echo(
-                {"table": _combined, "json": _combined_json, "csv": _combined_csv}[form](page), nl=False
+                {
+                    "table": _combined,
+                    "json": _combined_json,
+                    "csv": _combined_csv,
+                    "tex": _combined_tex,
+                    "md": _combined_md,
+                }[form](page),
+                nl=False,
             )
             return
         shown = boards.board(session, OPERATOR, slug, measure, one_per_team=one_per_team, group=group)
@@ -64,7 +77,7 @@ def board(
         said = methods.methods(shown)
         click.echo({"txt": said.plain, "tex": said.latex, "bib": said.bibtex}[paper], nl=False)
         return
-    click.echo({"table": _table, "json": _json, "csv": _csv}[form](shown), nl=False)
+    click.echo({"table": _table, "json": _json, "csv": _csv, "tex": _tex, "md": _md}[form](shown), nl=False)
 
 
 def _json(shown: Board) -> str:
@@ -73,6 +86,22 @@ def _json(shown: Board) -> str:
 
 def _csv(shown: Board) -> str:
     return csv_text(tables.board_table(shown))
+
+
+def _tex(shown: Board) -> str:
+    return latex_text(tables.board_table(shown))
+
+
+def _md(shown: Board) -> str:
+    return markdown_text(tables.board_table(shown))
+
+
+def _combined_tex(page: CombinedPage) -> str:
+    return latex_text(combined_tables.runs_table(page))
+
+
+def _combined_md(page: CombinedPage) -> str:
+    return markdown_text(combined_tables.runs_table(page))
 
 
 def _combined_json(page: CombinedPage) -> str:

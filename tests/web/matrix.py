@@ -78,6 +78,11 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
         for topic in ("", "&topic=2")
     },
     **{("GET", f"/runs/{{run}}{rest}"): OPEN for rest in RUN_READING},
+    **{
+        ("GET", path): OPEN
+        for path in ("/tasks.md", "/tasks/robots.md", "/runs/{run}.md", "/tasks/robots/topics/1.md")
+    },
+    ("GET", "/tasks/robots/compare.md"): (422,) * 6,
     ("GET", "/runs/{run}/badge.svg"): OPEN,
     ("GET", "/tasks/robots/badge.svg"): OPEN,
     ("GET", "/tasks/draft/badge.svg"): (404,) * 6,

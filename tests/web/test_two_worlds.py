@@ -155,8 +155,9 @@ def _walk(
 
 
 def _of_form(path: str, states: tuple[str, ...]) -> tuple[str, ...]:
-    """All states of a page and of its JSON; CSV and LaTeX are the same table: one is asked for in each."""
-    return {".csv": states[:1], ".tex": states[1:2]}.get(path[-4:], states)
+    """All states of a page and of its JSON; the other forms are the same table: one is asked for in each."""
+    of_form = {".csv": states[:1], ".tex": states[1:2], ".md": states[:1]}
+    return of_form.get(path[path.rfind(".") :], states)
 
 
 def _differences(
@@ -181,7 +182,9 @@ def _differences(
     for path, states in _walk(worlds[0].app, objects):
         refused = 0
         table, _, form = path.rpartition(".")
-        if (form in ("csv", "tex") and table in closed) or (name is not None and path.startswith(f"{API}/")):
+        if (form in ("csv", "tex", "md") and table in closed) or (
+            name is not None and path.startswith(f"{API}/")
+        ):
             continue
         for number, state in enumerate(states[:of_each]):
             if number == refused == (1 + len(DOCUMENTS) if "?docno=" in state else 2):

@@ -20,7 +20,7 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import changes, phases
 from leaderboard.services.tasks.changes import ChangeRow
 from leaderboard.services.tasks.entries import RULES
-from leaderboard.tables.latex import DIGITS
+from leaderboard.tables.cells import DIGITS
 from leaderboard.tables.record import Column, Files, Place, Table
 
 
