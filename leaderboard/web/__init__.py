@@ -44,6 +44,7 @@ from leaderboard.web.accounts import (
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, room, settled
 from leaderboard.web.boards import boards, carried, efficiency, intervals, reveal, snapshots
 from leaderboard.web.cards import badges
+from leaderboard.web.cards import pictures as card_pictures
 from leaderboard.web.comparisons import comparisons, curves, many
 from leaderboard.web.feeds import feeds
 from leaderboard.web.kept import pages as kept_pages
@@ -85,6 +86,7 @@ PAGES = (
     measure_orders,
     comparisons,
     badges,
+    card_pictures,
     many,
     curves,
     efficiency,

@@ -83,6 +83,8 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
         for path in ("/tasks.md", "/tasks/robots.md", "/runs/{run}.md", "/tasks/robots/topics/1.md")
     },
     ("GET", "/tasks/robots/compare.md"): (422,) * 6,
+    **{("GET", f"/{of}/card.png"): OPEN for of in ("runs/{run}", "tasks/robots", "snapshots/{snapshot}")},
+    ("GET", "/tasks/draft/card.png"): (404,) * 6,
     ("GET", "/runs/{run}/badge.svg"): OPEN,
     ("GET", "/tasks/robots/badge.svg"): OPEN,
     ("GET", "/tasks/draft/badge.svg"): (404,) * 6,

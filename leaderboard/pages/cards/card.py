@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from leaderboard.pages.boards import snapshot
+from leaderboard.pages.boards.snapshot import SnapshotPage
 from leaderboard.pages.runs import run as runs
 from leaderboard.pages.runs.run import RunPage
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
+from leaderboard.services.cards.cards import CardText
 from leaderboard.services.evaluations.shown import Basis
 from leaderboard.services.policy import ANONYMOUS, Viewer
 from leaderboard.services.statistics.standings import Place
@@ -34,14 +36,16 @@ class CardPage:
     """The run's name, or the task's."""
     task: str
     slug: str
+    address: str
+    """What names it in addresses: the id of a run, the slug of a task, the digest of a snapshot."""
+    size: str = ""
+    """How many runs of how many teams; empty for a run, and where that is held back."""
     facts: tuple[str, ...]
     """What it comes to, each in a few words, such as `rank 1–3 of 57`."""
     basis: str
     """What that rests on; empty where there are no scores."""
     by: str = ""
     """Whose it is: the run's team; empty for a task."""
-    measure: str = ""
-    """Key of the measure that ranks and scores are of; empty where there are no scores."""
 
     @property
     def title(self) -> str:
@@ -53,9 +57,16 @@ class CardPage:
     @property
     def description(self) -> str:
         """What it comes to, in a sentence or two."""
-        said = "; ".join(self.facts)
-        first = f"{said[:1].upper()}{said[1:]}."
-        return f"{first} {self.basis[:1].upper()}{self.basis[1:]}." if self.basis else first
+        said = "; ".join(filter(None, (self.size, *self.facts)))
+        sentences = (said, self.basis)
+        return " ".join(f"{words[:1].upper()}{words[1:]}." for words in sentences if words)
+
+    @property
+    def text(self) -> CardText:
+        """The words of its picture."""
+        named = {"run": f"Run {self.address}", "task": self.slug, "snapshot": self.slug}
+        below = f"By {self.by} on {self.task}" if self.kind == "run" else self.size
+        return CardText(self.name, named[self.kind], below, self.facts, self.basis)
 
 
 def visitor(phase: str = "") -> Viewer:
@@ -65,17 +76,21 @@ def visitor(phase: str = "") -> Viewer:
 
 def of_run(session: Session, run_id: int) -> CardPage:
     """A run; raises NotFound where a visitor may not know of it."""
-    page = runs.run_page(session, ANONYMOUS, run_id)
+    return of_run_page(runs.run_page(session, ANONYMOUS, run_id))
+
+
+def of_run_page(page: RunPage) -> CardPage:
+    """The run of a page that a visitor was given."""
     is_scored = page.headline is not None
     return CardPage(
         kind="run",
         name=page.name,
         task=page.task,
         slug=page.slug,
+        address=str(page.id),
         by=page.team,
         facts=_of_run(page),
         basis=rests_on(page.basis) if is_scored else "",
-        measure=page.by if is_scored else "",
     )
 
 
@@ -87,34 +102,39 @@ def of_task(session: Session, slug: str, phase: str = "") -> CardPage:
 def of_board(shown: Board) -> CardPage:
     """The task of a board that a visitor was given."""
     ranked = [row for row in shown.rows if row.rank is not None]
+    teams = len({row.team_id for row in shown.rows})
+    size = f"{counted(len(shown.rows), 'run')}, {counted(teams, 'team')}" if shown.rows else ""
     return CardPage(
         kind="task",
         name=shown.task,
         task=shown.task,
         slug=shown.slug,
+        address=shown.slug,
+        size=size if shown.sight.means else "",
         facts=_of_board(shown, ranked),
         basis=rests_on(shown.basis) if ranked else "",
-        measure=shown.sorted_by if ranked else "",
     )
 
 
 def of_snapshot(session: Session, address: str) -> CardPage:
     """A frozen board; raises NotFound where a visitor may not know of it."""
-    page = snapshot.page(session, ANONYMOUS, address, compared=False)
-    first = [row for row in page.rows if row.rank == 1]
+    return of_snapshot_page(snapshot.page(session, ANONYMOUS, address, compared=False))
+
+
+def of_snapshot_page(page: SnapshotPage) -> CardPage:
+    """The frozen board of a page that a visitor was given."""
     digits = next(column.digits for column in page.measures if column.key == page.sorted_by)
-    leaders = [(row.name, row.scores[page.sorted_by]) for row in first]
-    facts = (counted(len(page.rows), "run"), *_leader(leaders, page.sorted_by, page.decimals or digits))
+    leaders = [(row.name, row.scores[page.sorted_by]) for row in page.rows if row.rank == 1]
     origin = JUDGED_BY.get(page.origin, "")
-    resting = f"Frozen {page.created_at:%Y-%m-%d}", *_resting(page.topics, page.revision), origin
     return CardPage(
         kind="snapshot",
         name=page.task,
         task=page.task,
         slug=page.slug,
-        facts=facts,
-        basis=", ".join(filter(None, resting)),
-        measure=page.sorted_by if first else "",
+        address=page.address,
+        size=f"{counted(len(page.rows), 'run')}, frozen {page.created_at:%Y-%m-%d}",
+        facts=_leader(leaders, page.sorted_by, page.decimals or digits),
+        basis=", ".join(filter(None, (*_resting(page.topics, page.revision), origin))),
     )
 
 
@@ -155,11 +175,10 @@ def _of_board(shown: Board, ranked: Sequence[Row]) -> tuple[str, ...]:
     if not shown.sight.means:
         return (HELD_BACK,)
     if not ranked:
-        return (counted(len(shown.rows), "run"), NO_SCORES)
-    teams = len({row.team_id for row in shown.rows})
+        return (NO_SCORES,)
     first = [(row.run, row.scores[shown.sorted_by]) for row in ranked if row.rank == 1]
     leader = _leader(first, shown.sorted_by, shown.sight.decimals or shown.by.digits)
-    return (counted(len(shown.rows), "run"), counted(teams, "team"), *leader, *_how_sure(shown))
+    return (*leader, *_how_sure(shown))
 
 
 def _leader(first: Sequence[tuple[str, float | None]], measure: str, digits: int) -> tuple[str, ...]:

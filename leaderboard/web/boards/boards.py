@@ -9,6 +9,7 @@ from leaderboard.errors import NotFound
 from leaderboard.pages.boards import citations, methods, reliability, tables
 from leaderboard.pages.boards import view as board_views
 from leaderboard.pages.boards.view import BASELINE, MEANS, BoardChoice, View
+from leaderboard.pages.cards import card
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
@@ -18,6 +19,8 @@ from leaderboard.web import moments, responses
 from leaderboard.web.addresses import kept, whole
 from leaderboard.web.boards.carried import FLAGS, MANY, STATE, is_usual
 from leaderboard.web.boards.rows import listed
+from leaderboard.web.cards import heads
+from leaderboard.web.cards.heads import Head
 from leaderboard.web.charts import Interval, IntervalChart, interval_chart
 from leaderboard.web.charts.board_means import BoardMeans, MeanOfRun, board_means
 from leaderboard.web.charts.intervals import Kind
@@ -69,6 +72,7 @@ def board(slug: str) -> ResponseReturnValue:
         waiting=shown.standing if isinstance(shown.standing, WaitingResult) else None,
         citation=citations.of_board(shown, _address(shown)),
         methods=methods.methods(shown, _address(shown)).plain,
+        card_head=_head(shown),
     )
     return responses.page(html)
 
@@ -156,6 +160,13 @@ def _address(shown: Board) -> str:
     if shown.basis is not None and "at" not in state:
         state["edition"] = shown.basis.edition
     return own_origin() + url_for("boards.board", slug=shown.slug, **state)
+
+
+def _head(shown: Board) -> Head | None:
+    """What the head tells of the board; nothing of one that the address chose, which has no picture."""
+    if {*CHOSEN, "topics"} & request.args.keys():
+        return None
+    return heads.for_visitors(lambda: card.of_board(shown))
 
 
 def _means(shown: Board) -> BoardMeans | None:

@@ -46,7 +46,7 @@ def of_task(slug: str) -> Response:
 
 
 def _badge(shown: CardPage) -> Response:
-    parts = laid_out((shown.task, *shown.facts))
+    parts = laid_out(tuple(filter(None, (shown.task, shown.size, *shown.facts))))
     width = parts[-1].x + parts[-1].width
     svg = render_template(
         "cards/badge.svg", card=shown, parts=parts, width=width, height=HEIGHT, title=_title(shown)
@@ -55,7 +55,7 @@ def _badge(shown: CardPage) -> Response:
 
 
 def _title(shown: CardPage) -> str:
-    return f"{shown.title}: {', '.join(shown.facts)}"
+    return f"{shown.title}: {', '.join(filter(None, (shown.size, *shown.facts)))}"
 
 
 def laid_out(texts: Sequence[str]) -> tuple[BadgePart, ...]:

@@ -30,6 +30,7 @@ ROOMS = frozenset(
         "tasks",
         "boards",
         "badges",
+        "card_pictures",
         "snapshots",
         "intervals",
         "reveal",

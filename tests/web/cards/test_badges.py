@@ -51,12 +51,11 @@ def test_a_task_says_who_leads_and_how_sure_that_is(
     """Runs, teams, all who share the lead, and how many may be the best."""
     fill(database, tmp_path)
     leads = ["strong leads, RR 0.9500", "2 may be the best"]
-    assert _drawn(client, "/tasks/t/badge.svg")[1] == ["Task t", "4 runs", "1 team", *leads]
+    assert _drawn(client, "/tasks/t/badge.svg")[1] == ["Task t", "4 runs, 1 team", *leads]
     build.run(database, tmp_path, rankings(RANKS["strong"]), "twin", team_name="Others")
     build.drain(database)
-    assert _drawn(client, "/tasks/t/badge.svg")[1][1:4] == [
-        "5 runs",
-        "2 teams",
+    assert _drawn(client, "/tasks/t/badge.svg")[1][1:3] == [
+        "5 runs, 2 teams",
         "strong and 1 more lead, RR 0.9500",
     ]
 
