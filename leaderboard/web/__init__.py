@@ -43,7 +43,7 @@ from leaderboard.web.accounts import (
 )
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, room, settled
 from leaderboard.web.boards import boards, carried, efficiency, intervals, reveal, snapshots
-from leaderboard.web.cards import badges
+from leaderboard.web.cards import badges, frames, oembed
 from leaderboard.web.cards import pictures as card_pictures
 from leaderboard.web.comparisons import comparisons, curves, many
 from leaderboard.web.feeds import feeds
@@ -87,6 +87,8 @@ PAGES = (
     comparisons,
     badges,
     card_pictures,
+    frames,
+    oembed,
     many,
     curves,
     efficiency,

@@ -88,6 +88,13 @@ def page(html: str) -> Response:
     return _kept(Response(html, mimetype="text/html"))
 
 
+def framed(html: str, policy: str) -> Response:
+    """A page with a policy of content of its own."""
+    response = Response(html, mimetype="text/html")
+    response.headers["Content-Security-Policy"] = policy
+    return _kept(response)
+
+
 def as_file(text: str, mimetype: str, name: str) -> Response:
     """Text of a kind, offered as a file of that name."""
     response = Response(text, mimetype=mimetype)

@@ -58,6 +58,14 @@ HEAT_STATES = (
 )
 COSTS = ("?cost=latency_ms&measure=AP&sort=score", "?measure=Judged@10", "?cost=nothing")
 SEARCHES = tuple(f"?q={words}&all" for words in (*twins.MASKED.values(), "team", "other", "other-a", "own"))
+OEMBEDS = tuple(
+    f"?url=http://localhost/{page}"
+    for page in (
+        *(f"tasks/{slug}" for slug in ("blind", "sealed", "open", "draft")),
+        *(f"runs/{run_id}" for run_id in range(1, 9)),
+        *(f"snapshots/{address}" for address in twins.SNAPSHOTS.values()),
+    )
+)
 AGAIN = ("?as=1", "?as=2", "?as=4")
 FIGURES = {
     "boards.board": "differences",
@@ -148,6 +156,10 @@ def _walk(
         if rule.endpoint.startswith("rankings.document"):
             asked = product(("", "&topic=1", "&topic=4", "&topic=77"), DOCUMENTS)
             states = ("", *(f"?docno={docno}{topic}" for topic, docno in asked))
+        if rule.endpoint == "frames.show":
+            states = ("", STATE, "?measure=AP&rows=1", "?rows=nonsense")
+        if rule.endpoint == "oembed.show":
+            states = ("", *OEMBEDS)
         if rule.endpoint in FIGURES:
             states = (*states, f"?figure={FIGURES[rule.endpoint]}")
         walk += [(path, _of_form(path, states)) for path in walks.paths(rule, objects)]

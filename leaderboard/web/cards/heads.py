@@ -22,6 +22,7 @@ class Head:
     description: str
     address: str
     picture: str
+    oembed: str
     width: int = WIDTH
     height: int = HEIGHT
 
@@ -50,4 +51,6 @@ def picture_address(shown: CardPage) -> str:
 
 
 def _head(shown: CardPage) -> Head:
-    return Head(shown.title, shown.description, page_address(shown), picture_address(shown))
+    page = page_address(shown)
+    oembed = own_origin() + url_for("oembed.show", url=page, format="json")
+    return Head(shown.title, shown.description, page, picture_address(shown), oembed)

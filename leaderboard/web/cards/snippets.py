@@ -31,6 +31,16 @@ def of_task(slug: str, title: str) -> tuple[Snippet, ...]:
     return of_badge(title, own_origin() + url_for("badges.of_task", slug=slug), own_origin() + page)
 
 
+def of_frame(slug: str, task: str, width: int, height: int) -> Snippet:
+    """The frame of a task's bare board."""
+    address = own_origin() + url_for("frames.show", slug=slug)
+    title = escape(f"Board of {_line(task)}")
+    size = f'width="{width}" height="{height}"'
+    return Snippet(
+        "Board", f'<iframe src="{escape(address)}" title="{title}" {size} loading="lazy"></iframe>'
+    )
+
+
 def of_badge(title: str, badge: str, page: str) -> tuple[Snippet, ...]:
     """A badge that leads to a page, both as whole addresses, in Markdown, HTML and reStructuredText."""
     return (
