@@ -1,5 +1,6 @@
 """A board in a frame of another site, in a real browser: shown where the task says so, and nowhere else."""
 
+import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -8,8 +9,10 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
+from sqlalchemy import update
 
 from leaderboard.db.engine import Database
+from leaderboard.db.tables import Task
 from tests.browser.test_accessibility import page_faults
 from tests.services.statistics.test_standings import fill
 from tests.web.cards.test_frames import let
@@ -82,3 +85,20 @@ def test_the_frame_is_for_everybody(
     faults = page_faults(window, width)
     context.close()
     assert faults == []
+
+
+def test_a_browser_reads_the_data_block_and_runs_nothing(
+    browser: Browser, address: str, site_database: Database, tmp_path: Path
+) -> None:
+    """The policy of content says nothing of it, whatever the task is called."""
+    fill(site_database, tmp_path)
+    with site_database.write() as session:
+        session.execute(update(Task).values(name="</script><script>document.title = 'run'</script>"))
+    window, complaints = browser.new_page(), list[str]()
+    window.on("console", lambda message: complaints.append(message.text))
+    window.goto(f"{address}/tasks/t")
+    data = json.loads(window.locator("script[type='application/ld+json']").text_content() or "")
+    assert data["name"] == "</script><script>document.title = 'run'</script>"
+    assert window.title() != "run"
+    assert [text for text in complaints if "Content Security Policy" in text] == []
+    window.close()

@@ -109,7 +109,9 @@ def faults(page: HtmlElement) -> Iterator[str]:
         yield from _table_faults(table)
     if page.xpath("boolean(//style | //iframe | //object | //@style)"):
         yield "inline style or embedded content"
-    yield from ("inline script" for _ in page.xpath("//script[not(@src)]"))
+    yield from (
+        "inline script" for _ in page.xpath("//script[not(@src) and not(@type='application/ld+json')]")
+    )
 
 
 def _text(tag: HtmlElement) -> str:

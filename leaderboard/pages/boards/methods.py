@@ -76,7 +76,7 @@ def _key(shown: Board) -> tuple[str, ...]:
 def _judged(basis: Basis) -> str:
     origin = ORIGINS.get(basis.origin, "")
     by = f", {origin}{f' ({basis.origin_name})' if basis.origin_name else ''}" if origin else ""
-    digest = f", SHA-256 {basis.revision_sha256[:16]}..." if basis.revision_sha256 else ""
+    digest = f", SHA-256 {basis.revision_sha256}" if basis.revision_sha256 else ""
     return f"{by}{digest}"
 
 

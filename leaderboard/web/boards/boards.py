@@ -1,5 +1,6 @@
 """A task's board as page, JSON, CSV and LaTeX."""
 
+from dataclasses import replace
 from typing import Any
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -10,6 +11,7 @@ from leaderboard.pages.boards import citations, methods, reliability, tables
 from leaderboard.pages.boards import view as board_views
 from leaderboard.pages.boards.view import BASELINE, MEANS, BoardChoice, View
 from leaderboard.pages.cards import card
+from leaderboard.pages.cards.dataset import task_data
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
@@ -19,7 +21,7 @@ from leaderboard.web import moments, responses
 from leaderboard.web.addresses import kept, whole
 from leaderboard.web.boards.carried import FLAGS, MANY, STATE, is_usual
 from leaderboard.web.boards.rows import listed
-from leaderboard.web.cards import heads
+from leaderboard.web.cards import datasets, heads
 from leaderboard.web.cards.heads import Head
 from leaderboard.web.charts import Interval, IntervalChart, interval_chart
 from leaderboard.web.charts.board_means import BoardMeans, MeanOfRun, board_means
@@ -166,7 +168,8 @@ def _head(shown: Board) -> Head | None:
     """What the head tells of the board; nothing of one that the address chose, which has no picture."""
     if {*CHOSEN, "topics"} & request.args.keys():
         return None
-    return heads.for_visitors(lambda: card.of_board(shown))
+    head = heads.for_visitors(lambda: card.of_board(shown))
+    return head and replace(head, dataset=datasets.block(task_data(reading(), shown)))
 
 
 def _means(shown: Board) -> BoardMeans | None:

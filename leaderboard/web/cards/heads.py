@@ -23,6 +23,8 @@ class Head:
     address: str
     picture: str
     oembed: str
+    dataset: str = ""
+    """The text of a data block; empty for what is no set of data."""
     width: int = WIDTH
     height: int = HEIGHT
 
