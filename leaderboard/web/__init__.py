@@ -51,7 +51,7 @@ from leaderboard.web.kept import pages as kept_pages
 from leaderboard.web.kept import static
 from leaderboard.web.kept.files import KeptFiles
 from leaderboard.web.pools import audits, combined, pools
-from leaderboard.web.runs import batches, checks, facts, files, pieces, runs, sections, uploads
+from leaderboard.web.runs import batches, checks, facts, files, outward, pieces, runs, sections, uploads
 from leaderboard.web.scores import heat_maps, measure_orders
 from leaderboard.web.side_by_side import judging as side_by_side_judging
 from leaderboard.web.side_by_side import side_by_side
@@ -98,6 +98,7 @@ PAGES = (
     sections,
     files,
     facts,
+    outward,
     rankings,
     uploads,
     pieces,

@@ -44,6 +44,7 @@ ROOMS = frozenset(
         "heat_maps",
         "runs",
         "run_sections",
+        "run_outward",
         "rankings",
         "news",
         "phases",
