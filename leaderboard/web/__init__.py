@@ -44,6 +44,8 @@ from leaderboard.web.accounts import (
 )
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, room, settled
 from leaderboard.web.boards import boards, carried, efficiency, intervals, reveal, snapshots
+from leaderboard.web.cards import badges, frames, oembed
+from leaderboard.web.cards import pictures as card_pictures
 from leaderboard.web.comparisons import comparisons, curves, many
 from leaderboard.web.feeds import feeds
 from leaderboard.web.kept import pages as kept_pages
@@ -51,7 +53,7 @@ from leaderboard.web.kept import static
 from leaderboard.web.kept.files import KeptFiles
 from leaderboard.web.metrics import metrics, request_counts
 from leaderboard.web.pools import audits, combined, pools
-from leaderboard.web.runs import batches, checks, facts, files, pieces, runs, sections, uploads
+from leaderboard.web.runs import batches, checks, facts, files, outward, pieces, runs, sections, uploads
 from leaderboard.web.scores import heat_maps, measure_orders
 from leaderboard.web.side_by_side import judging as side_by_side_judging
 from leaderboard.web.side_by_side import side_by_side
@@ -85,6 +87,10 @@ PAGES = (
     reveal,
     measure_orders,
     comparisons,
+    badges,
+    card_pictures,
+    frames,
+    oembed,
     many,
     curves,
     efficiency,
@@ -94,6 +100,7 @@ PAGES = (
     sections,
     files,
     facts,
+    outward,
     rankings,
     uploads,
     pieces,
