@@ -169,7 +169,8 @@ def _is_person() -> Any:
 def _hiding(names: dict[str, str]) -> Callable[[str], str]:
     """What puts names out of a text, the longest first; short ones only where they stand alone."""
     by_folded = {name.casefold(): given for name, given in names.items()}
-    ordered = sorted(by_folded, key=len, reverse=True)
+    # Some letters become two when folded: a name is looked for as it is written and as it is folded.
+    ordered = sorted(by_folded.keys() | names.keys(), key=len, reverse=True)
     if not ordered:
         return str
     parts = (
