@@ -1,18 +1,24 @@
-"""`leaderboard import`: a task made of an export."""
+"""`leaderboard import`: a task made of an export, or of a folder of files."""
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
-from leaderboard.cli.site import data_option, keep_private, opened
+from leaderboard.cli.bundles import folders
+from leaderboard.cli.bundles.folders import Answers
+from leaderboard.cli.site import FILE, data_option, keep_private, opened
 from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid
 from leaderboard.pages.tasks import settings as pages
-from leaderboard.services.bundles import imports, opening
+from leaderboard.services.bundles import found, imports, opening
+from leaderboard.services.bundles.found import FoundChoice
 from leaderboard.services.bundles.imports import ImportedTask, ImportRequest
+from leaderboard.services.bundles.making import FolderRequest
 from leaderboard.services.bundles.opening import BundleFiles
 from leaderboard.services.policy import OPERATOR
+from leaderboard.services.runs.prepare import suggested_name
 from leaderboard.services.tasks import roles
 from leaderboard.trec.read.lines import Limits
 
@@ -21,29 +27,55 @@ SOURCE = click.Path(exists=True, path_type=Path)
 
 @click.command("import")
 @click.argument("source", type=SOURCE)
-@click.option("--slug", default="", help="Slug of the task [the one in the export].")
-@click.option("--map", "map_file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-              help="The map of an export with pseudonyms: its names take their place.")  # fmt: skip
+@click.option("--slug", default="", help="Slug of the task [the one in the export, else the folder's name].")
+@click.option("--map", "map_file", type=FILE, help="Of an export with pseudonyms: names take their place.")
 @click.option("--organiser", help="Account that organises it in the browser [the only organiser there is].")
 @click.option("--dry-run", is_flag=True, help="Say what would be made, and make nothing.")
+@click.option("--name", default="", help="Of a folder of files: the task's name [the slug].")
+@click.option("--topics", default="", help="Of a folder: which file is the topics.")
+@click.option("--qrels", default="", help="Of a folder: which file is the judgments.")
+@click.option("--team", default=found.TEAM, show_default=True, help="Whose runs are that no list names.")
+@click.option("--yes", "is_sure", is_flag=True, help="Of a folder: go on where something is in doubt.")
 @data_option
-def import_(
-    source: Path, slug: str, map_file: Path | None, organiser: str | None, dry_run: bool, data: Path | None
-) -> None:
-    """Make the task of SOURCE, which `leaderboard export` wrote: a folder, a .zip or a .tar.gz.
+def import_(source: Path, slug: str, map_file: Path | None, data: Path | None, **options: Any) -> None:
+    """Make a task of SOURCE, a folder, .zip or .tar.gz: an export, or topics, judgments and runs.
 
-    Every digest is checked before anything is stored, and all of it is stored or nothing. Its runs are scored
-    anew; the board is the same once that is done.
+    Of what `leaderboard export` wrote every digest is checked first. Of any other folder it is told on one
+    page which file is what, by its lines and usual names; where that is in doubt --yes is needed.
+    All of it is stored or nothing. Runs are scored anew; an export's board is the same once that is done.
     """
     with opened(data) as (database, settings), opening.opened(source) as files:
         keep_private(settings)
-        if not files.is_bundle:
-            raise Invalid(f"{source} is no export of a task: it has no bundle.json and SHA256SUMS.")
-        opening.require_whole(files)
-        wanted = ImportRequest(
-            slug=slug, names=_names(map_file), limits=Limits(plain_bytes=settings.plain_bytes)
-        )
-        _bring_in(database, files, wanted, organiser, dry_run=dry_run)
+        limits = Limits(plain_bytes=settings.plain_bytes)
+        if files.is_bundle:
+            opening.require_whole(files)
+            wanted = ImportRequest(slug=slug, names=_names(map_file), limits=limits)
+            _bring_in(database, files, wanted, options["organiser"], dry_run=options["dry_run"])
+            return
+        folders.bring_in(database, files, _answers(source, slug, limits, **options))
+
+
+def _answers(
+    source: Path,
+    slug: str,
+    limits: Limits,
+    *,
+    organiser: str | None,
+    dry_run: bool,
+    name: str,
+    topics: str,
+    qrels: str,
+    team: str,
+    is_sure: bool,
+) -> Answers:
+    slug = slug or suggested_name(source.resolve().name).lower().replace(".", "-").replace("_", "-")
+    return Answers(
+        choice=FoundChoice(topics=topics, qrels=qrels, team=team, limits=limits),
+        wanted=FolderRequest(slug=slug, name=name or slug, limits=limits),
+        organiser=organiser,
+        is_sure=is_sure,
+        dry_run=dry_run,
+    )
 
 
 class _NotKept(Exception):

@@ -88,7 +88,7 @@ def readme(head: BundleHead, paths: Iterable[str]) -> str:
             "",
             *files,
             "",
-            "Files of `records/` have one JSON object a line. Each has an `id` within the bundle; fields that "
+            "Files of `records/` have one JSON object a line. Each has an `id` in the bundle; fields that "
             "end in `_id` hold the id of a row of another file. Dates are UTC.",
             named,
             "",
