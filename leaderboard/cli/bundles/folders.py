@@ -68,7 +68,8 @@ def page(understood: FoundTask, wanted: FolderRequest) -> list[str]:
     if understood.list_path:
         lines.append(f"Teams: from {understood.list_path}.")
     if understood.left_out:
-        lines.append(f"Left out: {len(understood.left_out):,} files.")
+        count = len(understood.left_out)
+        lines.append(f"Left out: {count:,} {'file' if count == 1 else 'files'}.")
         lines += _listed(_reasons(understood))
     return [*lines, *(f"Look at this: {doubt}" for doubt in understood.doubts)]
 

@@ -52,6 +52,9 @@ def _by_lines(lines: Sequence[bytes], name: str) -> tuple[str, str]:
         return "", "it has comments only"
     if _is_json(lines[0]):
         return TOPICS, ""
+    if _has_ids(lines) and any(b" " in line.split(b"\t")[1].strip() for line in lines):
+        # Four words of which the last is a number are a title still, where but one tab is in the line.
+        return TOPICS, ""
     fields = [line.split() for line in lines]
     if tuple(fields[0]) == BEIR_HEADER or all(map(_is_judgment, fields)):
         return QRELS, ""
