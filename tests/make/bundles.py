@@ -7,7 +7,8 @@ from pathlib import Path
 from leaderboard.db.engine import Database
 from leaderboard.pages.bundles import export
 from leaderboard.services.bundles import imports, opening, writing
-from leaderboard.services.bundles.imports import ImportedTask, ImportRequest
+from leaderboard.services.bundles.importing import ImportRequest
+from leaderboard.services.bundles.imports import ImportedTask
 from leaderboard.services.bundles.release import PseudonymMap
 from leaderboard.services.policy import OPERATOR
 from tests.make import build

@@ -14,7 +14,8 @@ from leaderboard.errors import Invalid
 from leaderboard.pages.tasks import settings as pages
 from leaderboard.services.bundles import found, imports, opening
 from leaderboard.services.bundles.found import FoundChoice
-from leaderboard.services.bundles.imports import ImportedTask, ImportRequest
+from leaderboard.services.bundles.importing import ImportRequest
+from leaderboard.services.bundles.imports import ImportedTask
 from leaderboard.services.bundles.making import FolderRequest
 from leaderboard.services.bundles.opening import BundleFiles
 from leaderboard.services.policy import OPERATOR

@@ -15,7 +15,7 @@ from typing import IO, Protocol
 from leaderboard.errors import Conflict
 
 SUMS = "SHA256SUMS"
-SPOOL_BYTES = 8 * 2**20
+SPOOL_BYTES = 2**20
 """Bytes of a member up to which it is held in memory: a tar wants to know its size before its first byte."""
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".png", ".jpg")
 """Endings of what does not get smaller."""

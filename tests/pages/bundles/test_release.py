@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Entry, Task, Team
 from leaderboard.services.boards import groups
-from leaderboard.services.bundles.imports import ImportRequest
+from leaderboard.services.bundles.importing import ImportRequest
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import withdrawals
 from leaderboard.services.runs.admission import RunRequest

@@ -12,7 +12,7 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task
 from leaderboard.pages.boards import tables
 from leaderboard.services.boards import board as boards
-from leaderboard.services.bundles.imports import ImportRequest
+from leaderboard.services.bundles.importing import ImportRequest
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.qrels import files
 from leaderboard.services.qrels.lines import Origin

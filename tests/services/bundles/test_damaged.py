@@ -15,7 +15,7 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Audit, Collection, Run, Task, Team
 from leaderboard.errors import Forbidden, Invalid, LeaderboardError, SignInNeeded, TooLarge
 from leaderboard.services.bundles import imports, opening
-from leaderboard.services.bundles.imports import ImportRequest
+from leaderboard.services.bundles.importing import ImportRequest
 from leaderboard.services.bundles.writing import SUMS
 from leaderboard.services.policy import ANONYMOUS
 from tests.make import build, bundles, judged, people, pools

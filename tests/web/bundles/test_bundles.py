@@ -21,6 +21,8 @@ def test_an_organiser_fetches_the_whole_task(site: Site, tmp_path: Path) -> None
     for _ in range(2):
         answer = client.get("/tasks/robots/export.zip")
         assert answer.status_code == 200
+        # What is on record is written once the answer was sent.
+        answer.close()
     assert answer.headers["Content-Disposition"] == "attachment; filename=robots.zip"
     assert answer.headers["Cache-Control"] == "no-store"
     assert answer.content_length == len(answer.data)
