@@ -59,7 +59,7 @@ def _add_run(
     values |= {
         "upload_id": upload.id,
         "sketch": made.run.sketch,
-        "details": facts.stored(made.run.details, facts.form_of(values["details"])),
+        "details": facts.stored(made.run.details, facts.form_of(values.get("details", {}))),
         "order_differs": made.run.order_differs,
     }
     run = Run(**values)
@@ -86,7 +86,9 @@ def _require_versions(making: TaskImport, table: RecordTable, line: int, edition
     """Raise Invalid where this program computes a measure otherwise than the bundle's board did."""
     for measure in edition.measures:
         key, version = measure.get("key"), measure.get("version")
-        ours = parse(str(key)).measure.version
+        if not isinstance(key, str) or not isinstance(version, int):
+            raise broken(table.path, line, "A measure has a key and a version.", "measures")
+        ours = parse(key).measure.version
         if ours != version and edition.state in DONE:
             rule = (
                 f"is in version {ours} here and in version {version} on the board: its scores would differ."

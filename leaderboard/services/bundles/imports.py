@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Qrels, Task, Team, Topic
 from leaderboard.services import audit, collections, policy
 from leaderboard.services.accounts import teams
+from leaderboard.services.backups.backups import unlimited
 from leaderboard.services.bundles import checking, import_runs, judgments
 from leaderboard.services.bundles.checking import broken
 from leaderboard.services.bundles.importing import ImportRequest, Progress, TaskImport, add_all
@@ -50,6 +51,8 @@ def bring_in(
     then holds nothing.
     """
     policy.require_operator(viewer)
+    # A large run takes longer to be packed than a page's transaction may wait.
+    unlimited(session.connection())
     making = TaskImport(session=session, viewer=viewer, files=files, request=request, progress=progress)
     for table in TABLES:
         progress(table.name)

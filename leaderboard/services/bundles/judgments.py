@@ -46,9 +46,11 @@ def add_revision(
             raise Invalid(
                 f"{path.name} holds other judgments than its revision says: {name}. Get the bundle anew."
             )
-    known = {name: record[name] for name in ("sha256", "file_name", "rounds")}
+    known = {name: record.get(name, "") for name in ("sha256", "file_name", "rounds")}
     distractors = read_distractors(others, ANY_SIZE) if others is not None else ()
-    made = lines.add(session, viewer, line, parent, replace(prepared, **known), record["note"], distractors)
+    made = lines.add(
+        session, viewer, line, parent, replace(prepared, **known), record.get("note", ""), distractors
+    )
     if made.number != record["number"]:
         raise Invalid(f"Revision {record['number']} of the line {line.name} follows {made.number - 1}.")
     made.created_at = record["created_at"]

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.errors import Invalid
 from leaderboard.services.accounts import teams
+from leaderboard.services.backups.backups import unlimited
 from leaderboard.services.bundles.found import FoundRun, FoundTask
 from leaderboard.services.bundles.opening import BundleFiles
 from leaderboard.services.policy import Viewer
@@ -59,6 +60,8 @@ def make(
 
     Raises Conflict where the slug is taken, Invalid for a run that is not accepted after all.
     """
+    # A large run takes longer to be packed than a page's transaction may wait.
+    unlimited(session.connection())
     slug = task.draft.slug
     create.create(session, viewer, task)
     create.publish(session, viewer, slug)

@@ -300,7 +300,8 @@ def _companions(value: Mapping[str, int], numbers: Numbers) -> dict[str, int]:
 
 def _topic_sets(value: Mapping[str, Any], numbers: Numbers) -> dict[str, Any]:
     known = numbers["topic_set"]
-    return {name: {**each, "id": known[each["id"]]} for name, each in value.items() if each["id"] in known}
+    sets = {name: {"id": each["id"], "topics": each["topics"]} for name, each in value.items()}
+    return {name: {**each, "id": known[each["id"]]} for name, each in sets.items() if each["id"] in known}
 
 
 def _recipients(value: Mapping[str, Any], numbers: Numbers) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from leaderboard.services.accounts.names import skeleton
 from leaderboard.services.bundles.records import Record, RecordTable
 from leaderboard.services.pseudonyms import pseudonyms
 from leaderboard.services.pseudonyms.words import words
+from leaderboard.services.qrels.judged_inputs import COMPANIONS, MAIN
 from leaderboard.services.shown_names import numbered_runs, shows_names
 
 NOBODY = "[a name]"
@@ -105,6 +106,8 @@ def hidden(table: RecordTable, record: Record, row_id: int, by: PseudonymMap) ->
         return {**made, "name": by.runs[row_id], "tag": by.runs[row_id].replace(" ", "-")}
     if table.name == "uploads":
         return {**made, "file_name": "run.txt.gz"}
+    if table.name == "lines" and made["name"] not in (MAIN, *COMPANIONS):
+        made["name"] = by.hides(made["name"])
     written = WRITTEN.get(table.name, ())
     return {key: _without_names(value, by.hides) if key in written else value for key, value in made.items()}
 
