@@ -194,11 +194,16 @@ def _preferences(session: Session, revision_id: int) -> Pieces:
 
 
 def _write_runs(source: BundleSource, target: BundleWriter) -> None:
+    """Write the run files; raises Damaged, naming the upload, where one is not what was sent."""
     rows = source.session.execute(
-        select(Run.id, Run.upload_id).where(Run.task_id == source.task.id).order_by(Run.id)
+        select(Run.id, Upload.id, Upload.sha256)
+        .join(Upload, Upload.id == Run.upload_id)
+        .where(Run.task_id == source.task.id)
+        .order_by(Run.id)
     ).all()
-    for run_id, upload_id in rows:
+    for run_id, upload_id, sha256 in rows:
         sent = StoredFile(source.database, upload_id)
+        sent.require_whole(sha256)
         path = source.paths["run", run_id]
         if source.by is None:
             target.add(path, _as_sent(sent))
