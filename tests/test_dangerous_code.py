@@ -31,6 +31,8 @@ NAMES_OF_OURS = {
 PATTERN_TAKERS = {"compile", "search", "match", "fullmatch", "sub", "split", "findall", "finditer"}
 THE_TASKS_OWN = {"rules.tag_pattern", "tag_pattern", "value or ''"}
 """Patterns of whoever makes a task or runs the command: what a tag has to look like."""
+ESCAPED = {("leaderboard/services/bundles/release.py", "'|'.join(parts)")}
+"""Patterns made of names, each of them escaped: they are looked for as they are."""
 WORKED_EXAMPLES = ROOT / "leaderboard" / "measures" / "catalogue" / "examples.py"
 """Runs the examples in the docstrings of the program itself, as its tests do."""
 
@@ -106,7 +108,8 @@ def test_patterns_are_written_by_us(path: Path) -> None:
             continue
         if isinstance(function.value, ast.Name) and function.value.id == "re":
             pattern = ast.unparse(call.args[0])
-            known = pattern.startswith("re.escape(") or pattern in THE_TASKS_OWN
+            is_escaped = (path.relative_to(ROOT).as_posix(), pattern) in ESCAPED
+            known = pattern.startswith("re.escape(") or pattern in THE_TASKS_OWN or is_escaped
             assert known or _is_constant(call.args[0]), f"line {call.lineno}: {pattern}"
 
 

@@ -44,6 +44,7 @@ from leaderboard.web.accounts import (
 )
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, room, settled
 from leaderboard.web.boards import boards, carried, efficiency, intervals, reveal, snapshots
+from leaderboard.web.bundles import bundles
 from leaderboard.web.cards import badges, frames, oembed
 from leaderboard.web.cards import pictures as card_pictures
 from leaderboard.web.comparisons import comparisons, curves, many
@@ -119,6 +120,7 @@ PAGES = (
     revisions,
     pools,
     combined,
+    bundles,
     audits,
     assessors,
     agreement,
