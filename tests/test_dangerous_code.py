@@ -16,12 +16,14 @@ UNSAFE_READERS = {"pickle", "marshal", "shelve", "dill", "yaml", "jsonpickle"}
 CLIENTS = {"requests", "httpx", "aiohttp", "urllib3", "smtplib", "ftplib", "ldap", "ldap3", "memcache"}
 OUTGOING = {"urllib.request", "http.client", "xmlrpc.client"}
 CALLERS = {
+    "leaderboard/cli/serving/health.py": {"http.client"},
     "leaderboard/remote.py": {"http.client", "urllib.request"},
     "leaderboard/services/mail/server.py": {"smtplib"},
     "leaderboard/services/webhooks/calls.py": {"http.client"},
     "leaderboard/web/accounts/openid_client.py": {"requests"},
 }
-"""Who calls whom the settings name, whom a webhook's maker does, and the site that a worker works for."""
+"""Who calls whom the settings name, whom a webhook's maker does, and the site that a worker works for or is asked for
+its health."""
 RUNS_TEXT = {"eval", "exec", "compile", "__import__", "render_template_string", "from_string"}
 NAMES_OF_OURS = {
     *("table.name", "columns", "marks", "chosen", "order"),
@@ -63,6 +65,10 @@ def _calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
 def _is_constant(node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp):
         return _is_constant(node.left) and _is_constant(node.right)
+    if isinstance(node, ast.JoinedStr):
+        return all(map(_is_constant, node.values))
+    if isinstance(node, ast.FormattedValue):
+        return _is_constant(node.value)
     return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id.isupper())
 
 

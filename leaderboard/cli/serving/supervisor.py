@@ -23,6 +23,9 @@ from leaderboard.settings import Settings
 
 log = logging.getLogger(__name__)
 
+OVERDUE = "%s: its job ran over the time limit; the process is killed"
+ENDED = "%s ended with code %s; it is started again in %.0f s"
+NOT_DONE = "%s was not done in %.0f s; it is killed"
 LOOK_S = 0.2
 GRACE_S = 10.0
 READ_BYTES = 65_536
@@ -147,13 +150,11 @@ class Supervisor:
     def _look_after(self, child: Child) -> None:
         if child.is_alive:
             if child.is_overdue:
-                said = "%s: its job ran over the time limit; the process is killed"
-                log.error(said, child.name, extra=child.facts)
+                log.error(OVERDUE, child.name, extra=child.facts)
                 _kill(child)
         elif child.not_before is None:
             code = child.process.exitcode if child.process is not None else None
-            said = "%s ended with code %s; it is started again in %.0f s"
-            log.error(said, child.name, code, child.rest(), extra=child.facts)
+            log.error(ENDED, child.name, code, child.rest(), extra=child.facts)
         elif time.monotonic() >= child.not_before and child.may_start():
             child.start()
 
@@ -166,8 +167,7 @@ class Supervisor:
             _process(child).join(max(0.0, until - time.monotonic()))
         for child in running:
             if child.is_alive:
-                said = "%s was not done in %.0f s; it is killed"
-                log.warning(said, child.name, GRACE_S, extra=child.facts)
+                log.warning(NOT_DONE, child.name, GRACE_S, extra=child.facts)
                 _kill(child)
 
 
