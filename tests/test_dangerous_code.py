@@ -22,7 +22,7 @@ CALLERS = {
     "leaderboard/services/webhooks/calls.py": {"http.client"},
     "leaderboard/web/accounts/openid_client.py": {"requests"},
 }
-"""Who calls whom the settings name, whom a webhook's maker does, and the site: a worker, and its health check."""
+"""Who calls whom the settings name, whom a webhook's maker does, and the site: a worker, its health check."""
 RUNS_TEXT = {"eval", "exec", "compile", "__import__", "render_template_string", "from_string"}
 NAMES_OF_OURS = {
     *("table.name", "columns", "marks", "chosen", "order"),
