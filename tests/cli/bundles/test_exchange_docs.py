@@ -18,6 +18,7 @@ TEXT = (ROOT / "docs" / "exchange.md").read_text(encoding="utf-8")
 RANKINGS = {"1": ["a", "c"], "2": ["d", "a"], "3": ["e", "f"]}
 
 
+@pytest.mark.trial
 def test_the_commands_work_as_written(
     data_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
