@@ -97,7 +97,8 @@ def opened(app: Celery) -> Line:
     """An open connection to the broker, with little patience; raises one of `failures` where it is away."""
     is_amqp = app.connection_for_write().transport.driver_type == "amqp"
     patience = (
-        {"read_timeout": REPLY_S, "write_timeout": REPLY_S}
+        # Without its confirmations, what was written to a line that is lost would pass for sent.
+        {"confirm_publish": True, "read_timeout": REPLY_S, "write_timeout": REPLY_S}
         if is_amqp
         else {"socket_connect_timeout": CONNECT_S, "socket_timeout": REPLY_S}
     )

@@ -77,7 +77,13 @@ class Sender:
         self._line = self._line or messages.opened(self._app)
         with self._database.write(is_shown=False) as session:
             jobs = carried.take(session, self._settings)
-        self._line.send(jobs)
+        try:
+            self._line.send(jobs)
+        except self._failures:
+            # A line that nothing was sent by for a while may be lost; some of them go out twice then.
+            self._hang_up()
+            self._line = messages.opened(self._app)
+            self._line.send(jobs)
 
     def _hang_up(self) -> None:
         if self._line is not None:

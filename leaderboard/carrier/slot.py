@@ -105,7 +105,8 @@ def controller(app: Celery, slot: Slot, **options: Any) -> WorkController:
 
     options: more of Celery's own.
     """
-    app.task(name=messages.TASK)(slot.do)
+    # Celery would give it to every other app of the process, too.
+    app.task(name=messages.TASK, shared=False)(slot.do)
     app.conf.worker_consumer = f"{_Consumer.__module__}:{_Consumer.__qualname__}"
     quiet = dict.fromkeys(("without_gossip", "without_heartbeat", "without_mingle"), True)
     return app.WorkController(app=app, **quiet, **options)

@@ -55,11 +55,17 @@ class Broker:
         raise AssertionError((self.home / "log").read_text(errors="replace"))
 
     def lose(self) -> None:
-        """Kill it and throw all it holds away."""
-        assert self.process is not None, "it runs"
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        """Kill it, unless it is dead, and throw all it holds away."""
+        if self.process is not None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+            self.process = None
         shutil.rmtree(self.home / "data", ignore_errors=True)
+
+    def freeze(self) -> None:
+        """Let it answer nothing from now on, though connections to it stay open."""
+        assert self.process is not None, "it runs"
+        os.killpg(self.process.pid, signal.SIGSTOP)
 
 
 def has_redis() -> bool:
