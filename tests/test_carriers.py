@@ -1,4 +1,4 @@
-"""Real brokers that carry jobs: killed with all they hold, as evaluators are, they lose and double nothing."""
+"""Real brokers that carry jobs: killed with all they hold, as evaluators are, they double and lose none."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager

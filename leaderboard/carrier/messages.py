@@ -9,7 +9,7 @@ from celery import Celery
 from kombu import Exchange, Queue
 from kombu.exceptions import KombuError
 
-from leaderboard.services.jobs.carried import Carried
+from leaderboard.services.jobs.carried import CarriedJob
 
 TASK = "leaderboard.job"
 FRESH, REST = "leaderboard.fresh", "leaderboard"
@@ -66,7 +66,7 @@ class Line:
     connection: Any
     producer: Any
 
-    def send(self, jobs: Iterable[Carried]) -> None:
+    def send(self, jobs: Iterable[CarriedJob]) -> None:
         """Send a message for each job; raises one of `failures(app)`, with some of them sent."""
         for job in jobs:
             self.app.send_task(

@@ -105,7 +105,8 @@ def controller(app: Celery, slot: Slot, **options: Any) -> WorkController:
 
     options: more of Celery's own.
     """
-    # Celery would give it to every other app of the process, too.
+    # Where it works Celery looks the task up in the app of the process.
+    app.set_default()
     app.task(name=messages.TASK, shared=False)(slot.do)
     app.conf.worker_consumer = f"{_Consumer.__module__}:{_Consumer.__qualname__}"
     quiet = dict.fromkeys(("without_gossip", "without_heartbeat", "without_mingle"), True)

@@ -221,6 +221,10 @@ def serve_forever(
     """A web process: answers on the given socket until SIGTERM; memory is None where there is one of them."""
     from leaderboard.web.server.serving import serve
 
+    def wake() -> None:
+        carry()
+        _wake(wakers)
+
     follow_parent()
     logs.configure(settings.log_format)
     lock = temporary.folder(settings.data) / "web.lock"
@@ -229,7 +233,6 @@ def serve_forever(
         carrying(settings) as carry,
         closing(shared.Shared(memory, number, lock)) if memory else nullcontext() as own,
     ):
-        wake = partial(_wake, wakers, carry)
         serve(settings, listening, wake, own, counters.WebCounter(counted, number))
 
 
@@ -263,8 +266,7 @@ def evaluate_forever(
         database.dispose()
 
 
-def _wake(wakers: tuple[Connection, ...], carry: Callable[[], None]) -> None:
-    carry()
+def _wake(wakers: tuple[Connection, ...]) -> None:
     # Bytes without messages around them: a reader killed in between leaves no half of one behind.
     for waker in wakers:
         try:

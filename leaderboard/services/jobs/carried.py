@@ -22,14 +22,14 @@ MOST_ON_THE_WAY = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class CarriedJob:
     """A job to be sent, and whether a person waits for it."""
 
     job_id: int
     is_fresh: bool
 
 
-def take(session: Session, settings: Settings) -> list[Carried]:
+def take(session: Session, settings: Settings) -> list[CarriedJob]:
     """Mark the jobs that are to be sent now as sent, the most urgent first.
 
     The marks are committed before the messages go out: nobody waits for a broker inside a transaction. What
@@ -41,7 +41,7 @@ def take(session: Session, settings: Settings) -> list[Carried]:
     is_out = _is_out(settings, at)
     found = [job for which, most in _shares(settings) for job in _some(session, at, which, is_out, most)]
     session.execute(update(Job).where(Job.id.in_([job.id for job in found])).values(carried_at=at))
-    return [Carried(job.id, job.priority >= queue.FRESH) for job in found]
+    return [CarriedJob(job.id, job.priority >= queue.FRESH) for job in found]
 
 
 def _shares(settings: Settings) -> list[tuple[ColumnElement[bool], int]]:
