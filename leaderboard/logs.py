@@ -4,8 +4,11 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 from leaderboard.errors import Invalid
@@ -21,6 +24,8 @@ SECRETS = re.compile(r"\b(lb_[prw])[0-9A-Za-z]{8,}")
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 PLAIN = re.compile(r"[^\s\"'=]+")
 INDENT = "    | "
+_present: ContextVar[Mapping[str, Any]] = ContextVar("present", default=MappingProxyType({}))
+"""What this thread is at, for each line that it logs meanwhile, whoever writes it."""
 
 
 class _Stderr(logging.Handler):
@@ -47,6 +52,21 @@ def configure(form: str) -> None:
     root.addHandler(handler)
     root.setLevel(logging.INFO)
     logging.getLogger("alembic").setLevel(logging.WARNING)
+
+
+def begin(**facts: Any) -> None:
+    """Put these facts into every line of this thread from now on, in place of those before."""
+    _present.set(facts)
+
+
+@contextmanager
+def about(**facts: Any) -> Iterator[None]:
+    """Put these facts into every line that this thread logs inside."""
+    before = _present.set({**_present.get(), **facts})
+    try:
+        yield
+    finally:
+        _present.reset(before)
 
 
 def masked(text: str) -> str:
@@ -82,7 +102,7 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line: at, level, process, logger, message, what the event has of its own, trace."""
+    """One JSON object a line: at, level, process, logger, message, the facts of the event, trace."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as JSON, in which a line break is two characters."""
@@ -99,8 +119,7 @@ class JsonLines(logging.Formatter):
 
 
 def _facts(record: logging.LogRecord) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = getattr(record, "facts", {})
-    return found
+    return {**_present.get(), **getattr(record, "facts", {})}
 
 
 def _moment(record: logging.LogRecord) -> str:

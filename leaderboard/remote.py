@@ -17,7 +17,7 @@ from uuid import uuid4
 
 import msgspec
 
-from leaderboard import __version__
+from leaderboard import __version__, logs
 from leaderboard.checksums import damaged
 from leaderboard.errors import Forbidden, Invalid, LeaderboardError
 from leaderboard.services.evaluations import score, wire
@@ -55,6 +55,11 @@ class HeldJob:
     run_id: int
     fence: int
     lease_s: int
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """What lines of the log about it have, as those of a site's own evaluators."""
+        return {"job": self.number, "kind": "evaluate", "claim": self.fence}
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -163,6 +168,10 @@ class RemoteEvaluator:
 
     def _do(self, job: HeldJob) -> bool:
         """Whether the job's scores were handed in."""
+        with logs.about(**job.facts):
+            return self._attempt(job)
+
+    def _attempt(self, job: HeldJob) -> bool:
         try:
             with self._heartbeat(job) as is_lost:
                 result = self._computed(job, is_lost)

@@ -20,8 +20,8 @@ OPEN, BY_INVITATION, CLOSED = "open", "invitation", "closed"
 """Who may make an account."""
 
 
-def _documented(default: Any, text: str, choices: tuple[str, ...] = ()) -> Any:
-    return field(default=default, metadata={"help": text, "choices": choices})
+def _documented(default: Any, text: str, choices: tuple[str, ...] = (), *, is_secret: bool = False) -> Any:
+    return field(default=default, metadata={"help": text, "choices": choices, "secret": is_secret})
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,13 @@ class Settings:
     """The settings of one process; each field's variable is LEADERBOARD_ and its name in capitals."""
 
     data: Path = _documented(Path("leaderboard-data"), "Folder of the SQLite database and temporary files.")
-    database_url: str = _documented("", "Any SQLAlchemy URL; empty means SQLite in the data folder.")
+    database_url: str = _documented(
+        "", "Any SQLAlchemy URL; empty means SQLite in the data folder.", is_secret=True
+    )
     replica_url: str = _documented(
-        "", "A PostgreSQL server that follows the database: visitors' pages are read there; empty: none."
+        "",
+        "A PostgreSQL server that follows the database: visitors' pages are read there; empty: none.",
+        is_secret=True,
     )
     pool: int = _documented(
         5, "Connections to PostgreSQL that a process keeps open; it opens up to twice as many."
@@ -54,6 +58,14 @@ class Settings:
     )
     operators: str = _documented(
         "organiser", "Comma-separated names of organiser accounts that may open the operator's pages."
+    )
+    first_account: str = _documented(
+        "",
+        "Name of the organiser and operator that the first start of an empty site makes; empty: by a link.",
+    )
+    first_password_file: str = _documented("", "File of that account's password; needed with it.")
+    first_token_file: str = _documented(
+        "", "File of a token of the API for that account, as `leaderboard account token secret` prints it."
     )
     assessor_link_days: int = _documented(
         180, "How long the link of an assessor works, in days; 0 means until it is revoked."
@@ -92,7 +104,9 @@ class Settings:
     lock_wait_s: int = _documented(30, "How long a write waits for one that holds the database, in seconds.")
     evaluator_memory: int = _documented(0, "Address-space limit of an evaluator in bytes; 0 means none.")
     smtp_url: str = _documented(
-        "", "Mail server, such as smtp://user:password@host:587 or smtps://...; empty: no mail."
+        "",
+        "Mail server, such as smtp://user:password@host:587 or smtps://...; empty: no mail.",
+        is_secret=True,
     )
     mail_from: str = _documented("", "Address that mail comes from.")
     mails_an_hour: int = _documented(20, "Mails that one address is sent an hour; more wait.")
@@ -105,6 +119,9 @@ class Settings:
     backup_every: str = _documented("", "How often `serve` backs the site up, such as 6h; empty means never.")
     backup_keep: int = _documented(14, "How many of these backups are kept; the oldest is removed.")
     backup_folder: str = _documented("", "Where they are; empty means `backups` in the data folder.")
+    metrics_token: str = _documented(
+        "", "What Prometheus sends to read /metrics; empty: only this machine itself may.", is_secret=True
+    )
 
     @property
     def url(self) -> str:
@@ -116,6 +133,11 @@ class Settings:
         """The site's own address as it is set, without a slash at its end."""
         shown = f"[{self.host}]" if ":" in self.host else self.host
         return self.public_url.rstrip("/") or f"http://{shown}:{self.port}"
+
+    @property
+    def operator_names(self) -> tuple[str, ...]:
+        """The names of the accounts that may open the operator's pages, as they are set."""
+        return tuple(name for name in (*self.operators.split(","), self.first_account) if name.strip())
 
     @property
     def web_slots(self) -> int:
@@ -145,9 +167,11 @@ class Settings:
         values: dict[str, Any] = {}
         for item in fields(cls):
             name = PREFIX + item.name.upper()
-            if name in source:
-                values[item.name] = _read(name, source[name], item.default)
-                _require_choice(name, source[name], item.metadata["choices"])
+            text = _of_file(name, source) if item.metadata["secret"] else None
+            text = source.get(name) if text is None else text
+            if text is not None:
+                values[item.name] = _read(name, text, item.default)
+                _require_choice(name, text, item.metadata["choices"])
         values.update({key: value for key, value in overrides.items() if value is not None})
         return cls(**values)
 
@@ -164,6 +188,31 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def _of_file(name: str, source: Mapping[str, str]) -> str | None:
+    """A secret out of the file that the environment names, as containers are given theirs; None: no file."""
+    path = source.get(f"{name}_FILE")
+    if path is None:
+        return None
+    if name in source:
+        raise Invalid(f"Both {name} and {name}_FILE are set; unset one of them.")
+    return secret_of(Path(path), f"{name}_FILE")
+
+
+def secret_of(path: Path, name: str) -> str:
+    """The text of a file without the line break at its end; name is the variable that names the file.
+
+    Raises Invalid where it cannot be read or holds nothing.
+    """
+    try:
+        text = path.read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
+        raise Invalid(f"{name} names {path}, which cannot be read: {reason}.") from None
+    if not text:
+        raise Invalid(f"{name} names {path}, which is empty; write the secret into it.")
+    return text
 
 
 def _require_choice(name: str, text: str, choices: tuple[str, ...]) -> None:

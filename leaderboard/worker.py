@@ -12,6 +12,7 @@ from uuid import uuid4
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from leaderboard import logs, traces
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job
 from leaderboard.errors import LeaderboardError
@@ -51,16 +52,22 @@ def owner_name() -> str:
 class Evaluator:
     """One evaluation slot: does one job after the other.
 
-    deadline is told the moment (time.monotonic) at which a parent should kill this process, 0 while idle.
+    deadline is told the moment (time.monotonic) at which a parent should kill this process, 0 while idle;
+    count_lost is told how many leases were given back whose holders were gone.
     """
 
     def __init__(
-        self, database: Database, settings: Settings, deadline: Callable[[float], None] = lambda _: None
+        self,
+        database: Database,
+        settings: Settings,
+        deadline: Callable[[float], None] = lambda _: None,
+        count_lost: Callable[[int], None] = lambda _: None,
     ) -> None:
         self.database = database
         self.settings = settings
         self.owner = owner_name()
         self._deadline = deadline
+        self._count_lost = count_lost
         self._has_arrived = False
         self._looked_at = -LOOK_S
         self._expired_at = -EXPIRE_S
@@ -87,7 +94,8 @@ class Evaluator:
         """Say that this evaluator is at work, give back the jobs of those that are gone, drop old files."""
         self._say_here()
         with self.database.write() as session:
-            _tell_failed(session, leases.sweep(session, self.settings.lease_s))
+            lost = leases.sweep(session, self.settings.lease_s)
+            _tell_failed(session, lost)
             if self._mail_server is not None:
                 outbox.queue_due(session)
             deliveries.queue_due(session)
@@ -96,6 +104,7 @@ class Evaluator:
                 deliveries.forget(session)
                 partial_uploads.expire(session, self.settings.data)
                 self._expired_at = time.monotonic()
+        self._count_lost(len(lost))
 
     def _say_here(self) -> None:
         with self.database.write(is_shown=False) as session:
@@ -118,7 +127,7 @@ class Evaluator:
 
     def _look_round(self) -> None:
         if not self._has_arrived:
-            free_dead_owners(self.database)
+            self._count_lost(free_dead_owners(self.database))
             self._has_arrived = True
         if self._lost_at is not None:
             self._return(time.monotonic() - self._lost_at)
@@ -147,19 +156,23 @@ class Evaluator:
             job = queue.claim(session, self.owner, self.settings)
         if job is None:
             return False
-        self._deadline(time.monotonic() + job.limit_s)
+        began = time.monotonic()
+        self._deadline(began + job.limit_s)
         try:
-            with self._heartbeat(job):
-                self._do(job)
+            with logs.about(**_facts(job)), self._heartbeat(job):
+                outcome = self._do(job)
         finally:
             self._deadline(0.0)
+        _trace(job, outcome, time.monotonic() - began)
         return True
 
-    def _do(self, job: Claim) -> None:
+    def _do(self, job: Claim) -> str:
+        """What became of it: done, lost or failed."""
         try:
             self._kinds[job.kind](job)
         except ClaimLost as lost:
             log.warning("%s", lost)
+            return "lost"
         except LeaderboardError as error:
             log.warning("job %d (%s %d): %s", job.job_id, job.kind, job.subject_id, error)
             self._fail(job, error.message, again=False)
@@ -171,6 +184,9 @@ class Evaluator:
             self._fail(
                 job, f"The evaluator failed unexpectedly; its log has reference {reference}.", again=True
             )
+        else:
+            return "done"
+        return "failed"
 
     def _fail(self, job: Claim, message: str, *, again: bool) -> None:
         with self.database.write() as session:
@@ -250,6 +266,7 @@ class Evaluator:
         beat_s = min(self.settings.lease_s / 4, BEAT_S)
 
         def beat() -> None:
+            logs.begin(**_facts(job))
             wait_s = beat_s
             while not over.wait(wait_s):
                 try:
@@ -270,14 +287,30 @@ class Evaluator:
             thread.join()
 
 
-def free_dead_owners(database: Database) -> None:
-    """Give back at once what processes of this host hold that no longer run; this one holds nothing yet."""
-    host = socket.gethostname()
+def _trace(job: Claim, outcome: str, seconds: float) -> None:
+    facts: dict[str, str | int] = {f"leaderboard.{name}": value for name, value in _facts(job).items()}
+    facts["leaderboard.outcome"] = outcome
+    traces.record(f"job {job.kind}", traces.JOB, seconds, facts, is_error=outcome == "failed")
+
+
+def _facts(job: Claim) -> dict[str, str | int]:
+    return {"job": job.job_id, "kind": job.kind, "claim": job.token}
+
+
+def free_dead_owners(database: Database) -> int:
+    """Give back at once what processes of this host hold that no longer run; how many leases that were.
+
+    This process holds nothing yet.
+    """
+    host, lost = socket.gethostname(), 0
     with database.write() as session:
         for owner in leases.owners_on(session, host):
             # A successor may have the number of the process that died.
             if owner == owner_name() or not _is_running(owner):
-                _tell_failed(session, leases.free(session, owner))
+                freed = leases.free(session, owner)
+                _tell_failed(session, freed)
+                lost += len(freed)
+    return lost
 
 
 def _tell_failed(session: Session, jobs: Iterable[Job]) -> None:

@@ -2,12 +2,24 @@
 
 import json
 import logging
+import os
+import signal
+import time
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from leaderboard import logs
+from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid
+from leaderboard.services.evaluations import score
+from leaderboard.settings import Settings
+from leaderboard.worker import Evaluator
+from tests.make import build
+from tests.make.apps import application
+from tests.make.sites import START_S, all_answer, running_site, web_processes
 
 FORGED = "a\n2026-11-22T00:00:00 ERROR b\r\x1b[2J\u2028c"
 
@@ -81,3 +93,64 @@ def test_another_form_is_refused() -> None:
 def test_tokens_are_masked_wherever_they_stand(text: str, expected: str) -> None:
     """In paths, in query strings, in any case, after doubled slashes."""
     assert logs.masked(text) == expected
+
+
+def _lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+
+
+def test_every_line_of_a_request_has_its_number(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whichever module writes it; the next request has another one, and what comes after none."""
+    gone = Database("postgresql+psycopg://nobody@127.0.0.1:1/none")
+    client = application(settings, gone).test_client()
+    logs.configure("json")
+    numbers = [client.get("/healthz").headers["X-Request-ID"] for _ in range(2)]
+    logging.getLogger("leaderboard.test").info("after")
+    *told, after = _lines(capsys)
+    loggers = ["leaderboard.web.health", "leaderboard.web.requests"] * 2
+    assert [line["logger"] for line in told] == loggers
+    assert [line["request"] for line in told] == [numbers[0]] * 2 + [numbers[1]] * 2
+    assert "request" not in after
+    gone.dispose()
+
+
+def test_every_line_of_a_job_has_its_number(
+    database: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And its kind, and which claim of it this is; what comes after has none."""
+    build.task(database, tmp_path)
+    build.run(database, tmp_path, {"1": ["a"]})
+
+    def broken(*_: object) -> None:
+        logging.getLogger("leaderboard.test").info("inside")
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(score, "compute", broken)
+    logs.configure("json")
+    assert Evaluator(database, Settings()).work()
+    logging.getLogger("leaderboard.test").info("after")
+    *told, after = _lines(capsys)
+    assert [line["logger"] for line in told] == ["leaderboard.test", "leaderboard.worker"]
+    assert {(line["job"], line["kind"], line["claim"]) for line in told} == {(1, "evaluate", 1)}
+    assert "job" not in after
+
+
+@pytest.mark.trial
+def test_all_processes_of_a_site_log_as_json(tmp_path: Path) -> None:
+    """Every line but the greeting is one object with the fields that are promised; answers have a number."""
+    environ = {**os.environ, "LEADERBOARD_LOG_FORMAT": "json", "LEADERBOARD_WEB_PROCESSES": "2"}
+    with running_site(tmp_path / "site", environ=environ) as site:
+        greeted = len(site.output)
+        all_answer(site, 2, '"process": "web-{}"')
+        os.kill(web_processes(site)[0], signal.SIGKILL)
+        until = time.monotonic() + START_S
+        while not any("is started again" in line for line in list(site.output)):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+    lines = [json.loads(line) for line in site.output[greeted:] if line != "Stopped."]
+    assert all({"at", "level", "process", "logger", "message"} <= line.keys() for line in lines)
+    assert all("request" in line for line in lines if line["logger"].startswith("leaderboard.web"))
+    [ended] = [line for line in lines if "is started again" in line["message"]]
+    assert ended["child"].startswith("web-")

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -28,6 +29,7 @@ DECLARED = [
     for text in [
         *PROJECT["project"]["dependencies"],
         *PROJECT["project"]["optional-dependencies"]["oidc"],
+        *PROJECT["project"]["optional-dependencies"]["otel"],
         *PROJECT["project"]["optional-dependencies"]["postgresql"],
     ]
 ]
@@ -140,3 +142,44 @@ def test_the_wheel_serves_from_an_empty_environment_and_another_folder(built: Pa
         style = urllib.request.urlopen(f"{site.address}/static/app.css").read()
     assert "<h1" in page
     assert len(style) > 1000
+
+
+def _wheel_without_a_compiler(sdist: Path, folder: Path) -> Path:
+    subprocess.run(["tar", "-xzf", str(sdist), "-C", str(folder)], check=True)
+    (source,) = folder.iterdir()
+    command = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(folder / "dist")]
+    environ = {**os.environ, "CC": "/nonexistent"}
+    subprocess.run([*command, str(source)], env=environ, check=True, capture_output=True)
+    (wheel,) = (folder / "dist").glob("*.whl")
+    return wheel
+
+
+def test_the_source_is_installed_without_a_compiler(built: Path, tmp_path: Path) -> None:
+    """It becomes a wheel for every platform, without a kernel; with one, a wheel for 3.11 and all newer."""
+    (sdist,), (wheel,) = built.glob("*.tar.gz"), built.glob("*.whl")
+    pure = _wheel_without_a_compiler(sdist, tmp_path)
+    assert pure.name.endswith("-py3-none-any.whl")
+    kernels = [
+        [name for name in zipfile.ZipFile(each).namelist() if "_kernel.abi3" in name]
+        for each in (pure, wheel)
+    ]
+    assert kernels == [[], ["leaderboard/trec/read/_kernel.abi3.so"]]
+    assert "-cp311-abi3-" in wheel.name
+
+
+@pytest.mark.trial
+def test_pipx_installs_it(built: Path, tmp_path: Path) -> None:
+    """As the README says: the command is there, with the kernel, and knows its own place."""
+    (wheel,) = built.glob("*.whl")
+    folders = {"PIPX_HOME": str(tmp_path / "home"), "PIPX_BIN_DIR": str(tmp_path / "bin")}
+    environ = {**os.environ, **folders, "PIPX_MAN_DIR": str(tmp_path / "man")}
+    pipx = [sys.executable, "-m", "pipx", "install", "--quiet", "--python", sys.executable, str(wheel)]
+    subprocess.run(pipx, env=environ, check=True, capture_output=True)
+    command = tmp_path / "bin" / "leaderboard"
+
+    def said(*words: str) -> str:
+        return subprocess.run([str(command), *words], check=True, capture_output=True, text=True).stdout
+
+    assert "(C kernel)" in said("--version")
+    place = tmp_path / "home" / "venvs" / "ir-leaderboard" / "bin" / "leaderboard"
+    assert f"ExecStart={place} serve\n" in said("install", "systemd", "--print")

@@ -15,6 +15,11 @@ log = logging.getLogger(__name__)
 COMMANDS = {
     "serve": ("leaderboard.cli.serving.serve:serve", "Run the site: web server and evaluators."),
     "worker": ("leaderboard.cli.serving.serve:worker", "Run evaluators only, beside a site elsewhere."),
+    "health": (
+        "leaderboard.cli.serving.health:health",
+        "Whether the site works, for a container or a script.",
+    ),
+    "install": ("leaderboard.cli.serving.install:install", "Units of systemd for this installation."),
     "collection": ("leaderboard.cli.collections:collection", "Collections of documents."),
     "task": ("leaderboard.cli.tasks:task", "Shared tasks: make, change, list, archive."),
     "qrels": ("leaderboard.cli.qrels:qrels", "Judgments of a task."),
@@ -29,6 +34,8 @@ COMMANDS = {
     "check": ("leaderboard.cli.files.check:check", "Check a run file as the upload does."),
     "measures": ("leaderboard.cli.measures:measures", "List the measures, or explain one."),
     "db": ("leaderboard.cli.db:db", "Look after the database."),
+    "export": ("leaderboard.cli.bundles.export:export", "Write a whole task as plain files."),
+    "import": ("leaderboard.cli.bundles.imports:import_", "Make a task of an export or a folder."),
     "backup": ("leaderboard.cli.backups:backup", "Write the whole site to one file."),
     "restore": ("leaderboard.cli.backups:restore", "Make a site of a backup."),
     "account": ("leaderboard.cli.accounts:account", "Make accounts, and help people into theirs."),

@@ -8,7 +8,15 @@ import click
 from leaderboard.cli.site import data_option, opened, site_address
 from leaderboard.errors import Conflict
 from leaderboard.pages import tokens as token_pages
-from leaderboard.services.accounts import accounts, closing, passwords, reset_links, second_factors, tokens
+from leaderboard.services.accounts import (
+    accounts,
+    closing,
+    passwords,
+    reset_links,
+    second_factors,
+    token_secrets,
+    tokens,
+)
 from leaderboard.services.accounts.passwords import AccountPassword
 from leaderboard.services.accounts.tokens import DAYS, KINDS, PERSONAL, Scope, TokenRequest
 from leaderboard.services.policy import OPERATOR
@@ -145,6 +153,12 @@ def make_token(name: str, data: Path | None, days: int, task: str, **wanted: Any
         with database.write() as session:
             made = tokens.make_for(session, OPERATOR, accounts.find(session, name), request)
         click.echo(made.secret)
+
+
+@token.command("secret")
+def print_secret() -> None:
+    """Print the secret of a token that is not made yet, for LEADERBOARD_FIRST_TOKEN_FILE."""
+    click.echo(token_secrets.made(PERSONAL))
 
 
 @token.command("list")

@@ -7,7 +7,7 @@ import click
 
 from leaderboard.cli.site import data_option, opened
 from leaderboard.errors import Invalid
-from leaderboard.pages.boards import tables
+from leaderboard.pages.boards import methods, tables
 from leaderboard.pages.combined import tables as combined_tables
 from leaderboard.pages.combined.board import CombinedChoice, CombinedPage, combined_page
 from leaderboard.services.boards import board as boards
@@ -16,6 +16,8 @@ from leaderboard.services.boards.moves import EditionBefore
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.statistics.standings import Place
+from leaderboard.tables.latex import latex_text
+from leaderboard.tables.markdown import markdown_text
 from leaderboard.tables.text import csv_text
 
 PLACE_HEADS = ("", "rank range", "beats", "beaten by, at least", "undecided")
@@ -25,10 +27,22 @@ PLACE_HEADS = ("", "rank range", "beats", "beaten by, at least", "undecided")
 @click.argument("slug")
 @click.option("--measure", help="Rank by this measure [the task's primary].")
 @click.option(
-    "--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "csv", "tex", "md"]),
+    default="table",
+    show_default=True,
 )
 @click.option("--one-per-team", is_flag=True, help="Each team's primary run only, else its best.")
 @click.option("--group", help="The runs of this group only, ranked within it.")
+@click.option(
+    "--methods",
+    "paper",
+    is_flag=False,
+    flag_value="txt",
+    type=click.Choice(["txt", "tex", "bib"]),
+    help="What the board did, for a paper: text (unless said otherwise), LaTeX, or BibTeX of what it cites.",
+)
 @click.option("--combined", is_flag=True, help="By people and a machine together.")
 @data_option
 def board(
@@ -37,21 +51,33 @@ def board(
     form: str,
     one_per_team: bool,
     group: str | None,
+    paper: str | None,
     combined: bool,
     data: Path | None,
 ) -> None:
     """Print a task's board; a star marks the runs that may be the best."""
     with opened(data) as (database, _), database.read() as session:
         if combined:
-            if one_per_team or group:
-                raise Invalid("The combined board is of all ranked runs: it knows no groups.")
+            if one_per_team or group or paper:
+                raise Invalid("The combined board is of all ranked runs: it knows no groups, nor methods.")
             page = combined_page(session, OPERATOR, slug, CombinedChoice(measure))
             click.echo(
-                {"table": _combined, "json": _combined_json, "csv": _combined_csv}[form](page), nl=False
+                {
+                    "table": _combined,
+                    "json": _combined_json,
+                    "csv": _combined_csv,
+                    "tex": _combined_tex,
+                    "md": _combined_md,
+                }[form](page),
+                nl=False,
             )
             return
         shown = boards.board(session, OPERATOR, slug, measure, one_per_team=one_per_team, group=group)
-    click.echo({"table": _table, "json": _json, "csv": _csv}[form](shown), nl=False)
+    if paper:
+        said = methods.methods(shown)
+        click.echo({"txt": said.plain, "tex": said.latex, "bib": said.bibtex}[paper], nl=False)
+        return
+    click.echo({"table": _table, "json": _json, "csv": _csv, "tex": _tex, "md": _md}[form](shown), nl=False)
 
 
 def _json(shown: Board) -> str:
@@ -60,6 +86,22 @@ def _json(shown: Board) -> str:
 
 def _csv(shown: Board) -> str:
     return csv_text(tables.board_table(shown))
+
+
+def _tex(shown: Board) -> str:
+    return latex_text(tables.board_table(shown))
+
+
+def _md(shown: Board) -> str:
+    return markdown_text(tables.board_table(shown))
+
+
+def _combined_tex(page: CombinedPage) -> str:
+    return latex_text(combined_tables.runs_table(page))
+
+
+def _combined_md(page: CombinedPage) -> str:
+    return markdown_text(combined_tables.runs_table(page))
 
 
 def _combined_json(page: CombinedPage) -> str:

@@ -1,5 +1,6 @@
 """`leaderboard run`: runs added in bulk from the command line, and what is said of them."""
 
+import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -12,6 +13,8 @@ from leaderboard.cli import Failure
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.db.engine import Database
 from leaderboard.errors import LeaderboardError
+from leaderboard.pages.runs import outward
+from leaderboard.pages.runs.outward import RunAddresses
 from leaderboard.services.accounts import teams
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import admission, marks, prepare, uploads, withdrawals
@@ -28,6 +31,7 @@ from leaderboard.services.runs.batch_plans import (
 from leaderboard.services.runs.limits import RULE
 from leaderboard.services.runs.lists import read_list
 from leaderboard.services.runs.uploads import Delivery
+from leaderboard.tables.yaml import yaml_text
 from leaderboard.trec.facts import fields
 from leaderboard.trec.facts.fields import FIELDS
 from leaderboard.trec.read import bundles
@@ -174,6 +178,25 @@ def describe(run_id: int, data: Path | None, **facts: str | None) -> None:
     click.echo(
         f"Run {run_id}: {', '.join(changed)} changed." if changed else f"Run {run_id}: nothing changed."
     )
+
+
+@run.command()
+@click.argument("run_id", type=int)
+@data_option
+def results(run_id: int, data: Path | None) -> None:
+    """Print a run's scores in the JSON of Every Eval Ever."""
+    with opened(data) as (database, _), database.read() as session:
+        found = outward.results(session, OPERATOR, run_id, RunAddresses())
+    click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+
+
+@run.command()
+@click.argument("run_id", type=int)
+@data_option
+def metadata(run_id: int, data: Path | None) -> None:
+    """Print a run's ir_metadata: its file's header, and what is known of it here."""
+    with opened(data) as (database, _), database.read() as session:
+        click.echo(yaml_text(outward.metadata(session, OPERATOR, run_id, RunAddresses())), nl=False)
 
 
 def _add_one(database: Database, slug: str, one: FileRequest, team: str, limits: Limits) -> tuple[bool, str]:

@@ -87,6 +87,8 @@ class Task(Base):
     """Who organises it, in the organisers' own words: what everybody reads in place of accounts' names."""
     contact: Mapped[str] = mapped_column(default="", server_default=text("''"))
     licence: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    frames: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    """The origins whose pages may show its board in a frame, a line each; empty: none."""
     links: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     """[{"title": ..., "address": ...}]"""
     agreement: Mapped[str] = mapped_column(default="", server_default=text("''"))

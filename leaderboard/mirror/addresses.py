@@ -56,7 +56,7 @@ class Addresses:
     def address(self, link: str, of: str = "/") -> PageAddress | None:
         """What a link on the page `of` leads to; None where that is elsewhere or not mirrored."""
         parts = urlsplit(urljoin(self._site + of, link))
-        if f"{parts.scheme}://{parts.netloc}" != self._site:
+        if not self.is_own(parts.geturl()):
             return None
         path = unquote(parts.path)
         try:
@@ -69,6 +69,11 @@ class Addresses:
         kept = (*(() if room == "static" else EVERYWHERE), *OWN.get(room, ()))
         given = [(name, value) for name, value in parse_qsl(parts.query) if name in kept]
         return PageAddress(path, urlencode(sorted(given)), endpoint)
+
+    def is_own(self, address: str) -> bool:
+        """Whether an absolute address is one of the site."""
+        parts = urlsplit(address)
+        return f"{parts.scheme}://{parts.netloc}" == self._site
 
     def _belongs(self, room: str, values: Mapping[str, object]) -> bool:
         if self._only is None or room in ("static", "measures"):

@@ -185,7 +185,8 @@ def _leading(addresses: Addresses, written: _Written, path: str, file: str) -> L
         target = own or written.file(addresses.address(address, path))
         if target is not None:
             return quote(posixpath.relpath(target, folder)) + (f"#{parts.fragment}" if parts.fragment else "")
-        return address if parts.netloc and parts.scheme in ("http", "https") else None
+        is_elsewhere = parts.scheme in ("http", "https") and not addresses.is_own(address)
+        return address if is_elsewhere else None
 
     return link
 

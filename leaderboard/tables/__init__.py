@@ -1,1 +1,1 @@
-"""Tables as files: JSON, CSV and LaTeX."""
+"""Tables as files: JSON, CSV, LaTeX and Markdown."""

@@ -1,19 +1,15 @@
 """Tables as LaTeX: what is printed letter by letter, and rows as a booktabs table."""
 
-import math
 import re
-import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
+from leaderboard.tables.cells import DAGGER, DOT, DOUBLE_DAGGER, cell_text, seen, stands_right
 from leaderboard.tables.record import Column, Place, Table
 
-DIGITS = 4
-"""Decimals of a number whose column says nothing else."""
 ABSENT = "--"
-DAGGER, DOUBLE_DAGGER = r"$^{\dagger}$", r"$^{\ddagger}$"
-"""Marks behind a cell."""
 
+_MARKS = {DAGGER: r"$^{\dagger}$", DOUBLE_DAGGER: r"$^{\ddagger}$", DOT: r"$^{\bullet}$"}
 _ESCAPES = {
     **{letter: f"\\{letter}" for letter in "&%$#_{}"},
     "\\": r"\textbackslash{}",
@@ -29,10 +25,9 @@ _ESCAPES = {
     "]": r"{]}",
     "*": r"{*}",
     "τ": r"$\tau$",
+    **_MARKS,
 }
 """What LaTeX would read as a command, join with its neighbour, or take for an argument."""
-_UNSEEN = "?"
-"""Stands for what no font can show."""
 
 
 def escaped(text: str) -> str:
@@ -41,7 +36,7 @@ def escaped(text: str) -> str:
     >>> print(escaped("A_1 & 50%"))
     A\\_1 \\& 50\\%
     """
-    letters = (_ESCAPES.get(letter, letter) if _is_seen(letter) else _UNSEEN for letter in text)
+    letters = (_ESCAPES.get(letter, letter) for letter in seen(text))
     # Two of these in a row would be joined into one other character.
     return re.sub(r"([-,])(?=\1)", r"\1{}", "".join(letters))
 
@@ -101,7 +96,7 @@ def latex_text(table: Table[Any]) -> str:
         [_marked(column, row, value) for row, value in zip(table.rows, shown, strict=True)]
         for column, shown in zip(columns, values, strict=True)
     ]
-    caption = escaped(table.caption) + (f" {table.legend}" if table.legend else "")
+    caption = escaped(f"{table.caption} {table.legend}".strip())
     return booktabs(
         [_head(column) for column in columns],
         [list(row) for row in zip(*cells, strict=True)],
@@ -117,7 +112,7 @@ def label(name: str) -> str:
 
 
 def _alignment(column: Column[Any], values: Sequence[Any]) -> str:
-    return "r" if column.is_number or _is_number(values) else "l"
+    return "r" if stands_right(column, values) else "l"
 
 
 def _head(column: Column[Any]) -> str:
@@ -125,32 +120,19 @@ def _head(column: Column[Any]) -> str:
 
 
 def _marked(column: Column[Any], row: Any, value: Any) -> str:
-    text = _cell(value, DIGITS if column.digits is None else column.digits)
-    if text == ABSENT:
-        return text
+    text = cell_text(column, value)
+    if text is None:
+        return ABSENT
+    text = _number(text) if isinstance(value, int | float) else escaped(text)
     if column.bold is not None and column.bold(row):
         text = rf"\textbf{{{text}}}"
-    return text if column.mark is None else text + column.mark(row)
+    return text if column.mark is None else text + _mark(column.mark(row))
 
 
-def _is_seen(letter: str) -> bool:
-    return letter == " " or unicodedata.category(letter)[0] not in "CZ"
+def _number(text: str) -> str:
+    # What is no number here is yes or no.
+    return f"$-${text[1:]}" if text.startswith("-") else text
 
 
-def _is_number(values: Sequence[Any]) -> bool:
-    present = [value for value in values if value is not None]
-    return bool(present) and all(
-        isinstance(value, int | float) and not isinstance(value, bool) for value in present
-    )
-
-
-def _cell(value: Any, decimals: int) -> str:
-    if value is None or value == "" or (isinstance(value, float) and not math.isfinite(value)):
-        return ABSENT
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int | float):
-        shown = f"{value}" if isinstance(value, int) else f"{value:.{decimals}f}"
-        return f"$-${shown[1:]}" if shown.startswith("-") else shown
-    # A row that starts with a star or a bracket would be read as an argument of the one before.
-    return escaped(str(value))
+def _mark(mark: str) -> str:
+    return _MARKS.get(mark, rf"$^{{\mathrm{{{mark}}}}}$" if mark else "")

@@ -19,7 +19,7 @@ class Place(Flag):
     DATA = auto()
     """In JSON and CSV, at full precision."""
     PRINT = auto()
-    """In LaTeX."""
+    """In LaTeX and Markdown."""
     EVERYWHERE = PAGE | DATA | PRINT
 
 
@@ -46,7 +46,7 @@ class Column(Generic[Row]):
     bold: Callable[[Row], bool] | None = None
     """Whether a row's cell is set in bold in print."""
     mark: Callable[[Row], str] | None = None
-    """LaTeX behind a row's cell in print, such as a dagger."""
+    """What stands small behind a row's cell in print: a glyph such as a dagger, or letters."""
     shown: Place = Place.EVERYWHERE
     group: str = ""
     """What columns of one kind are, such as `measure`: templates write their cells and heads alike."""
@@ -91,7 +91,7 @@ class Table(Generic[Row]):
     columns: Sequence[Column[Row]]
     rows: Sequence[Row]
     legend: str = ""
-    """LaTeX behind the caption, which says what the marks mean."""
+    """What is said in print behind the caption: what the marks mean."""
 
     def shown(self, place: Place) -> list[Column[Row]]:
         """The columns that are shown in a place, in order."""

@@ -7,6 +7,7 @@ from typing import Any
 from flask import Flask, request
 from jinja2 import StrictUndefined
 
+from leaderboard.counters import WebCounter
 from leaderboard.db.engine import Database
 from leaderboard.resources import bundled
 from leaderboard.settings import Settings
@@ -43,13 +44,17 @@ from leaderboard.web.accounts import (
 )
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, room, settled
 from leaderboard.web.boards import boards, carried, efficiency, intervals, reveal, snapshots
+from leaderboard.web.bundles import bundles
+from leaderboard.web.cards import badges, frames, oembed
+from leaderboard.web.cards import pictures as card_pictures
 from leaderboard.web.comparisons import comparisons, curves, many
 from leaderboard.web.feeds import feeds
 from leaderboard.web.kept import pages as kept_pages
 from leaderboard.web.kept import static
 from leaderboard.web.kept.files import KeptFiles
+from leaderboard.web.metrics import metrics, request_counts
 from leaderboard.web.pools import audits, combined, pools
-from leaderboard.web.runs import batches, checks, facts, files, pieces, runs, sections, uploads
+from leaderboard.web.runs import batches, checks, facts, files, outward, pieces, runs, sections, uploads
 from leaderboard.web.scores import heat_maps, measure_orders
 from leaderboard.web.side_by_side import judging as side_by_side_judging
 from leaderboard.web.side_by_side import side_by_side
@@ -83,6 +88,10 @@ PAGES = (
     reveal,
     measure_orders,
     comparisons,
+    badges,
+    card_pictures,
+    frames,
+    oembed,
     many,
     curves,
     efficiency,
@@ -92,6 +101,7 @@ PAGES = (
     sections,
     files,
     facts,
+    outward,
     rankings,
     uploads,
     pieces,
@@ -110,6 +120,7 @@ PAGES = (
     revisions,
     pools,
     combined,
+    bundles,
     audits,
     assessors,
     agreement,
@@ -136,6 +147,7 @@ PAGES = (
     site,
     site_audit,
     health,
+    metrics,
 )
 
 
@@ -180,10 +192,12 @@ def create_app(
     database: Database,
     wake: Callable[[], None] = _nobody_waits,
     shared: Shared | None = None,
+    counter: WebCounter | None = None,
 ) -> Flask:
     """The application over a database; wake is called after a commit that queued jobs.
 
     shared: what this process shares with the site's other web processes; None where it is alone.
+    counter: where requests are counted; one of its own where that is None.
     Raises RuntimeError where a route declares no rule.
     """
     app = _Application(__name__, static_folder=None, template_folder=str(bundled("templates")))
@@ -203,6 +217,7 @@ def create_app(
     static.register(app)
     _add_pages(app)
     api.register(app)
+    request_counts.register(app, counter)
     rules.require_rules(app)
     return app
 

@@ -31,7 +31,7 @@ class FormConverter(AnyConverter):
     """The ending of a path that asks for a page as a file: `/tasks/<slug>.<form:form>`."""
 
     def __init__(self, map: Map) -> None:
-        super().__init__(map, "json", "csv", "tex")
+        super().__init__(map, "json", "csv", "tex", "md")
 
 
 def register(app: Flask) -> None:

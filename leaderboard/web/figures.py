@@ -42,6 +42,11 @@ def address(figure_id: str) -> str:
     return f"{path}?{urlencode([*state, (PARAMETER, figure_id)])}"
 
 
+def writable(text: str) -> str:
+    """The text without what no XML can hold."""
+    return _NOT_IN_XML.sub("", text)
+
+
 def drawing(html: str, figure_id: str) -> str:
     """The drawing of a page's figure as an SVG document, in the light scheme on white.
 
@@ -51,7 +56,7 @@ def drawing(html: str, figure_id: str) -> str:
     start, end = figure.find("<svg"), figure.rfind("</svg>")
     if start < 0:
         raise NotFound("This page has no figure of that name, or none in this state; open the page to see.")
-    lines = _NOT_IN_XML.sub("", figure[start:end]).split("\n")
+    lines = writable(figure[start:end]).split("\n")
     svg = ElementTree.fromstring("\n".join(line.lstrip() for line in lines) + "</svg>")
     _take_off_page(svg)
     box = svg.get("viewBox") or f"0 0 {WIDTH} {svg.get('height')}"

@@ -57,13 +57,13 @@ def show(run_id: int, topic_id: str) -> ResponseReturnValue:
 @blueprint.get("/runs/<id:run_id>/topics/<topic_id>.<form:form>")
 @rule(PUBLIC)
 def export(run_id: int, topic_id: str, form: str) -> ResponseReturnValue:
-    """The ranking as a file; as LaTeX its first documents, unless ?all asks for all of them."""
+    """The ranking as a file; in print its first documents, unless ?all asks for all of them."""
     page = ranking.ranking_page(
         reading(),
         viewer(),
         run_id,
         topic_id,
-        _limit() if form == "tex" else None,
+        _limit() if form in responses.PRINTED else None,
         read="titles" if form == "csv" else "nothing",
     )
     return responses.export(form, tables.FILES, page)

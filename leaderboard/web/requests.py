@@ -9,10 +9,12 @@ from uuid import uuid4
 from flask import Flask, Response, current_app, g, request
 from sqlalchemy.exc import SQLAlchemyError
 
+from leaderboard import logs, traces
 from leaderboard.db.engine import Database
 from leaderboard.logs import masked
 from leaderboard.services import audit
 from leaderboard.services.policy import ANONYMOUS, Viewer
+from leaderboard.web.metrics import request_counts
 from leaderboard.web.session import client_ip, database, settings, viewer
 
 log = logging.getLogger(__name__)
@@ -30,6 +32,7 @@ def register(app: Flask) -> None:
     """Number and time every request of an application; register it before all else that looks at requests."""
     app.before_request(_begin)
     app.after_request(_finish)
+    app.teardown_request(lambda _: logs.begin())
 
 
 def hands_out_judgments(view: View) -> View:
@@ -58,16 +61,31 @@ def new_id() -> str:
 
 def _begin() -> None:
     g.began = time.perf_counter()
+    logs.begin(request=request_id())
 
 
 def _finish(response: Response) -> Response:
     response.headers[HEADER] = request_id()
+    request_counts.count(response.status_code, _seconds())
+    _trace(response)
     action = _action(response.status_code)
     if action:
         _record_later(response, action)
     if settings().access_log and not (request.endpoint == "static" and response.status_code < 400):
         _log(response)
     return response
+
+
+def _trace(response: Response) -> None:
+    method, route = request_counts.present_route()
+    facts: dict[str, str | int] = {
+        "http.request.method": method,
+        "http.route": route,
+        "http.response.status_code": response.status_code,
+        "leaderboard.request": request_id(),
+    }
+    is_error = response.status_code >= 500
+    traces.record(f"{method} {route}", traces.REQUEST, _seconds(), facts, is_error=is_error)
 
 
 def _log(response: Response) -> None:
@@ -77,11 +95,16 @@ def _log(response: Response) -> None:
         "method": request.method,
         "path": masked(request.path),
         "status": response.status_code,
-        "ms": round(1000 * (time.perf_counter() - g.get("began", time.perf_counter())), 1),
+        "ms": round(1000 * _seconds(), 1),
         "account": asker.account_id,
         "ip": client_ip(),
     }
     log.info("answered", extra={"facts": facts})
+
+
+def _seconds() -> float:
+    """How long this request has taken so far."""
+    return time.perf_counter() - float(g.get("began", time.perf_counter()))
 
 
 def _action(status: int) -> str:
@@ -108,4 +131,5 @@ def _record(here: Database, asker: Viewer, action: str, subject: str, number: st
         with here.write(RECORD_WAIT_S, is_shown=False) as session:
             audit.notice(session, asker, action, subject, request=number)
     except SQLAlchemyError:
-        log.exception("request %s could not be recorded in the audit", number)
+        facts = {"request": number}
+        log.exception("request %s could not be recorded in the audit", number, extra={"facts": facts})

@@ -1,4 +1,4 @@
-"""The one way to give a table as JSON, CSV or LaTeX, and to let a browser keep a page it has."""
+"""The one way to give a table as a file, and to let a browser keep a page it has."""
 
 import hashlib
 from collections.abc import Mapping
@@ -7,15 +7,19 @@ from typing import Any
 from flask import Response, request
 
 from leaderboard.tables.latex import latex_text
+from leaderboard.tables.markdown import markdown_text
 from leaderboard.tables.record import Files, Page, Table
 from leaderboard.tables.text import csv_text, json_text
 from leaderboard.web import figures
 from leaderboard.web.kept import pages
 from leaderboard.web.kept.static import A_YEAR_S
 
+PRINTED = ("tex", "md")
+"""Forms that people read: some pages give their first rows only, or another table."""
+
 
 def export(form: str, files: Files[Page], page: Page, which: str | None = None) -> Response:
-    """A page as a file: its facts as JSON, or one table (`which`, else ?table=) as CSV or LaTeX."""
+    """A page as a file: its facts as JSON, or one table (`which`, else ?table=)."""
     if form == "json":
         return as_json(files.facts(page))
     return table_file(form, files.table(page, which or request.args.get("table")))
@@ -27,9 +31,11 @@ def tables(files: Files[Page], page: Page) -> dict[str, Table[Any]]:
 
 
 def table_file(form: str, table: Table[Any]) -> Response:
-    """A table as CSV or LaTeX."""
+    """A table as CSV, LaTeX or Markdown."""
     if form == "csv":
         return as_file(csv_text(table), "text/csv", f"{table.name}.csv")
+    if form == "md":
+        return as_file(markdown_text(table), "text/markdown", f"{table.name}.md")
     return as_latex(latex_text(table), table.name)
 
 
@@ -80,6 +86,13 @@ def page(html: str) -> Response:
         name = "-".join([*request.path.strip("/").split("/"), wanted])
         return as_file(figures.drawing(html, wanted), "image/svg+xml", f"{name}.svg")
     return _kept(Response(html, mimetype="text/html"))
+
+
+def framed(html: str, policy: str) -> Response:
+    """A page with a policy of content of its own."""
+    response = Response(html, mimetype="text/html")
+    response.headers["Content-Security-Policy"] = policy
+    return _kept(response)
 
 
 def as_file(text: str, mimetype: str, name: str) -> Response:

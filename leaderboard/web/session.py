@@ -196,7 +196,7 @@ def _resume() -> Viewer:
 
 def _operates(asker: Viewer) -> bool:
     # Only operators make organiser accounts: nobody becomes one by signing up under a name of the setting.
-    named = map(names.canonical, settings().operators.split(","))
+    named = map(names.canonical, settings().operator_names)
     return asker.is_organiser and names.canonical(asker.name) in named
 
 

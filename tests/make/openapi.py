@@ -5,6 +5,7 @@ from pathlib import Path
 
 from leaderboard.web.api import reference
 from tests.make.apps import _compiled
+from tests.make.memory import share_templates
 
 PATH = Path(__file__).resolve().parents[2] / "docs" / "openapi.json"
 
@@ -21,5 +22,6 @@ def digest(document: bytes) -> str:
 
 
 if __name__ == "__main__":
+    share_templates()
     PATH.write_bytes(made())
     print(f"openapi.json {digest(PATH.read_bytes())}")

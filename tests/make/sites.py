@@ -55,9 +55,9 @@ class Site:
         return self.process.returncode
 
 
-def all_answer(site: Site, count: int) -> None:
-    """Wait until so many web processes of the site answer, as its log tells."""
-    waiting, held = {f" web-{number + 1} " for number in range(count)}, []
+def all_answer(site: Site, count: int, told: str = " web-{} ") -> None:
+    """Wait until so many web processes of the site answer, as its log tells: in these words."""
+    waiting, held = {told.format(number + 1) for number in range(count)}, []
     until = time.monotonic() + START_S
     while waiting:
         assert time.monotonic() < until, f"{waiting} did not answer"

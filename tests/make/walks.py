@@ -32,7 +32,7 @@ VALUES: dict[str, Sequence[object]] = {
     "part": ("qrels", "distractors"),
     "suffix": ("txt", "csv", "jsonl"),
     "line_id": range(1, 6),
-    "form": ("json", "csv", "tex"),
+    "form": ("json", "csv", "tex", "md"),
     "address": (*twins.SNAPSHOTS.values(), "0" * 16),
     "filename": ("app.css",),
     "item": ("nothing",),

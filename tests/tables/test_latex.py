@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from leaderboard.tables.cells import DAGGER
 from leaderboard.tables.latex import latex_text
 from leaderboard.tables.record import Column, Table
 from tests.make.tables import table as made
@@ -58,15 +59,19 @@ def test_a_label_holds_only_what_can_be_referred_to() -> None:
 
 
 def test_marks_stand_behind_their_cells_and_a_legend_behind_the_caption() -> None:
-    """What is best is bold, a mark follows it, and LaTeX of the legend is left as it is."""
+    """What is best is bold, a mark follows it, and the legend explains it."""
     score: Column[list[float]] = Column(
         key="AP",
         value=lambda row: row[0],
         bold=lambda row: row[0] > 0.5,
-        mark=lambda _: r"\dag",
+        mark=lambda row: DAGGER if row[0] > 0.5 else "ab",
         lower_is_better=True,
     )
     rows = [[0.75], [0.25]]
-    text = latex_text(Table(name="t", caption="c_1", columns=[score], rows=rows, legend=r"\dag worse"))
-    assert r"\caption{c\_1 \dag worse}" in text
-    assert _body(text) == [[r"AP ($\downarrow$)"], [r"\textbf{0.7500}\dag"], [r"0.2500\dag"]]
+    text = latex_text(Table(name="t", caption="c_1", columns=[score], rows=rows, legend="† worse"))
+    assert r"\caption{c\_1 $^{\dagger}$ worse}" in text
+    assert _body(text) == [
+        [r"AP ($\downarrow$)"],
+        [r"\textbf{0.7500}$^{\dagger}$"],
+        [r"0.2500$^{\mathrm{ab}}$"],
+    ]

@@ -14,7 +14,15 @@ OPERATOR = (401,) + (403,) * 5
 READING = (
     *("", ".json", ".csv", ".tex", "/about", "/topics", "/topics.json", "/topics.csv"),
     *("/topics.tex", "/topics/1", "/topics/1.json", "/topics/1.csv", "/topics/1.tex"),
-    *("/heatmap", "/heatmap.json", "/heatmap.csv", "/heatmap.tex"),
+    *(
+        "/methods.txt",
+        "/methods.tex",
+        "/methods.bib",
+        "/heatmap",
+        "/heatmap.json",
+        "/heatmap.csv",
+        "/heatmap.tex",
+    ),
     *("/curves", "/curves.json", "/curves.csv", "/curves.tex"),
     *("/measures", "/measures.json", "/measures.csv", "/measures.tex"),
     *("/intervals", "/intervals.json", "/intervals.csv", "/intervals.tex"),
@@ -52,6 +60,7 @@ ASSESSORS = (*("/assessors", "/assessors.json", "/assessors.csv", "/assessors.te
 
 MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("GET", "/healthz"): OPEN,
+    ("GET", "/metrics"): OPEN,
     **{("GET", f"/api{rest}"): OPEN for rest in ("", "/problems/closed", "/v1/openapi.json")},
     ("GET", "/"): OPEN,
     **{("GET", f"/tasks/robots{rest}"): OPEN for rest in READING},
@@ -70,6 +79,25 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
         for topic in ("", "&topic=2")
     },
     **{("GET", f"/runs/{{run}}{rest}"): OPEN for rest in RUN_READING},
+    **{
+        ("GET", path): OPEN
+        for path in ("/tasks.md", "/tasks/robots.md", "/runs/{run}.md", "/tasks/robots/topics/1.md")
+    },
+    ("GET", "/tasks/robots/compare.md"): (422,) * 6,
+    **{("GET", f"/{of}/card.png"): OPEN for of in ("runs/{run}", "tasks/robots", "snapshots/{snapshot}")},
+    ("GET", "/runs/{run}/results.json"): (404,) * 6,
+    ("GET", "/runs/{run}/ir-metadata.yaml"): OPEN,
+    ("GET", "/tasks/draft/card.png"): (404,) * 6,
+    ("GET", "/tasks/robots/embed"): OPEN,
+    ("GET", "/tasks/draft/embed"): (404,) * 6,
+    ("GET", "/oembed"): (422,) * 6,
+    ("GET", "/oembed?url=http://localhost/tasks/robots"): OPEN,
+    ("GET", "/oembed?url=http://localhost/runs/{run}"): OPEN,
+    ("GET", "/oembed?url=http://localhost/tasks/draft"): (404,) * 6,
+    ("GET", "/oembed?url=http://localhost/sign-in"): (404,) * 6,
+    ("GET", "/runs/{run}/badge.svg"): OPEN,
+    ("GET", "/tasks/robots/badge.svg"): OPEN,
+    ("GET", "/tasks/draft/badge.svg"): (404,) * 6,
     ("GET", "/runs/{run}.trec_eval"): (404,) * 6,
     **{
         ("GET", f"/runs/{{run}}/{page}{suffix}"): (404,) * 6
@@ -283,6 +311,8 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/tasks/robots/pools/1/discard"): (401, 403, 403, 403, 403, 409),
     **{("GET", f"/tasks/robots/combined{rest}"): (404,) * 5 + (200,) for rest in ("", *FILES)},
     ("POST", "/tasks/robots/combined"): (401, 403, 403, 403, 403, 409),
+    **{("GET", f"/tasks/robots/citation.{form}"): OPEN for form in ("cff", "bib", "json")},
+    ("GET", "/tasks/robots/export.zip"): ORGANISER,
     ("POST", "/tasks/robots/pools/1/shown"): (401, 403, 403, 403, 403, 404),
     **{("GET", f"/tasks/robots/pools/audit{rest}"): OPEN for rest in ("", ".json", ".csv", ".tex")},
     ("POST", "/tasks/robots/pools/audit"): (401,) + (303,) * 5,
@@ -364,6 +394,8 @@ DRAFTS = {
     ("POST", "/tasks/draft/pools/import"): (401, 404, 404, 404, 404, 422),
     ("GET", "/tasks/draft/combined"): (404, 404, 404, 404, 404, 200),
     ("POST", "/tasks/draft/combined"): (401, 404, 404, 404, 404, 409),
+    **{("GET", f"/tasks/draft/citation.{form}"): (404, 404, 404, 404, 404, 200) for form in ("cff", "bib")},
+    ("GET", "/tasks/draft/export.zip"): (401, 404, 404, 404, 404, 200),
     ("GET", "/tasks/draft/pools/audit"): (404, 404, 404, 404, 404, 200),
     ("POST", "/tasks/draft/pools/audit"): (401, 404, 404, 404, 404, 303),
     ("POST", "/tasks/draft/clicks"): (401, 404, 404, 404, 404, 422),

@@ -36,14 +36,14 @@ def crawl(client: FlaskClient) -> Iterator[tuple[str, HtmlElement]]:
     faults that take three settings at once are rare (Kuhn, Wallace, Gallo 2004), and a list sorted by each
     of its columns, for each measure, with each figure, would be most of the walk. What goes along in every
     link is met on each page; tests/web/test_carried.py follows it. Tables are asked for so as JSON, as
-    CSV and LaTeX in one state: the three are written of the same record.
+    CSV, LaTeX and Markdown in one state: all are written of the same record.
     """
     seen, waiting = {START}, [START]
     files, met = set(), set[tuple[object, ...]]()
     while waiting:
         address = waiting.pop()
         path = address.partition("?")[0]
-        if path.endswith((".csv", ".tex")):
+        if path.endswith((".csv", ".tex", ".md")):
             if path in files:
                 continue
             files.add(path)
@@ -109,7 +109,9 @@ def faults(page: HtmlElement) -> Iterator[str]:
         yield from _table_faults(table)
     if page.xpath("boolean(//style | //iframe | //object | //@style)"):
         yield "inline style or embedded content"
-    yield from ("inline script" for _ in page.xpath("//script[not(@src)]"))
+    yield from (
+        "inline script" for _ in page.xpath("//script[not(@src) and not(@type='application/ld+json')]")
+    )
 
 
 def _text(tag: HtmlElement) -> str:

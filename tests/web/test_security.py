@@ -270,7 +270,10 @@ def test_hostile_tasks_are_shown_as_text(site: Site, payload: str) -> None:
     _assert_inert(client.get("/").text)
 
 
-OWN_LOGO = re.compile(r'<img class="[a-z ]+" src="/tasks/[a-z]+/pictures/[0-9a-f]{16}"')
+OWN_PICTURE = re.compile(
+    r'<img (class="[a-z ]+" src="/tasks/[a-z]+/pictures/[0-9a-f]{16}"'
+    r'|src="/tasks/[a-z]+/badge\.svg" class="badge")'
+)
 
 
 def _assert_inert(page: str) -> None:
@@ -284,7 +287,7 @@ def _assert_inert(page: str) -> None:
         'href="javascript',
         'href="data:',
     ):
-        assert live not in OWN_LOGO.sub("", lowered)
+        assert live not in OWN_PICTURE.sub("", lowered)
     tags = BeautifulSoup(page, "html.parser").find_all(True)
     assert not [name for tag in tags for name in tag.attrs if name.lower().startswith("on")]
 

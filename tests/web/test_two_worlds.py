@@ -58,6 +58,14 @@ HEAT_STATES = (
 )
 COSTS = ("?cost=latency_ms&measure=AP&sort=score", "?measure=Judged@10", "?cost=nothing")
 SEARCHES = tuple(f"?q={words}&all" for words in (*twins.MASKED.values(), "team", "other", "other-a", "own"))
+OEMBEDS = tuple(
+    f"?url=http://localhost/{page}"
+    for page in (
+        *(f"tasks/{slug}" for slug in ("blind", "sealed", "open", "draft")),
+        *(f"runs/{run_id}" for run_id in range(1, 9)),
+        *(f"snapshots/{address}" for address in twins.SNAPSHOTS.values()),
+    )
+)
 AGAIN = ("?as=1", "?as=2", "?as=4")
 FIGURES = {
     "boards.board": "differences",
@@ -148,6 +156,10 @@ def _walk(
         if rule.endpoint.startswith("rankings.document"):
             asked = product(("", "&topic=1", "&topic=4", "&topic=77"), DOCUMENTS)
             states = ("", *(f"?docno={docno}{topic}" for topic, docno in asked))
+        if rule.endpoint == "frames.show":
+            states = ("", STATE, "?measure=AP&rows=1", "?rows=nonsense")
+        if rule.endpoint == "oembed.show":
+            states = ("", *OEMBEDS)
         if rule.endpoint in FIGURES:
             states = (*states, f"?figure={FIGURES[rule.endpoint]}")
         walk += [(path, _of_form(path, states)) for path in walks.paths(rule, objects)]
@@ -155,8 +167,9 @@ def _walk(
 
 
 def _of_form(path: str, states: tuple[str, ...]) -> tuple[str, ...]:
-    """All states of a page and of its JSON; CSV and LaTeX are the same table: one is asked for in each."""
-    return {".csv": states[:1], ".tex": states[1:2]}.get(path[-4:], states)
+    """All states of a page and of its JSON; the other forms are the same table: one is asked for in each."""
+    of_form = {".csv": states[:1], ".tex": states[1:2], ".md": states[:1]}
+    return of_form.get(path[path.rfind(".") :], states)
 
 
 def _differences(
@@ -181,7 +194,9 @@ def _differences(
     for path, states in _walk(worlds[0].app, objects):
         refused = 0
         table, _, form = path.rpartition(".")
-        if (form in ("csv", "tex") and table in closed) or (name is not None and path.startswith(f"{API}/")):
+        if (form in ("csv", "tex", "md") and table in closed) or (
+            name is not None and path.startswith(f"{API}/")
+        ):
             continue
         for number, state in enumerate(states[:of_each]):
             if number == refused == (1 + len(DOCUMENTS) if "?docno=" in state else 2):

@@ -1,14 +1,15 @@
 """`leaderboard serve` and `leaderboard worker`: the site and its evaluators."""
 
 import os
+import re
 import shlex
 from pathlib import Path
 from typing import Any
 
 import click
 
-from leaderboard import logs
-from leaderboard.cli.serving import elsewhere, start
+from leaderboard import logs, traces
+from leaderboard.cli.serving import elsewhere, first, start
 from leaderboard.cli.serving.kept_backups import seconds_of
 from leaderboard.cli.serving.processes import in_a_process
 from leaderboard.cli.serving.start import SignIn
@@ -16,6 +17,9 @@ from leaderboard.cli.serving.supervisor import Supervisor, bind
 from leaderboard.cli.site import data_option, keep_private, leave_address, opened
 from leaderboard.errors import Invalid
 from leaderboard.settings import Settings, is_loopback
+
+SHORTEST_TOKEN = 20
+"""Characters of a token that nobody guesses; nothing counts the tries."""
 
 
 @click.command()
@@ -69,6 +73,7 @@ def worker(once: bool, site: str | None, token: str | None, data: Path | None) -
     settings = Settings.from_env(data=data)
     keep_private(settings)
     logs.configure(settings.log_format)
+    traces.require_extra()
     in_a_process(start.require_schema, settings)
     supervisor = Supervisor(settings)
     supervisor.add_evaluators(settings.evaluator_slots)
@@ -94,11 +99,22 @@ def require_safe(settings: Settings) -> None:
         )
     if settings.backup_every:
         seconds_of(settings.backup_every)
+    _require_token(settings.metrics_token)
+    first.require_whole(settings)
+    traces.require_extra()
     named = settings.trusted_hosts or settings.public_url
     if not is_loopback(settings.host) and not named:
         raise Invalid(
             f"On {settings.host} the site can be reached under any name; say which it answers to with "
             "LEADERBOARD_TRUSTED_HOSTS=board.example.org, or with LEADERBOARD_PUBLIC_URL behind a proxy."
+        )
+
+
+def _require_token(token: str) -> None:
+    if token and (len(token) < SHORTEST_TOKEN or not re.fullmatch("[!-~]+", token)):
+        raise Invalid(
+            f"LEADERBOARD_METRICS_TOKEN needs {SHORTEST_TOKEN} letters, digits or signs at least, without "
+            "spaces; `openssl rand -hex 20` makes one."
         )
 
 

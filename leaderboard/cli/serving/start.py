@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from leaderboard.cli.serving import first
 from leaderboard.cli.site import open_database
 from leaderboard.settings import Settings
 
@@ -29,7 +30,8 @@ class SignIn:
 def prepare_site(settings: Settings, with_demo: bool) -> SignIn:
     """Make the tables of an empty database, load the demo task if asked to, let the organiser sign in.
 
-    Raises SchemaOutdated for a database of another version, Invalid for settings of mail that make no sense.
+    Raises SchemaOutdated for a database of another version, Invalid for settings of mail or of the first
+    account that make no sense.
     """
     from leaderboard.services.accounts import accounts
     from leaderboard.services.mail.server import server_of
@@ -40,6 +42,7 @@ def prepare_site(settings: Settings, with_demo: bool) -> SignIn:
     database = open_database(settings)
     try:
         prepare(database)
+        first.set_up(database, settings)
         if with_demo:
             _load_demo(database)
         with database.write() as session:

@@ -1,20 +1,21 @@
 """The processes behind `leaderboard serve` and `leaderboard worker`: started, watched, restarted, stopped."""
 
 import logging
+import multiprocessing
 import os
 import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from leaderboard import logs, shared, temporary
+from leaderboard import counters, logs, shared, temporary, traces
 from leaderboard.cli.serving.kept_backups import keep_backups
 from leaderboard.cli.serving.processes import StopSignals, follow_parent, spawning
 from leaderboard.errors import Conflict
@@ -22,6 +23,9 @@ from leaderboard.settings import Settings
 
 log = logging.getLogger(__name__)
 
+OVERDUE = "%s: its job ran over the time limit; the process is killed"
+ENDED = "%s ended with code %s; it is started again in %.0f s"
+NOT_DONE = "%s was not done in %.0f s; it is killed"
 LOOK_S = 0.2
 GRACE_S = 10.0
 READ_BYTES = 65_536
@@ -59,7 +63,7 @@ class Child:
         try:
             self.process.start()
         except OSError as error:
-            log.error("%s cannot be started: %s", self.name, error)
+            log.error("%s cannot be started: %s", self.name, error, extra=self.facts)
             self.process = None
             self.rest()
 
@@ -70,6 +74,11 @@ class Child:
         pause_s = min(FIRST_PAUSE_S * 2 ** (self.quick_deaths - 1), LONGEST_PAUSE_S) if is_quick else 0.0
         self.not_before = time.monotonic() + pause_s
         return pause_s
+
+    @property
+    def facts(self) -> dict[str, dict[str, str]]:
+        """What lines of the log about it have."""
+        return {"facts": {"child": self.name}}
 
     @property
     def is_alive(self) -> bool:
@@ -93,6 +102,7 @@ class Supervisor:
         self.settings = settings
         self.children: list[Child] = []
         self.wakers: list[Connection] = []
+        self.counters = counters.counters(settings.web_slots, settings.evaluator_slots)
 
     def add_evaluators(self, count: int) -> None:
         """Prepare that many evaluation slots."""
@@ -102,7 +112,8 @@ class Supervisor:
                 os.set_blocking(end.fileno(), False)
             deadline = spawning.RawValue("d", 0.0)
             self.wakers.append(writer)
-            arguments = (self.settings, reader, deadline)
+            count_lost = partial(counters.count_lost, self.counters, number)
+            arguments = (self.settings, reader, deadline, count_lost)
             self.children.append(Child(f"evaluator-{number + 1}", evaluate_forever, arguments, deadline))
 
     def add_web(self, listening: socket.socket) -> None:
@@ -110,7 +121,7 @@ class Supervisor:
         count = self.settings.web_slots
         memory = shared.memory(count) if count > 1 else None
         for number in range(count):
-            arguments = (self.settings, listening, tuple(self.wakers), memory, number)
+            arguments = (self.settings, listening, tuple(self.wakers), memory, self.counters, number)
             child = Child(f"web-{number + 1}", serve_forever, arguments)
             if memory is not None and number:
                 # One after the other: together they would take longer until the first one answers.
@@ -139,11 +150,11 @@ class Supervisor:
     def _look_after(self, child: Child) -> None:
         if child.is_alive:
             if child.is_overdue:
-                log.error("%s: its job ran over the time limit; the process is killed", child.name)
+                log.error(OVERDUE, child.name, extra=child.facts)
                 _kill(child)
         elif child.not_before is None:
             code = child.process.exitcode if child.process is not None else None
-            log.error("%s ended with code %s; it is started again in %.0f s", child.name, code, child.rest())
+            log.error(ENDED, child.name, code, child.rest(), extra=child.facts)
         elif time.monotonic() >= child.not_before and child.may_start():
             child.start()
 
@@ -156,7 +167,7 @@ class Supervisor:
             _process(child).join(max(0.0, until - time.monotonic()))
         for child in running:
             if child.is_alive:
-                log.warning("%s was not done in %.0f s; it is killed", child.name, GRACE_S)
+                log.warning(NOT_DONE, child.name, GRACE_S, extra=child.facts)
                 _kill(child)
 
 
@@ -195,6 +206,7 @@ def serve_forever(
     listening: socket.socket,
     wakers: tuple[Connection, ...],
     memory: shared.Memory | None,
+    counted: counters.Counters,
     number: int,
 ) -> None:
     """A web process: answers on the given socket until SIGTERM; memory is None where there is one of them."""
@@ -203,11 +215,13 @@ def serve_forever(
     follow_parent()
     logs.configure(settings.log_format)
     lock = temporary.folder(settings.data) / "web.lock"
-    with closing(shared.Shared(memory, number, lock)) if memory else nullcontext() as own:
-        serve(settings, listening, lambda: _wake(wakers), own)
+    with _traced(), closing(shared.Shared(memory, number, lock)) if memory else nullcontext() as own:
+        serve(settings, listening, lambda: _wake(wakers), own, counters.WebCounter(counted, number))
 
 
-def evaluate_forever(settings: Settings, wakened: Connection, deadline: Any) -> None:
+def evaluate_forever(
+    settings: Settings, wakened: Connection, deadline: Any, count_lost: Callable[[int], None]
+) -> None:
     """An evaluator process: jobs one after the other until SIGTERM."""
     from leaderboard.db.engine import Database
     from leaderboard.worker import Evaluator
@@ -229,9 +243,20 @@ def evaluate_forever(settings: Settings, wakened: Connection, deadline: Any) -> 
 
     database = Database(settings.url, settings.lock_wait_s, pool=settings.pool)
     try:
-        Evaluator(database, settings, tell).run(stop.is_asked, pause)
+        with _traced():
+            Evaluator(database, settings, tell, count_lost).run(stop.is_asked, pause)
     finally:
         database.dispose()
+
+
+@contextmanager
+def _traced() -> Iterator[None]:
+    """Send the spans of this process, if any are wanted, to its end."""
+    traces.configure(multiprocessing.current_process().name)
+    try:
+        yield
+    finally:
+        traces.stop()
 
 
 def _wake(wakers: tuple[Connection, ...]) -> None:

@@ -10,7 +10,6 @@ from leaderboard.pages.assessors.boards_by_assessor import BoardOfAssessor
 from leaderboard.pages.assessors.progress import Progress
 from leaderboard.services.assessors.judged_pools import GivenLabel
 from leaderboard.stats.assessors.agreement import Alpha, Kappa, Share
-from leaderboard.tables.latex import escaped
 from leaderboard.tables.record import Column, Files, Place, Table
 
 Result = Share | Kappa | Alpha
@@ -244,7 +243,7 @@ def _table(
         caption=caption,
         columns=columns,
         rows=rows,
-        legend=escaped(pool),
+        legend=pool,
     )
 
 

@@ -1,15 +1,11 @@
 """How to cite a task, its board or a snapshot: BibTeX entries that say what was read."""
 
-import re
 from datetime import datetime
 
 from leaderboard.pages.boards.snapshot import SnapshotPage
 from leaderboard.services.boards.board import Board
 from leaderboard.services.evaluations.shown import rests_on
-from leaderboard.tables.latex import escaped
-
-_BRACES = {"{": r"\textbraceleft{}", "}": r"\textbraceright{}"}
-"""BibTeX counts braces even after a backslash."""
+from leaderboard.tables.bibtex import bibtex, misc
 
 
 def of_task(name: str, slug: str, url: str, published: datetime | None) -> str:
@@ -25,10 +21,14 @@ def of_board(shown: Board, url: str) -> str:
     note = f"Edition {basis.edition}, {rests_on(basis.revision, basis.topics, basis.dialect)}"
     if shown.at is not None:
         note += f". As of {shown.at:%Y-%m-%d %H:%M} UTC"
-    key = f"{shown.slug}-edition-{basis.edition}"
     of = f" of the group {shown.group.name}" if shown.group else ""
     title = f"{shown.task}: board of runs{of} by {shown.ranked_by}"
-    return _entry(key, title, shown.task, shown.at or basis.shown_from, url, note)
+    return _entry(board_key(shown), title, shown.task, shown.at or basis.shown_from, url, note)
+
+
+def board_key(shown: Board) -> str:
+    """The key of a board's entry."""
+    return shown.slug if shown.basis is None else f"{shown.slug}-edition-{shown.basis.edition}"
 
 
 def of_snapshot(page: SnapshotPage, url: str) -> str:
@@ -50,14 +50,4 @@ def _entry(key: str, title: str, task: str, at: datetime | None, url: str, note:
         "url": url,
         "note": bibtex(note),
     }
-    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
-    return "\n".join([f"@misc{{{key},", *lines, "}"]) + "\n"
-
-
-def bibtex(text: str) -> str:
-    """The text as a BibTeX field prints it letter by letter, with braces that BibTeX can count.
-
-    >>> print(bibtex("50% of {all}"))
-    50\\% of \\textbraceleft{}all\\textbraceright{}
-    """
-    return "".join(_BRACES.get(part) or escaped(part) for part in re.split(r"([{}])", text))
+    return misc(key, fields)

@@ -1,6 +1,6 @@
 """A board as files: its facts, and its rows as a table with the best values and what is below them marked."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leaderboard.pages.boards.facts import FactColumn
@@ -8,13 +8,14 @@ from leaderboard.pages.boards.view import View
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import PLACE_FACTS, Row, place_facts
 from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.services.statistics.standings import Place as RankPlace
 from leaderboard.services.statistics.standings import Standing
-from leaderboard.tables.latex import escaped
+from leaderboard.tables.cells import DAGGER, DOT
 from leaderboard.tables.record import Column, Files, Place, Table
 
 PUBLIC_FACTS = ("public_score", "public_rank", "moved_up")
-BELOW_THE_FIRST = r"$^{\dagger}$"
-"""LaTeX behind the value of a run that the first one can be told to be better than."""
+BELOW_THE_FIRST, MAY_BE_BEST = DAGGER, DOT
+"""Marks in print: of the value of a run that the first one is better than, and of a run's name."""
 
 
 def facts(view: View) -> dict[str, Any]:
@@ -106,9 +107,10 @@ def board_table(shown: Board) -> Table[Row]:
 
 def _columns(shown: Board, measures: Sequence[MeasureColumn], rows: Sequence[Row]) -> list[Column[Row]]:
     below = _below_the_first(shown)
+    marked = shown.places if below else {}
     return [
         Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0),
-        Column(key="run", head="Run", value=lambda row: row.run),
+        Column(key="run", head="Run", value=lambda row: row.run, mark=lambda row: _best_mark(row, marked)),
         Column(key="team", head="Team", value=lambda row: row.team),
         Column(key="kind", value=lambda row: row.kind, shown=Place.DATA),
         *(_measure_column(shown, measure, _best(rows, measure), below) for measure in measures),
@@ -116,6 +118,11 @@ def _columns(shown: Board, measures: Sequence[MeasureColumn], rows: Sequence[Row
         Column(key="moved", value=lambda row: _moved(shown, row), shown=Place.DATA),
         *(_place_column(shown, name) for name in PLACE_FACTS),
     ]
+
+
+def _best_mark(row: Row, places: Mapping[int, RankPlace]) -> str:
+    place = places.get(row.run_id)
+    return MAY_BE_BEST if place is not None and place.best_set else ""
 
 
 def _moved(shown: Board, row: Row) -> int | None:
@@ -232,5 +239,5 @@ def _legend(shown: Board) -> str:
     standing = shown.standing
     if shown.basis is None or not isinstance(standing, Standing) or not _below_the_first(shown):
         return ""
-    test = f"{escaped(standing.method.title)}, over {standing.pairs} pairs"
-    return rf"{BELOW_THE_FIRST} worse than the first ({test})."
+    test = f"{standing.method.title}, over {standing.pairs} pairs"
+    return f"{MAY_BE_BEST} may be the best; {BELOW_THE_FIRST} worse than the first ({test})."

@@ -11,12 +11,12 @@ from leaderboard.stats.pairs.methods import BOTH_IN_ONE, PairTable
 from leaderboard.stats.pairs.table_order import in_order
 from leaderboard.stats.standing.letters import MOST_RUNS, letters
 from leaderboard.stats.standing.standing import decided
-from leaderboard.tables.latex import DAGGER, DOUBLE_DAGGER, escaped
+from leaderboard.tables.cells import DAGGER, DOUBLE_DAGGER
 from leaderboard.tables.record import Column, Table
 from leaderboard.tables.words import counted
 
 BETTER, WORSE = DAGGER, DOUBLE_DAGGER
-AT = rf"{100 * LEVEL:g}\%"
+AT = f"{100 * LEVEL:g}%"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -96,7 +96,7 @@ def _marks(measure: MeasureOfRuns) -> list[str]:
         return [""] * len(measure.means)
     verdicts = decided(measure.table)
     if len(measure.means) <= MOST_RUNS:
-        return [rf"$^{{\mathrm{{{shared}}}}}$" for shared in letters(verdicts == 0)]
+        return list(letters(verdicts == 0))
     best = int(np.argmin(measure.means) if measure.lower_is_better else np.argmax(measure.means))
     return [BETTER if verdict > 0 else "" for verdict in verdicts[best].tolist()]
 
@@ -110,14 +110,14 @@ def _caption(runs: int, measures: Sequence[MeasureOfRuns], topics: int, judgment
 
 
 def _legend(runs: Sequence[str], measures: Sequence[MeasureOfRuns]) -> list[str]:
-    """What the marks mean, and where there are none, why; in LaTeX."""
+    """What the marks mean, and where there are none, why."""
     silent = [measure.measure for measure in measures if not measure.reachable]
     sentences = []
     if len(silent) < len(measures):
         sentences.append(_meaning(runs, measures[0]))
     if silent and len(runs) > 1:
-        title = escaped(measures[0].table.method.title)
-        where = "" if len(silent) == len(measures) else f" by {escaped(', '.join(silent))}"
+        title = measures[0].table.method.title
+        where = "" if len(silent) == len(measures) else f" by {', '.join(silent)}"
         sentences.append(f"With so few topics this test ({title}) can tell no pair apart at {AT}{where}.")
     return sentences
 
@@ -125,10 +125,10 @@ def _legend(runs: Sequence[str], measures: Sequence[MeasureOfRuns]) -> list[str]
 def _meaning(runs: Sequence[str], measure: MeasureOfRuns) -> str:
     method = measure.table.method
     drawn = f", {measure.table.resamples} resamples" if measure.table.resamples else ""
-    title = escaped(f"{method.title}{drawn}")
+    title = f"{method.title}{drawn}"
     every = counted(len(measure.table.p), "pair")
     if measure.against is not None:
-        baseline = escaped(runs[measure.against.baseline])
+        baseline = runs[measure.against.baseline]
         over = every if method.correction.name in BOTH_IN_ONE else counted(len(runs) - 1, "pair")
         return f"{BETTER} better and {WORSE} worse than {baseline} at {AT} ({title}, over {over})."
     if len(runs) <= MOST_RUNS:

@@ -77,7 +77,7 @@ class StoragePage:
 def storage_page(session: Session, viewer: Viewer, folder: Path) -> StoragePage:
     """What the database takes, and what is free where the data folder is; for operators."""
     policy.require_operator(viewer)
-    size = _database_bytes(session)
+    size = database_bytes(session)
     disk = shutil.disk_usage(folder)
     return StoragePage(
         bytes=size,
@@ -93,7 +93,8 @@ def _is_sqlite(session: Session) -> bool:
     return session.get_bind().dialect.name == "sqlite"
 
 
-def _database_bytes(session: Session) -> int:
+def database_bytes(session: Session) -> int:
+    """What the database takes on its disk."""
     if _is_sqlite(session):
         pages, size = session.scalar(text("PRAGMA page_count")), session.scalar(text("PRAGMA page_size"))
         return int(pages or 0) * int(size or 0)

@@ -20,7 +20,7 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import changes, phases
 from leaderboard.services.tasks.changes import ChangeRow
 from leaderboard.services.tasks.entries import RULES
-from leaderboard.tables.latex import DIGITS
+from leaderboard.tables.cells import DIGITS
 from leaderboard.tables.record import Column, Files, Place, Table
 
 
@@ -94,6 +94,8 @@ class AboutPage:
     """Title and address of each."""
     contact: str
     licence: str
+    frames: tuple[str, ...]
+    """The origins whose pages may show its board in a frame."""
     archived_at: datetime | None
     changes: tuple[ChangeRow, ...]
 
@@ -208,6 +210,7 @@ def about(session: Session, viewer: Viewer, slug: str) -> AboutPage:
         links=tuple((link["title"], link["address"]) for link in task.links),
         contact=task.contact,
         licence=task.licence,
+        frames=tuple(task.frames.split()),
         archived_at=task.archived_at,
         changes=changes.of_task(session, task.id),
     )

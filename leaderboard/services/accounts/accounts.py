@@ -7,16 +7,18 @@ from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from leaderboard.db.engine import now
+from leaderboard.db.engine import lock_key, now
 from leaderboard.db.tables import Account, Token
 from leaderboard.errors import Conflict, NotFound
 from leaderboard.services import audit, throttles
 from leaderboard.services.accounts import devices, names, sessions, tokens, tries
 from leaderboard.services.accounts.passwords import AccountPassword
+from leaderboard.services.accounts.tokens import Scope, TokenRequest
 from leaderboard.services.accounts.tries import AccountTry
 from leaderboard.services.policy import OPERATOR, Viewer, require_account, require_operator
 
 FIRST_ORGANISER = "organiser"
+FIRST_TOKEN = "set up at the first start"
 LINK_HOURS = 24
 SIGN_UPS = 20
 SIGN_UP_WINDOW = timedelta(hours=1)
@@ -147,6 +149,26 @@ def first_organiser(session: Session) -> FirstAccount:
         return FirstAccount(organisers[0].name, sign_in_link(session, organisers[0].id))
     name = _free_name(session, FIRST_ORGANISER)
     return FirstAccount(name, sign_in_link(session, create(session, name, is_organiser=True)))
+
+
+def set_up_first(session: Session, name: str, password: AccountPassword, token: str = "") -> bool:
+    """Make the first organiser of a site that has no account yet, with a token of all scopes if one is given.
+
+    Whether it was made: a site that has accounts is left as it is. Raises as `create` and `tokens.make_for`.
+    """
+    lock_key(session, "first account")
+    if not is_empty(session):
+        return False
+    account_id = create(session, name, password, is_organiser=True)
+    if token:
+        wanted = TokenRequest(label=FIRST_TOKEN, scopes=[*Scope], days=None)
+        tokens.make_for(session, OPERATOR, account_id, wanted, token)
+    return True
+
+
+def is_empty(session: Session) -> bool:
+    """Whether there is no account at all, closed ones included."""
+    return session.scalar(select(Account.id).limit(1)) is None
 
 
 def _free_name(session: Session, wanted: str) -> str:

@@ -209,14 +209,21 @@ def make(session: Session, viewer: Viewer, wanted: TokenRequest, *, factor_neede
     return insert(session, viewer, checked(session, viewer, wanted, factor_needed=factor_needed))
 
 
-def make_for(session: Session, viewer: Viewer, account_id: int, wanted: TokenRequest) -> NewToken:
-    """A new token of any account, made at the command line; it is the account's own in all else."""
+def make_for(
+    session: Session, viewer: Viewer, account_id: int, wanted: TokenRequest, secret: str = ""
+) -> NewToken:
+    """A new token of any account, made at the command line; it is the account's own in all else.
+
+    secret: one that was made before (`token_secrets.made`). Raises Invalid where it is not whole.
+    """
     require_operator(viewer)
+    if secret and not (token_secrets.is_whole(secret) and secret[3] == token_secrets.LETTERS[wanted.kind]):
+        raise Invalid("This is not a whole token; `leaderboard account token secret` prints one.")
     account = session.get_one(Account, account_id)
     if account.disabled_at is not None:
         raise Conflict(f"The account {account.name!r} is closed; open it first.")
     owner = viewer_of(session, account.id, account.name, account.is_organiser)
-    return insert(session, viewer, checked(session, owner, wanted, factor_needed=False))
+    return insert(session, viewer, checked(session, owner, wanted, factor_needed=False), secret)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,13 +297,16 @@ def may_be_endless(owner: Viewer) -> bool:
     return owner.is_organiser or bool(owner.organises)
 
 
-def insert(session: Session, maker: Viewer, token: CheckedToken) -> NewToken:
-    """Store a token that was checked; raises OverQuota where its owner has too many."""
+def insert(session: Session, maker: Viewer, token: CheckedToken, secret: str = "") -> NewToken:
+    """Store a token that was checked, of a new secret where none is given.
+
+    Raises OverQuota where its owner has too many.
+    """
     # Two at once would both count the tokens before them.
     lock_row(session, Account, token.account_id)
     at = now(session)
     _require_room(session, token.account_id, at)
-    secret = token_secrets.made(token.kind)
+    secret = secret or token_secrets.made(token.kind)
     row = ApiToken(
         account_id=token.account_id,
         kind=token.kind,

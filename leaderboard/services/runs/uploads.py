@@ -28,7 +28,7 @@ from leaderboard.services.jobs import queue
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import admission, facts, limits, prepare
 from leaderboard.services.runs.admission import RunRequest
-from leaderboard.services.runs.prepare import PreparedUpload
+from leaderboard.services.runs.prepare import PackedRun, PreparedUpload
 from leaderboard.services.tasks import entries
 from leaderboard.services.webhooks import events
 from leaderboard.trec.runs.reports import Report
@@ -313,11 +313,16 @@ def _new_run(session: Session, checked: _Checked, name: str) -> Run:
     )
 
 
+def add_rankings(session: Session, run_id: int, packed: PackedRun) -> None:
+    """Store a run's rankings."""
+    session.add(RankingIndex(run_id=run_id, body=packed.index))
+    _insert(session, RankingBlock, {"run_id": run_id}, packed.blocks)
+
+
 def _add_rankings(session: Session, run: Run, checked: _Checked) -> None:
     packed = checked.prepared.run
     assert packed is not None, "an accepted file has a run"
-    session.add(RankingIndex(run_id=run.id, body=packed.index))
-    _insert(session, RankingBlock, {"run_id": run.id}, packed.blocks)
+    add_rankings(session, run.id, packed)
     entries.ensure(session, checked.task, run.team_id)
     session.flush()
 

@@ -9,6 +9,11 @@ from typing import Any
 TEXT_CHARACTERS = 100_000
 LINE_CHARACTERS = 300
 MOST_LINKS = 30
+MOST_ORIGINS = 20
+ORIGIN = re.compile(
+    r"\*|https?://(\*\.)?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*(:\d{1,5})?"
+)
+"""What a policy of content takes as the source of a frame, and nothing that would end the policy."""
 LINES = re.compile(r"\n|;\s")
 """What ends a line of a list: also `; `, as a command has but one line."""
 
@@ -130,6 +135,21 @@ def links(text: str) -> list[dict[str, str]]:
     if len(made) > MOST_LINKS:
         raise ValueError(f"may be at most {MOST_LINKS} links.")
     return made
+
+
+def origins(text: str) -> str:
+    """Origins of sites, a line each, in small letters; `*` alone is any site.
+
+    >>> origins("https://Example.org/; https://*.example.org:8443")
+    'https://example.org\nhttps://*.example.org:8443'
+    """
+    made = list(dict.fromkeys(one.lower().removesuffix("/") for one in re.split(r"[\s;]+", text) if one))
+    if len(made) > MOST_ORIGINS or not all(map(ORIGIN.fullmatch, made)):
+        raise ValueError(
+            f"must be up to {MOST_ORIGINS} origins, one a line, such as https://example.org: scheme, host "
+            "and port without a path; a host may begin with `*.`, and `*` alone is any site."
+        )
+    return "\n".join(made)
 
 
 def written(value: Any) -> str:

@@ -17,6 +17,11 @@ from leaderboard.stats.pairs.condensed import pairs, square
 from leaderboard.stats.pairs.corrections import LEVEL, holm
 from leaderboard.stats.pairs.methods import PairTable
 
+SOURCE = (
+    "Edwards and Hsu, Multiple Comparisons with the Best Treatment, Journal of the American Statistical "
+    "Association 78(384), 1983"
+)
+"""Of the question of who may be the best."""
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]

@@ -68,13 +68,15 @@ def is_hidden(name: str) -> bool:
     return _HIDDEN.search(name) is not None
 
 
-def unbundled(path: Path, kind: str, folder: Path, limits: Limits) -> Iterator[BundledFile]:
+def unbundled(
+    path: Path, kind: str, folder: Path, limits: Limits, most: int = MOST_MEMBERS
+) -> Iterator[BundledFile]:
     """Unpack an archive into files of the folder, named by numbers; hidden files and folders are passed over.
 
     Members that are no plain files, or archives themselves, come with a problem. Raises Invalid for a damaged
     archive or one of too many members, TooLarge beyond the limits.
     """
-    members = _zipped(path, folder, limits) if kind == "zip" else _tarred(path, folder, limits)
+    members = (_zipped if kind == "zip" else _tarred)(path, folder, limits, most)
     for member in members:
         if member.path is not None and kind_of(member.path, limits):
             member.path.unlink()
@@ -123,12 +125,12 @@ def _write(pieces: Iterator[bytes], target: Path, most: int) -> int:
     return total
 
 
-def _zipped(path: Path, folder: Path, limits: Limits) -> Iterator[BundledFile]:
-    _require_short_directory(path)
+def _zipped(path: Path, folder: Path, limits: Limits, most: int) -> Iterator[BundledFile]:
+    _require_short_directory(path, most)
     try:
         with zipfile.ZipFile(path) as archive:
             infos = [info for info in archive.infolist() if not (info.is_dir() or is_hidden(info.filename))]
-            _require_few(len(infos))
+            _require_few(len(infos), most)
             if sum(info.file_size for info in infos) > limits.plain_bytes:
                 raise TooLarge(
                     "The files of the archive are larger than this site takes. Send fewer at once."
@@ -142,7 +144,7 @@ def _zipped(path: Path, folder: Path, limits: Limits) -> Iterator[BundledFile]:
         raise Invalid("The zip archive is damaged. Make it anew and send it again.") from error
 
 
-def _require_short_directory(path: Path) -> None:
+def _require_short_directory(path: Path, most: int) -> None:
     """Raise TooLarge where a zip's list of members is long: reading it would take memory without end."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
@@ -152,13 +154,15 @@ def _require_short_directory(path: Path) -> None:
     if at < 0 or len(tail) < at + _ZIP_END_BYTES:
         raise Invalid("The zip archive is cut off. Make it anew and send it again.")
     (directory,) = unpack_from("<I", tail, at + 12)
-    if directory > DIRECTORY_BYTES or tail[max(0, at - _LOCATOR_BYTES) : at].startswith(_ZIP_END_64):
-        raise TooLarge(f"The zip archive has more members than the {MOST_MEMBERS} that are taken at once.")
+    if directory > DIRECTORY_BYTES * most // MOST_MEMBERS or tail[
+        max(0, at - _LOCATOR_BYTES) : at
+    ].startswith(_ZIP_END_64):
+        raise TooLarge(f"The zip archive has more members than the {most:,} that are taken at once.")
 
 
-def _require_few(count: int) -> None:
-    if count > MOST_MEMBERS:
-        raise TooLarge(f"The archive has {count:,} files or more; {MOST_MEMBERS} are taken at once.")
+def _require_few(count: int, most: int) -> None:
+    if count > most:
+        raise TooLarge(f"The archive has {count:,} files or more; {most:,} are taken at once.")
 
 
 def _unzipped(
@@ -219,7 +223,7 @@ class _Stream:
             pass
 
 
-def _tarred(path: Path, folder: Path, limits: Limits) -> Iterator[BundledFile]:
+def _tarred(path: Path, folder: Path, limits: Limits, most: int) -> Iterator[BundledFile]:
     """The members of a tar; the standard library's reader would hold headers of any length in memory."""
     stream = _Stream(any_blocks(path, limits), limits.plain_bytes)
     count, long_name = 0, b""
@@ -243,7 +247,7 @@ def _tarred(path: Path, folder: Path, limits: Limits) -> Iterator[BundledFile]:
                 pass
             continue
         count += 1
-        _require_few(count)
+        _require_few(count, most)
         if kind not in (*(bytes([one]) for one in _TAR_FILES), b""):
             for _ in body_pieces:
                 pass

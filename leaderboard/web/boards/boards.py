@@ -1,14 +1,17 @@
 """A task's board as page, JSON, CSV and LaTeX."""
 
+from dataclasses import replace
 from typing import Any
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import NotFound
-from leaderboard.pages.boards import citations, reliability, tables
+from leaderboard.pages.boards import citations, methods, reliability, tables
 from leaderboard.pages.boards import view as board_views
 from leaderboard.pages.boards.view import BASELINE, MEANS, BoardChoice, View
+from leaderboard.pages.cards import card
+from leaderboard.pages.cards.dataset import task_data
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
@@ -18,6 +21,8 @@ from leaderboard.web import moments, responses
 from leaderboard.web.addresses import kept, whole
 from leaderboard.web.boards.carried import FLAGS, MANY, STATE, is_usual
 from leaderboard.web.boards.rows import listed
+from leaderboard.web.cards import datasets, heads
+from leaderboard.web.cards.heads import Head
 from leaderboard.web.charts import Interval, IntervalChart, interval_chart
 from leaderboard.web.charts.board_means import BoardMeans, MeanOfRun, board_means
 from leaderboard.web.charts.intervals import Kind
@@ -68,6 +73,8 @@ def board(slug: str) -> ResponseReturnValue:
         reliability=reliability.of_board(reading(), shown),
         waiting=shown.standing if isinstance(shown.standing, WaitingResult) else None,
         citation=citations.of_board(shown, _address(shown)),
+        methods=methods.methods(shown, _address(shown)).plain,
+        card_head=_head(shown),
     )
     return responses.page(html)
 
@@ -86,6 +93,17 @@ def standing(slug: str) -> ResponseReturnValue:
     waiting = _board(slug).standing
     have_computed([waiting] if isinstance(waiting, WaitingResult) else [])
     return redirect(url_for("boards.board", slug=slug, **_state()), 303)
+
+
+@blueprint.get("/tasks/<slug>/methods.<any(txt, tex, bib):form>")
+@rule(PUBLIC)
+def show_methods(slug: str, form: str) -> ResponseReturnValue:
+    """What the board at this address did, for a paper: as text, as LaTeX, and all that it cites."""
+    shown = _board(slug)
+    said, name = methods.methods(shown, _address(shown)), f"{slug}-methods"
+    if form == "txt":
+        return responses.as_text(said.plain, name)
+    return responses.as_latex(said.latex, name) if form == "tex" else responses.as_bibtex(said.bibtex, name)
 
 
 def _board(slug: str) -> Board:
@@ -144,6 +162,14 @@ def _address(shown: Board) -> str:
     if shown.basis is not None and "at" not in state:
         state["edition"] = shown.basis.edition
     return own_origin() + url_for("boards.board", slug=shown.slug, **state)
+
+
+def _head(shown: Board) -> Head | None:
+    """What the head tells of the board; nothing of one that the address chose, which has no picture."""
+    if {*CHOSEN, "topics"} & request.args.keys():
+        return None
+    head = heads.for_visitors(lambda: card.of_board(shown))
+    return head and replace(head, dataset=datasets.block(task_data(reading(), shown)))
 
 
 def _means(shown: Board) -> BoardMeans | None:

@@ -6,8 +6,10 @@ from flask.typing import ResponseReturnValue
 from leaderboard.pages.boards import citations, snapshot
 from leaderboard.pages.boards import history as board_history
 from leaderboard.pages.boards.snapshot import SnapshotPage
+from leaderboard.pages.cards import card
 from leaderboard.services import snapshots
 from leaderboard.web import responses
+from leaderboard.web.cards import heads
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.security import own_origin
 from leaderboard.web.session import reading, viewer, writing
@@ -66,6 +68,7 @@ def show(address: str) -> ResponseReturnValue:
         rows=page.rows if "all" in request.args else page.rows[:ROWS_AT_FIRST],
         citation=citations.of_snapshot(page, _url(page)),
         origin=own_origin(),
+        card_head=heads.for_visitors(lambda: card.of_snapshot_page(page)),
     )
     return responses.page(html)
 

@@ -89,7 +89,7 @@ def _pair_html(page: PairPage) -> str:
 @rule(PUBLIC, is_computed=True)
 def export(slug: str, form: str) -> ResponseReturnValue:
     """Two runs by topic, or all pairs of several, as a file."""
-    if _several() or (form == "tex" and not _chosen()):
+    if _several() or (form in responses.PRINTED and not _chosen()):
         return many.export(slug, form)
     return responses.export(form, pair_tables.FILES, _pair(slug))
 

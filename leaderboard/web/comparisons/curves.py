@@ -10,7 +10,6 @@ from leaderboard.measures.drawn_curves import DEPTH, DEPTHS, KINDS
 from leaderboard.pages.comparisons import curves
 from leaderboard.pages.comparisons.curves import MOST_RUNS, Choice, CurvesPage
 from leaderboard.services.boards.rows import Row
-from leaderboard.tables.latex import latex_text
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept, whole
 from leaderboard.web.charts import MOST_CURVES, Curve, LineChart, line_chart
@@ -54,12 +53,12 @@ def show(slug: str) -> ResponseReturnValue:
 @blueprint.get("/tasks/<slug>/curves.<form:form>")
 @rule(PUBLIC, is_computed=True)
 def export(slug: str, form: str) -> ResponseReturnValue:
-    """The curves as a file, a row for each point; LaTeX has the points of the page's own table."""
+    """The curves as a file, a row for each point; print has the points of the page's own table."""
     page = _page(slug)
-    if form != "tex" or "table" in request.args:
+    if form not in responses.PRINTED or "table" in request.args:
         return responses.export(form, curves.FILES, page)
     table = curves.points(page, is_short=True)
-    return responses.as_latex(latex_text(table), table.name)
+    return responses.table_file(form, table)
 
 
 def _page(slug: str) -> CurvesPage:

@@ -17,7 +17,6 @@ from leaderboard.pages.comparisons.words import short_p
 from leaderboard.services.statistics.procedures import ranking_overlaps
 from leaderboard.stats.orders.rbo import weight_of_top
 from leaderboard.stats.pairs.corrections import LEVEL
-from leaderboard.tables.latex import latex_text
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept, whole
 from leaderboard.web.charts import Interval, IntervalChart, interval_chart
@@ -62,13 +61,13 @@ def show(slug: str) -> ResponseReturnValue:
 
 
 def export(slug: str, form: str) -> ResponseReturnValue:
-    """All pairs as a file; as LaTeX the runs by one measure or several unless a table is named."""
-    if form != "tex" or "table" in request.args:
+    """All pairs as a file; in print the runs by one measure or several unless a table is named."""
+    if form not in responses.PRINTED or "table" in request.args:
         return responses.export(form, many_tables.FILES, _page(slug))
     measures = request.args.getlist("measure")
     _require_few(measures)
     table = many_tables.means(reading(), viewer(), slug, _choice(), measures or (None,))
-    return responses.as_latex(latex_text(table), table.name)
+    return responses.table_file(form, table)
 
 
 def _require_few(measures: list[str]) -> None:

@@ -33,7 +33,7 @@ class KeptFile:
     body: bytes
     mimetype: str
     tag: str
-    disposition: str | None
+    headers: dict[str, str]
     until: float
 
     def sent_body(self) -> SentBody:
@@ -63,9 +63,9 @@ class KeptFiles:
         found = msgspec.msgpack.decode(content[DIGEST_BYTES:], type=KeptFile)
         return found if found.until > time.monotonic() else None
 
-    def keep(self, address: str, version: int, body: SentBody, disposition: str | None, until: float) -> None:
+    def keep(self, address: str, version: int, body: SentBody, headers: dict[str, str], until: float) -> None:
         """Let the other processes have a page; without room on the disk they make it themselves."""
-        kept = KeptFile(body.packed(ZSTD), body.mimetype, body.tag, disposition, until)
+        kept = KeptFile(body.packed(ZSTD), body.mimetype, body.tag, headers, until)
         content = msgspec.msgpack.encode(kept)
         try:
             self._write(self._path(address, version), self._digest(content) + content)

@@ -17,6 +17,7 @@ from leaderboard.db import site_version
 from leaderboard.pages.tasks import phases
 from leaderboard.web.kept.coding import SentBody
 from leaderboard.web.kept.files import KeptFiles
+from leaderboard.web.metrics import request_counts
 from leaderboard.web.requests import is_recorded
 from leaderboard.web.session import IS_SHARED, database, reading
 
@@ -29,6 +30,10 @@ ROOMS = frozenset(
     (
         "tasks",
         "boards",
+        "badges",
+        "card_pictures",
+        "frames",
+        "oembed",
         "snapshots",
         "intervals",
         "reveal",
@@ -40,6 +45,7 @@ ROOMS = frozenset(
         "heat_maps",
         "runs",
         "run_sections",
+        "run_outward",
         "rankings",
         "news",
         "phases",
@@ -52,6 +58,9 @@ ROOMS = frozenset(
 )
 """The blueprints whose pages are kept: none has an address that is a secret."""
 
+KEPT_HEADERS = ("Content-Disposition", "Content-Security-Policy")
+"""What an answer says of itself besides its type; every other header is the same for all."""
+
 Address = tuple[str, str, str, str]
 
 
@@ -60,7 +69,8 @@ class KeptPage:
     """One answer of status 200; until is of time.monotonic()."""
 
     body: SentBody
-    disposition: str | None
+    headers: dict[str, str]
+    """Those of KEPT_HEADERS that it has."""
     until: float
 
     @property
@@ -71,8 +81,7 @@ class KeptPage:
     def response(self) -> Response:
         """The answer to this request; without a body where the browser has it already."""
         response = self.body.response()
-        if self.disposition is not None:
-            response.headers["Content-Disposition"] = self.disposition
+        response.headers.update(self.headers)
         response.cache_control.no_cache = True
         response.vary.add("Cookie")
         return response.make_conditional(request)  # type: ignore[return-value]
@@ -116,14 +125,14 @@ class KeptPages:
         kept = self._files.find(_name(address), version) if self._files is not None else None
         if kept is None:
             return None
-        page = KeptPage(kept.sent_body(), kept.disposition, kept.until)
+        page = KeptPage(kept.sent_body(), kept.headers, kept.until)
         self._keep_here(address, version, page)
         return page
 
     def keep(self, address: Address, version: int, page: KeptPage) -> None:
         """Keep a page, unless the site changed since it was begun or the page has no room at all."""
         if self._keep_here(address, version, page) and self._files is not None:
-            self._files.keep(_name(address), version, page.body, page.disposition, page.until)
+            self._files.keep(_name(address), version, page.body, page.headers, page.until)
 
     def _keep_here(self, address: Address, version: int, page: KeptPage) -> bool:
         with self._lock:
@@ -156,14 +165,18 @@ def answer() -> Response | None:
     store: KeptPages | None = current_app.extensions[EXTENSION]
     if not _may_be_kept():
         return None
+    if store is None:
+        setattr(g, IS_SHARED, True)
+        return None
     version = _version()
-    if store is None or version is None:
+    if version is None:
         return None
     address = (request.scheme, request.host, request.path, request.environ.get("QUERY_STRING", ""))
-    page = store.find(address, version)
+    page, found = store.find(address, version), "memory"
     if page is None:
         until = store.begin(version)
-        page = store.find_elsewhere(address, version)
+        page, found = store.find_elsewhere(address, version), "file"
+    request_counts.counter().kept_page(found if page is not None else "none")
     if page is not None:
         return page.response()
     g.to_be_kept = Asked(address, version, until)
@@ -190,9 +203,13 @@ def offer(response: Response) -> Response | None:
     store: KeptPages = current_app.extensions[EXTENSION]
     plain = response.get_data()
     body = SentBody(plain, response.mimetype or "", hashlib.sha256(plain).hexdigest()[:32])
-    page = KeptPage(body, response.headers.get("Content-Disposition"), asked.until)
+    page = KeptPage(body, _headers(response), asked.until)
     store.keep(asked.address, asked.version, page)
     return page.response()
+
+
+def _headers(response: Response) -> dict[str, str]:
+    return {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
 
 
 def _may_be_kept() -> bool:

@@ -3,12 +3,14 @@
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
+from leaderboard.pages.cards import card
 from leaderboard.pages.runs import run, whole
 from leaderboard.pages.runs.run import RunPage
 from leaderboard.pages.runs.topics import ORDERS, Order
 from leaderboard.pages.runs.whole import RunChoice
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
+from leaderboard.web.cards import heads, snippets
 from leaderboard.web.figures import PARAMETER as FIGURE
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.runs import charts
@@ -33,7 +35,14 @@ def show(run_id: int) -> ResponseReturnValue:
     page = run.run_page(reading(), viewer(), run_id, request.args.get("measure") or None)
     if page.by_topic and (moved := _moved(page)) is not None:
         return redirect(moved, 301)
-    html = render_template("runs/show.html", page=page, table=run.table(page), strips=charts.strips(page))
+    html = render_template(
+        "runs/show.html",
+        page=page,
+        table=run.table(page),
+        strips=charts.strips(page),
+        card_head=None if "measure" in request.args else heads.for_visitors(lambda: card.of_run_page(page)),
+        snippets=snippets.of_run(page.id, f"{page.name} on {page.task}"),
+    )
     return responses.page(html)
 
 

@@ -18,6 +18,7 @@ from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher
 
 from leaderboard import temporary
+from leaderboard.counters import WebCounter
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
 from leaderboard.shared import Shared
@@ -76,7 +77,8 @@ class SiteServer(TcpWSGIServer):  # type: ignore[misc]
             recv_bytes=RECEIVED_BYTES,
             max_request_body_size=NO_LIMIT,
             max_request_header_size=HEADER_BYTES,
-            clear_untrusted_proxy_headers=not settings.public_url,
+            # They are believed from a proxy alone (web.security), but tell that one stands between.
+            clear_untrusted_proxy_headers=False,
             ident=None,
         )
         dispatcher = ThreadedTaskDispatcher()
@@ -157,18 +159,23 @@ def _possible(wanted: int) -> int:
 
 
 def serve(
-    settings: Settings, listening: socket.socket, wake: Callable[[], None], shared: Shared | None = None
+    settings: Settings,
+    listening: socket.socket,
+    wake: Callable[[], None],
+    shared: Shared | None = None,
+    counter: WebCounter | None = None,
 ) -> None:
     """Answer requests on a bound socket until SIGTERM; wake is called when jobs were queued.
 
     shared: what this process shares with others that answer on the same socket; None where it is alone.
+    counter: where it counts requests; its own where that is None.
     """
     temporary.use(settings.data)
     temporary.clean(settings.data)
     database = Database(
         settings.url, settings.lock_wait_s, pool=settings.pool, replica_url=settings.replica_url
     )
-    server = SiteServer(create_app(settings, database, wake, shared), listening, settings, shared)
+    server = SiteServer(create_app(settings, database, wake, shared, counter), listening, settings, shared)
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise SystemExit(0)

@@ -4,11 +4,18 @@ import numpy as np
 from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
+from leaderboard.pages.bundles.citation import citation
+from leaderboard.pages.cards.frame import ROWS
 from leaderboard.pages.tasks import landing, settings
+from leaderboard.pages.tasks.landing import AboutPage
 from leaderboard.pages.tasks.leaders import LeaderOfTask
+from leaderboard.services.bundles.citations import FORMS, bibtex
 from leaderboard.web import responses
+from leaderboard.web.cards import frames, snippets
+from leaderboard.web.cards.snippets import Snippet
 from leaderboard.web.charts import Spread, StripCell, strip
 from leaderboard.web.rules import PUBLIC, rule
+from leaderboard.web.security import own_origin
 from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("tasks", __name__)
@@ -33,6 +40,13 @@ def _field(leader: LeaderOfTask) -> StripCell:
     return strip(Spread(name, low, lower, median, upper, high, best), digits=leader.digits)
 
 
+def _framed(page: AboutPage) -> Snippet | None:
+    """The frame to paste elsewhere, where some site may show it."""
+    if not page.frames:
+        return None
+    return snippets.of_frame(page.slug, page.name, frames.WIDTH, frames.height(ROWS))
+
+
 @blueprint.get("/tasks.<form:form>")
 @rule(PUBLIC)
 def export(form: str) -> ResponseReturnValue:
@@ -50,5 +64,9 @@ def about(slug: str) -> ResponseReturnValue:
         page=page,
         measures=landing.measures(page),
         changes=settings.changes_table(slug, page.changes),
+        snippets=snippets.of_task(page.slug, page.name),
+        framed=_framed(page),
+        bibtex=bibtex(citation(reading(), viewer(), slug, own_origin())),
+        cited={form: (file, name) for form, (file, name, _) in FORMS.items()},
     )
     return responses.page(html)

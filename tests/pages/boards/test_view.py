@@ -218,13 +218,16 @@ def test_files_hold_the_rows_and_columns_of_the_view(database: Database) -> None
 
 @pytest.mark.usefixtures("filled")
 def test_the_latex_table_says_how_it_was_made(database: Database) -> None:
-    """Ranks, the best in bold, a mark for what is worse than the first, and a caption that explains both."""
+    """Ranks, the best in bold, marks for the first and what is worse, and a caption that explains both."""
     text = latex_text(tables.table(_view(database, columns=("AP",), bounds=True)))
     assert r"-- & floor & Owls & 0.5000 & 0.5000 & 0.5000 \\" in text
-    assert r"1 & first & Owls & \textbf{1.0000} & 1.0000 & 1.0000 \\" in text
+    assert r"1 & first$^{\bullet}$ & Owls & \textbf{1.0000} & 1.0000 & 1.0000 \\" in text
     assert r"3 & third & Bears & 0.3333$^{\dagger}$ & 0.3333 & 0.8333 \\" in text
     assert "The 4 runs of Task t, ranked by mean AP, over 12 topics, by AP (version 1); edition 1" in text
-    assert r"$^{\dagger}$ worse than the first (paired t, Holm, over 3 pairs)." in text
+    assert (
+        r"$^{\bullet}$ may be the best; $^{\dagger}$ worse than the first (paired t, Holm, over 3 pairs)."
+        in text
+    )
 
 
 @pytest.mark.parametrize("visibility", ["blind", "sealed"])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.pages.comparisons.many_latex import BETTER, WORSE, MeasureOfRuns, means_table
+from leaderboard.pages.comparisons.many_latex import MeasureOfRuns, means_table
 from leaderboard.stats.pairs.baseline import against_baseline
 from leaderboard.stats.pairs.methods import all_pairs, method
 from leaderboard.tables.latex import escaped, latex_text
@@ -136,8 +136,8 @@ def test_daggers_stand_for_the_baseline() -> None:
     """The run above the baseline has one dagger, that below two, the baseline none."""
     text = latex_table(["a", "base", "c"], [column(clear(3), baseline=1)], topics=20)
     assert [row[1].removeprefix(r"\textbf{")[-14:] for row in cells(text)][1][-1].isdigit()
-    assert [BETTER in row[1] for row in cells(text)] == [True, False, False]
-    assert [WORSE in row[1] for row in cells(text)] == [False, False, True]
+    assert [r"^{\dagger}" in row[1] for row in cells(text)] == [True, False, False]
+    assert [r"^{\ddagger}" in row[1] for row in cells(text)] == [False, False, True]
     assert "than base" in caption(text)
     assert "over 2 pairs" in caption(text)
 
@@ -145,7 +145,7 @@ def test_daggers_stand_for_the_baseline() -> None:
 def test_many_runs_are_marked_against_the_best() -> None:
     """Above 15 runs daggers say which are worse than the best, and the caption says so."""
     text = latex_table([f"r{number}" for number in range(16)], [column(clear(16))], topics=20)
-    assert [BETTER in row[1] for row in cells(text)] == [False] + [True] * 15
+    assert [r"^{\dagger}" in row[1] for row in cells(text)] == [False] + [True] * 15
     assert "worse than the best" in caption(text)
 
 

@@ -146,7 +146,7 @@ def test_sizes_are_counted_while_unpacking(tmp_path: Path, monkeypatch: pytest.M
     body[at + 24 : at + 28] = (10).to_bytes(4, "little")
     with pytest.raises(Invalid, match="damaged"):
         _taken(tmp_path, bytes(body))
-    monkeypatch.setattr(bundles, "_require_short_directory", lambda _: None)
+    monkeypatch.setattr(bundles, "_require_short_directory", lambda *_: None)
     with pytest.raises(TooLarge):
         _taken(tmp_path, _zip([("a", bytes(300))], zipfile.ZIP_STORED), Limits(plain_bytes=100))
 

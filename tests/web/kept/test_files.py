@@ -121,7 +121,7 @@ def test_files_of_another_start_are_not_given(site: Site, start: Start, memory: 
 def test_files_end_with_their_moment(tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that a date ends is not given after it, whoever made it."""
     kept = KeptFiles(tmp_path, memory, 10**6)
-    kept.keep("a", 1, SentBody(b"page", "text/html", "tag"), None, 100.0)
+    kept.keep("a", 1, SentBody(b"page", "text/html", "tag"), {}, 100.0)
     monkeypatch.setattr(files.time, "monotonic", lambda: 99.0)
     found = kept.find("a", 1)
     assert found is not None
@@ -137,7 +137,7 @@ def test_files_have_a_room_of_so_many_bytes(tmp_path: Path, memory: Memory) -> N
     both = [KeptFiles(tmp_path, memory, room) for _ in range(2)]
     for number in range(200):
         body = SentBody(os.urandom(1000), "text/html", "tag")
-        both[number % 2].keep(f"address {number}", 1, body, None, FAR)
+        both[number % 2].keep(f"address {number}", 1, body, {}, FAR)
         found = list((tmp_path / "tmp" / files.FOLDER).glob("*/*"))
         assert sum(path.stat().st_size for path in found) <= room
         assert both[(number + 1) % 2].find(f"address {number}", 1) is not None
@@ -155,7 +155,7 @@ def test_without_room_on_the_disk_pages_are_made(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(files.os, "replace", full)
-    kept.keep("a", 1, SentBody(b"page", "text/html", "tag"), None, FAR)
+    kept.keep("a", 1, SentBody(b"page", "text/html", "tag"), {}, FAR)
     assert kept.find("a", 1) is None
     assert list((tmp_path / "tmp" / files.FOLDER).glob("*/*")) == []
     assert "No space left" in caplog.text

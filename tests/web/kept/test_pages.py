@@ -224,7 +224,7 @@ def test_pages_have_a_room_of_so_many_bytes() -> None:
     store._version, store._next_date = 1, 1e12
 
     def page(size: int) -> KeptPage:
-        return KeptPage(SentBody(bytes(size), "text/html", "t"), None, 1e12)
+        return KeptPage(SentBody(bytes(size), "text/html", "t"), {}, 1e12)
 
     for name in "abcd":
         store.keep(("http", "host", name, ""), 1, page(1000))

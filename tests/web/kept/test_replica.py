@@ -20,6 +20,8 @@ from tests.web.conftest import browser, enter
 
 pytestmark = pytest.mark.trial
 NAME = "leaderboard"
+WRITTEN = "-c fsync=off"
+"""A commit is in the log when it is acknowledged, or nobody could say when the replica has it."""
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +29,10 @@ def servers() -> Iterator[tuple[Server, Server]]:
     """A server with an empty, migrated database, and one that follows it."""
     if postgres.binaries() is None:
         pytest.skip("no PostgreSQL binaries (initdb, pg_ctl) on this machine")
-    with postgres.own_server(postgres.FAST) as first:
+    with postgres.own_server(WRITTEN) as first:
         postgres.make_template(first.url)
         postgres.copy(f"{first.url}/{NAME}", postgres.TEMPLATE, NAME)
-        with postgres.own_server(postgres.FAST, like=first) as follower:
+        with postgres.own_server(WRITTEN, like=first) as follower:
             yield first, follower
 
 

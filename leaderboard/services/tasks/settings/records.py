@@ -98,6 +98,14 @@ SECTIONS = (
                 read=values.line(),
                 help="What may be done with topics, judgments and runs, such as CC BY 4.0.",
             ),
+            TaskSetting(
+                key="frames",
+                label="Sites that may show the board in a frame",
+                read=values.origins,
+                form="text",
+                help="An origin a line, such as https://example.org, or * for any site. Empty: none. What to "
+                "paste there is on the About page, under Show it elsewhere.",
+            ),
         ),
     ),
     SettingSection(

@@ -1,0 +1,1 @@
+"""Commands that take a whole task out of a site, and bring one in."""

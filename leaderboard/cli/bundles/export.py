@@ -1,0 +1,63 @@
+"""`leaderboard export`: a whole task as plain files."""
+
+import os
+from pathlib import Path
+
+import click
+
+from leaderboard.cli.site import data_option, keep_private, opened, site_address
+from leaderboard.errors import Invalid
+from leaderboard.pages.bundles import export as bundles
+from leaderboard.services.bundles import writing
+from leaderboard.services.policy import OPERATOR
+
+TARGET = click.Path(path_type=Path)
+
+
+@click.command("export")
+@click.argument("slug")
+@click.argument("target", type=TARGET)
+@click.option("--pseudonyms", is_flag=True, help="Without names of teams, runs and people; needs --map.")
+@click.option(
+    "--map",
+    "map_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where the map from pseudonyms to names is written; never into TARGET.",
+)
+@data_option
+def export(slug: str, target: Path, pseudonyms: bool, map_file: Path | None, data: Path | None) -> None:
+    """Write all of the task SLUG to TARGET as plain files: a .zip, a .tar.gz, or else a folder.
+
+    Topics, judgments of every revision, runs as they were sent, teams, pools, labels, announcements, dates,
+    settings and scores, with a README that explains each file. `leaderboard import` reads it back.
+    """
+    if pseudonyms != (map_file is not None):
+        raise Invalid("Pseudonyms and names are kept apart: give --pseudonyms and --map FILE together.")
+    if map_file is not None and _is_within(map_file, target):
+        raise Invalid(f"{map_file} would be part of {target}; write the map elsewhere.")
+    with opened(data) as (database, settings):
+        keep_private(settings)
+        made = writing.writer(target, _told)
+        site = site_address(settings) if settings.public_url else ""
+        names = bundles.export(database, OPERATOR, slug, made, site=site, is_release=pseudonyms)
+    if names is not None and map_file is not None:
+        _write_private(map_file, names.text())
+        click.echo(f"{target} has no names; {map_file} leads back to them.")
+        return
+    click.echo(f"All of {slug} is in {target}.")
+
+
+def _told(path: str, size: int) -> None:
+    click.echo(f"  {path}: {size:,} bytes", err=True)
+
+
+def _is_within(path: Path, folder: Path) -> bool:
+    return path.resolve() == folder.resolve() or folder.resolve() in path.resolve().parents
+
+
+def _write_private(path: Path, text: str) -> None:
+    part = path.with_name(f".{path.name}.part")
+    part.unlink(missing_ok=True)
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(part, path)

@@ -1,0 +1,127 @@
+"""`leaderboard import`: a task made of an export, or of a folder of files."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from leaderboard.cli.bundles import folders
+from leaderboard.cli.bundles.folders import Answers
+from leaderboard.cli.site import FILE, data_option, keep_private, opened
+from leaderboard.db.engine import Database
+from leaderboard.errors import Invalid
+from leaderboard.pages.tasks import settings as pages
+from leaderboard.services.bundles import found, imports, opening
+from leaderboard.services.bundles.found import FoundChoice
+from leaderboard.services.bundles.importing import ImportRequest
+from leaderboard.services.bundles.imports import ImportedTask
+from leaderboard.services.bundles.making import FolderRequest
+from leaderboard.services.bundles.opening import BundleFiles
+from leaderboard.services.policy import OPERATOR
+from leaderboard.services.runs.prepare import suggested_name
+from leaderboard.services.tasks import roles
+from leaderboard.trec.read.lines import Limits
+
+SOURCE = click.Path(exists=True, path_type=Path)
+
+
+@click.command("import")
+@click.argument("source", type=SOURCE)
+@click.option("--slug", default="", help="Slug of the task [the one in the export, else the folder's name].")
+@click.option("--map", "map_file", type=FILE, help="Of an export with pseudonyms: names take their place.")
+@click.option("--organiser", help="Account that organises it in the browser [the only organiser there is].")
+@click.option("--dry-run", is_flag=True, help="Say what would be made, and make nothing.")
+@click.option("--name", default="", help="Of a folder of files: the task's name [the slug].")
+@click.option("--topics", default="", help="Of a folder: which file is the topics.")
+@click.option("--qrels", default="", help="Of a folder: which file is the judgments.")
+@click.option("--team", default=found.TEAM, show_default=True, help="Whose runs are that no list names.")
+@click.option("--yes", "is_sure", is_flag=True, help="Of a folder: go on where something is in doubt.")
+@data_option
+def import_(source: Path, slug: str, map_file: Path | None, data: Path | None, **options: Any) -> None:
+    """Make a task of SOURCE, a folder, .zip or .tar.gz: an export, or topics, judgments and runs.
+
+    Of what `leaderboard export` wrote every digest is checked first. Of any other folder it is told on one
+    page which file is what, by its lines and usual names; where that is in doubt --yes is needed.
+    All of it is stored or nothing. Runs are scored anew; an export's board is the same once that is done.
+    """
+    with opened(data) as (database, settings), opening.opened(source) as files:
+        keep_private(settings)
+        limits = Limits(plain_bytes=settings.plain_bytes)
+        if files.is_bundle:
+            opening.require_whole(files)
+            wanted = ImportRequest(slug=slug, names=_names(map_file), limits=limits)
+            _bring_in(database, files, wanted, options["organiser"], dry_run=options["dry_run"])
+            return
+        folders.bring_in(database, files, _answers(source, slug, limits, **options))
+
+
+def _answers(
+    source: Path,
+    slug: str,
+    limits: Limits,
+    *,
+    organiser: str | None,
+    dry_run: bool,
+    name: str,
+    topics: str,
+    qrels: str,
+    team: str,
+    is_sure: bool,
+) -> Answers:
+    slug = slug or suggested_name(source.resolve().name).lower().replace(".", "-").replace("_", "-")
+    return Answers(
+        choice=FoundChoice(topics=topics, qrels=qrels, team=team, limits=limits),
+        wanted=FolderRequest(slug=slug, name=name or slug, limits=limits),
+        organiser=organiser,
+        is_sure=is_sure,
+        dry_run=dry_run,
+    )
+
+
+class _NotKept(Exception):
+    """Ends the transaction of a dry run without a change."""
+
+
+def _bring_in(
+    database: Database, files: BundleFiles, wanted: ImportRequest, organiser: str | None, *, dry_run: bool
+) -> None:
+    try:
+        with database.write() as session:
+            made = imports.bring_in(session, OPERATOR, files, wanted, _told)
+            if organiser:
+                roles.give(session, OPERATOR, made.slug, organiser, "organiser")
+            else:
+                roles.adopt(session, OPERATOR)
+            people = [row.name for row in pages.people(session, OPERATOR, made.slug).rows]
+            if dry_run:
+                raise _NotKept
+    except _NotKept:
+        click.echo("A dry run: nothing was stored. Without --dry-run:")
+    click.echo("\n".join(_lines(made, people)))
+
+
+def _lines(made: ImportedTask, people: list[str]) -> list[str]:
+    lines = [f"Task {made.slug}: {made.runs:,} runs, {made.revisions:,} revisions of judgments."]
+    if made.teams_known:
+        lines.append(f"Runs of teams that are here already are theirs now: {', '.join(made.teams_known)}.")
+    if made.teams_new:
+        lines.append(f"Teams without members, made anew: {', '.join(made.teams_new)}.")
+    lines.append(f"Organised in the browser by: {', '.join(people) or 'nobody yet'}.")
+    lines.append(f"{made.jobs:,} evaluations wait; the board is the same once they are done.")
+    return lines
+
+
+def _names(path: Path | None) -> dict[str, str]:
+    """Pseudonym -> name of teams and runs, of the file that an export wrote with --map."""
+    if path is None:
+        return {}
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+        return {each["pseudonym"]: each["name"] for kind in ("teams", "runs") for each in known[kind]}
+    except (ValueError, KeyError, TypeError) as error:
+        raise Invalid(f"{path} is not a map that `leaderboard export --map` wrote.") from error
+
+
+def _told(what: str) -> None:
+    click.echo(f"  {what}", err=True)

@@ -1,0 +1,85 @@
+"""`leaderboard install`: what a machine needs to run this installation at every start."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from string import Template
+
+import click
+
+from leaderboard.errors import Conflict, Invalid
+
+UNITS = Path(__file__).with_name("units")
+USER = "leaderboard"
+
+
+@click.group()
+def install() -> None:
+    """Write what a machine needs to run this installation at every start."""
+
+
+@install.command()
+@click.option("--print", "is_printed", is_flag=True, help="Print both units; nothing is written.")
+@click.option(
+    "--to",
+    "folder",
+    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    help="Write them to this folder, such as /etc/systemd/system.",
+)
+@click.option("--user", default=USER, show_default=True, help="The account of the machine that it runs as.")
+@click.option("--force", is_flag=True, help="Replace units of these names that say something else.")
+def systemd(is_printed: bool, folder: Path | None, user: str, force: bool) -> None:
+    """The units leaderboard.service and leaderboard-worker@.service, with the paths of this installation."""
+    if is_printed is (folder is not None):
+        raise click.UsageError("Say --print, or --to and a folder.")
+    written = units(program(), user)
+    if folder is None:
+        click.echo("\n".join(f"# {name}\n{text}" for name, text in written.items()), nl=False)
+        return
+    _write(folder, written, force=force)
+    click.echo(f"Next: useradd --system --home-dir /var/lib/leaderboard {user}; systemctl daemon-reload;")
+    click.echo("      systemctl enable --now leaderboard.service. Settings: /etc/leaderboard/leaderboard.env")
+
+
+def program() -> Path:
+    """The command of this installation; raises Invalid where it has none."""
+    found = Path(sys.executable).with_name("leaderboard")
+    if not found.is_file():
+        raise Invalid(f"There is no {found}; call the command out of the installation that is to run.")
+    return found
+
+
+def units(program: Path, user: str) -> Mapping[str, str]:
+    """Name -> text of each unit, in which the command of that path is run by that account of the machine."""
+    # What is under /home can be read where homes are read-only, and cannot be found where they are hidden.
+    is_in_a_home = any(program.is_relative_to(home) for home in ("/home", "/root", "/run/user"))
+    values = {"program": _quoted(program), "user": user, "home": "read-only" if is_in_a_home else "yes"}
+    return {
+        path.name: Template(path.read_text(encoding="utf-8")).substitute(values)
+        for path in sorted(UNITS.iterdir())
+    }
+
+
+def _quoted(path: Path) -> str:
+    """A path as systemd reads it in a command."""
+    text = str(path).replace("%", "%%").replace("$", "$$")
+    return text if "\\" not in text and '"' not in text and " " not in text else _in_quotes(text)
+
+
+def _in_quotes(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _write(folder: Path, written: Mapping[str, str], *, force: bool) -> None:
+    """Write all of them or none; raises Conflict where another unit would be lost."""
+    others = [
+        name
+        for name, text in written.items()
+        if (folder / name).exists() and (folder / name).read_text(encoding="utf-8") != text
+    ]
+    if others and not force:
+        raise Conflict(f"{folder} has {' and '.join(others)} that say something else; --force replaces them.")
+    for name, text in written.items():
+        (folder / name).write_text(text, encoding="utf-8")
+        click.echo(f"Wrote {folder / name}")

@@ -1,0 +1,1 @@
+"""A whole task as plain files, for one viewer."""

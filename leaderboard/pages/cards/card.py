@@ -1,0 +1,196 @@
+"""A task, run or snapshot in a few words, for badges, cards and links on pages elsewhere.
+
+Whoever asks, it is what a visitor may see: who shows a badge does not know who looks at it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from leaderboard.pages.boards import snapshot
+from leaderboard.pages.boards.snapshot import SnapshotPage
+from leaderboard.pages.runs import run as runs
+from leaderboard.pages.runs.run import RunPage
+from leaderboard.services.boards import board as boards
+from leaderboard.services.boards.board import Board
+from leaderboard.services.boards.rows import Row
+from leaderboard.services.cards.cards import CardText
+from leaderboard.services.evaluations.shown import Basis
+from leaderboard.services.policy import ANONYMOUS, Viewer
+from leaderboard.services.statistics.standings import Place
+from leaderboard.tables.words import counted
+
+HELD_BACK = "scores held back"
+NO_SCORES = "no scores yet"
+JUDGED_BY = {"machine": "judged by a machine", "click": "judged by clicks"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardPage:
+    """What is said of a task, a run or a snapshot where it is shown elsewhere."""
+
+    kind: str
+    """task, run or snapshot."""
+    name: str
+    """The run's name, or the task's."""
+    task: str
+    slug: str
+    address: str
+    """What names it in addresses: the id of a run, the slug of a task, the digest of a snapshot."""
+    size: str = ""
+    """How many runs of how many teams; empty for a run, and where that is held back."""
+    facts: tuple[str, ...]
+    """What it comes to, each in a few words, such as `rank 1–3 of 57`."""
+    basis: str
+    """What that rests on; empty where there are no scores."""
+    by: str = ""
+    """Whose it is: the run's team; empty for a task."""
+
+    @property
+    def title(self) -> str:
+        """What it is, in a line."""
+        if self.kind == "run":
+            return f"{self.name} on {self.task}"
+        return self.task if self.kind == "task" else f"{self.task}, snapshot"
+
+    @property
+    def description(self) -> str:
+        """What it comes to, in a sentence or two."""
+        said = "; ".join(filter(None, (self.size, *self.facts)))
+        sentences = (said, self.basis)
+        return " ".join(f"{words[:1].upper()}{words[1:]}." for words in sentences if words)
+
+    @property
+    def text(self) -> CardText:
+        """The words of its picture."""
+        named = {"run": f"Run {self.address}", "task": self.slug, "snapshot": self.slug}
+        below = f"By {self.by} on {self.task}" if self.kind == "run" else self.size
+        return CardText(self.name, named[self.kind], below, self.facts, self.basis)
+
+
+def visitor(phase: str = "") -> Viewer:
+    """Who everything here is shown to, asking for a phase of a task where one is named."""
+    return Viewer(phase=phase) if phase else ANONYMOUS
+
+
+def of_run(session: Session, run_id: int) -> CardPage:
+    """A run; raises NotFound where a visitor may not know of it."""
+    return of_run_page(runs.run_page(session, ANONYMOUS, run_id))
+
+
+def of_run_page(page: RunPage) -> CardPage:
+    """The run of a page that a visitor was given."""
+    is_scored = page.headline is not None
+    return CardPage(
+        kind="run",
+        name=page.name,
+        task=page.task,
+        slug=page.slug,
+        address=str(page.id),
+        by=page.team,
+        facts=_of_run(page),
+        basis=rests_on(page.basis) if is_scored else "",
+    )
+
+
+def of_task(session: Session, slug: str, phase: str = "") -> CardPage:
+    """A task, by the board of a phase; raises NotFound where a visitor may not know of either."""
+    return of_board(boards.board(session, visitor(phase), slug))
+
+
+def of_board(shown: Board) -> CardPage:
+    """The task of a board that a visitor was given."""
+    ranked = [row for row in shown.rows if row.rank is not None]
+    teams = len({row.team_id for row in shown.rows})
+    size = f"{counted(len(shown.rows), 'run')}, {counted(teams, 'team')}" if shown.rows else ""
+    return CardPage(
+        kind="task",
+        name=shown.task,
+        task=shown.task,
+        slug=shown.slug,
+        address=shown.slug,
+        size=size if shown.sight.means else "",
+        facts=_of_board(shown, ranked),
+        basis=rests_on(shown.basis) if ranked else "",
+    )
+
+
+def of_snapshot(session: Session, address: str) -> CardPage:
+    """A frozen board; raises NotFound where a visitor may not know of it."""
+    return of_snapshot_page(snapshot.page(session, ANONYMOUS, address, compared=False))
+
+
+def of_snapshot_page(page: SnapshotPage) -> CardPage:
+    """The frozen board of a page that a visitor was given."""
+    digits = next(column.digits for column in page.measures if column.key == page.sorted_by)
+    leaders = [(row.name, row.scores[page.sorted_by]) for row in page.rows if row.rank == 1]
+    origin = JUDGED_BY.get(page.origin, "")
+    return CardPage(
+        kind="snapshot",
+        name=page.task,
+        task=page.task,
+        slug=page.slug,
+        address=page.address,
+        size=f"{counted(len(page.rows), 'run')}, frozen {page.created_at:%Y-%m-%d}",
+        facts=_leader(leaders, page.sorted_by, page.decimals or digits),
+        basis=", ".join(filter(None, (*_resting(page.topics, page.revision), origin))),
+    )
+
+
+def rests_on(basis: Basis | None) -> str:
+    """What the scores of a card rest on, in words; empty where there are no judgments."""
+    if basis is None:
+        return ""
+    phase = f"{basis.phase} phase" if basis.phase else ""
+    words = phase, *_resting(basis.topics, basis.revision), JUDGED_BY.get(basis.origin, "")
+    return ", ".join(filter(None, words))
+
+
+def _resting(topics: int, revision: int) -> tuple[str, str]:
+    return counted(topics, "topic"), f"qrels revision {revision}"
+
+
+def _of_run(page: RunPage) -> tuple[str, ...]:
+    if page.withdrawn_at is not None:
+        return ("withdrawn",)
+    best = page.headline
+    if best is None:
+        return (NO_SCORES,)
+    score = f"{page.by} {best.shown(best.value)}"
+    if best.rank is None:
+        return (page.kind, score) if page.kind != "official" else (score,)
+    return (f"rank {_range(page.place, best.rank)} of {best.ranked:,}", score)
+
+
+def _range(place: Place | None, rank: int) -> str:
+    """The ranks that a run may have, where that can be said, else the one that it has."""
+    if place is None:
+        return f"{rank:,}"
+    ends = sorted({place.rank_low, place.rank_high})
+    return "–".join(f"{end:,}" for end in ends)
+
+
+def _of_board(shown: Board, ranked: Sequence[Row]) -> tuple[str, ...]:
+    if not shown.sight.means:
+        return (HELD_BACK,)
+    if not ranked:
+        return (NO_SCORES,)
+    first = [(row.run, row.scores[shown.sorted_by]) for row in ranked if row.rank == 1]
+    leader = _leader(first, shown.sorted_by, shown.sight.decimals or shown.by.digits)
+    return (*leader, *_how_sure(shown))
+
+
+def _leader(first: Sequence[tuple[str, float | None]], measure: str, digits: int) -> tuple[str, ...]:
+    """Who is ranked first, with the score; none where nobody is."""
+    if not first or first[0][1] is None:
+        return ()
+    name, score = first[0]
+    who = f"{name} leads" if len(first) == 1 else f"{name} and {len(first) - 1:,} more lead"
+    return (f"{who}, {measure} {score:.{digits}f}",)
+
+
+def _how_sure(shown: Board) -> tuple[str, ...]:
+    """How many runs may be the best; nothing where that cannot be said."""
+    best = sum(place.best_set for place in shown.places.values())
+    return (f"{best:,} may be the best",) if best > 1 else ()

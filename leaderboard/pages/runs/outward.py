@@ -1,0 +1,168 @@
+"""A run's results in forms that others read: Every Eval Ever's JSON, and ir_metadata.
+
+Every Eval Ever is a schema of results (https://github.com/evaleval/every_eval_ever, version 0.2.1).
+ir_metadata describes runs (Breuer, Keller and Schaer, ir_metadata: An Extensible Metadata Schema for IR
+Experiments, SIGIR 2022; https://www.ir-metadata.org, version 0.1). Both say what the run's page says.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from leaderboard import __version__
+from leaderboard.errors import NotFound
+from leaderboard.measures.grammar import parse
+from leaderboard.pages.runs.run import RunPage, run_page
+from leaderboard.pages.runs.scores import MeasureValue
+from leaderboard.services import policy
+from leaderboard.services.evaluations.shown import Basis
+from leaderboard.services.policy import Viewer
+from leaderboard.services.statistics.standings import ALPHA
+from leaderboard.stats.pairs.methods import method
+
+SCHEMA_VERSION = "0.2.1"
+METADATA_VERSION = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class RunAddresses:
+    """Where a run's page, its task's board and files can be read; empty where no address is known."""
+
+    run: str = ""
+    board: str = ""
+    topics: str = ""
+    qrels: str = ""
+    """Of the revision that its scores rest on; only for who may have it."""
+
+
+def results(session: Session, viewer: Viewer, run_id: int, at: RunAddresses) -> dict[str, Any]:
+    """The run's scores by the board's measures as Every Eval Ever has them.
+
+    Raises NotFound where the viewer may not know of the run, or it has no score to show.
+    """
+    page = run_page(session, viewer, run_id)
+    basis = page.basis
+    if basis is None or not page.is_scored:
+        raise NotFound(f"Run {run_id} has no scores to show. {page.sight.why}".strip(), run=run_id)
+    task, _ = policy.visible_task(session, viewer, page.slug)
+    shown_from = basis.shown_from or basis.revision_at
+    # When the board began to show these scores: a moment of now would make each answer another one.
+    stamp = str(int(shown_from.timestamp()))
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "evaluation_id": f"{page.slug}/{page.team}/{page.name}/{stamp}",
+        "evaluation_timestamp": shown_from.isoformat(timespec="seconds"),
+        "retrieved_timestamp": stamp,
+        "source_metadata": {
+            "source_name": page.task,
+            "source_type": "evaluation_run",
+            "source_organization_name": task.organisers or f"Organisers of {page.task}",
+            **({"source_organization_url": at.board} if at.board else {}),
+            "evaluator_relationship": "third_party",
+            "additional_details": _texts(
+                {"judgments": basis.origin, "judged_by": basis.origin_name, "page": at.run}
+            ),
+        },
+        "eval_library": {
+            "name": "leaderboard",
+            "version": __version__,
+            "additional_details": {"as_trec_eval": str(basis.dialect)},
+        },
+        "model_info": {
+            "name": page.name,
+            "id": f"{page.team}/{page.name}",
+            "developer": page.team,
+            "additional_details": _texts({fact.key: fact.text for fact in page.facts}),
+        },
+        "evaluation_results": [
+            _result(page, basis, row, at) for row in page.measures if row.value is not None
+        ],
+    }
+
+
+def _result(page: RunPage, basis: Basis, row: MeasureValue, at: RunAddresses) -> dict[str, Any]:
+    column = row.column
+    source: dict[str, Any] = {
+        "dataset_name": page.task,
+        "source_type": "url" if at.board else "other",
+        "additional_details": {
+            "edition": str(basis.edition),
+            "qrels_revision": str(basis.revision),
+            "topics": str(basis.topics),
+        },
+    }
+    return {
+        "evaluation_name": f"{page.slug}: {column.key}",
+        "source_data": source | ({"url": [at.board]} if at.board else {}),
+        "metric_config": {
+            "evaluation_description": column.title,
+            "lower_is_better": column.lower_is_better,
+            **_range(row),
+            "additional_details": {"measure": column.key, "definition_version": str(column.version)},
+        },
+        "score_details": {
+            "score": row.value,
+            "details": _texts({"rank": row.rank, "ranked_runs": row.ranked if row.rank else None}),
+            "uncertainty": {"num_samples": basis.topics, **_interval(page, row)},
+        },
+    }
+
+
+def _range(row: MeasureValue) -> dict[str, Any]:
+    """Of means of scores that have finite bounds; a continuous score has to name both."""
+    low, high = parse(row.column.key).measure.range
+    if row.column.aggregate != "mean" or not math.isfinite(low) or not math.isfinite(high):
+        return {}
+    return {"score_type": "continuous", "min_score": low, "max_score": high}
+
+
+def _interval(page: RunPage, row: MeasureValue) -> dict[str, Any]:
+    if page.interval is None or row.column.key != page.by:
+        return {}
+    low, high = page.interval
+    level = {"confidence_level": 1 - ALPHA, "method": "t interval over topics"}
+    return {"confidence_interval": {"lower": low, "upper": high, **level}}
+
+
+def metadata(session: Session, viewer: Viewer, run_id: int, at: RunAddresses) -> dict[str, Any]:
+    """The run's ir_metadata: the header of its file where the viewer may read it, and what is known here.
+
+    What the file says stands; the site adds what is missing. Raises NotFound where the viewer may not know of
+    the run.
+    """
+    page = run_page(session, viewer, run_id)
+    task, _ = policy.visible_task(session, viewer, page.slug)
+    collection = {"name": page.task, "source": at.board, "topics": at.topics, "qrels": at.qrels}
+    evaluation: dict[str, Any] = {}
+    if page.is_scored:
+        evaluation["reported measures"] = [row.column.key for row in page.measures]
+    if page.place is not None and page.headline is not None and page.headline.ranked > 1:
+        by = method(task.comparison)
+        name = by.test.title if by.test else by.correction.title
+        evaluation["significance test"] = [{"name": name, "correction method": by.correction.title}]
+    known = {
+        "schema-version": METADATA_VERSION,
+        "tag": page.name,
+        "actor": {"team": page.team},
+        "research goal": {"evaluation": evaluation},
+        "data": {"test collection": {key: value for key, value in collection.items() if value}},
+    }
+    return _joined(known, page.header)
+
+
+def _joined(known: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+    """Both mappings as one; where both have a value that is no mapping, the second's."""
+    joined = dict(known)
+    for key, value in said.items():
+        here = joined.get(key)
+        is_both = isinstance(here, Mapping) and isinstance(value, Mapping)
+        joined[key] = _joined(here, value) if is_both else value  # type: ignore[arg-type]
+    return {key: value for key, value in joined.items() if value not in ({}, [])}
+
+
+def _texts(facts: Mapping[str, object]) -> dict[str, str]:
+    """What is known, as texts: the schema takes no other values there."""
+    return {key: str(value) for key, value in facts.items() if value not in (None, "")}

@@ -1,0 +1,232 @@
+"""Records of a bundle as they are read: each line an object whose values fit the columns they are for."""
+
+import json
+import math
+import re
+import types
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any, get_args, get_origin
+
+from sqlalchemy import CheckConstraint, Column
+
+from leaderboard.errors import Invalid, LeaderboardError, Problem
+from leaderboard.measures.grammar import parse
+from leaderboard.services.accounts import names
+from leaderboard.services.accounts.teams import HOME_PAGE
+from leaderboard.services.bundles.opening import BundleFiles
+from leaderboard.services.bundles.records import Numbers, Record, RecordTable, refers_to, renumbered
+from leaderboard.services.tasks import dates
+from leaderboard.services.tasks.setting_values import written
+from leaderboard.services.tasks.settings.records import SETTINGS
+from leaderboard.trec.read.lines import shown
+from leaderboard.trec.topics.topics import fault_of_id
+
+LINE_BYTES = 2**26
+WORD_BYTES = 500
+RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}(?: \(\d{1,9}\))?")
+EXTRAS = {
+    "task": {"collection"},
+    "revisions": {"file", "distractors"},
+    "runs": {"file"},
+    "editions": {"scored"},
+    "pools": {"file"},
+}
+"""What a record has besides its columns."""
+NOT_READ_AS_SETTINGS = frozenset({"slug", "collection", "measures", "primary_measure", "entry_code"})
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_SIXTY_FOUR_BITS = 2**63
+
+
+def read(files: BundleFiles, table: RecordTable) -> Iterator[tuple[int, Record]]:
+    """The records of a table with their lines; none where the bundle has no such file."""
+    if table.path not in files.paths:
+        return
+    with files.paths[table.path].open("rb") as file:
+        number = 0
+        while line := file.readline(LINE_BYTES + 1):
+            number += 1
+            if len(line) > LINE_BYTES:
+                raise broken(table.path, number, f"A line has at most {LINE_BYTES:,} bytes.")
+            yield number, _object(table, number, line)
+
+
+def broken(path: str, line: int | None, rule: str, field: str = "", value: object = "") -> Invalid:
+    """What is raised for a record that breaks a rule; nothing of the bundle is stored then."""
+    given = shown(str(value)) if value != "" else ""
+    problem = Problem(rule, "Get the bundle anew; nothing was stored.", line, field, given)
+    return Invalid(f"{path}, {problem}", [problem])
+
+
+def values(table: RecordTable, line: int, record: Record, ids: Numbers) -> dict[str, Any]:
+    """A record as values of its table's columns, numbers put as ids; raises Invalid with the field."""
+    known = {column.name for column in table.columns} | EXTRAS.get(table.name, set()) | {"id"}
+    if unknown := sorted(record.keys() - known):
+        raise broken(table.path, line, "is not a field of this file.", unknown[0])
+    made = {}
+    for column in table.columns:
+        if column.name in record:
+            made[column.name] = _value(table, line, column, record[column.name], ids)
+        elif not column.nullable and column.default is None:
+            raise broken(table.path, line, "is missing.", column.name)
+    return made
+
+
+def _object(table: RecordTable, number: int, line: bytes) -> Record:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict) or not _is_whole(record.get("id")):
+        raise broken(table.path, number, "Every line is one JSON object with an id.")
+    return record
+
+
+def _value(table: RecordTable, line: int, column: Column[Any], value: Any, ids: Numbers) -> Any:
+    def fault(rule: str) -> Invalid:
+        return broken(table.path, line, rule, column.name, value if value is not None else "")
+
+    if value is None:
+        if column.nullable:
+            return None
+        raise fault("must not be null.")
+    if (to := refers_to(column)) is not None:
+        if not _is_whole(value) or value not in ids.get(to, {}):
+            raise fault(f"must be the id of one of the {to.replace('_', ' ')} rows of the bundle.")
+        return ids[to][value]
+    kind = _kind(table, column.name)
+    if kind is datetime:
+        value = _moment(value)
+    if not _fits(kind, value):
+        raise fault(f"must be {_words(kind)}.")
+    allowed = _choices(table).get(column.name)
+    if allowed is not None and value not in allowed:
+        raise fault(f"must be one of {', '.join(map(str, allowed))}.")
+    if rule := _broken_rule(table, column.name, value):
+        raise fault(rule)
+    try:
+        return renumbered(f"{column.table.name}.{column.name}", value, ids)
+    except (KeyError, TypeError, AttributeError):
+        raise fault("does not have the form of this field.") from None
+
+
+def _moment(value: Any) -> Any:
+    try:
+        moment = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        return None
+    return None if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+@cache
+def _kind(table: RecordTable, name: str) -> Any:
+    """The Python type of a column, as its model says."""
+    (kind,) = get_args(
+        next(cls.__annotations__[name] for cls in table.model.__mro__ if name in cls.__annotations__)
+    )
+    if isinstance(kind, types.UnionType):
+        kind = next(each for each in get_args(kind) if each is not types.NoneType)
+    return kind
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < _SIXTY_FOUR_BITS
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, float | int) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and not _UNSTORABLE.search(value)
+
+
+_PLAIN: dict[Any, tuple[str, Callable[[Any], bool]]] = {
+    int: ("a whole number", _is_whole),
+    float: ("a number", _is_number),
+    str: ("a text without NUL", _is_text),
+    bool: ("true or false", lambda value: isinstance(value, bool)),
+    datetime: ("a date and time with its zone", lambda value: isinstance(value, datetime)),
+    Any: ("any value", lambda value: _holds_text(value)),
+}
+
+
+def _holds_text(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(map(_holds_text, value))
+    if isinstance(value, dict):
+        return all(_is_text(key) and _holds_text(each) for key, each in value.items())
+    return (
+        _is_text(value) if isinstance(value, str) else value is None or isinstance(value, bool | int | float)
+    )
+
+
+def _fits(kind: Any, value: Any) -> bool:
+    if kind in _PLAIN:
+        return _PLAIN[kind][1](value)
+    if get_origin(kind) is list:
+        return isinstance(value, list) and all(_fits(get_args(kind)[0], each) for each in value)
+    return isinstance(value, dict) and all(_is_text(key) and _holds_text(each) for key, each in value.items())
+
+
+def _words(kind: Any) -> str:
+    if kind in _PLAIN:
+        return _PLAIN[kind][0]
+    return "a list" if get_origin(kind) is list else "an object"
+
+
+@cache
+def _choices(table: RecordTable) -> Mapping[str, list[str | int]]:
+    """Column -> the values that the database takes, by its constraints."""
+    found: dict[str, list[str | int]] = {}
+    for rule in table.model.metadata.tables[table.model.__tablename__].constraints:
+        parts = (
+            re.fullmatch(r"(\w+) IN \((.*)\)", str(rule.sqltext))
+            if isinstance(rule, CheckConstraint)
+            else None
+        )
+        if parts is not None:
+            each = [word.strip() for word in parts[2].split(",")]
+            found[parts[1]] = [word.strip("'") if word.startswith("'") else int(word) for word in each]
+    return found
+
+
+def _broken_rule(table: RecordTable, name: str, value: Any) -> str:
+    """The rule that a value breaks which has the right type: that of the form where it is written else."""
+    check = _RULES.get((table.name, name))
+    if table.name == "task" and name in SETTINGS and name not in NOT_READ_AS_SETTINGS:
+        check = SETTINGS[name].read if name != "names_at" else None
+        value = written(value)
+    if check is None:
+        return ""
+    try:
+        said = check(value)
+    except LeaderboardError as error:
+        return error.message
+    except (ValueError, KeyError, TypeError) as error:
+        return str(error)
+    return said if (table.name, name) in _RULES and isinstance(said, str) else ""
+
+
+def _measures(keys: list[str]) -> str:
+    return next((f"{key} is not a measure in its own form." for key in keys if parse(key).key != key), "")
+
+
+def _is_team(name: str) -> str:
+    return "" if names.displayed(name, "a team") == name else "is not a team's name as it is shown."
+
+
+_RULES: dict[tuple[str, str], Callable[[Any], str | None]] = {
+    ("task", "measures"): _measures,
+    ("task", "primary_measure"): lambda key: _measures([key]),
+    ("topics", "topic_id"): lambda topic: (fault_of_id(topic) or ("",))[0],
+    ("phases", "zone"): dates.require_zone,
+    ("teams", "name"): _is_team,
+    ("teams", "home_page"): lambda page: (
+        "" if not page or HOME_PAGE.fullmatch(page) else "must start with https://."
+    ),
+    ("runs", "name"): lambda name: "" if RUN_NAME.fullmatch(name) else "is not a run's name.",
+    ("runs", "tag"): lambda tag: "" if len(tag.encode()) <= WORD_BYTES else "is too long.",
+}
+"""Table and column -> what says the rule that a value breaks, '' where it breaks none."""

@@ -1,0 +1,116 @@
+"""How a task is cited: Citation File Format 1.2.0, BibTeX and DataCite's JSON 4, of what its settings say."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+_SPDX = re.compile(r"[A-Za-z0-9.+-]+")
+_CC = re.compile(r"CC[ -](BY(?:-(?:SA|NC|ND|NC-SA|NC-ND))?|0)[ -]?(\d\.\d)?", re.IGNORECASE)
+_BIBTEX = str.maketrans({letter: f"\\{letter}" for letter in "&%$#_{}"} | {"\\": r"\textbackslash{}",
+                        "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskCitation:
+    """What is said of a task where it is cited; at: when it was published, else made."""
+
+    slug: str
+    title: str
+    organisers: str
+    licence: str
+    description: str
+    address: str
+    at: datetime
+
+    @property
+    def creator(self) -> str:
+        """Who made it, in the organisers' own words, or that they made it where they give none."""
+        return self.organisers or f"The organisers of {self.title}"
+
+
+def cff(of: TaskCitation) -> str:
+    """The citation as CITATION.cff; its strings are those of JSON, which YAML reads as they are.
+
+    https://github.com/citation-file-format/citation-file-format/blob/1.2.0/schema-guide.md
+    """
+    lines = {
+        "cff-version": "1.2.0",
+        "message": "If you use this task, please cite it as below.",
+        "type": "dataset",
+        "title": of.title,
+        "date-released": f"{of.at:%Y-%m-%d}",
+    }
+    if of.address:
+        lines["url"] = of.address
+    if licence := spdx(of.licence):
+        lines["license"] = licence
+    written = [f"{key}: {_quoted(value)}" for key, value in lines.items()]
+    return "\n".join((*written, "authors:", f"  - name: {_quoted(of.creator)}", ""))
+
+
+def bibtex(of: TaskCitation) -> str:
+    """The citation as an entry of BibTeX."""
+    fields = {
+        "title": f"{{{_tex(of.title)}}}",
+        "author": f"{{{_tex(of.creator)}}}",
+        "year": str(of.at.year),
+        "howpublished": f"\\url{{{of.address}}}" if of.address else "",
+        "note": _tex(f"Licence: {of.licence}") if of.licence else "",
+    }
+    lines = [f"  {key} = {{{value}}}," for key, value in fields.items() if value]
+    return "\n".join((f"@misc{{{of.slug},", *lines, "}", ""))
+
+
+def datacite(of: TaskCitation) -> str:
+    """The citation as DataCite's metadata in JSON, without a DOI: whoever registers it has one.
+
+    https://schema.datacite.org/meta/kernel-4.6/
+    """
+    facts = {
+        "creators": [{"name": of.creator, "nameType": "Organizational"}],
+        "titles": [{"title": of.title}],
+        "publisher": {"name": of.creator},
+        "publicationYear": of.at.year,
+        "types": {"resourceTypeGeneral": "Dataset", "resourceType": "Shared task of information retrieval"},
+        "dates": [{"date": f"{of.at:%Y-%m-%d}", "dateType": "Issued"}],
+        "descriptions": [{"description": of.description, "descriptionType": "Abstract"}]
+        if of.description
+        else [],
+        "rightsList": [{"rights": of.licence}] if of.licence else [],
+        "url": of.address or None,
+        "schemaVersion": "http://datacite.org/schema/kernel-4",
+    }
+    return json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
+
+
+FORMS: Mapping[str, tuple[str, str, Callable[[TaskCitation], str]]] = {
+    "cff": ("CITATION.cff", "Citation File Format", cff),
+    "bib": ("citation.bib", "BibTeX", bibtex),
+    "json": ("datacite.json", "DataCite", datacite),
+}
+"""Ending of its address -> name of the file, of the form, and what writes it."""
+
+
+def spdx(licence: str) -> str:
+    """The identifier of a licence in SPDX's list where one is clearly meant, else ''.
+
+    >>> spdx("CC BY 4.0"), spdx("CC0"), spdx("Apache-2.0"), spdx("for research only")
+    ('CC-BY-4.0', 'CC0-1.0', 'Apache-2.0', '')
+    """
+    if found := _CC.fullmatch(licence.strip()):
+        kind, version = found[1].upper(), found[2]
+        if kind == "0":
+            return "CC0-1.0"
+        return f"CC-{kind}-{version}" if version else ""
+    is_one = _SPDX.fullmatch(licence.strip()) and any(letter.isdigit() for letter in licence)
+    return licence.strip() if is_one else ""
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(" ".join(text.split()), ensure_ascii=False)
+
+
+def _tex(text: str) -> str:
+    return " ".join(text.split()).translate(_BIBTEX)

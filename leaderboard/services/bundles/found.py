@@ -1,0 +1,250 @@
+"""A folder of topics, judgments and runs, as users of trec_eval have or an archive lays out: what is what.
+
+Nothing is stored here. What was guessed or left out is told, so that somebody can say yes or no.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from leaderboard.errors import Invalid, Problem
+from leaderboard.services.bundles.opening import BundleFiles
+from leaderboard.services.bundles.recognising import LIST, QRELS, RUN, TOPICS, kind_of
+from leaderboard.services.runs import lists
+from leaderboard.services.runs.lists import ListRow, RunList
+from leaderboard.services.runs.prepare import suggested_name
+from leaderboard.services.tasks.drafts import DEEPEST
+from leaderboard.trec.qrels.qrels import read_qrels
+from leaderboard.trec.read.lines import Limits
+from leaderboard.trec.runs.check import Rules, read_and_check
+from leaderboard.trec.topics.topics import read_topics
+
+DEPTH = 1000
+TEAM = "Participants"
+_USUAL = {TOPICS: re.compile(r"topic|quer", re.IGNORECASE), QRELS: re.compile(r"qrel|judg", re.IGNORECASE)}
+_INPUT = re.compile(r"^(?:input|run|results?)[._]", re.IGNORECASE)
+"""How archives and trec_eval's users begin the names of run files."""
+
+Progress = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundRun:
+    """A run file that can be taken: what it will be called, whose it is, and how deep it goes."""
+
+    path: str
+    name: str
+    team: str
+    kind: str
+    topics: int
+    deepest: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundTask:
+    """What a folder was understood as; paths are those within it, '' where there is no such file."""
+
+    topics_path: str
+    topics: tuple[str, ...]
+    qrels_path: str
+    judgments: int
+    judged: tuple[str, ...]
+    list_path: str
+    runs: tuple[FoundRun, ...]
+    left_out: Mapping[str, str]
+    doubts: tuple[str, ...]
+    """What somebody should have a look at before the task is made."""
+
+    @property
+    def depth(self) -> int:
+        """Most documents a topic that the task has to let in."""
+        return max((run.deepest for run in self.runs), default=DEPTH) if self.is_deep else DEPTH
+
+    @property
+    def is_deep(self) -> bool:
+        """Whether a run is deeper than tasks usually let in."""
+        return any(run.deepest > DEPTH for run in self.runs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundChoice:
+    """What the user said: which files are the topics and the judgments, and whose runs are without a list."""
+
+    topics: str = ""
+    qrels: str = ""
+    team: str = TEAM
+    limits: Limits = field(default_factory=Limits)
+
+
+def look(files: BundleFiles, choice: FoundChoice, progress: Progress = lambda _: None) -> FoundTask:
+    """What the files are. Every run is checked as an upload would be.
+
+    Raises Invalid where there is neither a file of topics nor one of judgments, and where several could be
+    the one and none was named.
+    """
+    left_out = dict(files.left_out)
+    by_kind: dict[str, list[str]] = {kind: [] for kind in (TOPICS, QRELS, RUN, LIST)}
+    for name, path in sorted(files.paths.items()):
+        kind, why = kind_of(path, name)
+        if name in (choice.topics, choice.qrels):
+            continue
+        by_kind[kind].append(name) if kind else left_out.setdefault(name, why)
+    doubts: list[str] = []
+    judged = _judgments(files, by_kind[QRELS], choice.qrels, left_out, doubts)
+    topics = _topics(files, by_kind[TOPICS], choice.topics, set(judged.topics), left_out, doubts)
+    listed = _list(files, by_kind[LIST], left_out)
+    known = topics[1] if topics[0] else None
+    runs, in_runs = _runs(files, by_kind[RUN], known, listed, choice, left_out, progress)
+    if known is None:
+        known = tuple(sorted({*topics[1], *in_runs}, key=str.encode))
+        doubts.append(
+            "There is no file of topics: the ids in judgments and runs become topics without titles."
+        )
+    if not (topics[0] or judged.path):
+        raise Invalid("There are neither topics nor judgments here, so no task can be made of it.")
+    refused = [name for name in by_kind[RUN] if name in left_out]
+    if refused:
+        doubts.append(f"{len(refused)} of {len(by_kind[RUN])} run files cannot be taken as they are.")
+    return FoundTask(
+        topics_path=topics[0],
+        topics=known,
+        qrels_path=judged.path,
+        judgments=judged.count,
+        judged=judged.topics,
+        list_path=by_kind[LIST][0] if listed is not None else "",
+        runs=runs,
+        left_out=dict(sorted(left_out.items())),
+        doubts=tuple(doubts),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    path: str = ""
+    count: int = 0
+    topics: tuple[str, ...] = ()
+
+
+def _judgments(
+    files: BundleFiles, names: list[str], named: str, left_out: dict[str, str], doubts: list[str]
+) -> _Judged:
+    read: dict[str, _Judged] = {}
+    for name in _asked(names, named, QRELS, left_out):
+        try:
+            qrels = read_qrels(files.file(name))
+        except Invalid as error:
+            if named:
+                raise
+            left_out[name] = f"judgments that cannot be read: {error.message}"
+            continue
+        read[name] = _Judged(name, sum(1 for _ in qrels.entries()), tuple(qrels.judgments))
+    chosen = _one(list(read), QRELS, "--qrels", left_out, doubts)
+    return read[chosen] if chosen else _Judged()
+
+
+def _topics(
+    files: BundleFiles,
+    names: list[str],
+    named: str,
+    judged: set[str],
+    left_out: dict[str, str],
+    doubts: list[str],
+) -> tuple[str, tuple[str, ...]]:
+    """The file of topics and their ids; '' and the judged ones where no file has any."""
+    read: dict[str, tuple[str, ...]] = {}
+    for name in _asked(names, named, TOPICS, left_out):
+        try:
+            ids = tuple(topic.topic_id for topic in read_topics(files.file(name)))
+        except Invalid as error:
+            if named:
+                raise
+            left_out[name] = f"no topics that can be read: {error.message}"
+            continue
+        if judged and judged.isdisjoint(ids):
+            if named:
+                raise Invalid(f"No topic of {named} is judged: it belongs to other judgments.")
+            left_out[name] = "none of its ids is a judged topic"
+            continue
+        read[name] = ids
+    chosen = _one(list(read), TOPICS, "--topics", left_out, doubts)
+    return (chosen, read[chosen]) if chosen else ("", tuple(judged))
+
+
+def _asked(names: list[str], named: str, kind: str, left_out: dict[str, str]) -> list[str]:
+    """The file that was named, or all; others are left out then."""
+    if not named:
+        return names
+    left_out.update((name, f"{kind}, but {named} is taken for them") for name in names)
+    return [named]
+
+
+def _one(names: list[str], kind: str, option: str, left_out: dict[str, str], doubts: list[str]) -> str:
+    """The one file of a kind: of several the only one with a usual name, else Invalid is raised."""
+    if len(names) < 2:
+        return names[0] if names else ""
+    usual = [name for name in names if _USUAL[kind].search(Path(name).name)]
+    if len(usual) != 1:
+        listed = ", ".join(sorted(usual or names))
+        problem = Problem("must be one file.", f"Name it: {option} FILE.", field=kind, value=listed[:200])
+        raise Invalid(f"Several files could be the {kind}: {listed}. Name one: {option} FILE.", [problem])
+    for name in names:
+        if name != usual[0]:
+            left_out[name] = f"{kind}, but {usual[0]} is taken for them"
+    doubts.append(f"Of {len(names)} files that could be the {kind}, {usual[0]} was taken.")
+    return usual[0]
+
+
+def _list(files: BundleFiles, names: list[str], left_out: dict[str, str]) -> RunList | None:
+    for name in names[1:]:
+        left_out[name] = f"a list of teams, but {names[0]} is taken for it"
+    return lists.read_list(files.file(names[0]).read_text(encoding="utf-8-sig")) if names else None
+
+
+def _runs(
+    files: BundleFiles,
+    names: Iterable[str],
+    topics: tuple[str, ...] | None,
+    listed: RunList | None,
+    choice: FoundChoice,
+    left_out: dict[str, str],
+    progress: Progress,
+) -> tuple[tuple[FoundRun, ...], set[str]]:
+    """The runs that can be taken, and the topics that are in them; topics None lets all in."""
+    ids: set[str] = set()
+    made: dict[str, FoundRun] = {}
+    for name in names:
+        progress(name)
+        scanned, report = read_and_check(files.file(name), Rules(topics=topics, depth=DEEPEST), choice.limits)
+        if scanned is None or not report.accepted:
+            left_out[name] = f"a run that is not accepted: {report.problems[0]}"
+            continue
+        row = listed.row_of(lists.names_of(name, scanned.tag)) if listed is not None else None
+        own = _free_name(name, scanned.tag, made)
+        depths = scanned.consumer.depths
+        ids |= depths.keys()
+        made[own] = FoundRun(
+            path=name,
+            name=own,
+            team=row.team if row else choice.team,
+            kind=_kind(row),
+            topics=len(depths),
+            deepest=max(depths.values()),
+        )
+    return tuple(made.values()), ids
+
+
+def _kind(row: ListRow | None) -> str:
+    return row.kind if row is not None and row.kind else "official"
+
+
+def _free_name(path: str, tag: str, taken: Mapping[str, object]) -> str:
+    """What a run is called: as its file, without how archives begin such names, else by its tag."""
+    base = _INPUT.sub("", Path(path).name)
+    names = [suggested_name(base), suggested_name(tag), suggested_name(path.replace("/", "-"))]
+    free = next((name for name in names if name not in taken), None)
+    number = 2
+    while free is None:
+        longer = f"{names[0][:58]}-{number}"
+        free, number = (None if longer in taken else longer), number + 1
+    return free

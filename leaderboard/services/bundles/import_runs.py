@@ -1,0 +1,111 @@
+"""Runs of a bundle, checked and packed as any upload is, and the editions that they are scored for again."""
+
+from typing import Any
+
+from sqlalchemy import select
+
+from leaderboard.db.tables import Edition, Run, Upload
+from leaderboard.errors import Invalid
+from leaderboard.measures.grammar import parse
+from leaderboard.services.bundles import checking
+from leaderboard.services.bundles.checking import broken
+from leaderboard.services.bundles.importing import TaskImport, values_of
+from leaderboard.services.bundles.records import TABLES, RecordTable
+from leaderboard.services.jobs import queue
+from leaderboard.services.runs import facts, prepare, uploads
+from leaderboard.services.runs.admission import UploadRules
+from leaderboard.trec.runs.check import Rules
+from leaderboard.trec.runs.reports import Report
+
+DONE = frozenset({"current", "building"})
+"""States of editions that every run has to be scored for."""
+
+
+def add_runs(making: TaskImport, table: RecordTable) -> None:
+    """Store each run with its file; raises Invalid where the file does not hold the rankings on record."""
+    sent_table = next(each for each in TABLES if each.name == "uploads")
+    for line, record in checking.read(making.files, table):
+        values = values_of(making, table, line, record)
+        if values["upload_id"] not in making.sent:
+            raise broken(table.path, line, "is the file of another run already.", "upload_id")
+        sent_line, sent = making.sent.pop(values["upload_id"])
+        about = values_of(making, sent_table, sent_line, sent)
+        values["name"] = making.request.names.get(values["name"], values["name"])
+        making.ids["run"][record["id"]] = _add_run(
+            making, (table.path, line), record.get("file"), about, values
+        )
+        making.progress(str(record.get("file")))
+
+
+def _add_run(
+    making: TaskImport, place: tuple[str, int], member: object, about: dict[str, Any], values: dict[str, Any]
+) -> int:
+    """Store a run with its file, whose rankings must be those on record; its id."""
+    rules = UploadRules(making.owner.id, Rules(topics=making.topics, depth=None), is_blind=False)
+    made = prepare.prepare(making.files.file(member), about["file_name"], rules, making.request.limits)
+    if made.run is None:
+        raise Invalid(f"{member} is not accepted. Get the bundle anew.", made.report.problems)
+    if made.run.digest != values["ranking_sha256"]:
+        raise broken(*place, "is not the digest of the rankings in its file.", "ranking_sha256")
+    if about["sha256"] not in ("", made.sha256):
+        raise broken(*place, "The file is not the one that was sent, by its digest.", "sha256")
+    report = about.get("report") or made.report.as_json()
+    Report.from_json(report)
+    about |= {"sha256": made.sha256, "bytes": made.size, "report": report}
+    upload = Upload(**about)
+    making.session.add(upload)
+    making.session.flush()
+    uploads.add_pieces(making.session, upload.id, made.chunks())
+    values |= {
+        "upload_id": upload.id,
+        "sketch": made.run.sketch,
+        "details": facts.stored(made.run.details, facts.form_of(values.get("details", {}))),
+        "order_differs": made.run.order_differs,
+    }
+    run = Run(**values)
+    making.session.add(run)
+    making.session.flush()
+    uploads.add_rankings(making.session, run.id, made.run)
+    return run.id
+
+
+def add_editions(making: TaskImport, table: RecordTable) -> None:
+    """Store the editions and queue the scoring of the runs that had scores in them."""
+    for line, record in checking.read(making.files, table):
+        edition = Edition(**values_of(making, table, line, record))
+        _require_versions(making, table, line, edition)
+        making.session.add(edition)
+        making.session.flush()
+        scored = record.get("scored")
+        if not isinstance(scored, list) or not set(scored) <= making.ids["run"].keys():
+            raise broken(table.path, line, "must be runs of the bundle.", "scored")
+        making.jobs += _queue(making, edition, [making.ids["run"][each] for each in scored])
+
+
+def _require_versions(making: TaskImport, table: RecordTable, line: int, edition: Edition) -> None:
+    """Raise Invalid where this program computes a measure otherwise than the bundle's board did."""
+    for measure in edition.measures:
+        key, version = measure.get("key"), measure.get("version")
+        if not isinstance(key, str) or not isinstance(version, int):
+            raise broken(table.path, line, "A measure has a key and a version.", "measures")
+        ours = parse(key).measure.version
+        if ours != version and edition.state in DONE:
+            rule = (
+                f"is in version {ours} here and in version {version} on the board: its scores would differ."
+            )
+            raise broken(table.path, line, rule, "measures", key)
+
+
+def _queue(making: TaskImport, edition: Edition, scored: list[int]) -> int:
+    """Queue the scoring of the runs that had scores in the edition, and of all that are to have some."""
+    wanted = set(scored)
+    if any(parse(each["key"]).measure.version != each["version"] for each in edition.measures):
+        # An edition of the past by another version stays without scores: ours would pass for its.
+        return 0
+    if edition.state in DONE:
+        there = select(Run.id).where(Run.task_id == making.owner.id, Run.withdrawn_at.is_(None))
+        wanted |= set(making.session.scalars(there))
+    queue.enqueue_new(
+        making.session, queue.EVALUATE, sorted(wanted), priority=queue.AGAIN, edition_id=edition.id
+    )
+    return len(wanted)

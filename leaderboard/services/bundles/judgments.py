@@ -1,0 +1,127 @@
+"""Judgments and pools of a bundle, read back into what a site stores."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import insert
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import PoolTopic, Qrels, QrelsRevision
+from leaderboard.errors import Invalid
+from leaderboard.services.bundles.checking import broken
+from leaderboard.services.policy import Viewer
+from leaderboard.services.pools import documents as pool_documents
+from leaderboard.services.pools.documents import PoolDocument
+from leaderboard.services.qrels import files, lines
+from leaderboard.services.qrels.files import PreparedQrels
+from leaderboard.trec.qrels.distractors import read_distractors
+from leaderboard.trec.qrels.preferences import PreferenceJudgments
+from leaderboard.trec.read.entries import ID_BYTES
+from leaderboard.trec.read.lines import Limits, raw_lines
+
+ANY_SIZE = Limits(plain_bytes=2**40)
+
+
+def add_revision(
+    session: Session,
+    viewer: Viewer,
+    line: Qrels,
+    parent: QrelsRevision | None,
+    record: dict[str, Any],
+    paths: tuple[Path, Path | None],
+) -> QrelsRevision:
+    """Store a revision with the judgments of its file, and the distractors of the other one, if any.
+
+    Its digest is the one on record, as far as that is a file's; where it is of all that scores rest on, it is
+    taken anew. Raises Invalid where the file holds other topics or another number than its record says.
+    """
+    path, others = paths
+    prepared = _prepared(path, line.kind)
+    facts = {"topics": prepared.topics, "judgments": prepared.size}
+    for name, found in facts.items():
+        if record[name] != found:
+            raise Invalid(
+                f"{path.name} holds other judgments than its revision says: {name}. Get the bundle anew."
+            )
+    known = {name: record.get(name, "") for name in ("sha256", "file_name", "rounds")}
+    distractors = read_distractors(others, ANY_SIZE) if others is not None else ()
+    made = lines.add(
+        session, viewer, line, parent, replace(prepared, **known), record.get("note", ""), distractors
+    )
+    if made.number != record["number"]:
+        raise Invalid(f"Revision {record['number']} of the line {line.name} follows {made.number - 1}.")
+    made.created_at = record["created_at"]
+    return made
+
+
+def add_pool(session: Session, pool_id: int, name: str, path: Path) -> None:
+    """Store the documents of a pool; raises Invalid with the line at fault."""
+    for topic, to_judge, rows in _pool(name, path):
+        session.execute(
+            insert(PoolTopic),
+            [
+                {
+                    "pool_id": pool_id,
+                    "topic_id": topic,
+                    "documents": to_judge,
+                    "body": pool_documents.pack(rows),
+                }
+            ],
+        )
+
+
+def _prepared(path: Path, kind: str) -> PreparedQrels:
+    if kind == "preference":
+        return files.of_preferences(PreferenceJudgments(_pairs(path)), path.name)
+    return files.prepare(path, second="subtopics" if kind == "subtopic" else "rounds")
+
+
+def _pairs(path: Path) -> dict[str, dict[str, dict[tuple[bytes, bytes], float]]]:
+    pairs: dict[str, dict[str, dict[tuple[bytes, bytes], float]]] = {}
+    for number, row in _objects(path.name, path):
+        try:
+            own = pairs.setdefault(_word(row["topic"]), {}).setdefault(str(row["judge"]), {})
+            if "better" in row:
+                own[_word(row["better"]).encode(), _word(row["worse"]).encode()] = float(row["weight"])
+        except (KeyError, TypeError, ValueError):
+            rule = "A preference has topic, judge, better, worse and weight."
+            raise broken(path.name, number, rule) from None
+    return pairs
+
+
+def _pool(name: str, path: Path) -> Iterator[tuple[str, int, list[PoolDocument]]]:
+    topic, to_judge, rows = "", 0, list[PoolDocument]()
+    for number, row in _objects(name, path):
+        try:
+            if "to_judge" in row:
+                if topic:
+                    yield topic, to_judge, rows
+                topic, to_judge, rows = _word(row["topic"]), int(row["to_judge"]), []
+            elif row.pop("topic") == topic:
+                row["docno"] = _word(row["docno"])
+                rows.append(PoolDocument(**row))
+        except (KeyError, TypeError, ValueError):
+            raise broken(name, number, "A line is a topic of the pool, or one of its documents.") from None
+    if topic:
+        yield topic, to_judge, rows
+
+
+def _objects(name: str, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in raw_lines(path, ANY_SIZE):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict):
+            raise broken(name, number, "Every line is one JSON object.")
+        yield number, row
+
+
+def _word(value: object) -> str:
+    """A topic or docno; raises ValueError for anything that is not one word."""
+    if not isinstance(value, str) or len(value.split()) != 1 or len(value.encode()) > ID_BYTES:
+        raise ValueError("must be one word")
+    return value

@@ -1,0 +1,254 @@
+"""The files of a bundle, each as pieces: records, topics, judgments, runs, pools and pictures."""
+
+import json
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import Database
+from leaderboard.db.tables import (
+    Collection,
+    Edition,
+    Evaluation,
+    Judgment,
+    Pool,
+    PoolTopic,
+    Qrels,
+    QrelsRevision,
+    Run,
+    Task,
+    Topic,
+    Upload,
+)
+from leaderboard.services.bundles import release
+from leaderboard.services.bundles.records import TABLES, Numbers, Record, RecordTable, records
+from leaderboard.services.bundles.release import PseudonymMap
+from leaderboard.services.bundles.writing import BundleWriter
+from leaderboard.services.pools import documents as pool_documents
+from leaderboard.services.runs.files import StoredFile
+from leaderboard.services.runs.prepare import CHUNK_BYTES, suggested_name
+from leaderboard.trec.qrels.distractors import unpack_distractors
+from leaderboard.trec.qrels.revision_inputs import unpack_preferences
+from leaderboard.trec.read.archives import Limits, plain_blocks
+
+PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zst")
+LINES_AT_ONCE = 5_000
+ANY_SIZE = Limits(plain_bytes=2**50, ratio=2**30, memory=2**30)
+"""A stored run kept the limits when it came."""
+NO_TITLE = "untitled"
+
+Pieces = Iterator[bytes]
+
+
+@dataclass(slots=True, eq=False)
+class BundleSource:
+    """A task on its way into a bundle: numbers fills as records are written; by None keeps all names."""
+
+    database: Database
+    session: Session
+    task: Task
+    by: PseudonymMap | None = None
+    numbers: Numbers = field(default_factory=dict)
+    paths: dict[tuple[str, int], str] = field(default_factory=dict)
+    """Table and id -> the file that belongs to the row."""
+
+
+def write(source: BundleSource, target: BundleWriter) -> None:
+    """Write all that is the task's own; scores and what describes the bundle come after it."""
+    target.add("topics.tsv", _topics(source))
+    for table in TABLES:
+        rows = (record for _, record in _records(source, table))
+        if (first := next(rows, None)) is not None:
+            target.add(table.path, _lines(chain((first,), rows)))
+        after = _AFTER.get(table.name)
+        if after is not None:
+            after(source, target)
+
+
+def _records(source: BundleSource, table: RecordTable) -> Iterator[tuple[int, Record]]:
+    more = _MORE.get(table.name)
+    for row_id, record in records(source.session, source.task.id, table, source.numbers):
+        whole = {**record, **more(source, row_id, record)} if more is not None else record
+        yield row_id, whole if source.by is None else release.hidden(table, whole, row_id, source.by)
+
+
+def _lines(rows: Iterator[Record]) -> Pieces:
+    for row in rows:
+        yield json.dumps(row, ensure_ascii=False).encode() + b"\n"
+
+
+def _topics(source: BundleSource) -> Pieces:
+    wanted = select(Topic.topic_id, Topic.title).where(Topic.task_id == source.task.id)
+    for topic_id, title in source.session.execute(wanted.order_by(Topic.position)):
+        yield f"{topic_id}\t{' '.join(title.split()) or NO_TITLE}\n".encode()
+
+
+def _of_task(source: BundleSource, *_: object) -> Record:
+    collection = source.session.get_one(Collection, source.task.collection_id)
+    return {
+        "collection": {
+            "name": collection.name,
+            "size": collection.size,
+            "link_template": collection.link_template,
+        }
+    }
+
+
+def _of_revision(source: BundleSource, revision_id: int, record: Record) -> Record:
+    row = source.session.execute(
+        select(Qrels.name, Qrels.kind, QrelsRevision.distractors.is_not(None).label("has_distractors"))
+        .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
+        .where(QrelsRevision.id == revision_id)
+    ).one()
+    name = suggested_name(row.name) if source.by is None else "line"
+    start = f"qrels/{record['qrels_id']}-{name}-{record['number']}"
+    path = f"{start}.preferences.jsonl" if row.kind == "preference" else f"{start}.qrels.txt"
+    source.paths["revision", revision_id] = path
+    source.paths["distractors", revision_id] = others = f"{start}.distractors.txt" * row.has_distractors
+    return {"file": path, "distractors": others or None}
+
+
+def _of_run(source: BundleSource, run_id: int, record: Record) -> Record:
+    row = source.session.execute(
+        select(Run.name, Upload.file_name).join(Upload, Upload.id == Run.upload_id).where(Run.id == run_id)
+    ).one()
+    ending = next((each for each in PACKED_ENDINGS if row.file_name.lower().endswith(each)), "")
+    name, ending = (row.name, ending) if source.by is None else (source.by.runs[run_id], ".gz")
+    path = f"runs/{record['id']:04}-{suggested_name(name)}.txt{ending}"
+    source.paths["run", run_id] = path
+    return {"file": path}
+
+
+def _of_edition(source: BundleSource, edition_id: int, _: Record) -> Record:
+    edition = source.session.get_one(Edition, edition_id)
+    scored = source.session.scalars(
+        select(Evaluation.run_id)
+        .where(Evaluation.revision_id == edition.revision_id, Evaluation.dialect == edition.dialect)
+        .distinct()
+    )
+    known = source.numbers["run"]
+    return {"scored": sorted(known[run_id] for run_id in scored if run_id in known)}
+
+
+def _of_pool(source: BundleSource, pool_id: int, record: Record) -> Record:
+    path = f"pools/{record['number']}.jsonl"
+    source.paths["pool", pool_id] = path
+    return {"file": path}
+
+
+def _of_assessor(_: BundleSource, __: int, record: Record) -> Record:
+    is_person = record["origin"] == "human"
+    return {"name": f"Assessor {record['id']}"} if is_person else {}
+
+
+_MORE: dict[str, Callable[[BundleSource, int, Record], Record]] = {
+    "task": _of_task,
+    "revisions": _of_revision,
+    "runs": _of_run,
+    "editions": _of_edition,
+    "pools": _of_pool,
+    "assessors": _of_assessor,
+}
+"""What a record has besides its columns."""
+
+
+def _write_judgments(source: BundleSource, target: BundleWriter) -> None:
+    for revision_id in source.numbers.get("qrels_revision", {}):
+        path = source.paths["revision", revision_id]
+        is_preference = path.endswith(".jsonl")
+        made = _preferences if is_preference else _judgments
+        target.add(path, made(source.session, revision_id))
+        if others := source.paths["distractors", revision_id]:
+            packed = source.session.scalar(
+                select(QrelsRevision.distractors).where(QrelsRevision.id == revision_id)
+            )
+            target.add(others, (docno + b"\n" for docno in unpack_distractors(packed)))
+
+
+def _judgments(session: Session, revision_id: int) -> Pieces:
+    """TREC's four columns; the second one is the subtopic, 0 where there are none."""
+    rows = session.execute(
+        select(Judgment.topic_id, Judgment.subtopic, Judgment.docno, Judgment.grade)
+        .where(Judgment.revision_id == revision_id)
+        .order_by(Judgment.topic_id, Judgment.subtopic, Judgment.docno)
+        .execution_options(yield_per=LINES_AT_ONCE)
+    )
+    for some in rows.partitions():
+        yield "".join(f"{row[0]} {row[1] or 0} {row[2]} {row[3]}\n" for row in some).encode()
+
+
+def _preferences(session: Session, revision_id: int) -> Pieces:
+    packed = session.scalars(select(QrelsRevision.packed).where(QrelsRevision.id == revision_id)).one()
+    for topic, judges in unpack_preferences(packed).pairs.items():
+        for number, pairs in enumerate(judges.values(), start=1):
+            rows = [
+                {"topic": topic, "judge": number, "better": pair[0].decode(), "worse": pair[1].decode(),
+                 "weight": weight}
+                for pair, weight in pairs.items()
+            ] or [{"topic": topic, "judge": number}]  # fmt: skip
+            yield from _lines(iter(rows))
+
+
+def _write_runs(source: BundleSource, target: BundleWriter) -> None:
+    """Write the run files; raises Damaged, naming the upload, where one is not what was sent."""
+    rows = source.session.execute(
+        select(Run.id, Upload.id, Upload.sha256)
+        .join(Upload, Upload.id == Run.upload_id)
+        .where(Run.task_id == source.task.id)
+        .order_by(Run.id)
+    ).all()
+    for run_id, upload_id, sha256 in rows:
+        sent = StoredFile(source.database, upload_id)
+        sent.require_whole(sha256)
+        path = source.paths["run", run_id]
+        if source.by is None:
+            target.add(path, _as_sent(sent))
+        else:
+            tag = source.by.runs[run_id].replace(" ", "-")
+            target.add(path, _gzipped(release.renamed_lines(plain_blocks(sent, ANY_SIZE), tag)))
+
+
+def _as_sent(sent: StoredFile) -> Pieces:
+    with sent.open() as file:
+        while piece := file.read(CHUNK_BYTES):
+            yield piece
+
+
+def _gzipped(pieces: Pieces) -> Pieces:
+    """The bytes as a gzip file that says nothing of when and of what it was made."""
+    packer = zlib.compressobj(wbits=31)
+    for piece in pieces:
+        yield packer.compress(piece)
+    yield packer.flush()
+
+
+def _write_pools(source: BundleSource, target: BundleWriter) -> None:
+    for pool_id in source.session.scalars(
+        select(Pool.id).where(Pool.task_id == source.task.id).order_by(Pool.id)
+    ).all():
+        target.add(source.paths["pool", pool_id], _pool(source.session, pool_id))
+
+
+def _pool(session: Session, pool_id: int) -> Pieces:
+    rows = session.execute(
+        select(PoolTopic.topic_id, PoolTopic.documents, PoolTopic.body)
+        .where(PoolTopic.pool_id == pool_id)
+        .order_by(PoolTopic.topic_id)
+        .execution_options(yield_per=16)
+    )
+    for topic, to_judge, body in rows:
+        drawn = ({"topic": topic, **each._asdict()} for each in pool_documents.unpack(body))
+        yield from _lines(iter([{"topic": topic, "to_judge": to_judge}]))
+        yield b"".join(_lines(drawn))
+
+
+_AFTER: dict[str, Callable[[BundleSource, BundleWriter], None]] = {
+    "revisions": _write_judgments,
+    "runs": _write_runs,
+    "pools": _write_pools,
+}
+"""What is written after a table, by the paths its records name."""

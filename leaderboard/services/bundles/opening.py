@@ -1,0 +1,155 @@
+"""A bundle as it is opened: a folder or an archive whose claims are not believed.
+
+Members of archives are unpacked under names of ours, within a bound that the disk sets; paths in them are
+only compared. Links are refused. Nothing is used before all digests are those of SHA256SUMS.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from leaderboard.errors import Invalid, NoRoom, Problem
+from leaderboard.services.bundles.describing import HEAD
+from leaderboard.services.bundles.writing import SUMS
+from leaderboard.trec.read import bundles as archives
+from leaderboard.trec.read.archives import Limits
+from leaderboard.trec.read.lines import shown
+
+MOST_FILES = 100_000
+LARGEST_BYTES = 2**40
+KEPT_FREE = 2**28
+"""Bytes that unpacking leaves free on the disk."""
+NAMED = 10
+
+_SUM = re.compile(r"([0-9a-f]{64}) [ *](\S.*)")
+
+Progress = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class BundleFiles:
+    """The files of a bundle, or of any folder: path within it -> where it is; left out: path -> why."""
+
+    paths: dict[str, Path]
+    left_out: dict[str, str]
+
+    @property
+    def is_bundle(self) -> bool:
+        """Whether an export wrote it."""
+        return HEAD in self.paths and SUMS in self.paths
+
+    def file(self, path: object) -> Path:
+        """A member that a record names; raises Invalid where it is missing."""
+        if not isinstance(path, str) or path not in self.paths:
+            raise Invalid(f"The bundle has no file {shown(str(path))}. Get the whole bundle anew.")
+        return self.paths[path]
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BundleFiles]:
+    """The files of a folder, a zip or a tar; archives are unpacked beside other temporary files meanwhile.
+
+    A folder that holds all the others is passed over. Raises Invalid for anything else, TooLarge beyond the
+    bounds.
+    """
+    if path.is_dir():
+        yield _rooted(_walked(path))
+        return
+    with tempfile.TemporaryDirectory(prefix="bundle-") as folder:
+        yield _rooted(_unpacked(path, Path(folder)))
+
+
+def require_whole(files: BundleFiles, progress: Progress = lambda _: None) -> None:
+    """Raise Invalid unless the files are those of SHA256SUMS, no more, no less, and each has its digest."""
+    expected = _sums(files.paths[SUMS])
+    there = files.paths.keys() - {SUMS}
+    _refuse("is listed in SHA256SUMS, but not there.", sorted(expected.keys() - there))
+    _refuse(
+        "is there, but not listed in SHA256SUMS.", sorted((there | files.left_out.keys()) - expected.keys())
+    )
+    for path, digest in expected.items():
+        progress(path)
+        with files.paths[path].open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+                _refuse("does not have its digest in SHA256SUMS: it was changed or damaged.", [path])
+
+
+def _refuse(rule: str, paths: list[str]) -> None:
+    if not paths:
+        return
+    remedy = "Get the bundle anew; nothing was stored."
+    problems = [Problem(rule, remedy, field="file", value=shown(path)) for path in paths[:NAMED]]
+    more = f" (and {len(paths) - 1:,} more)" if len(paths) > 1 else ""
+    raise Invalid(f"The bundle is not whole: {shown(paths[0])}{more} {rule} {remedy}", problems)
+
+
+def _sums(path: Path) -> dict[str, str]:
+    found: dict[str, str] = {}
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, start=1):
+            parts = _SUM.fullmatch(line.rstrip("\n"))
+            if parts is None or parts[2] in found:
+                rule = "A line is a SHA-256, two blanks and a path, each path once."
+                problem = Problem(rule, "Get the bundle anew.", number, "", shown(line.strip()))
+                raise Invalid(f"{SUMS} cannot be read: {problem}", [problem])
+            found[parts[2]] = parts[1]
+    return found
+
+
+def _walked(folder: Path) -> BundleFiles:
+    paths: dict[str, Path] = {}
+    left_out: dict[str, str] = {}
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(place) / name
+            within = path.relative_to(folder).as_posix()
+            if archives.is_hidden(within):
+                continue
+            if path.is_symlink() or not path.is_file():
+                left_out[within] = "a link or a device, not a file"
+            else:
+                paths[within] = path
+            if len(paths) + len(left_out) > MOST_FILES:
+                raise Invalid(f"The folder has more than {MOST_FILES:,} files.")
+    return BundleFiles(paths, left_out)
+
+
+def _unpacked(path: Path, folder: Path) -> BundleFiles:
+    room = shutil.disk_usage(folder).free - KEPT_FREE
+    if room <= 0:
+        raise NoRoom("The disk is nearly full; make room for the unpacked bundle.")
+    limits = Limits(plain_bytes=min(LARGEST_BYTES, room))
+    kind = archives.kind_of(path, limits)
+    if not kind:
+        raise Invalid(f"{path.name} is neither a folder nor a zip or tar archive.")
+    paths: dict[str, Path] = {}
+    left_out: dict[str, str] = {}
+    for member in archives.unbundled(path, kind, folder, limits, MOST_FILES):
+        if member.name in paths or member.name in left_out:
+            raise Invalid(f"The archive has {shown(member.name)} twice. Make it anew.")
+        if member.path is not None:
+            paths[member.name] = member.path
+        else:
+            left_out[member.name] = str(member.problem)
+    return BundleFiles(paths, left_out)
+
+
+def _rooted(files: BundleFiles) -> BundleFiles:
+    """The same without a folder that holds all of them."""
+    while True:
+        names = [*files.paths, *files.left_out]
+        tops = {name.partition("/")[0] for name in names}
+        if len(tops) != 1 or not all("/" in name for name in names):
+            return files
+        cut = len(next(iter(tops))) + 1
+        files = BundleFiles(
+            {name[cut:]: path for name, path in files.paths.items()},
+            {name[cut:]: why for name, why in files.left_out.items()},
+        )

@@ -1,0 +1,88 @@
+"""A whole task as one archive for its organisers, and how it is cited for everybody."""
+
+import os
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
+from typing import IO
+
+from flask import Blueprint, Response
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import Busy
+from leaderboard.pages.bundles import export as bundles
+from leaderboard.pages.bundles.citation import citation
+from leaderboard.services import policy, throttles
+from leaderboard.services.bundles.citations import FORMS
+from leaderboard.services.bundles.writing import archived
+from leaderboard.services.runs.prepare import CHUNK_BYTES
+from leaderboard.web import responses
+from leaderboard.web.bodies import require_room
+from leaderboard.web.requests import hands_out_judgments
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
+from leaderboard.web.security import own_origin
+from leaderboard.web.session import database, reading, settings, viewer
+
+blueprint = Blueprint("bundles", __name__)
+
+AN_HOUR = 20
+"""Exports that an account may ask for an hour: each reads all of a task."""
+AT_ONCE = 2
+MEDIA = {"cff": "application/yaml", "bib": "application/x-bibtex", "json": "application/json"}
+_turns = threading.BoundedSemaphore(AT_ONCE)
+
+
+@blueprint.get("/tasks/<slug>/citation.<any(cff,bib,json):cited>")
+@rule(PUBLIC)
+def cite(slug: str, cited: str) -> ResponseReturnValue:
+    """How the task is cited: CITATION.cff, BibTeX or DataCite's JSON."""
+    name, _, written = FORMS[cited]
+    text = written(citation(reading(), viewer(), slug, own_origin()))
+    return responses.as_file(text, MEDIA[cited], f"{slug}-{name}")
+
+
+@blueprint.get("/tasks/<slug>/export.zip")
+@rule(SIGNED_IN)
+@hands_out_judgments
+def export(slug: str) -> ResponseReturnValue:
+    """The whole task as plain files; it is written whole before the first byte goes out."""
+    asker = viewer()
+    policy.own_task(reading(), asker, slug)
+    with database().write(is_shown=False) as session:
+        hour = timedelta(hours=1)
+        throttles.spend(
+            session, f"export {asker.account_id}", AN_HOUR, hour, "Exports were asked for too often"
+        )
+    require_room(settings(), 0)
+    with _turn(), ExitStack() as held:
+        # On the disk, not in memory; without a name, so that nothing is left of it whatever happens.
+        file = held.enter_context(tempfile.TemporaryFile(dir=tempfile.gettempdir()))
+        bundles.export(database(), asker, slug, archived(file, is_zip=True), site=own_origin())
+        size = file.seek(0, os.SEEK_END)
+        held.pop_all()
+    response = Response(_pieces(file), content_type="application/zip")
+    response.headers.set("Content-Disposition", "attachment", filename=f"{slug}.zip")
+    response.content_length = size
+    response.cache_control.no_store = True
+    return response
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    """One of the few exports that are made at a time: each holds a thread for as long as it takes."""
+    if not _turns.acquire(blocking=False):
+        raise Busy("Other exports are being made just now; try again in a minute.", retry_after_s=60)
+    try:
+        yield
+    finally:
+        _turns.release()
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    """The file from its beginning; closed at the end, or where nobody takes the rest."""
+    with file:
+        file.seek(0)
+        while piece := file.read(CHUNK_BYTES):
+            yield piece

@@ -1,0 +1,69 @@
+"""Badges: a run or a task in a line, as a small picture for pages elsewhere."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flask import Blueprint, Response, render_template, request
+
+from leaderboard.pages.cards import card
+from leaderboard.pages.cards.card import CardPage
+from leaderboard.web import figures, responses
+from leaderboard.web.cards.widths import text_width
+from leaderboard.web.rules import PUBLIC, rule
+from leaderboard.web.session import reading
+
+blueprint = Blueprint("badges", __name__)
+
+HEIGHT = 20
+MARGIN = 6.0
+LONGEST = 40
+"""Characters of a part; a badge stands in a line of others."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadgePart:
+    """A box with a text, both by their left edge and width in pixels."""
+
+    text: str
+    x: float
+    width: float
+    text_x: float
+    text_width: float
+
+
+@blueprint.get("/runs/<id:run_id>/badge.svg")
+@rule(PUBLIC)
+def of_run(run_id: int) -> Response:
+    """A run: where it stands on its task's board, and its score."""
+    return _badge(card.of_run(reading(), run_id))
+
+
+@blueprint.get("/tasks/<slug>/badge.svg")
+@rule(PUBLIC)
+def of_task(slug: str) -> Response:
+    """A task: how many runs and teams it has, and who leads."""
+    return _badge(card.of_task(reading(), slug, request.args.get("phase", "")))
+
+
+def _badge(shown: CardPage) -> Response:
+    parts = laid_out(tuple(filter(None, (shown.task, shown.size, *shown.facts))))
+    width = parts[-1].x + parts[-1].width
+    svg = render_template(
+        "cards/badge.svg", card=shown, parts=parts, width=width, height=HEIGHT, title=_title(shown)
+    )
+    return responses.as_followed(figures.writable(svg), "image/svg+xml")
+
+
+def _title(shown: CardPage) -> str:
+    return f"{shown.title}: {', '.join(filter(None, (shown.size, *shown.facts)))}"
+
+
+def laid_out(texts: Sequence[str]) -> tuple[BadgePart, ...]:
+    """The texts beside each other, each in a box that it fits."""
+    parts, x = [], 0.0
+    for text in texts:
+        short = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+        wide = text_width(short)
+        parts.append(BadgePart(short, x, wide + 2 * MARGIN, x + MARGIN, wide))
+        x += wide + 2 * MARGIN
+    return tuple(parts)

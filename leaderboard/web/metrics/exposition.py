@@ -1,0 +1,81 @@
+"""Metrics as text that Prometheus reads.
+
+Source: Prometheus, "Text-based format", version 0.0.4.
+"""
+
+from collections.abc import Iterable, Mapping
+from math import inf, isinf
+
+from leaderboard.counters import BOUNDS_S, RouteCount
+from leaderboard.pages.site.metrics import Metric, Sample
+from leaderboard.web.metrics.request_counts import RequestCounts, Route
+
+MIMETYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+def text(metrics: Iterable[Metric]) -> str:
+    """The metrics, each with what it means and its samples."""
+    return "".join(f"{line}\n" for metric in metrics for line in _lines(metric))
+
+
+def _lines(metric: Metric) -> Iterable[str]:
+    yield f"# HELP {metric.name} {metric.meaning}"
+    yield f"# TYPE {metric.name} {metric.kind}"
+    for sample in metric.samples:
+        yield f"{metric.name}{sample.suffix}{_labels(sample.labels)} {_number(sample.value)}"
+
+
+def _labels(labels: Mapping[str, str]) -> str:
+    pairs = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
+    return f"{{{pairs}}}" if pairs else ""
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+
+
+def _number(value: float) -> str:
+    return "+Inf" if isinf(value) else repr(value)
+
+
+def requests(counts: RequestCounts) -> tuple[Metric, ...]:
+    """What this machine's processes counted: requests, their seconds, kept pages, leases that were lost."""
+    kept, by_route = counts.counter.kept_pages().items(), counts.by_route()
+    return (
+        Metric("leaderboard_requests_total", "counter", "Requests answered.", tuple(_by_status(by_route))),
+        Metric(
+            "leaderboard_request_seconds",
+            "histogram",
+            "Seconds until an answer begins.",
+            tuple(_by_seconds(by_route)),
+        ),
+        Metric(
+            "leaderboard_kept_pages_total",
+            "counter",
+            "Requests for pages that may be kept, by where the page was found.",
+            tuple(Sample(count, {"found": found}) for found, count in kept),
+        ),
+        Metric(
+            "leaderboard_leases_lost_total",
+            "counter",
+            "Jobs that this machine's evaluators took back because their holders were gone.",
+            (Sample(counts.counter.leases_lost()),),
+        ),
+    )
+
+
+def _by_status(counts: Mapping[Route, RouteCount]) -> Iterable[Sample]:
+    for (method, route), count in counts.items():
+        for status, requests in count.statuses.items():
+            shown = str(status) if status else "other"
+            yield Sample(requests, {"method": method, "route": route, "status": shown})
+
+
+def _by_seconds(counts: Mapping[Route, RouteCount]) -> Iterable[Sample]:
+    for (method, route), count in counts.items():
+        labels, so_far = {"method": method, "route": route}, 0
+        for bound, requests in zip((*BOUNDS_S, inf), count.spans, strict=True):
+            so_far += requests
+            yield Sample(so_far, {**labels, "le": "+Inf" if isinf(bound) else repr(bound)}, "_bucket")
+        yield Sample(count.seconds, labels, "_sum")
+        yield Sample(so_far, labels, "_count")

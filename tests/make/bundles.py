@@ -1,0 +1,52 @@
+"""Bundles written and read back, and what is compared of them."""
+
+import json
+import shutil
+from pathlib import Path
+
+from leaderboard.db.engine import Database
+from leaderboard.pages.bundles import export
+from leaderboard.services.bundles import imports, opening, writing
+from leaderboard.services.bundles.importing import ImportRequest
+from leaderboard.services.bundles.imports import ImportedTask
+from leaderboard.services.bundles.release import PseudonymMap
+from leaderboard.services.policy import OPERATOR
+from tests.make import build
+
+OF_THE_MOMENT = frozenset({"README.md", "bundle.json", "ro-crate-metadata.json", "SHA256SUMS"})
+"""Files that say when the bundle was written, or digests of those."""
+
+
+def exported(
+    database: Database, path: Path, slug: str = "t", *, is_release: bool = False
+) -> PseudonymMap | None:
+    """Write a task to a path."""
+    return export.export(database, OPERATOR, slug, writing.writer(path), is_release=is_release)
+
+
+def imported(database: Database, path: Path, request: ImportRequest | None = None) -> ImportedTask:
+    """Make a task of a bundle as the command does, and score its runs."""
+    with opening.opened(path) as files:
+        opening.require_whole(files)
+        with database.write() as session:
+            made = imports.bring_in(session, OPERATOR, files, request or ImportRequest())
+    build.drain(database)
+    return made
+
+
+def new_site(template: Path, folder: Path) -> Database:
+    """An empty site of its own in a new folder."""
+    folder.mkdir()
+    return Database(f"sqlite:///{shutil.copyfile(template, folder / 'leaderboard.sqlite3')}")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Path -> bytes of a bundle's files, without those that differ by the moment."""
+    found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    return {name: path.read_bytes() for name, path in found.items() if name not in OF_THE_MOMENT}
+
+
+def rows(folder: Path, table: str) -> list[dict[str, object]]:
+    """The records of a table of a bundle."""
+    path = folder / "records" / f"{table}.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []

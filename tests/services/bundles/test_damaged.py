@@ -1,0 +1,192 @@
+"""Bundles that are not as they were written, or were never a bundle: refused, and nothing is stored."""
+
+import hashlib
+import io
+import json
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select
+
+from leaderboard.db.engine import Database
+from leaderboard.db.tables import Audit, Collection, Run, Task, Team
+from leaderboard.errors import Forbidden, Invalid, LeaderboardError, SignInNeeded, TooLarge
+from leaderboard.services.bundles import imports, opening
+from leaderboard.services.bundles.importing import ImportRequest
+from leaderboard.services.bundles.writing import SUMS
+from leaderboard.services.policy import ANONYMOUS
+from tests.make import build, bundles, judged, people, pools
+
+
+@pytest.fixture
+def folder(database: Database, tmp_path: Path) -> Path:
+    """A bundle as a folder, of a task with all kinds of rows."""
+    build.task(database, tmp_path, measures=("AP", "nDCG@10"))
+    build.run(database, tmp_path, {"1": ["a", "c"], "2": ["d"], "3": ["e"]})
+    pools.pool(database, {"1": ["a", "b"]})
+    judged.judge(database, judged.assessor(database, "Anne"), "1", {"a": 2})
+    build.drain(database)
+    bundles.exported(database, tmp_path / "out")
+    return tmp_path / "out"
+
+
+def _seal(folder: Path) -> None:
+    """Write the digests anew, as somebody would who changes a bundle on purpose."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != SUMS]
+    lines = [
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder).as_posix()}\n"
+        for path in files
+    ]
+    (folder / SUMS).write_text("".join(lines))
+
+
+def _rows(database: Database) -> list[int]:
+    counted = (Task, Run, Team, Collection, Audit)
+    with database.read() as session:
+        return [session.scalar(select(func.count()).select_from(table)) or 0 for table in counted]
+
+
+def _refused(database: Database, path: Path) -> LeaderboardError:
+    """What an import under a new slug is refused with; nothing is stored by it."""
+    before = _rows(database)
+    with pytest.raises(LeaderboardError) as raised:
+        bundles.imported(database, path, ImportRequest(slug="again"))
+    assert _rows(database) == before
+    return raised.value
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda out: (out / "topics.tsv").write_text("1\tother\n"), "topics.tsv does not have its digest"),
+        (lambda out: (out / "topics.tsv").unlink(), "topics.tsv is listed in SHA256SUMS, but not there"),
+        (lambda out: (out / "runs" / "extra.txt").write_text("x"), "runs/extra.txt is there, but not listed"),
+        (lambda out: (out / "runs" / "link").symlink_to("/etc/passwd"), "runs/link is there, but not listed"),
+        (lambda out: (out / SUMS).write_text("nonsense\n"), "line 1: 'nonsense': A line is a SHA-256"),
+    ],
+)
+def test_digests_are_checked_first(
+    database: Database, folder: Path, change: Callable[[Path], object], said: str
+) -> None:
+    """A file that was changed, lost, added or made a link is named."""
+    change(folder)
+    assert said in _refused(database, folder).message
+
+
+@pytest.mark.dialect
+@pytest.mark.parametrize(
+    ("table", "field", "value", "said"),
+    [
+        ("task", "depth", "deep", "records/task.jsonl, line 1: depth 'deep': must be a whole number."),
+        ("task", "depth", -1, "must be a whole number from 1 to 100,000."),
+        ("task", "slug", "Not A Slug", "must be text"),
+        ("task", "links", [{"title": "x", "address": "javascript:alert(1)"}], "starts with https://"),
+        ("task", "measures", ["nonsense"], "nonsense"),
+        ("task", "surprise", 1, "is not a field of this file."),
+        ("task", "created_at", "yesterday", "must be a date and time with its zone."),
+        ("topics", "topic_id", "a/b", "may not hold a slash"),
+        ("teams", "home_page", "javascript:alert(1)", "must start with https://."),
+        ("teams", "name", " ", "name"),
+        ("phases", "visibility", "invisible", "must be one of open, blind, sealed."),
+        ("phases", "zone", "Nowhere/Land", "is no time zone"),
+        ("runs", "name", "../../x", "is not a run's name."),
+        ("runs", "phase_id", 99, "must be the id of one of the phase rows of the bundle."),
+        ("runs", "ranking_sha256", "0" * 64, "is not the digest of the rankings in its file."),
+        ("runs", "file", "../../../etc/passwd", "The bundle has no file ../../../etc/passwd"),
+        ("uploads", "sha256", "0" * 64, "The file is not the one that was sent, by its digest."),
+        ("revisions", "judgments", 1, "holds other judgments than its revision says: judgments"),
+        ("revisions", "number", 7, "Revision 7 of the line main follows 0."),
+        ("editions", "state", "odd", "must be one of building, current, past, failed."),
+        ("editions", "scored", [99], "must be runs of the bundle."),
+        ("editions", "measures", [{"key": "AP", "version": 99}], "is in version 1 here and in version 99"),
+        ("editions", "topic_sets", {"all": 1}, "does not have the form of this field."),
+        ("assessments", "seconds", "fast", "must be a number."),
+        ("assessments", "docno", "a\x00b", "must be a text without NUL."),
+        ("pools", "run_ids", "all", "must be a list."),
+    ],
+)
+def test_records_are_checked(
+    database: Database, folder: Path, table: str, field: str, value: object, said: str
+) -> None:
+    """File, line, field, value and rule are said of a record that would not be stored as it is."""
+    path = folder / "records" / f"{table}.jsonl"
+    first, *others = path.read_text().splitlines()
+    path.write_text("\n".join([json.dumps({**json.loads(first), field: value}), *others]) + "\n")
+    _seal(folder)
+    if field == "slug":
+        # A slug of ones own is asked for instead.
+        assert bundles.imported(database, folder, ImportRequest(slug="again")).slug == "again"
+        return
+    assert said in _refused(database, folder).message
+
+
+def test_a_line_that_is_no_record(database: Database, folder: Path) -> None:
+    """Lines that are not JSON, and records without the task, are refused by line."""
+    path = folder / "records" / "topics.jsonl"
+    path.write_text(path.read_text() + "{broken\n")
+    _seal(folder)
+    assert "records/topics.jsonl, line 4" in _refused(database, folder).message
+    (folder / "records" / "task.jsonl").unlink()
+    _seal(folder)
+    assert "has no record of the task itself" in _refused(database, folder).message
+
+
+def test_an_archive_does_not_reach_out(tmp_path: Path) -> None:
+    """Paths that lead out of the archive are files within it, and links are none."""
+    with zipfile.ZipFile(tmp_path / "out.zip", "w") as archive:
+        archive.writestr("../../escaped.txt", "x")
+        archive.writestr("/absolute.txt", "y")
+    with tarfile.open(tmp_path / "out.tar.gz", "w:gz") as tar:
+        link = tarfile.TarInfo("a/link")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        tar.addfile(link)
+        inside = tarfile.TarInfo("a/../../file")
+        inside.size = 1
+        tar.addfile(inside, io.BytesIO(b"z"))
+    with opening.opened(tmp_path / "out.zip") as files:
+        assert set(files.paths) == {"escaped.txt", "absolute.txt"}
+        assert all(path.is_relative_to(path.parent) for path in files.paths.values())
+    with opening.opened(tmp_path / "out.tar.gz") as files:
+        assert set(files.paths) == {"file"}
+        assert "This is a link or a device" in files.left_out["link"]
+    assert not list(tmp_path.parent.rglob("escaped.txt"))
+
+
+def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What expands too much, or beyond the room there is, is refused; so is what is listed twice."""
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("bomb", bytes(10 * 2**20))
+    with opening.opened(tmp_path / "bomb.zip") as files:
+        assert files.paths == {}
+        assert "expands more than 200 times" in files.left_out["bomb"]
+    monkeypatch.setattr(opening, "LARGEST_BYTES", 1000)
+    with zipfile.ZipFile(tmp_path / "large.zip", "w") as archive:
+        archive.writestr("large", bytes(2000))
+    with pytest.raises(TooLarge), opening.opened(tmp_path / "large.zip"):
+        pass
+    with zipfile.ZipFile(tmp_path / "twice.zip", "w") as archive:
+        archive.writestr("one", "1")
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("one", "2")
+    with pytest.raises(Invalid, match="twice"), opening.opened(tmp_path / "twice.zip"):
+        pass
+    (tmp_path / "text").write_text("no archive")
+    with pytest.raises(Invalid, match="neither a folder nor"), opening.opened(tmp_path / "text"):
+        pass
+
+
+def test_only_the_operator_brings_a_task_in(database: Database, folder: Path) -> None:
+    """Teams are found by name and dates are taken as they are: no organiser may say so."""
+    olga = people.viewer(database, people.account(database, "Olga", is_organiser=True))
+    for viewer, refusal in ((ANONYMOUS, SignInNeeded), (olga, Forbidden)):
+        with opening.opened(folder) as files, database.write() as session, pytest.raises(refusal):
+            imports.bring_in(session, viewer, files, ImportRequest(slug="again"))
+
+
+def test_a_taken_slug_is_refused(database: Database, folder: Path) -> None:
+    """The task itself is there already."""
+    with pytest.raises(LeaderboardError, match="There is a task 't' already"):
+        bundles.imported(database, folder)
