@@ -1,7 +1,7 @@
 """The documentation as a site: `python -m sphinx -W --keep-going -c docs . build/site`.
 
-The repository is the source, so that every link works in both. The navigation is the lists of docs/index.md: a
-section is a door, its links are the door's pages. Documents that it does not name follow under the last door.
+The repository is the source, so that links work in both. The navigation is the lists of docs/index.md: a
+section is a door, its links are the door's pages. Documents that it does not name follow in the last one.
 """
 
 import re

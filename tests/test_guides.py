@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
@@ -30,7 +31,7 @@ set -euo pipefail
 curl() { command curl --silent --show-error --fail-with-body "$@"; }
 leaderboard-submit() { python -c 'from leaderboard_submit.cli import main; main()' "$@"; }
 """
-"""As a reader's shell, but for a request that is refused: here it ends with an error too."""
+"""As a reader's shell, but for a request that is refused: here that is an error too."""
 
 
 def _typed(line: str, folder: Path, environ: Mapping[str, str]) -> str:
@@ -58,9 +59,12 @@ def _checkout(folder: Path) -> Iterator[dict[str, str]]:
     for name, file in (("run", "bm25"), ("other", "lsi")):
         text = gzip.decompress((DEMO / "runs" / f"{file}.run.gz").read_bytes())
         (folder / f"{name}.txt").write_bytes(text)
-    runs = [path.name.removesuffix(".run.gz") for path in sorted((DEMO / "runs").iterdir())]
-    rows = "".join(f"{run},Team {len(run)},official\n" for run in runs)
-    (folder / "runs.csv").write_text(f"run,team,kind\n{rows}")
+    track = shutil.copytree(DEMO / "runs", folder / "old-track" / "runs").parent
+    for name in ("topics.xml", "qrels-depth8.txt"):
+        shutil.copyfile(DEMO / name, track / name)
+    runs = [path.name.removesuffix(".run.gz") for path in sorted((track / "runs").iterdir())]
+    rows = "".join(f"{run},Team {len(run)}\n" for run in runs)
+    (track / "runs.csv").write_text(f"run,team\n{rows}")
     yield _environ(folder)
 
 
@@ -71,10 +75,13 @@ def _token(folder: Path, environ: Mapping[str, str], name: str, *scopes: str) ->
 
 
 def _ask(method: str, address: str, token: str, body: object) -> Any:
-    """The answer of the API to a body."""
+    """The answer of the API to a body; raises AssertionError with what it says where it refuses."""
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    with urlopen(Request(address, json.dumps(body).encode(), headers, method=method)) as answer:
-        return json.load(answer)
+    try:
+        with urlopen(Request(address, json.dumps(body).encode(), headers, method=method)) as answer:
+            return json.load(answer)
+    except HTTPError as error:
+        raise AssertionError(f"{address}: {error.read().decode()}") from error
 
 
 @contextmanager
@@ -86,23 +93,23 @@ def _participant(folder: Path) -> Iterator[dict[str, str]]:
     with running_site(folder / "site", "--demo", environ=environ) as site:
         _typed("leaderboard account create berta", folder, environ)
         token = _token(folder, environ, "berta", "read", "submit")
-        _ask("POST", f"{site.address}/api/v1/teams", token, {"name": "Owls"})
+        team = _ask("POST", f"{site.address}/api/v1/teams", token, {"name": "Owls"})
         login = {"LEADERBOARD_URL": site.address, "LEADERBOARD_TOKEN": token}
-        yield {**environ, **login, "SITE": site.address, "TOKEN": token}
+        yield {**environ, **login, "SITE": site.address, "TOKEN": token, "TEAM": str(team["team"])}
 
 
 @contextmanager
 def _assessor(folder: Path) -> Iterator[dict[str, str]]:
-    """The demo on a running site with an open pool, an assessor of it, and labels of a machine."""
+    """The demo on a running site with its second pool open, an assessor of it, and labels of a machine."""
     environ = _environ(folder)
     with running_site(folder / "site", "--demo", environ=environ) as site:
         made = "leaderboard pool make python-docs --method depth --depth 20 --runs all --open"
         _typed(made, folder, environ)
-        documents = _typed("leaderboard pool export python-docs 1", folder, environ).splitlines()
+        documents = _typed("leaderboard pool export python-docs 2", folder, environ).splitlines()
         labels = (f"{topic} 0 {docno} 1\n" for topic, docno in map(str.split, documents))
         (folder / "labels.txt").write_text("".join(labels))
         token = _token(folder, environ, "organiser", "organise", "judge")
-        pool = f"{site.address}/api/v1/tasks/python-docs/pools/1"
+        pool = f"{site.address}/api/v1/tasks/python-docs/pools/2"
         (anne,) = _ask("POST", f"{pool}/assessors", token, {"names": ["Anne"]})["assessors"]
         _ask("PUT", f"{pool}/assignments", token, {"assessors": [anne["assessor"]]})
         yield {**environ, "SITE": site.address, "TOKEN": token, "JUDGE": anne["link"].rpartition("/")[2]}
