@@ -1,7 +1,8 @@
 """Pictures of pages as a browser shows them: `python -m benchmarks.screens --help`.
 
 The demo task and a made-up task of 143 runs, each on a site of its own, in headless Chromium at four widths,
-light and dark, and as they are printed. docs/screens.md shows what it wrote.
+light and dark, and as they are printed; and the pages that the guides walk through. docs/screens.md and
+docs/guides/ show what it wrote.
 """
 
 import argparse
@@ -17,8 +18,9 @@ from pathlib import Path
 from urllib.request import urlopen
 
 from PIL import Image
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
+from benchmarks import guide_screens
 from benchmarks.load import SIZE
 from benchmarks.pages import fill
 from leaderboard.db.engine import Database
@@ -78,13 +80,17 @@ def take(browser: Browser, shots: Iterator[Shot], folder: Path, *, whole: bool) 
         page = context.new_page()
         page.emulate_media(media="print" if shot.media == "print" else "screen")
         page.goto(shot.address)
-        path = folder / f"{shot.name}.png"
-        page.screenshot(path=path, full_page=whole)
+        keep(page, folder / f"{shot.name}.png", whole=whole)
         context.close()
-        with Image.open(path) as taken:
-            # Pages have few colours: a palette of 256 shows them in a third of the bytes.
-            taken.convert("RGB").quantize(256).save(path, optimize=True)
-        print(path, flush=True)
+
+
+def keep(page: Page, path: Path, *, whole: bool = False) -> None:
+    """Write what a page shows as a small PNG."""
+    page.screenshot(path=path, full_page=whole)
+    with Image.open(path) as taken:
+        # Pages have few colours: a palette of 256 shows them in a third of the bytes.
+        taken.convert("RGB").quantize(256).save(path, optimize=True)
+    print(path, flush=True)
 
 
 @contextmanager
@@ -120,6 +126,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("folder", type=Path, help="where the pictures go, such as docs/screens")
     parser.add_argument("--pages", action="store_true", help="one look at every other kind of page too")
+    parser.add_argument("--guides", action="store_true", help="only the pages that the guides walk through")
     parser.add_argument("--whole", action="store_true", help="whole pages, not their first screens")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
@@ -128,6 +135,11 @@ def main() -> None:
             board = f"{site.address}/tasks/python-docs"
             rows = _scored(board)["rows"]
             assert isinstance(rows, list)
+            kept = (arguments.folder / f"guide-{name}.png" for name in guide_screens.STEPS)
+            for page, path in zip(guide_screens.steps(browser, site, board), kept, strict=True):
+                keep(page, path)
+            if arguments.guides:
+                return
             take(browser, board_shots("demo", board), arguments.folder, whole=arguments.whole)
             if arguments.pages:
                 first, second = (row["run_id"] for row in rows[:2])

@@ -17,21 +17,16 @@ from leaderboard.settings import PREFIX, Settings
 from leaderboard.trec.facts.fields import FIELDS
 from tests.conftest import ROOT
 from tests.make import build, pictures, smtp
+from tests.make.documents import commands
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = ROOT / "README.md"
 BIN = Path(sys.executable).parent
 JUDGMENTS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 0, "d": 1}, "3": {"e": 3}}
 
 
-def _blocks() -> list[list[str]]:
-    """The commands of each shell block of the README."""
-    found = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
-    return [[line for line in block.splitlines() if line.strip()] for block in found]
-
-
 def test_the_readme_names_the_two_commands_a_fresh_machine_needs() -> None:
     """One line starts the site with the demo, one line runs the tests."""
-    lines = [line for block in _blocks() for line in block]
+    lines = commands(README)
     assert "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/leaderboard serve --demo" in lines
     install = 'python3 -m venv .venv && .venv/bin/pip install -e ".[test]"'
     test = f"{install} && .venv/bin/python -m pytest -n 3 --dist worksteal"
@@ -61,7 +56,7 @@ def test_the_commands_of_the_readme_work_as_written(tmp_path: Path) -> None:
     ran = []
     with smtp.server() as (_, url):
         environ |= {"LEADERBOARD_SMTP_URL": url, "LEADERBOARD_MAIL_FROM": smtp.SENDER}
-        for line in (line for block in _blocks() for line in block if line.startswith("leaderboard ")):
+        for line in (line for line in commands(README) if line.startswith("leaderboard ")):
             done = subprocess.run(line, shell=True, cwd=tmp_path, env=environ, capture_output=True, text=True)
             assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
             ran.append(shlex.split(line)[1])
@@ -114,6 +109,6 @@ def test_the_list_of_commands_is_quick() -> None:
 
 def test_links_between_documents_lead_somewhere() -> None:
     """Every relative link of the README and the documents names a file that is there."""
-    for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+    for path in [README, *(ROOT / "docs").rglob("*.md")]:
         for link in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
             assert (path.parent / link).exists(), f"{path.name}: {link}"

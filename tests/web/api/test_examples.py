@@ -1,9 +1,9 @@
 """The commands in docs/api.md do what it says."""
 
-import re
 import shlex
 from pathlib import Path
 
+from tests.make.documents import commands
 from tests.make.worlds import QRELS, RUN
 from tests.web.api.conftest import Program, Programs
 from tests.web.conftest import Site
@@ -11,7 +11,9 @@ from tests.web.conftest import Site
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "api.md"
 
 
-FILES = {"@my.run": RUN, "my.run": RUN, "@qrels.txt": QRELS + "3 0 d1 2\n"}
+FILES = {"my.run": RUN, "qrels.txt": QRELS + "3 0 d1 2\n"}
+FORM = "application/x-www-form-urlencoded"
+"""What curl calls the data of -d and --data-binary unless a header says otherwise; -T says nothing."""
 
 
 def _answer(program: Program, command: str, secrets: dict[str, str]) -> int:
@@ -27,9 +29,11 @@ def _answer(program: Program, command: str, secrets: dict[str, str]) -> int:
         elif word == "-H":
             name, _, value = next(words).partition(": ")
             headers[name] = value
-        elif word in ("-T", "--data-binary", "-d"):
-            body, method = next(words), {"-T": "PUT"}.get(word, method if method != "GET" else "POST")
-            body = FILES.get(body, body)
+        elif word == "-T":
+            body, method = FILES[next(words)], "PUT" if method == "GET" else method
+        elif word in ("--data-binary", "-d"):
+            body, method = next(words), "POST" if method == "GET" else method
+            headers = {"Content-Type": FORM, **headers}
         else:
             address = word
     return program.client.open(address, method=method, headers=headers, data=body).status_code
@@ -39,12 +43,8 @@ def test_every_command_of_the_page_works(site: Site, program: Programs) -> None:
     """In order, by a member of the team that it names, and an organiser."""
     assert (site.world.owls, site.world.run) == (1, 1)
     berta = program("Berta")
-    commands = [
-        line
-        for block in re.findall(r"```sh\n(.*?)```", DOCS.read_text(), re.S)
-        for line in block.splitlines()
-    ]
-    assert len(commands) == 22
+    shown = commands(DOCS)
+    assert len(shown) == 22
     secrets = {"TOKEN": berta.secret, "ORGANISER": program("Olga", "organise").secret, "SITE": ""}
-    answered = {command: _answer(berta, command, secrets) for command in commands}
+    answered = {command: _answer(berta, command, secrets) for command in shown}
     assert {command: status for command, status in answered.items() if status not in (200, 201)} == {}

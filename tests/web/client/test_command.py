@@ -15,6 +15,7 @@ from sqlalchemy import update
 from leaderboard.cli import main
 from leaderboard.db.tables import DeviceRequest
 from tests.make import build, pages
+from tests.make.documents import blocks, commands
 from tests.make.worlds import BAD_RUN, RUN
 from tests.web.client.conftest import Command
 from tests.web.conftest import Site
@@ -118,20 +119,16 @@ def test_a_run_is_looked_after(command: Command) -> None:
 
 def test_the_examples_of_its_readme_work(command: Command, address: str, clients: Any) -> None:
     """Every command after the login, in order, and the Python code."""
-    readme = (ROOT / "client" / "README.md").read_text()
+    readme = ROOT / "client" / "README.md"
     command.file()
-    listed = [
-        line.split()[1:]
-        for block in re.findall(r"```sh\n(.*?)```", readme, re.S)
-        for line in block.splitlines()
-    ]
+    listed = [line.split()[1:] for line in commands(readme)]
     assert len(listed) == 12
     for words in listed:
         if words[0] == "login":
             continue
         done = command(*shlex.split(" ".join(words)))
         assert done.exit_code == 0, (words, done.output)
-    (code,) = re.findall(r"```python\n(.*?)```", readme, re.S)
+    (code,) = blocks(readme, "python")
     facts: dict[str, Any] = {"SITE": address, "TOKEN": logins.token(address)}
     exec(code.replace("Client(SITE", "Quick(SITE"), facts | {"Quick": clients})
 

@@ -1,0 +1,90 @@
+"""Pictures of what the guides walk through: pages of people who are signed in or let in by a link.
+
+benchmarks/screens.py takes them on the site of the demo, after the pictures of its board.
+"""
+
+import gzip
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page
+
+from tests.make.sites import Site
+
+SIZE = (960, 720)
+"""Pixels: as wide as a page of the documentation shows them nearly whole."""
+DEMO = Path(__file__).resolve().parent.parent / "leaderboard" / "demo"
+POOL_DEPTH = 20
+"""Deeper than the demo is judged, so that there is something left to judge."""
+
+
+def _signed_in(browser: Browser, site: Site) -> Page:
+    """A window of the first organiser."""
+    page = browser.new_context(viewport={"width": SIZE[0], "height": SIZE[1]}).new_page()
+    page.goto(site.sign_in)
+    page.get_by_role("main").get_by_role("button").click()
+    return page
+
+
+def settings(page: Page, board: str) -> None:
+    """The settings of the demo task, one section open."""
+    page.goto(f"{board}/settings")
+    page.get_by_text("What participants see", exact=True).click()
+
+
+def upload(page: Page, board: str) -> None:
+    """The form that takes a run, with a team to send for."""
+    page.goto(f"{board.partition('/tasks/')[0]}/teams")
+    page.get_by_label("Name of the team").fill("Owls")
+    page.get_by_role("button", name="Make the team").click()
+    page.goto(f"{board}/submit")
+
+
+def report(page: Page, board: str) -> None:
+    """What is said of a run in which a document comes twice, with the fix that is offered."""
+    page.goto(f"{board}/submit")
+    lines = gzip.decompress((DEMO / "runs" / "bm25.run.gz").read_bytes()).decode().splitlines()
+    lines.append(lines[-1])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "my.run"
+        path.write_text("\n".join(lines) + "\n")
+        page.get_by_label("Run files").set_input_files(path)
+        page.get_by_role("button", name="Send", exact=True).click()
+        page.get_by_role("table", name="Problems").wait_for()
+
+
+def judging(page: Page, board: str) -> None:
+    """The desk of an assessor at the first document of a topic."""
+    page.goto(f"{board}/pools/new")
+    page.get_by_label("How documents are chosen").select_option("depth")
+    page.get_by_role("button", name="Show its parameters").click()
+    page.get_by_role("textbox", name="Depth").first.fill(str(POOL_DEPTH))
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_role("button", name="Make this pool").click()
+    page.get_by_role("button", name="Open it to assessors").click()
+    page.get_by_role("link", name="Assessors", exact=True).click()
+    page.get_by_label("Names, one a line").fill("Anne")
+    page.get_by_role("button", name="Add and show their links").click()
+    link = page.locator("pre.copy").inner_text().split("\t")[1].strip()
+    page.get_by_role("button", name="Assign documents").click()
+    page.goto(link)
+    page.get_by_role("link", name="Begin").first.click()
+    page.locator("#documents article:visible").wait_for()
+
+
+STEPS: dict[str, Callable[[Page, str], None]] = {
+    "settings": settings,
+    "upload": upload,
+    "report": report,
+    "judge": judging,
+}
+
+
+def steps(browser: Browser, site: Site, board: str) -> Iterator[Page]:
+    """Walk through the guides: the page of each step, in the order of STEPS."""
+    page = _signed_in(browser, site)
+    for step in STEPS.values():
+        step(page, board)
+        yield page
+    page.context.close()
