@@ -40,6 +40,11 @@ class Settings:
     pool: int = _documented(
         5, "Connections to PostgreSQL that a process keeps open; it opens up to twice as many."
     )
+    broker_url: str = _documented(
+        "",
+        "Broker that carries jobs to `worker --celery`: redis://... or amqp://...; empty: the database does.",
+        is_secret=True,
+    )
     host: str = _documented("127.0.0.1", "Address the web server binds to.")
     port: int = _documented(8000, "Port the web server binds to.")
     public_url: str = _documented("", "The site's own https address when it stands behind a proxy.")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from uuid import uuid4
 
+from sqlalchemy import ColumnElement
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
@@ -117,15 +118,16 @@ class Evaluator:
         """
         while not stopping():
             try:
-                self._look_round()
+                self.look_round()
                 pause_s = 0.0 if self.work() else IDLE_S
             except SQLAlchemyError as error:
-                self._lose(error)
+                self.lose(error)
                 pause_s = AGAIN_S
             if pause_s:
                 wait(pause_s)
 
-    def _look_round(self) -> None:
+    def look_round(self) -> None:
+        """What an evaluator does between two jobs: arrive, come back, or sweep where it is time."""
         if not self._has_arrived:
             self._count_lost(free_dead_owners(self.database))
             self._has_arrived = True
@@ -135,7 +137,8 @@ class Evaluator:
             self.sweep()
             self._looked_at = time.monotonic()
 
-    def _lose(self, error: SQLAlchemyError) -> None:
+    def lose(self, error: SQLAlchemyError) -> None:
+        """Note that the database does not answer; the next look round that it answers begins anew."""
         if self._lost_at is None:
             self._lost_at = time.monotonic()
             log.error("the database does not answer; it is asked again until it does: %s", error)
@@ -150,10 +153,10 @@ class Evaluator:
         # Others come back in the same moment: their leases ran out, but they are not gone.
         self._looked_at = time.monotonic()
 
-    def work(self) -> bool:
-        """Claim and do one job; False where none is due."""
+    def work(self, *which: ColumnElement[bool]) -> bool:
+        """Claim and do one job; False where none is due. which: what it has to be, if it is not any."""
         with self.database.write() as session:
-            job = queue.claim(session, self.owner, self.settings)
+            job = queue.claim(session, self.owner, self.settings, *which)
         if job is None:
             return False
         began = time.monotonic()

@@ -125,6 +125,7 @@ def test_what_is_told_is_as_prometheus_wants_it(settings: Settings, database: Da
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
+@pytest.mark.trial
 @needs_promtool
 def test_each_alarm_is_raised_when_it_should_and_not_before(tmp_path: Path) -> None:
     """Each by its own series alone; none by a site that is well."""

@@ -28,6 +28,7 @@ DECLARED = [
     Requirement(text).name
     for text in [
         *PROJECT["project"]["dependencies"],
+        *PROJECT["project"]["optional-dependencies"]["celery"],
         *PROJECT["project"]["optional-dependencies"]["oidc"],
         *PROJECT["project"]["optional-dependencies"]["otel"],
         *PROJECT["project"]["optional-dependencies"]["postgresql"],

@@ -43,7 +43,7 @@ class Job(Base):
     lease_until: Mapped[datetime | None]
     run_after: Mapped[datetime]
     carried_at: Mapped[datetime | None]
-    """Reserved for a carrier that takes jobs to other machines; nothing reads or writes it yet."""
+    """When its number was last sent to evaluators through a broker, where there is one; see `carrier/`."""
     dedupe_key: Mapped[str]
     error: Mapped[str] = mapped_column(default="")
     created_at: Mapped[datetime]

@@ -93,9 +93,9 @@ def file_of(address: PageAddress, kind: str) -> str:
     >>> file_of(PageAddress("/tasks/t.json", "", ""), "application/json")
     'tasks/t.json'
     >>> file_of(PageAddress("/tasks/t/topics/A b", "", ""), "text/html")
-    'tasks/t/topics/A-b-6b1c7c92/index.html'
+    'tasks/t/topics/A-b-a760b0e1/index.html'
     >>> file_of(PageAddress("/tasks/t", "measure=AP", ""), "text/html")
-    'tasks/t/~measure-AP-ae0f5a1d/index.html'
+    'tasks/t/~measure-AP-1edd05ce/index.html'
     """
     parts = [_name(part) for part in address.path.split("/") if part]
     if kind == HTML:

@@ -59,6 +59,7 @@ def _api(site: Site, method: str, path: str, token: str, body: object = None) ->
         return json.load(answer)
 
 
+@pytest.mark.trial
 def test_a_site_is_set_up_by_its_environment(settings_given: Settings) -> None:
     """Its account signs in, operates and calls the API; a second start changes nothing and needs no files."""
     given, token = settings_given, _token(settings_given)

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from html import unescape
@@ -14,19 +15,23 @@ import pytest
 from click.testing import CliRunner
 
 from leaderboard.cli import main
+from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid
 from leaderboard.mirror import mirror
 from leaderboard.mirror.rewriting import rewritten
 from leaderboard.services.boards import board as boards
 from leaderboard.services.policy import ANONYMOUS
+from leaderboard.settings import Settings
 from leaderboard.web import requests
-from tests.make import twins
+from tests.make import twins, worlds
+from tests.make.apps import application
 from tests.make.twins import World
 from tests.web.conftest import Site
 
 SITE = "http://127.0.0.1:8000"
 LINKS = re.compile(r'\s(?:href|src)="([^"]*)"')
 Only = tuple[str, frozenset[int]] | None
+Mirrored = tuple[Path, mirror.MirrorRecord, Site]
 
 
 def _mirror(site: Site | World, folder: Path, only: Only = None) -> mirror.MirrorRecord:
@@ -48,15 +53,29 @@ def _broken(folder: Path) -> Iterator[str]:
                 yield f"{page.relative_to(folder)}: {found}"
 
 
+@pytest.fixture(scope="module")
+def mirrored(
+    world_file: tuple[Path, worlds.World], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Mirrored]:
+    """A mirror that tests only read, its record, and the site that it is of."""
+    folder = tmp_path_factory.mktemp("mirrored")
+    path = shutil.copyfile(world_file[0], folder / "site.sqlite3")
+    settings = Settings(data=folder, database_url=f"sqlite:///{path}")
+    database = Database(settings.url)
+    site = Site(application(settings, database), database, settings, world_file[1])
+    yield folder / "mirror", _mirror(site, folder / "mirror"), site
+    database.dispose()
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Where the mirror goes."""
     return tmp_path / "mirror"
 
 
-def test_all_links_lead_to_files_and_the_record_says_what_there_is(site: Site, folder: Path) -> None:
+def test_all_links_lead_to_files_and_the_record_says_what_there_is(mirrored: Mirrored) -> None:
     """Every page, table and file that a visitor comes to by links is there, under its digest."""
-    record = _mirror(site, folder)
+    folder, record, site = mirrored
     assert list(_broken(folder)) == []
     for name in ("index.html", "tasks/robots/index.html", "tasks/robots.csv", "measures/index.html"):
         assert (folder / name).is_file(), name
@@ -69,17 +88,17 @@ def test_all_links_lead_to_files_and_the_record_says_what_there_is(site: Site, f
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
 
 
-def test_tables_are_those_of_the_site(site: Site, folder: Path) -> None:
+def test_tables_are_those_of_the_site(mirrored: Mirrored) -> None:
     """Files that are no pages are written as they are sent."""
-    _mirror(site, folder)
-    client = site.app.test_client()
+    folder, _, site = mirrored
+    client = application(site.settings, site.database).test_client()
     for path in ("/tasks/robots.csv", "/tasks/robots/topics.json", "/tasks/robots.tex"):
         assert (folder / path[1:]).read_bytes() == client.get(path, base_url=SITE).data
 
 
-def test_nothing_needs_a_server(site: Site, folder: Path) -> None:
+def test_nothing_needs_a_server(mirrored: Mirrored) -> None:
     """No form, field or script but the site's own small one is left, and no way to sign in."""
-    _mirror(site, folder)
+    folder = mirrored[0]
     for page in folder.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         assert not re.search("<(form|input|button|select|textarea)\\b", text), page
@@ -115,6 +134,7 @@ def test_a_mirror_takes_the_place_of_an_earlier_one_and_of_nothing_else(site: Si
     assert _tree(other) == {"thesis.txt": b"mine"}
 
 
+@pytest.mark.trial
 def test_two_worlds_that_differ_in_what_is_held_back_have_one_mirror(
     sqlite_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

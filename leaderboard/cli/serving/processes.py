@@ -3,14 +3,18 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Any, TypeVar
 
 import click
+
+from leaderboard import traces
 
 Result = TypeVar("Result")
 spawning = multiprocessing.get_context("spawn")
@@ -93,3 +97,21 @@ def follow_parent() -> None:
         os._exit(1)
 
     threading.Thread(target=watch, name="parent-watch", daemon=True).start()
+
+
+@contextmanager
+def traced() -> Iterator[None]:
+    """Send the spans of this process, if any are wanted, to its end."""
+    traces.configure(multiprocessing.current_process().name)
+    try:
+        yield
+    finally:
+        traces.stop()
+
+
+def limit_memory(limit: int) -> None:
+    """Let this process have so many bytes of address space; 0: any number."""
+    if limit and sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from leaderboard import logs, traces
+from leaderboard.carrier import broker
 from leaderboard.cli.serving import elsewhere, first, start
 from leaderboard.cli.serving.kept_backups import seconds_of
 from leaderboard.cli.serving.processes import in_a_process
@@ -37,8 +38,9 @@ SHORTEST_TOKEN = 20
     type=click.IntRange(1),
     help="How many such backups to keep [14].",
 )
+@click.option("--no-evaluators", "is_only_web", is_flag=True, help="Leave jobs to workers on other machines.")
 @data_option
-def serve(demo: bool, data: Path | None, **given: Any) -> None:
+def serve(demo: bool, is_only_web: bool, data: Path | None, **given: Any) -> None:
     """Run the site: web server and evaluators, on SQLite unless LEADERBOARD_DATABASE_URL says otherwise."""
     settings = Settings.from_env(data=data, **given)
     require_safe(settings)
@@ -47,7 +49,8 @@ def serve(demo: bool, data: Path | None, **given: Any) -> None:
     listening = bind(settings.host, settings.port)
     sign_in = in_a_process(start.prepare_site, settings, demo)
     supervisor = Supervisor(settings)
-    supervisor.add_evaluators(settings.evaluator_slots)
+    if not is_only_web:
+        supervisor.add_evaluators(settings.evaluator_slots)
     supervisor.add_web(listening)
     if settings.backup_every:
         supervisor.add_backups()
@@ -59,12 +62,15 @@ def serve(demo: bool, data: Path | None, **given: Any) -> None:
 @click.option("--once", is_flag=True, help="Do what is queued, then exit.")
 @click.option("--site", help="Evaluate for the site at this address, over https, without its database.")
 @click.option("--token", envvar="LEADERBOARD_TOKEN", help="Of a worker; better in LEADERBOARD_TOKEN.")
+@click.option("--celery", "is_carried", is_flag=True, help="Be told by LEADERBOARD_BROKER_URL what to do.")
 @data_option
-def worker(once: bool, site: str | None, token: str | None, data: Path | None) -> None:
+def worker(once: bool, site: str | None, token: str | None, is_carried: bool, data: Path | None) -> None:
     """Run evaluators only, beside a site that runs elsewhere.
 
     On the same database; or, with --site, with a worker's token that an organiser made for a task.
     """
+    if is_carried and (once or site is not None):
+        raise click.UsageError("--celery goes neither with --once nor with --site.")
     if site is not None:
         return elsewhere.work(site, token, once=once)
     if once:
@@ -74,9 +80,12 @@ def worker(once: bool, site: str | None, token: str | None, data: Path | None) -
     keep_private(settings)
     logs.configure(settings.log_format)
     traces.require_extra()
+    if is_carried:
+        broker.require_set(settings)
     in_a_process(start.require_schema, settings)
     supervisor = Supervisor(settings)
-    supervisor.add_evaluators(settings.evaluator_slots)
+    add = supervisor.add_carried_evaluators if is_carried else supervisor.add_evaluators
+    add(settings.evaluator_slots)
     supervisor.run(lambda: click.echo("Evaluators are running. Ctrl-C stops them."))
 
 
@@ -102,6 +111,7 @@ def require_safe(settings: Settings) -> None:
     _require_token(settings.metrics_token)
     first.require_whole(settings)
     traces.require_extra()
+    broker.require(settings)
     named = settings.trusted_hosts or settings.public_url
     if not is_loopback(settings.host) and not named:
         raise Invalid(

@@ -1,23 +1,23 @@
 """The processes behind `leaderboard serve` and `leaderboard worker`: started, watched, restarted, stopped."""
 
 import logging
-import multiprocessing
 import os
 import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from leaderboard import counters, logs, shared, temporary, traces
+from leaderboard import counters, logs, shared, temporary
+from leaderboard.cli.serving.carried import carrying, evaluate_carried
 from leaderboard.cli.serving.kept_backups import keep_backups
-from leaderboard.cli.serving.processes import StopSignals, follow_parent, spawning
+from leaderboard.cli.serving.processes import StopSignals, follow_parent, limit_memory, spawning, traced
 from leaderboard.errors import Conflict
 from leaderboard.settings import Settings
 
@@ -112,9 +112,18 @@ class Supervisor:
                 os.set_blocking(end.fileno(), False)
             deadline = spawning.RawValue("d", 0.0)
             self.wakers.append(writer)
-            count_lost = partial(counters.count_lost, self.counters, number)
-            arguments = (self.settings, reader, deadline, count_lost)
+            arguments = (self.settings, reader, deadline, self._count_lost(number))
             self.children.append(Child(f"evaluator-{number + 1}", evaluate_forever, arguments, deadline))
+
+    def add_carried_evaluators(self, count: int) -> None:
+        """Prepare that many evaluation slots that are told by a broker what to do."""
+        for number in range(count):
+            deadline = spawning.RawValue("d", 0.0)
+            arguments = (self.settings, deadline, self._count_lost(number))
+            self.children.append(Child(f"evaluator-{number + 1}", evaluate_carried, arguments, deadline))
+
+    def _count_lost(self, number: int) -> Callable[[int], None]:
+        return partial(counters.count_lost, self.counters, number)
 
     def add_web(self, listening: socket.socket) -> None:
         """Prepare the web processes, which all take connections from a socket that is bound already."""
@@ -212,11 +221,19 @@ def serve_forever(
     """A web process: answers on the given socket until SIGTERM; memory is None where there is one of them."""
     from leaderboard.web.server.serving import serve
 
+    def wake() -> None:
+        carry()
+        _wake(wakers)
+
     follow_parent()
     logs.configure(settings.log_format)
     lock = temporary.folder(settings.data) / "web.lock"
-    with _traced(), closing(shared.Shared(memory, number, lock)) if memory else nullcontext() as own:
-        serve(settings, listening, lambda: _wake(wakers), own, counters.WebCounter(counted, number))
+    with (
+        traced(),
+        carrying(settings) as carry,
+        closing(shared.Shared(memory, number, lock)) if memory else nullcontext() as own,
+    ):
+        serve(settings, listening, wake, own, counters.WebCounter(counted, number))
 
 
 def evaluate_forever(
@@ -228,7 +245,7 @@ def evaluate_forever(
 
     follow_parent()
     temporary.use(settings.data)
-    _limit_memory(settings.evaluator_memory)
+    limit_memory(settings.evaluator_memory)
     logs.configure(settings.log_format)
     stop = StopSignals(signal.SIGTERM)
 
@@ -243,20 +260,10 @@ def evaluate_forever(
 
     database = Database(settings.url, settings.lock_wait_s, pool=settings.pool)
     try:
-        with _traced():
+        with traced():
             Evaluator(database, settings, tell, count_lost).run(stop.is_asked, pause)
     finally:
         database.dispose()
-
-
-@contextmanager
-def _traced() -> Iterator[None]:
-    """Send the spans of this process, if any are wanted, to its end."""
-    traces.configure(multiprocessing.current_process().name)
-    try:
-        yield
-    finally:
-        traces.stop()
 
 
 def _wake(wakers: tuple[Connection, ...]) -> None:
@@ -277,10 +284,3 @@ def _was_wakened(wakened: Connection) -> bool:
         return bool(os.read(wakened.fileno(), READ_BYTES))
     except BlockingIOError:
         return False
-
-
-def _limit_memory(limit: int) -> None:
-    if limit and sys.platform != "win32":
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

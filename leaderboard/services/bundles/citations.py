@@ -99,6 +99,8 @@ def spdx(licence: str) -> str:
     >>> spdx("CC BY 4.0"), spdx("CC0"), spdx("Apache-2.0"), spdx("for research only")
     ('CC-BY-4.0', 'CC0-1.0', 'Apache-2.0', '')
     """
+    if licence.strip().upper().startswith("CC0"):
+        return "CC0-1.0"
     if found := _CC.fullmatch(licence.strip()):
         kind, version = found[1].upper(), found[2]
         if kind == "0":

@@ -110,7 +110,7 @@ TABLES = (
         name="task",
         model=Task,
         of_task=lambda task: Task.id == task,
-        left_out=frozenset({"collection_id", "entry_code", "pseudonym_seed"}),
+        left_out=frozenset({"collection_id", "entry_code", "pseudonym_seed", "frames"}),
         what="The settings of the task, and its collection by name and size.",
     ),
     RecordTable(

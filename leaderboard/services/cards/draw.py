@@ -8,6 +8,7 @@ import io
 import json
 import sys
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import BinaryIO
 
@@ -78,9 +79,9 @@ def wrapped(text: str, width: Callable[[str], float], room: float, most: int) ->
 def _cut(line: str, width: Callable[[str], float], room: float, *, is_cut: bool) -> str:
     if not is_cut and width(line) <= room:
         return line
-    while line and width(line + DOTS) > room:
-        line = line[:-1]
-    return line.rstrip() + DOTS
+    # More letters are wider, so the number that fits is found by halves.
+    fit = bisect_right(range(1, len(line) + 1), room, key=lambda count: width(line[:count] + DOTS))
+    return line[:fit].rstrip() + DOTS
 
 
 class _Canvas:

@@ -107,7 +107,8 @@ def enqueue_new(
 def hurry(session: Session, kind: str, subject_id: int, priority: int) -> None:
     """Raise the priority of a queued job to at least the one given."""
     waits = (Job.kind == kind, Job.subject_id == subject_id, Job.state == "queued", Job.priority < priority)
-    session.execute(update(Job).where(*waits).values(priority=priority))
+    # A carrier sends it again, by the way of what is urgent.
+    session.execute(update(Job).where(*waits).values(priority=priority, carried_at=None))
 
 
 def is_due(at: datetime) -> ColumnElement[bool]:
@@ -121,10 +122,7 @@ def claim(session: Session, owner: str, settings: Settings, *which: ColumnElemen
     which: what jobs have to be, for an evaluator that does not do all.
     """
     at = now(session)
-    # An evaluator that was told of no mail server leaves mail to those that were.
-    others = [*which] if settings.smtp_url else [*which, Job.kind != MAIL]
-    if not settings.webhooks:
-        others.append(Job.kind != WEBHOOK)
+    others = [*which, Job.kind.not_in(left_out(settings))]
     job = _most_urgent(session, at, *others)
     while job is not None and not _has_room(session, job.kind, settings):
         others.append(Job.kind != job.kind)
@@ -147,6 +145,16 @@ def claim(session: Session, owner: str, settings: Settings, *which: ColumnElemen
     )
 
 
+def left_out(settings: Settings) -> list[str]:
+    """The kinds of jobs that are not done: who was told of no mail server leaves mail to those that were."""
+    return [*(() if settings.smtp_url else (MAIL,)), *(() if settings.webhooks else (WEBHOOK,))]
+
+
+def limits(settings: Settings) -> dict[str, int]:
+    """The kinds of which so many jobs are done at once, lest none is left for runs; the others have none."""
+    return {COMPARE: settings.comparisons_at_once, MAIL: 1, WEBHOOK: 1}
+
+
 def _most_urgent(session: Session, at: datetime, *which: ColumnElement[bool]) -> Job | None:
     # Rows that another worker is claiming are skipped, so that none waits for another's claim.
     return session.scalar(
@@ -160,7 +168,7 @@ def _most_urgent(session: Session, at: datetime, *which: ColumnElement[bool]) ->
 
 def _has_room(session: Session, kind: str, settings: Settings) -> bool:
     """Whether one more job of the kind leaves an evaluator free for runs; mail and webhooks go singly."""
-    most = {COMPARE: settings.comparisons_at_once, MAIL: 1, WEBHOOK: 1}.get(kind)
+    most = limits(settings).get(kind)
     if most is None:
         return True
     lock_key(session, kind)
@@ -205,7 +213,7 @@ def retry(session: Session, job_id: int) -> None:
         job.state = "superseded"
         return
     job.state, job.attempts, job.error = "queued", 0, ""
-    job.run_after, job.finished_at = now(session), None
+    job.run_after, job.finished_at, job.carried_at = now(session), None, None
 
 
 def is_unfinished(session: Session, edition_id: int) -> bool:
@@ -346,4 +354,4 @@ def give_back(job: Job, message: str, again: bool) -> None:
     """End a job's attempt with a message: it is queued again, or has failed."""
     job.state = "queued" if again else "failed"
     job.error = message
-    job.lease_until = None
+    job.lease_until = job.carried_at = None

@@ -138,7 +138,7 @@ def links(text: str) -> list[dict[str, str]]:
 
 
 def origins(text: str) -> str:
-    """Origins of sites, a line each, in small letters; `*` alone is any site.
+    r"""Origins of sites, a line each, in small letters; `*` alone is any site.
 
     >>> origins("https://Example.org/; https://*.example.org:8443")
     'https://example.org\nhttps://*.example.org:8443'

@@ -170,6 +170,7 @@ def _published(folder: Path, measure: str) -> dict[str, str]:
         return {row["run"].removeprefix("run."): row["value"] for row in rows if row["measure"] == measure}
 
 
+@pytest.mark.trial
 @pytest.mark.parametrize(
     ("collection", "measure", "published", "options"),
     [

@@ -16,6 +16,7 @@ MOST_BYTES = 8 * 2**20
 """Less than the run file below has, and than its judgments take."""
 
 
+@pytest.mark.trial
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["out", "out.zip", "out.tar.gz"])
 def test_memory_stays_flat(database: Database, tmp_path: Path, name: str) -> None:

@@ -86,7 +86,7 @@ def test_pages_say_where_their_feed_is(site: Site) -> None:
     """As readers of feeds look for it; a feed of nothing is a feed."""
     client = site.browser()
     for path in ("/", "/tasks/robots", "/tasks/robots/news", f"/teams/{site.world.owls}"):
-        link = pages.parsed(client.get(path)).select_one("link[rel=alternate]")
+        link = pages.parsed(client.get(path)).select_one("link[rel=alternate][type='application/atom+xml']")
         assert link is not None
         _entries(client.get(str(link["href"])))
     with site.database.write() as session:
