@@ -125,8 +125,15 @@ def rabbit() -> Iterator[Broker]:
             broker = Broker(f"amqp://guest:guest@127.0.0.1:{port}//", port, home, (str(program),), environ)
             yield from _running(broker)
         finally:
-            # Erlang leaves behind the process that knows the names of nodes; this one is on a port of ours.
-            subprocess.run(["epmd", "-port", names, "-kill"], capture_output=True, check=False)
+            _end_names(names)
+
+
+def _end_names(port: str) -> None:
+    """End the process that Erlang leaves behind to know the names of nodes; it refuses while it knows one."""
+    until = time.monotonic() + START_S
+    while subprocess.run(["epmd", "-port", port, "-kill"], capture_output=True, check=False).returncode:
+        assert time.monotonic() < until, "epmd does not end"
+        time.sleep(0.05)
 
 
 @contextmanager
