@@ -60,7 +60,7 @@ def test_the_commands_of_the_readme_work_as_written(tmp_path: Path) -> None:
             done = subprocess.run(line, shell=True, cwd=tmp_path, env=environ, capture_output=True, text=True)
             assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
             ran.append(shlex.split(line)[1])
-    assert set(ran) == set(COMMANDS) - {"serve", "health", "install", "account", "client"}
+    assert set(ran) == set(COMMANDS) - {"serve", "health", "install", "account", "client", "mirror"}
 
 
 def test_the_settings_are_documented_with_their_defaults() -> None:
