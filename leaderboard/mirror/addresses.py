@@ -24,6 +24,8 @@ OWN: Mapping[str, tuple[str, ...]] = {
     "static": (),
 }
 """Parameters that make another page, by blueprint; all others sort, filter or fold one that is there."""
+DOCUMENT_TABLES = tuple(f"/documents.{form}" for form in ("json", "csv", "tex", "md"))
+"""Tables of single documents: four for each document of each ranking would be most of a mirror's files."""
 PLAIN = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}")
 OTHERS = re.compile(r"[^A-Za-z0-9._-]+")
 HTML = "text/html"
@@ -64,7 +66,7 @@ class Addresses:
         except (HTTPException, RequestRedirect):
             return None
         room = endpoint.split(".")[0]
-        if room not in MIRRORED or not self._belongs(room, values):
+        if room not in MIRRORED or path.endswith(DOCUMENT_TABLES) or not self._belongs(room, values):
             return None
         kept = (*(() if room == "static" else EVERYWHERE), *OWN.get(room, ()))
         given = [(name, value) for name, value in parse_qsl(parts.query) if name in kept]
