@@ -162,7 +162,7 @@ def test_a_sealed_season(crowd: Crowd, site: Site, tmp_path: Path) -> None:
     assert "Owls" in download.value.path().read_text()
 
     olga.follow("Organise", "Settings")
-    olga.unfold("Clone, archive, unpublish")
+    olga.unfold("Export, clone, archive, unpublish")
     olga.press("Archive the task")
     teams[0].follow("Send a run")
     assert not teams[0].main.get_by_label("Run files").count()
