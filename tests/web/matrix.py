@@ -14,15 +14,8 @@ OPERATOR = (401,) + (403,) * 5
 READING = (
     *("", ".json", ".csv", ".tex", "/about", "/topics", "/topics.json", "/topics.csv"),
     *("/topics.tex", "/topics/1", "/topics/1.json", "/topics/1.csv", "/topics/1.tex"),
-    *(
-        "/methods.txt",
-        "/methods.tex",
-        "/methods.bib",
-        "/heatmap",
-        "/heatmap.json",
-        "/heatmap.csv",
-        "/heatmap.tex",
-    ),
+    *("/methods.txt", "/methods.tex", "/methods.bib"),
+    *("/heatmap", "/heatmap.json", "/heatmap.csv", "/heatmap.tex"),
     *("/curves", "/curves.json", "/curves.csv", "/curves.tex"),
     *("/measures", "/measures.json", "/measures.csv", "/measures.tex"),
     *("/intervals", "/intervals.json", "/intervals.csv", "/intervals.tex"),
