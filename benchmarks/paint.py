@@ -17,17 +17,17 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext
 
 from benchmarks import cold, measuring, sites, table
 from leaderboard.db.engine import Database
+from tests.make.browsers import MISSING, find_chromium, headless
 from tests.make.sites import running_site
 
 SLOWED = 4
 TARGET_MS = 300
 WINDOW = {"width": 1280, "height": 900}
 KINDS = ("home", "board", "run", "topic", "ranking", "pair", "document for a topic", "heat map")
-CHROMIUM = "/usr/bin/chromium"
 PAINTED = """() => new Promise(resolve => {
   const told = () => ({
     largest: largest, first: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0,
@@ -102,11 +102,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--keep", type=Path, help="a folder where the site stays, as of benchmarks.cold")
     parser.add_argument("--site", choices=("demo", "large"), default="large")
-    parser.add_argument("--chromium", default=CHROMIUM)
+    parser.add_argument("--chromium", default=find_chromium())
     given = parser.parse_args(arguments)
+    if given.chromium is None:
+        raise SystemExit(f"There is {MISSING}.")
     print(table.facts(measuring.machine()))
     print(f"| {' | '.join(HEADS)} |\n|---{'|---:' * (len(HEADS) - 2)}|---|")
-    with tempfile.TemporaryDirectory() as passing, sync_playwright() as started:
+    with tempfile.TemporaryDirectory() as passing, headless(given.chromium) as browser:
         data = Path(passing) / "data"
         data.mkdir(mode=0o700)
         file = data / "leaderboard.sqlite3"
@@ -114,14 +116,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         database = Database(f"sqlite:///{file}")
         about = sites.objects(database)
         database.dispose()
-        browser = started.chromium.launch(executable_path=given.chromium, args=["--no-sandbox"])
         with running_site(data, environ={**os.environ, "LEADERBOARD_KEPT_BYTES": "0"}) as site:
             for title in KINDS:
                 address = site.address + dict(cold.KINDS)[title].format(**about)
                 # Compiled and computed: what it costs to make the page anew is measured here.
                 painted(browser, address)
                 print(row(browser, title, address, f"{site.address}/measures", given.repeats), flush=True)
-        browser.close()
 
 
 if __name__ == "__main__":

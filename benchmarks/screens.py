@@ -7,8 +7,6 @@ docs/guides/ show what it wrote.
 
 import argparse
 import json
-import os
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -18,12 +16,13 @@ from pathlib import Path
 from urllib.request import urlopen
 
 from PIL import Image
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from benchmarks import guide_screens
 from benchmarks.load import SIZE
 from benchmarks.pages import fill
 from leaderboard.db.engine import Database
+from tests.make.browsers import MISSING, find_chromium, headless
 from tests.make.sites import running_site
 
 WIDTHS = {390: 844, 768: 1024, 1280: 800, 1920: 1080}
@@ -31,7 +30,6 @@ WIDTHS = {390: 844, 768: 1024, 1280: 800, 1920: 1080}
 PAPER = 794
 """Pixels across a sheet of A4."""
 SCHEMES = ("light", "dark")
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SCORED_S = 600
 
 
@@ -96,12 +94,11 @@ def keep(page: Page, path: Path, *, whole: bool = False) -> None:
 @contextmanager
 def opened_browser() -> Iterator[Browser]:
     """Headless Chromium; raises SystemExit where there is none."""
-    found = next((path for path in map(shutil.which, NAMES) if path), None)
+    found = find_chromium()
     if found is None:
-        raise SystemExit("There is no Chromium on this machine (Debian: apt-get install chromium).")
-    options = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_playwright() as driver:
-        yield driver.chromium.launch(executable_path=found, args=[*options, "--disable-gpu"])
+        raise SystemExit(f"There is {MISSING}.")
+    with headless(found) as opened:
+        yield opened
 
 
 def _read(address: str) -> dict[str, object]:

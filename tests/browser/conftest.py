@@ -1,7 +1,6 @@
 """A headless Chromium and a real site in processes of its own."""
 
 import json
-import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -11,26 +10,21 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from leaderboard.db.engine import Database
+from tests.make.browsers import MISSING, find_chromium, headless
 from tests.make.sites import Site, application_thread, running_site
-
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Headless Chromium; skips where none is installed."""
-    found = next((path for path in map(shutil.which, NAMES) if path), None)
+    found = find_chromium()
     if found is None:
-        pytest.skip("no Chromium on this machine (Debian: apt-get install chromium)")
-    # Chromium's sandbox does not work for root, who runs containers and CI.
-    options = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=found, args=[*options, "--disable-gpu"])
+        pytest.skip(MISSING)
+    with headless(found) as opened:
         yield opened
-        opened.close()
 
 
 @dataclass(frozen=True)
