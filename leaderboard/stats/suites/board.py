@@ -19,7 +19,7 @@ MEANS: tuple[By, ...] = ("mean", "macro", "micro")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemberScores:
-    """What all runs got in one member: its topics' ids; by run float64 (topics,), None where it is missing."""
+    """What all runs got in a member: its topics' ids; by run float64 (topics,), None where it is missing."""
 
     topics: tuple[str, ...]
     scores: tuple[FloatArray | None, ...]
