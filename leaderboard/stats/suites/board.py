@@ -30,14 +30,15 @@ class MemberScores:
 class Board:
     """The runs over members, in the order in which they were given; arrays are (runs,).
 
-    means: (runs, members), as the measure prints them, nan for a missing member. values: each aggregate, nan
-    for a run that has none. ranks: by the aggregate that was asked for. complete: places of the runs with all
-    members, which pairs and verdicts are of; None where the aggregate is not a mean, or less than two runs
-    are complete.
+    weights: of the members in the aggregate, equal ones where it is not a mean. means: (runs, members), as
+    the measure prints them, nan for a missing member. values: each aggregate, nan for a run that has none.
+    ranks: by the aggregate that was asked for. complete: places of the runs with all members, which pairs and
+    verdicts are of; None where the aggregate is not a mean, or less than two runs are complete.
     """
 
     by: By
     members: int
+    weights: FloatArray
     means: FloatArray
     present: NDArray[np.int64]
     values: dict[By, FloatArray]
@@ -78,6 +79,7 @@ def board(
     return Board(
         by=by,
         members=len(members),
+        weights=weights.get(by, weights["mean"]),
         means=means,
         present=np.count_nonzero(~np.isnan(means), axis=1),
         values=values,
