@@ -119,7 +119,7 @@ def _in_words(found: "Reproduced", asked: "Asked") -> Iterator[str]:
     yield ""
     yield from table_lines(level_table(found))
     yield ""
-    yield from threshold_lines(asked.thresholds)
+    yield from threshold_lines(asked.thresholds, same_topics=asked.replicated is None)
     yield "A large p is no proof of sameness: the interval says how large the difference may be."
     for name, pair in (("baseline", found.baseline), ("advanced", found.advanced)):
         yield from _of_pair(name, pair)

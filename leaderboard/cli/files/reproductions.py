@@ -13,6 +13,7 @@ from leaderboard.cli.files.comparisons import rankings_of
 from leaderboard.errors import Invalid
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.services.statistics.requests import refusal
+from leaderboard.stats.reproductions.effects import relative_change
 from leaderboard.stats.reproductions.levels import Levels, RunLevels, Thresholds, replicated, reproduced
 from leaderboard.stats.reproductions.topics import largest_differences
 from leaderboard.tables.record import Column, Table
@@ -125,18 +126,19 @@ def level_table(of: Reproduced) -> Table[LevelRow]:
     )
 
 
-def threshold_lines(thresholds: Thresholds) -> list[str]:
-    """Where the words begin, a line a number."""
+def threshold_lines(thresholds: Thresholds, *, same_topics: bool) -> list[str]:
+    """Where the words begin, a line a number; same_topics: whether documents and topics have words too."""
     ktu, alpha, margin = thresholds.ktu, thresholds.alpha, thresholds.margin
     far = {
-        "nRMSE": thresholds.nrmse,
+        **({"nRMSE": thresholds.nrmse} if same_topics else {}),
         "DRI, above or below 0": thresholds.dri,
         "ER, above or below 1": thresholds.er,
     }
     test = f"off below p {alpha:g}, close where p cannot say, same where all scores are equal"
     within = "" if margin is None else f" or the difference is within {margin:g} either way (TOST, {alpha:g})"
+    order = f"KTU: same from {1 - ktu.same:g}, close from {1 - ktu.close:g}, else off"
     return [
-        f"KTU: same from {1 - ktu.same:g}, close from {1 - ktu.close:g}, else off",
+        *([order] if same_topics else []),
         *(
             f"{name}: same up to {one.same:g}, close up to {one.close:g}, else off"
             for name, one in far.items()
@@ -246,6 +248,7 @@ def _scores(levels: Levels) -> list[LevelRow]:
         _of_both("RI, again", effect.ri_other),
         _of_both("DRI", effect.dri),
         _of_both("ER", effect.er, levels.effects_word or "not defined"),
+        _of_runs("effects", "RC", [relative_change(run.mean_original, run.mean_other) for run in runs]),
         _of_runs("test", "mean, original", [run.mean_original for run in runs]),
         _of_runs("test", "mean, again", [run.mean_other for run in runs]),
         _of_runs("test", "difference", [run.change.mean for run in runs]),
