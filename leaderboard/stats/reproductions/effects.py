@@ -7,18 +7,20 @@ repro_eval.
 """
 
 from dataclasses import dataclass
+from math import inf, isfinite
 
 ROUNDING = 1e-12
 """Means nearer than this share of the larger one are equal but for rounding."""
 
 
 def ratio(numerator: float, denominator: float) -> float | None:
-    """The quotient; None where the denominator is 0.
+    """The quotient; None where the denominator is 0, or so small that the quotient has no number.
 
     >>> ratio(1.0, 4.0), ratio(1.0, 0.0)
     (0.25, None)
     """
-    return None if denominator == 0 else numerator / denominator
+    quotient = inf if denominator == 0 else numerator / denominator
+    return quotient if isfinite(quotient) else None
 
 
 def difference(first: float, second: float) -> float:
