@@ -1,5 +1,6 @@
 """`leaderboard suite`: the board of runs over the members of a suite, without a site."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +107,7 @@ def suite(
 
 def _text(board: "SuiteBoard", name: str, layout: str, dialect: str) -> str:
     from leaderboard.cli.files.suite_tables import TABLES
+    from leaderboard.cli.files.suites import remarks
     from leaderboard.tables.latex import latex_text
     from leaderboard.tables.text import csv_text, json_text
 
@@ -114,7 +116,9 @@ def _text(board: "SuiteBoard", name: str, layout: str, dialect: str) -> str:
     if layout == "text":
         return _in_words(board, dialect)
     table = TABLES[name](board)
-    return csv_text(table) if layout == "csv" else latex_text(table)
+    if layout == "csv":
+        return csv_text(table)
+    return latex_text(replace(table, legend=" ".join([table.legend, *remarks(board)]).strip()))
 
 
 def _facts(board: "SuiteBoard", dialect: str) -> dict[str, Any]:

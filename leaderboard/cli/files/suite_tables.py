@@ -48,12 +48,7 @@ def board_table(of: SuiteBoard) -> Table[BoardRow]:
         columns=[
             Column(key="rank", value=attrgetter("rank"), digits=0),
             Column(key="run", value=attrgetter("run"), mark=lambda row: DOT if row.may_be_best else ""),
-            Column(
-                key="ranks",
-                value=attrgetter("low"),
-                words=lambda row: None if row.low is None else f"{row.low}-{row.high}",
-                shown=Place.PRINT,
-            ),
+            *([_ranks()] if of.board.verdicts else []),
             Column(key="rank_low", value=attrgetter("low"), shown=Place.DATA),
             Column(key="rank_high", value=attrgetter("high"), shown=Place.DATA),
             Column(key="may_be_best", value=attrgetter("may_be_best"), shown=Place.DATA),
@@ -147,6 +142,15 @@ def _shown(of: SuiteBoard) -> list[By]:
     if of.asked.by == "micro":
         shown.insert(1, "micro")
     return shown
+
+
+def _ranks() -> Column[BoardRow]:
+    return Column(
+        key="ranks",
+        value=attrgetter("low"),
+        words=lambda row: None if row.low is None else f"{row.low}-{row.high}",
+        shown=Place.PRINT,
+    )
 
 
 def _aggregate(name: By, of: SuiteBoard) -> Column[BoardRow]:

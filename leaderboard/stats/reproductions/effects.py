@@ -19,7 +19,7 @@ def ratio(numerator: float, denominator: float) -> float | None:
     >>> ratio(1.0, 4.0), ratio(1.0, 0.0)
     (0.25, None)
     """
-    quotient = inf if denominator == 0 else numerator / denominator
+    quotient = inf if denominator == 0 else numerator / denominator + 0.0
     return quotient if isfinite(quotient) else None
 
 
