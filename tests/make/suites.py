@@ -7,8 +7,10 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.conftest import ROOT
 from tests.make import build
 
+DEMO = ROOT / "leaderboard" / "demo"
 MEMBERS = {
     "snapshot-1": {"1": {"a": 1}, "2": {"b": 1}},
     "snapshot-2": {"1": {"a": 1}, "3": {"c": 1}, "4": {"d": 2}},
@@ -77,3 +79,39 @@ def tarred(path: Path, content: Mapping[str, bytes]) -> Path:
             info.size = len(body)
             archive.addfile(info, io.BytesIO(body))
     return path
+
+
+def of_demo(target: Path) -> None:
+    """Thirds of the demo's topics as three snapshots, with some of its runs: the world of docs/suites.md."""
+    judged = (DEMO / "qrels-depth8.txt").read_text().splitlines(keepends=True)
+    topics = sorted({line.split()[0] for line in judged})
+    thirds = [topics[number::3] for number in range(3)]
+    text = 'name = "Python docs"\nmeasure = "nDCG@10"\nreference = "snapshot-1"\n'
+    text += 'baseline = "bm25"\nmacro = "lag"\n'
+    for (name, lag), third in zip(LAGS.items(), thirds, strict=True):
+        (target / f"{name}.qrels").write_text("".join(line for line in judged if line.split()[0] in third))
+        text += f'\n[[members]]\nname = "{name}"\nqrels = "{name}.qrels"\nlag = "{lag}"\n'
+    (target / "suite.toml").write_text(text)
+    for run in ("bm25", "lsi", "fusion-rrf"):
+        content = {
+            f"{name}/run.txt.gz": gzip.compress(_of_demo(run, third), mtime=0)
+            for name, third in zip(LAGS, thirds, strict=True)
+        }
+        content["ir-metadata.yml"] = METADATA.format(tag=run).encode()
+        zipped(target / f"{run}.zip", content)
+    folder(target / "boolean", {"snapshot-1/run.txt": _of_demo("boolean", thirds[0])})
+
+
+def _of_demo(run: str, topics: Sequence[str]) -> bytes:
+    """A run of the demo on some of its topics."""
+    body = gzip.decompress((DEMO / "runs" / f"{run}.run.gz").read_bytes()).decode()
+    return "".join(line for line in body.splitlines(keepends=True) if line.split()[0] in topics).encode()
+
+
+def of_reproduction(target: Path) -> None:
+    """The demo's judgments and three of its runs under the names of docs/reproductions.md."""
+    (target / "qrels.txt").write_bytes((DEMO / "qrels-depth8.txt").read_bytes())
+    (target / "other-qrels.txt").write_bytes((DEMO / "qrels-depth4.txt").read_bytes())
+    for run in ("bm25", "bm25-rm3", "bm25-fields"):
+        body = gzip.decompress((DEMO / "runs" / f"{run}.run.gz").read_bytes())
+        (target / f"{run}.run").write_bytes(body)
