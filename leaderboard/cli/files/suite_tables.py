@@ -27,7 +27,7 @@ HEADS: dict[By, str] = {
 }
 NAMES: dict[By, str] = {
     "mean": "the mean over members",
-    "macro": "the mean over {group}s of the means within them",
+    "macro": "the mean of the means within groups",
     "micro": "the mean over all topics of all members",
     "borda": "Borda points",
     "mean_rank": "the mean rank",
@@ -121,7 +121,8 @@ def caption(of: SuiteBoard) -> str:
 
 
 def _name(of: SuiteBoard) -> str:
-    return NAMES[of.asked.by].format(group=of.scores.suite.macro)
+    grouped = f" (by {of.scores.suite.macro})" if of.asked.by == "macro" else ""
+    return NAMES[of.asked.by] + grouped
 
 
 def _elsewhere(of: SuiteBoard) -> str:
