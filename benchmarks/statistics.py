@@ -21,8 +21,12 @@ from leaderboard.stats.pairs.methods import all_pairs, method
 from leaderboard.stats.reliability.reliability import reliability, split_half
 from leaderboard.stats.standing.rank_intervals import first_places, rank_intervals
 from leaderboard.stats.standing.standing import verdicts
+from leaderboard.stats.suites.board import MemberScores
+from leaderboard.stats.suites.board import board as suite_board
 
 BOARD, LARGE = (129, 50), (100, 6980)
+SUITE = (100, 50)
+MEMBERS = 18
 DEPTH = 100
 SEED = 1
 
@@ -77,6 +81,14 @@ def board() -> Iterator[Procedure]:
     yield Procedure("split-half tau, 1,000 splits", lambda: split_half(scores, seed=SEED))
     yield Procedure("RBO of all pairs, depth 100", lambda: rbo_of_all_pairs(documents), 1)
     yield Procedure("Fisher, as many flips as Holm needs", of_pairs(scores, "randomisation+holm"))
+    yield Procedure("suite of 18 such members, 100 runs", of_suite(), 0.06)
+
+
+def of_suite() -> Callable[[], object]:
+    """The board of a suite, with all pairs and ranges of ranks."""
+    scores, topics = made_up(*SUITE), tuple(map(str, range(SUITE[1])))
+    members = [MemberScores(topics, tuple(scores)) for _ in range(MEMBERS)]
+    return lambda: suite_board(members)
 
 
 def large() -> Iterator[Procedure]:

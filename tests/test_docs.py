@@ -16,7 +16,7 @@ from leaderboard.services.runs.facts import RUNTIME
 from leaderboard.settings import PREFIX, Settings
 from leaderboard.trec.facts.fields import FIELDS
 from tests.conftest import ROOT
-from tests.make import build, pictures, smtp
+from tests.make import build, pictures, smtp, suites
 from tests.make.documents import commands
 
 README = ROOT / "README.md"
@@ -52,6 +52,8 @@ def test_the_commands_of_the_readme_work_as_written(tmp_path: Path) -> None:
     pictures.file(tmp_path, pictures.saved(pictures.flag(), "PNG"), "logo.png")
     pictures.file(tmp_path, pictures.saved(pictures.flag(), "JPEG"), "photo.jpg")
     (tmp_path / "distractors.txt").write_text("y\nz\n")
+    suites.suite_file(tmp_path)
+    suites.zipped(tmp_path / "mine.zip", suites.files(dict.fromkeys(suites.MEMBERS, 1)))
     environ = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
     ran = []
     with smtp.server() as (_, url):

@@ -31,6 +31,11 @@ COMMANDS = {
     "mirror": ("leaderboard.cli.mirror:mirror", "Write the public pages as files that need no server."),
     "evaluate": ("leaderboard.cli.files.evaluate:evaluate", "Score run files without a site."),
     "compare": ("leaderboard.cli.files.compare:compare", "Compare run files without a site."),
+    "suite": ("leaderboard.cli.files.suite:suite", "Rank runs over several sets of topics without a site."),
+    "reproduce": (
+        "leaderboard.cli.files.reproduce:reproduce",
+        "How far an experiment came out again, without a site.",
+    ),
     "check": ("leaderboard.cli.files.check:check", "Check a run file as the upload does."),
     "measures": ("leaderboard.cli.measures:measures", "List the measures, or explain one."),
     "db": ("leaderboard.cli.db:db", "Look after the database."),

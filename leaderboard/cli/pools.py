@@ -65,6 +65,13 @@ def _spec_options(command: Any) -> Any:
 @click.argument("runs", metavar="RUN...", type=FILE, nargs=-1, required=True)
 @_spec_options
 @click.option("--qrels", type=FILE, help="Judgments there are: their documents are left out.")
+@click.option(
+    "--leave-out",
+    type=FILE,
+    multiple=True,
+    metavar="FILE",
+    help="Documents taken out of the rankings first, as of `leaderboard evaluate`; repeatable.",
+)
 @click.option("--level", default=1, show_default=True, help="Lowest relevant grade, for methods that learn.")
 @click.option(
     "--dialect", type=click.Choice(["9", "10"]), default="10", show_default=True, help="Of trec_eval."
@@ -80,6 +87,7 @@ def files(
     values: tuple[str, ...],
     seed: int,
     qrels: Path | None,
+    leave_out: tuple[Path, ...],
     level: int,
     dialect: str,
     seconds: int,
@@ -93,7 +101,7 @@ def files(
     from leaderboard.trec.pools import as_text
 
     spec = _spec(name, then, depth, budget, values)
-    found = pool_files(runs, Options(spec, qrels, seed, int(dialect), level))
+    found = pool_files(runs, Options(spec, qrels, seed, int(dialect), level, leave_out))
     for piece in as_text(found.documents, form):
         click.echo(piece.encode("utf-8", "surrogateescape"), nl=False)
     hours = found.to_judge * seconds / 3600

@@ -115,7 +115,7 @@ def compare_two(files: ScoredFiles, measure: BoundMeasure) -> dict[str, Any]:
     scores = compare_scores(
         first, second, seed=files.seed(measure, "two runs"), lower_is_better=_sign(measure) < 0
     )
-    one, two = (_rankings(path, files.dialect) for path in files.paths)
+    one, two = (rankings_of(path, files.dialect) for path in files.paths)
     topics = sorted({*one, *two})
     rankings = compare_rankings(
         [one.get(topic, []) for topic in topics], [two.get(topic, []) for topic in topics]
@@ -232,8 +232,8 @@ def _digest(path: Path) -> str:
     return scan_run(path, RankingDigest, strict=False, limits=DEFAULT_LIMITS).consumer.hexdigest()
 
 
-def _rankings(path: Path, dialect: int) -> dict[str, list[bytes]]:
-    """Topic -> docnos, best first."""
+def rankings_of(path: Path, dialect: int) -> dict[str, list[bytes]]:
+    """Topic -> docnos, best first, of a run file."""
     return scan_run(path, lambda: _Rankings(dialect), strict=False, limits=DEFAULT_LIMITS).consumer.rankings
 
 

@@ -58,6 +58,16 @@ SPOOL_BYTES = 2**22
     type=click.Choice(["subtopics", "rounds"]),
     help="What the second column of QRELS is. [seen in it]",
 )
+@click.option(
+    "--leave-out",
+    type=EXISTING,
+    multiple=True,
+    metavar="FILE",
+    help="Documents to leave out, lines of `topic docno`, or the qrels of an earlier round; repeatable.",
+)
+@click.option(
+    "--changed-docnos", type=EXISTING, metavar="FILE", help="What docnos there are today: lines of `old new`."
+)
 @click.option("--preferences", type=EXISTING, help="Preference judgments, for measures that need them.")
 @click.option(
     "--documents", type=EXISTING, help="The documents' text (corpus.jsonl, TREC, TSV), for measures that do."
@@ -79,6 +89,8 @@ def evaluate(
     complete: bool,
     collection_size: int | None,
     second_column: str | None,
+    leave_out: tuple[Path, ...],
+    changed_docnos: Path | None,
     preferences: Path | None,
     documents: Path | None,
     dissimilarities: Path | None,
@@ -92,7 +104,9 @@ def evaluate(
     from leaderboard.trec.scores.scoring import Inputs, Options
 
     second = second_column or ""
-    inputs = Inputs(qrels, collection_size, preferences, documents, dissimilarities, second)
+    inputs = Inputs(
+        qrels, collection_size, preferences, documents, dissimilarities, second, leave_out, changed_docnos
+    )
     options = Options(names or DEFAULT_MEASURES, level, int(dialect), depth, judged_only, complete, threads)
     # Nothing is printed before all runs were read, and a large output need not fit into memory.
     with SpooledTemporaryFile(max_size=SPOOL_BYTES) as spool:
@@ -108,11 +122,16 @@ def _text(
     layout: str, per_topic: bool, inputs: "Inputs", runs: tuple[Path, ...], options: "Options"
 ) -> Iterator[str]:
     from leaderboard.trec.scores.report import as_json, trec, tsv
-    from leaderboard.trec.scores.scoring import score_runs
+    from leaderboard.trec.scores.scoring import Scorer
 
-    reports = score_runs(inputs, runs, options)
+    scorer = Scorer(inputs, options)
+    # Beside the scores, which stay as trec_eval's readers know them.
+    for note in scorer.left_out_notes():
+        click.echo(note, err=True)
+    reports, facts = scorer.all(runs), scorer.left_out_facts()
     if layout == "json":
-        return iter([as_json(list(reports), dialect=options.dialect, per_topic=per_topic)])
+        whole = list(reports)
+        return iter([as_json(whole, dialect=options.dialect, per_topic=per_topic, facts=facts)])
     if layout == "tsv":
         return tsv(reports, per_topic=per_topic)
     return trec(reports, level=options.level, per_topic=per_topic)

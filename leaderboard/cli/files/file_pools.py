@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from leaderboard.errors import Invalid
 from leaderboard.pooling.bound import BoundMethod
 from leaderboard.pooling.methods import method, pool
@@ -20,8 +22,9 @@ from leaderboard.services.rankings.tops import (
     topic_seed,
 )
 from leaderboard.trec.pools import Pooled
+from leaderboard.trec.qrels.left_out import read_left_out
 from leaderboard.trec.qrels.qrels import read_qrels
-from leaderboard.trec.runs.runs import read_run
+from leaderboard.trec.runs.runs import Ranking, read_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +50,17 @@ class FilePool:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How files are pooled: level is the least relevant grade, for methods that learn from judgments."""
+    """How files are pooled: level is the least relevant grade, for methods that learn from judgments.
+
+    left_out: lists of documents that are taken out of every ranking first.
+    """
 
     spec: Mapping[str, Any]
     qrels: Path | None = None
     seed: int = 1
     dialect: int = 10
     level: int = 1
+    left_out: Sequence[Path] = ()
 
 
 def pool_files(paths: Sequence[Path], options: Options) -> FilePool:
@@ -65,7 +72,7 @@ def pool_files(paths: Sequence[Path], options: Options) -> FilePool:
     """
     bound = _bound(options)
     grades = {} if options.qrels is None else read_qrels(options.qrels).judgments
-    tops = _tops(paths, bound.reach, options.dialect)
+    tops = _tops(paths, bound.reach, options)
     documents: dict[str, list[Pooled]] = {}
     judged = 0
     for topic, of_topic in tops.items():
@@ -103,16 +110,27 @@ def _bound(options: Options) -> BoundMethod:
     return bound
 
 
-def _tops(paths: Sequence[Path], depth: int, dialect: int) -> dict[str, TopicTops]:
+def _tops(paths: Sequence[Path], depth: int, options: Options) -> dict[str, TopicTops]:
     """Topic -> the tops of all runs, topics in order of arrival; one run is in memory at a time."""
+    left_out = read_left_out(options.left_out).by_topic
     tops: dict[str, dict[int, Top]] = {}
     for number, path in enumerate(paths):
-        for topic, ranking in read_run(path).rankings.items():
-            tops.setdefault(topic, {})[number] = in_order(ranking, depth, dialect)
+        for topic, whole in read_run(path).rankings.items():
+            ranking = _remaining(whole, left_out.get(topic, frozenset()))
+            if len(ranking.docnos):
+                tops.setdefault(topic, {})[number] = in_order(ranking, depth, options.dialect)
     return {
         topic: numbered([by_run.get(number, NO_TOP) for number in range(len(paths))])
         for topic, by_run in tops.items()
     }
+
+
+def _remaining(ranking: Ranking, left_out: frozenset[bytes]) -> Ranking:
+    """A ranking without what is left out of its topic."""
+    if not left_out:
+        return ranking
+    keep = np.array([docno not in left_out for docno in ranking.docnos.tolist()], dtype=np.bool_)
+    return Ranking(ranking.topic, ranking.docnos[keep], ranking.scores[keep])
 
 
 def _chosen(

@@ -30,6 +30,7 @@ _ZIP_END_BYTES, _ZIP_COMMENT_BYTES, _LOCATOR_BYTES = 22, 2**16, 20
 _TAR_BLOCK = 512
 _TAR_FILES, _TAR_FOLDER, _TAR_NAME, _TAR_HEADER, _TAR_GLOBAL = b"0\0", b"5", b"L", b"x", b"g"
 _HIDDEN = re.compile(r"(?:^|/)(?:\.(?!\.?/)|__MACOSX/|thumbs\.db$|desktop\.ini$)", re.IGNORECASE)
+_DRIVE = re.compile(r"[A-Za-z]:")
 _PAX_PATH = re.compile(rb"\d+ path=([^\n]*)\n")
 _ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ZIP_ERRORS = (
@@ -45,11 +46,16 @@ _ZIP_ERRORS = (
 
 @dataclass(frozen=True, slots=True)
 class BundledFile:
-    """A member of an archive: its name there, to be shown, and where it was unpacked, or why it was not."""
+    """A member of an archive: its name there, to be shown, and where it was unpacked, or why it was not.
+
+    leads_outside: whether its name as it came is absolute or goes up; it was unpacked under ours all the
+    same.
+    """
 
     name: str
     path: Path | None
     problem: Problem | None = None
+    leads_outside: bool = False
 
 
 def kind_of(path: Path, limits: Limits) -> str:
@@ -98,6 +104,16 @@ def member_name(name: str) -> str:
     return "/".join(parts)[-SHOWN_NAME:] or "unnamed"
 
 
+def leads_outside(name: str) -> bool:
+    """Whether a name in an archive is absolute or goes up, on any system.
+
+    >>> [leads_outside(name) for name in ("a/b", "./a", "../a", "/a", "C:\\a", "a..b")]
+    [False, False, True, True, True, False]
+    """
+    text = name.replace("\\", "/")
+    return text.startswith("/") or ".." in text.split("/") or _DRIVE.match(text) is not None
+
+
 def base_name(name: str) -> str:
     """A file's name without its folders, at most 200 characters of it.
 
@@ -108,7 +124,7 @@ def base_name(name: str) -> str:
 
 
 def _refused(name: str, rule: str, remedy: str) -> BundledFile:
-    return BundledFile(member_name(name), None, Problem(rule, remedy))
+    return BundledFile(member_name(name), None, Problem(rule, remedy), leads_outside(name))
 
 
 def _write(pieces: Iterator[bytes], target: Path, most: int) -> int:
@@ -181,7 +197,7 @@ def _unzipped(
         return _refused(name, rule, "Send the run without padding."), 0
     with archive.open(info) as member:
         size = _write(_pieces(member), target, most)
-    return BundledFile(member_name(name), target), size
+    return BundledFile(member_name(name), target, leads_outside=leads_outside(name)), size
 
 
 def _pieces(file: IO[bytes]) -> Iterator[bytes]:
@@ -255,7 +271,7 @@ def _tarred(path: Path, folder: Path, limits: Limits, most: int) -> Iterator[Bun
             continue
         target = folder / f"{path.name}-{count}"
         _write(body_pieces, target, limits.plain_bytes)
-        yield BundledFile(member_name(shown), target)
+        yield BundledFile(member_name(shown), target, leads_outside=leads_outside(shown))
 
 
 def _tar_name(head: bytes) -> bytes:

@@ -1,7 +1,7 @@
 """Scores as text: as trec_eval prints them, as TSV, as JSON."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import NamedTuple
@@ -85,10 +85,20 @@ def tsv(reports: Iterable[RunScores], *, per_topic: bool = False) -> Iterator[st
                 yield f"{report.run}\t{measure.key}\tall\t{report.aggregate(measure)!r}\n"
 
 
-def as_json(reports: Sequence[RunScores], *, dialect: int, per_topic: bool = False) -> str:
-    """One JSON object: the dialect, and for every run its scores by measure, per topic if asked."""
+def as_json(
+    reports: Sequence[RunScores],
+    *,
+    dialect: int,
+    per_topic: bool = False,
+    facts: Mapping[str, object] | None = None,
+) -> str:
+    """One JSON object: the dialect, and for every run its scores by measure, per topic if asked.
+
+    facts: what else is said of all of them.
+    """
     runs = [_run_object(report, per_topic) for report in reports]
-    return json.dumps({"dialect": f"trec_eval {dialect}", "runs": runs}, indent=2, ensure_ascii=False) + "\n"
+    whole = {"dialect": f"trec_eval {dialect}", **(facts or {}), "runs": runs}
+    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
 
 
 def _run_object(report: RunScores, per_topic: bool) -> dict[str, object]:

@@ -19,6 +19,15 @@ from leaderboard.trec.documents.documents import read_documents
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments
 from leaderboard.trec.qrels.arrays import read_judgments
 from leaderboard.trec.qrels.compiling import compile_qrels
+from leaderboard.trec.qrels.left_out import (
+    Leaving,
+    LeftOut,
+    compiled_left_out,
+    read_left_out,
+    read_renamed,
+    without,
+    without_relevant,
+)
 from leaderboard.trec.qrels.preferences import read_preferences
 from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.read.ahead import available_threads
@@ -41,6 +50,10 @@ class Inputs:
     dissimilarities: Path | None = None
     second: str = ""
     """What the second column of the qrels is: `subtopics`, `rounds`, or empty for what is seen in it."""
+    left_out: Sequence[Path] = ()
+    """Lists of documents that are left out by topic."""
+    changed_docnos: Path | None = None
+    """What docnos of those lists are today."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +79,123 @@ def score_runs(inputs: Inputs, runs: Iterable[Path], options: Options) -> Iterat
     A run is named by its tag, or by its file where an earlier one has the same tag. Raises Invalid
     with the file's name for one that cannot be read or has no judged topic.
     """
-    compiled = _judgments(inputs)
-    if not compiled.judgments.topics:
-        raise Invalid(f"{inputs.qrels} holds no judgments; give a qrels file with topic, 0, docno and grade.")
-    judgments = replace(compiled.judgments, collection_size=inputs.collection_size)
-    compiled = replace(compiled, judgments=judgments)
-    measures = _measures(options, inputs, compiled)
-    unlike = _Unlikeness(inputs, measures)
-    names: set[str] = set()
-    for path in runs:
-        tag, judged = _read(partial(_aligned, compiled, options, unlike), path)
+    yield from Scorer(inputs, options).all(runs)
+
+
+class Scorer:
+    """Scores runs against one qrels file, which is read once.
+
+    Raises Invalid for a qrels file that cannot be read or has no judgments, and for measures that it has not
+    what they need for.
+    """
+
+    def __init__(self, inputs: Inputs, options: Options) -> None:
+        self.left_out = _left_out(inputs)
+        compiled = _judgments(inputs, self.left_out)
+        if not compiled.judgments.topics:
+            raise Invalid(
+                f"{inputs.qrels} holds no judgments; give a qrels file with topic, 0, docno and grade."
+            )
+        judgments = replace(compiled.judgments, collection_size=inputs.collection_size)
+        self._compiled = replace(compiled, judgments=judgments)
+        self._absent = None if self.left_out is None else compiled_left_out(self.left_out)
+        self._inputs, self._options = inputs, options
+        self.measures = _measures(options, inputs, self._compiled)
+        self._unlike = _Unlikeness(inputs, self.measures)
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The judged topics, in byte order."""
+        return self._compiled.judgments.topics
+
+    @property
+    def without_relevant(self) -> list[str]:
+        """Topics that no document is relevant to at the level of the options."""
+        return without_relevant(self._compiled, self._options.level)
+
+    def scores(self, path: Path) -> RunScores:
+        """The scores of a run, named by its tag; raises Invalid where it has no judged topic."""
+        tag, judged = _read(self._aligned, path)
         if not judged.retrieved.any():
-            raise Invalid(f"{path} has no topic that {inputs.qrels} judges; check that both belong together.")
-        name = str(path) if tag in names else tag
-        names.add(name)
-        yield _scores(name, judged, measures, options)
+            raise Invalid(
+                f"{path} has no topic that {self._inputs.qrels} judges; check that both belong together."
+            )
+        return _scores(tag, judged, self.measures, self._options)
+
+    def all(self, runs: Iterable[Path]) -> Iterator[RunScores]:
+        """The scores of every run as score_runs gives them."""
+        names: set[str] = set()
+        for path in runs:
+            report = self.scores(path)
+            name = str(path) if report.run in names else report.run
+            names.add(name)
+            yield replace(report, run=name)
+
+    def left_out_facts(self) -> dict[str, object]:
+        """What was left out, for files: how many documents, whether judged before, topics that score 0."""
+        if self.left_out is None:
+            return {}
+        return {
+            "left_out": {
+                "documents": self.left_out.count(self.topics),
+                "residual": self.left_out.is_residual,
+                "topics_without_relevant": self.without_relevant,
+            }
+        }
+
+    def left_out_notes(self) -> list[str]:
+        """The same as sentences; none where nothing is left out."""
+        if self.left_out is None:
+            return []
+        notes = [f"{self.left_out.sentence(self.topics)}."]
+        if names := self.without_relevant:
+            notes.append(f"No document is relevant to these topics, which score 0: {', '.join(names)}.")
+        return notes
+
+    def empty(self) -> RunScores:
+        """The scores of a run without a document."""
+        judged = Aligner(self._compiled, dialect=self._options.dialect).judged()
+        return _scores("", judged, self.measures, replace(self._options, complete=True))
+
+    def _aligned(self, path: Path) -> tuple[str, Judged]:
+        """The tag of the run in a file, and what the judgments see of it."""
+        options, depth = self._options, self._unlike.depth
+        absent = self._absent
+
+        def aligner() -> Aligner:
+            return Aligner(self._compiled, dialect=options.dialect, depth=options.depth, top=depth)
+
+        ahead = Ahead(lambda block: block.best(options.dialect), options.threads or available_threads())
+        scan = partial(scan_run, path, strict=False, limits=DEFAULT_LIMITS)
+        if absent is None:
+            whole = scan(aligner, ahead=ahead)
+            tag, seen = whole.tag, whole.consumer
+        else:
+            # What is left of a block is put in order by itself.
+            part = scan(lambda: Leaving(aligner(), absent))
+            tag, seen = part.tag, part.consumer.consumer
+        judged = seen.judged()
+        if depth:
+            docnos = {topic: seen.top.get(place, []) for place, topic in enumerate(self.topics)}
+            judged = replace(judged, dissimilarity=self._unlike.of(docnos))
+        return tag, judged
 
 
-def _judgments(inputs: Inputs) -> CompiledJudgments:
+def _left_out(inputs: Inputs) -> LeftOut | None:
+    if not inputs.left_out:
+        if inputs.changed_docnos is not None:
+            raise Invalid("Changed docnos are those of documents left out; name a list of them too.")
+        return None
+    if inputs.preferences is not None:
+        raise Invalid("Documents are left out of graded judgments; preferences cannot be given with them.")
+    changed = None if inputs.changed_docnos is None else _read(read_renamed, inputs.changed_docnos)
+    return read_left_out(inputs.left_out, changed)
+
+
+def _judgments(inputs: Inputs, left_out: LeftOut | None) -> CompiledJudgments:
+    if left_out is not None:
+        qrels = _read(partial(read_qrels, second=inputs.second), inputs.qrels)
+        return compile_qrels(without(qrels, left_out))
     if inputs.preferences is None:
         return _read(partial(read_judgments, second=inputs.second), inputs.qrels)
     preferences = _read(read_preferences, inputs.preferences)
@@ -139,24 +251,6 @@ def _texts(docnos: set[bytes], path: Path) -> dict[bytes, str]:
     """The title and text of these documents; the others are skipped."""
     documents = ((document.docno.encode(), document) for document in read_documents(path))
     return {docno: f"{document.title} {document.text}" for docno, document in documents if docno in docnos}
-
-
-def _aligned(
-    compiled: CompiledJudgments, options: Options, unlike: _Unlikeness, path: Path
-) -> tuple[str, Judged]:
-    """The tag of the run in a file, and what the judgments see of it."""
-
-    def start() -> Aligner:
-        return Aligner(compiled, dialect=options.dialect, depth=options.depth, top=unlike.depth)
-
-    ahead = Ahead(lambda block: block.best(options.dialect), options.threads or available_threads())
-    scanned = scan_run(path, start, strict=False, limits=DEFAULT_LIMITS, ahead=ahead)
-    judged = scanned.consumer.judged()
-    if unlike.depth:
-        top = scanned.consumer.top
-        docnos = {topic: top.get(place, []) for place, topic in enumerate(compiled.judgments.topics)}
-        judged = replace(judged, dissimilarity=unlike.of(docnos))
-    return scanned.tag, judged
 
 
 def _scores(name: str, judged: Judged, measures: list[BoundMeasure], options: Options) -> RunScores:

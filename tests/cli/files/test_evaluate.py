@@ -58,6 +58,21 @@ def test_level_reaches_every_measure_that_takes_rel(files: Path) -> None:
     assert done.stdout.splitlines()[-1] == "map                   \tall\t0.0000"
 
 
+def test_documents_are_left_out_by_topic(files: Path) -> None:
+    """Scores go to standard output as ever, what was left out beside them; JSON says it too."""
+    (files / "earlier").write_text("1 0 b 0\n")
+    options = ("--leave-out", files / "earlier", "-m", "RR")
+    done = call(files / "qrels", files / "run", *options, "--format", "tsv")
+    assert done.stdout.splitlines()[1:] == ["one\tRR\tall\t0.5"]
+    assert done.stderr == "residual, 1 document left out.\n"
+    done = call(files / "qrels", files / "run", *options, "--format", "json")
+    facts = {"documents": 1, "residual": True, "topics_without_relevant": []}
+    assert json.loads(done.stdout)["left_out"] == facts
+    done = call(files / "qrels", files / "run", "--changed-docnos", files / "earlier")
+    assert done.exit_code == 1
+    assert "name a list of them too" in done.stderr
+
+
 def test_dialect_decides_near_ties(tmp_path: Path) -> None:
     """Scores equal in 32 bits only: RR is 1 in dialect 9 and 1/2 in dialect 10, the default."""
     (tmp_path / "qrels").write_text("1 0 b 1\n")

@@ -33,6 +33,18 @@ def test_what_the_qrels_judge_needs_no_judging(runs: list[Path], tmp_path: Path)
     assert pool_files(runs, Options({"name": "depth", "depth": 2}, whole)).documents == {}
 
 
+def test_documents_that_are_left_out_make_room(runs: list[Path], tmp_path: Path) -> None:
+    """They are taken out before the top is looked at: the third documents come up."""
+    (tmp_path / "out.txt").write_text("1 d1\n")
+    pooled = pool_files(runs, Options({"name": "depth", "depth": 2}, left_out=[tmp_path / "out.txt"]))
+    tops = [[docno for docno in ranking if docno != "d1"][:2] for ranking in RUNS.values()]
+    assert {document.docno for document in pooled.documents["1"]} == {docno for top in tops for docno in top}
+    everything = "".join(f"1 {docno}\n" for ranking in RUNS.values() for docno in ranking)
+    (tmp_path / "out.txt").write_text(everything)
+    nothing = pool_files(runs, Options({"name": "depth", "depth": 2}, left_out=[tmp_path / "out.txt"]))
+    assert nothing.documents == {}
+
+
 def test_an_adaptive_method_follows_the_qrels(runs: list[Path], tmp_path: Path) -> None:
     """Hedge's worked order, cut at its budget; without judgments there is nothing to follow."""
     judged = build.qrels_file(tmp_path, {"1": GRADES})

@@ -1,0 +1,138 @@
+"""`leaderboard reproduce`: how far a baseline and an advanced run came out again, without a site."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from leaderboard.cli.files.evaluate import EXISTING
+
+if TYPE_CHECKING:
+    from leaderboard.cli.files.reproductions import Asked, Reproduced, RunPair
+    from leaderboard.stats.reproductions.levels import Thresholds
+
+_LEVELS = click.Choice(["ktu", "nrmse", "dri", "er"])
+
+
+@click.command()
+@click.argument("qrels", type=EXISTING)
+@click.option(
+    "--original", metavar="BASELINE ADVANCED", nargs=2, type=EXISTING, required=True, help="The runs."
+)
+@click.option(
+    "--reproduced",
+    metavar="BASELINE ADVANCED",
+    nargs=2,
+    type=EXISTING,
+    required=True,
+    help="The same, as they came out again.",
+)
+@click.option(
+    "--replicated",
+    metavar="QRELS",
+    type=EXISTING,
+    help="They came out on another collection, which this file judges.",
+)
+@click.option(
+    "-m", "--measure", metavar="NAME", default="AP", show_default=True, help="See `leaderboard measures`."
+)
+@click.option(
+    "--threshold",
+    "thresholds",
+    metavar="NUMBER SAME CLOSE",
+    nargs=3,
+    type=(_LEVELS, float, float),
+    multiple=True,
+    help="How far ktu or er may be from 1, nrmse or dri from 0, to be called so; repeatable.",
+)
+@click.option(
+    "--margin",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Means that differ by less are the same: tested both ways (TOST).",
+)
+@click.option(
+    "--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True
+)
+@click.option(
+    "--level", default=1, show_default=True, help="Lowest relevant grade, for measures that take rel."
+)
+@click.option(
+    "--dialect", type=click.Choice(["9", "10"]), default="10", show_default=True, help="Of trec_eval."
+)
+@click.option(
+    "--format", "layout", type=click.Choice(["text", "json", "csv"]), default="text", show_default=True
+)
+def reproduce(
+    qrels: Path,
+    original: tuple[Path, Path],
+    reproduced: tuple[Path, Path],
+    replicated: Path | None,
+    measure: str,
+    thresholds: tuple[tuple[str, float, float], ...],
+    margin: float | None,
+    alpha: float,
+    level: int,
+    dialect: str,
+    layout: str,
+) -> None:
+    """Hold a baseline and an advanced run against a reproduction of both, by the judgments in QRELS.
+
+    Four levels, each with a word: the order of documents, scores by topic, the gain over the baseline, and a
+    test of the means. A topic that a run misses has the score of an empty ranking, and is listed.
+    """
+    from leaderboard.cli.files.reproductions import Asked, as_facts, compare_files, level_table
+    from leaderboard.tables.text import csv_text, json_text
+
+    words = _thresholds(thresholds, margin, alpha)
+    asked = Asked(measure, level, int(dialect), replicated, words)
+    found = compare_files(qrels, original, reproduced, asked)
+    if layout == "json":
+        text = json_text(as_facts(found, asked))
+    elif layout == "csv":
+        text = csv_text(level_table(found))
+    else:
+        text = "\n".join([*_in_words(found, asked), ""])
+    click.echo(text.encode("utf-8", "surrogateescape"), nl=False)
+
+
+def _thresholds(
+    given: tuple[tuple[str, float, float], ...], margin: float | None, alpha: float
+) -> "Thresholds":
+    from leaderboard.stats.reproductions.levels import Threshold, Thresholds
+
+    for name, same, close in given:
+        if not 0 <= same <= close:
+            raise click.BadParameter(f"{name}: what is the same is close too; write the smaller one first.")
+    changed = {name: Threshold(same, close) for name, same, close in given}
+    return Thresholds(**changed, alpha=alpha, margin=margin)
+
+
+def _in_words(found: "Reproduced", asked: "Asked") -> Iterator[str]:
+    from leaderboard.cli.files.aligned import table_lines
+    from leaderboard.cli.files.reproductions import level_table, threshold_lines
+
+    topics = f"{found.topics:,} topics"
+    if asked.replicated is not None:
+        topics += f", again on {found.other_topics:,} others"
+    yield f"{found.measure.key} on {topics}, trec_eval {asked.dialect}"
+    yield ""
+    yield from table_lines(level_table(found))
+    yield ""
+    yield from threshold_lines(asked.thresholds, same_topics=asked.replicated is None)
+    yield "A large p is no proof of sameness: the interval says how large the difference may be."
+    for name, pair in (("baseline", found.baseline), ("advanced", found.advanced)):
+        yield from _of_pair(name, pair)
+
+
+def _of_pair(name: str, pair: "RunPair") -> Iterator[str]:
+    yield ""
+    yield f"{name}: {pair.original}, again {pair.reproduced}"
+    if pair.only_original:
+        yield f"  topics that only the original has: {', '.join(pair.only_original)}"
+    if pair.only_reproduced:
+        yield f"  topics that only the reproduction has: {', '.join(pair.only_reproduced)}"
+    for one in pair.largest:
+        yield f"  topic {one.topic}: {one.original:.4f}, again {one.reproduced:.4f}"
+    for key, there, here in pair.metadata:
+        yield f"  {key}: {there or '(nothing)'}, again {here or '(nothing)'}"

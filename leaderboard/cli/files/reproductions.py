@@ -1,0 +1,270 @@
+"""An original baseline and advanced run held against a reproduction of both, from files."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leaderboard.cli.files.comparisons import rankings_of
+from leaderboard.errors import Invalid
+from leaderboard.measures.binding import BoundMeasure
+from leaderboard.services.statistics.requests import refusal
+from leaderboard.stats.reproductions.effects import relative_change
+from leaderboard.stats.reproductions.levels import Levels, RunLevels, Thresholds, replicated, reproduced
+from leaderboard.stats.reproductions.topics import largest_differences
+from leaderboard.tables.record import Column, Table
+from leaderboard.trec.read.lines import DEFAULT_LIMITS
+from leaderboard.trec.read.scanning import scan_run
+from leaderboard.trec.runs.fingerprints import RankingDigest
+from leaderboard.trec.scores.report import RunScores
+from leaderboard.trec.scores.scoring import Inputs, Options, Scorer
+from leaderboard.trec.suites.submissions import differing
+
+FloatArray = NDArray[np.float64]
+MOST_TOPICS = 5
+"""Topics with the largest differences that are named for each run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is compared: by which measure, under whose dialect, by which thresholds.
+
+    replicated: the judgments of another collection on which the reproduction was made; None for the same.
+    """
+
+    measure: str
+    level: int = 1
+    dialect: int = 10
+    replicated: Path | None = None
+    thresholds: Thresholds = Thresholds()
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDifference:
+    """A topic on which a run and its reproduction differ much."""
+
+    topic: str
+    original: float
+    reproduced: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunPair:
+    """A run and its reproduction by name; topics that one of them has; what their headers say differently."""
+
+    original: str
+    reproduced: str
+    only_original: tuple[str, ...]
+    only_reproduced: tuple[str, ...]
+    largest: tuple[TopicDifference, ...]
+    metadata: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reproduced:
+    """What the files say: numbers by level, and of the baseline and the advanced run what is worth a look."""
+
+    measure: BoundMeasure
+    topics: int
+    other_topics: int
+    levels: Levels
+    baseline: RunPair
+    advanced: RunPair
+
+
+@dataclass(frozen=True, slots=True)
+class LevelRow:
+    """One number; both is for what is one number of both runs together, word only beside what decides it."""
+
+    level: str
+    number: str
+    baseline: float | None
+    advanced: float | None
+    both: float | None
+    word: str
+
+
+def compare_files(qrels: Path, original: Sequence[Path], other: Sequence[Path], asked: Asked) -> Reproduced:
+    """Baseline and advanced run, in this order, held against their reproductions.
+
+    Raises Invalid for files that cannot be read, several measures, or one that is not a mean over topics.
+    """
+    options = Options((asked.measure,), asked.level, asked.dialect)
+    here = Scorer(Inputs(qrels), options)
+    there = here if asked.replicated is None else Scorer(Inputs(asked.replicated), options)
+    measure = _measure(here)
+    both = [_pair(here, there, one, two, asked) for one, two in zip(original, other, strict=True)]
+    (baseline, base), (advanced, new) = both
+    return Reproduced(
+        measure=measure,
+        topics=len(here.topics),
+        other_topics=len(there.topics),
+        levels=Levels(baseline, advanced, asked.thresholds),
+        baseline=base,
+        advanced=new,
+    )
+
+
+def level_table(of: Reproduced) -> Table[LevelRow]:
+    """One row a number, by level."""
+    return Table(
+        name="reproduction",
+        caption=f"{of.measure.key}: {of.baseline.original}, {of.advanced.original}, and what came out again.",
+        rows=[*_documents(of.levels), *_topics(of.levels), *_scores(of.levels)],
+        columns=[
+            Column(key="level", value=attrgetter("level")),
+            Column(key="number", value=attrgetter("number")),
+            Column(key="baseline", value=attrgetter("baseline"), digits=4),
+            Column(key="advanced", value=attrgetter("advanced"), digits=4),
+            Column(key="both", value=attrgetter("both"), digits=4),
+            Column(key="word", value=attrgetter("word")),
+        ],
+    )
+
+
+def threshold_lines(thresholds: Thresholds, *, same_topics: bool) -> list[str]:
+    """Where the words begin, a line a number; same_topics: whether documents and topics have words too."""
+    ktu, alpha, margin = thresholds.ktu, thresholds.alpha, thresholds.margin
+    far = {
+        **({"nRMSE": thresholds.nrmse} if same_topics else {}),
+        "DRI, above or below 0": thresholds.dri,
+        "ER, above or below 1": thresholds.er,
+    }
+    test = f"off below p {alpha:g}, close where p cannot say, same where all scores are equal"
+    within = "" if margin is None else f" or the difference is within {margin:g} either way (TOST, {alpha:g})"
+    order = f"KTU: same from {1 - ktu.same:g}, close from {1 - ktu.close:g}, else off"
+    return [
+        *([order] if same_topics else []),
+        *(
+            f"{name}: same up to {one.same:g}, close up to {one.close:g}, else off"
+            for name, one in far.items()
+        ),
+        f"test: {test}{within}",
+    ]
+
+
+def as_facts(of: Reproduced, asked: Asked) -> dict[str, Any]:
+    """All of it as plain values at full precision."""
+    levels = of.levels
+    return {
+        "measure": of.measure.key,
+        "measure_version": of.measure.measure.version,
+        "dialect": f"trec_eval {asked.dialect}",
+        "topics": of.topics,
+        **({"other_topics": of.other_topics} if asked.replicated else {}),
+        "thresholds": asdict(asked.thresholds),
+        "words": {
+            "documents": levels.documents_word,
+            "topics": levels.topics_word,
+            "effects": levels.effects_word,
+            "test": levels.test_word,
+        },
+        "levels": level_table(of).facts(),
+        "baseline": asdict(of.baseline),
+        "advanced": asdict(of.advanced),
+    }
+
+
+def _measure(scorer: Scorer) -> BoundMeasure:
+    if len(scorer.measures) != 1:
+        keys = ", ".join(measure.key for measure in scorer.measures)
+        raise Invalid(f"These are {len(scorer.measures)} measures: {keys}. Name one.")
+    (measure,) = scorer.measures
+    if reason := refusal(measure.measure):
+        raise Invalid(reason)
+    return measure
+
+
+def _pair(here: Scorer, there: Scorer, one: Path, two: Path, asked: Asked) -> tuple[RunLevels, RunPair]:
+    original, other = here.scores(one), there.scores(two)
+    scores = _column(original), _column(other)
+    metadata = tuple(differing(*(_metadata(path) for path in (one, two))))
+    if asked.replicated is not None:
+        return replicated(*scores), RunPair(original.run, other.run, (), (), (), metadata)
+    rankings = [rankings_of(path, asked.dialect) for path in (one, two)]
+    topics = sorted({*rankings[0], *rankings[1]})
+    levels = reproduced(*scores, *([by.get(topic, []) for topic in topics] for by in rankings))
+    largest = (
+        TopicDifference(here.topics[at], float(scores[0][at]), float(scores[1][at]))
+        for at in largest_differences(scores[0], scores[1], MOST_TOPICS).tolist()
+    )
+    alone = [tuple(sorted(rankings[side].keys() - rankings[1 - side].keys())) for side in (0, 1)]
+    return levels, RunPair(original.run, other.run, alone[0], alone[1], tuple(largest), metadata)
+
+
+def _column(report: RunScores) -> FloatArray:
+    (column,) = report.scores.values()
+    scores = np.asarray(column, dtype=np.float64)
+    if not np.isfinite(scores).all():
+        raise Invalid("The measure is undefined on some topic, so runs cannot be compared by it.")
+    return scores
+
+
+def _metadata(path: Path) -> dict[str, Any]:
+    return scan_run(path, RankingDigest, strict=False, limits=DEFAULT_LIMITS).metadata
+
+
+def _documents(levels: Levels) -> list[LevelRow]:
+    names = {
+        "KTU": "ktu",
+        "KTU(repro_eval)": "ktu_by_spelling",
+        "RBO(p=0.95), as far as seen": "rbo",
+        "RBO(p=0.95), least": "rbo_min",
+        "RBO(p=0.95), likely": "rbo_ext",
+        "RBO(p=0.95), most": "rbo_max",
+        "RBO(repro_eval)": "rbo_repro_eval",
+    }
+    runs = [run.documents for run in (levels.baseline, levels.advanced)]
+    if None in runs:
+        return []
+    word = levels.documents_word or "not defined"
+    return [
+        _of_runs("documents", number, [getattr(run, name) for run in runs], word if name == "ktu" else "")
+        for number, name in names.items()
+    ]
+
+
+def _topics(levels: Levels) -> list[LevelRow]:
+    runs = (levels.baseline, levels.advanced)
+    if runs[0].rmse is None:
+        return []
+    return [
+        _of_runs("topics", "RMSE", [run.rmse for run in runs]),
+        _of_runs("topics", "nRMSE", [run.nrmse for run in runs], levels.topics_word or "not defined"),
+    ]
+
+
+def _scores(levels: Levels) -> list[LevelRow]:
+    """The rows of effects and the test."""
+    runs, effect = (levels.baseline, levels.advanced), levels.effect
+    ends = [run.change.interval() or (None, None) for run in runs]
+    margin = levels.thresholds.margin
+    rows = [
+        _of_both("RI, original", effect.ri_original),
+        _of_both("RI, again", effect.ri_other),
+        _of_both("DRI", effect.dri),
+        _of_both("ER", effect.er, levels.effects_word or "not defined"),
+        _of_runs("effects", "RC", [relative_change(run.mean_original, run.mean_other) for run in runs]),
+        _of_runs("test", "mean, original", [run.mean_original for run in runs]),
+        _of_runs("test", "mean, again", [run.mean_other for run in runs]),
+        _of_runs("test", "difference", [run.change.mean for run in runs]),
+        _of_runs("test", "95% interval, low", [low for low, _ in ends]),
+        _of_runs("test", "95% interval, high", [high for _, high in ends]),
+        _of_runs("test", "p", [run.change.p for run in runs], levels.test_word or "not defined"),
+    ]
+    if margin is not None:
+        within = [run.change.p_within(margin) for run in runs]
+        rows.append(_of_runs("test", f"p within {margin:g} (TOST)", within))
+    return rows
+
+
+def _of_runs(level: str, number: str, values: Sequence[float | None], word: str = "") -> LevelRow:
+    return LevelRow(level, number, values[0], values[1], None, word)
+
+
+def _of_both(number: str, value: float | None, word: str = "") -> LevelRow:
+    return LevelRow("effects", number, None, None, value, word)

@@ -1,0 +1,164 @@
+"""`leaderboard suite`: the board of runs over the members of a suite, without a site."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leaderboard.cli.files.evaluate import EXISTING
+
+if TYPE_CHECKING:
+    from leaderboard.cli.files.suites import SuiteBoard
+
+MOST_LINES = 100
+"""Rows of changes and of pairs that are printed for people."""
+_RUN = click.Path(exists=True, path_type=Path)
+_BY = ("mean", "macro", "micro", "borda", "mean-rank")
+
+
+def _groups(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    pairs = [tuple(value.split("=", 1)) for value in values]
+    for pair in pairs:
+        if len(pair) != 2 or pair[0] not in ("domain", "language", "lag"):
+            raise click.BadParameter("write domain=NAME, language=NAME or lag=NAME.")
+    return tuple((key, value) for key, value in pairs)
+
+
+@click.command()
+@click.argument("suite", type=EXISTING)
+@click.argument("runs", metavar="RUN...", type=_RUN, nargs=-1, required=True)
+@click.option(
+    "--rank-by", "by", type=click.Choice(_BY), default="mean", show_default=True, help="What ranks the runs."
+)
+@click.option(
+    "--group",
+    "groups",
+    metavar="KIND=NAME",
+    multiple=True,
+    callback=_groups,
+    help="Only members of this domain, language or lag; repeatable.",
+)
+@click.option(
+    "--members",
+    "drawn",
+    type=click.Choice(["these", "like-these"]),
+    default="these",
+    show_default=True,
+    help="Which ranks are real: in these members, or in others like them.",
+)
+@click.option("--baseline", metavar="RUN", default="", help="Tell gains over this run. [the suite's]")
+@click.option("--bootstrap", is_flag=True, help="Intervals of pairs by resampling, not by t.")
+@click.option(
+    "--table",
+    "name",
+    type=click.Choice(["board", "changes", "pairs"]),
+    default="board",
+    show_default=True,
+    help="Which one, in CSV and LaTeX.",
+)
+@click.option(
+    "--level", default=1, show_default=True, help="Lowest relevant grade, for measures that take rel."
+)
+@click.option(
+    "--dialect", type=click.Choice(["9", "10"]), default="10", show_default=True, help="Of trec_eval."
+)
+@click.option(
+    "--format",
+    "layout",
+    type=click.Choice(["text", "json", "csv", "latex"]),
+    default="text",
+    show_default=True,
+)
+def suite(
+    suite: Path,
+    runs: tuple[Path, ...],
+    by: str,
+    groups: tuple[tuple[str, str], ...],
+    drawn: str,
+    baseline: str,
+    bootstrap: bool,
+    name: str,
+    level: int,
+    dialect: str,
+    layout: str,
+) -> None:
+    """Rank RUNs over the members of SUITE.
+
+    SUITE is a TOML file that names the members; a RUN is a folder, a zip or a tar with a run for each of
+    them, such as snapshot-1/run.txt.gz. A RUN with any error is refused whole.
+    """
+    from leaderboard.cli.files.suites import Asked, suite_board
+    from leaderboard.trec.suites.scoring import score_suite
+    from leaderboard.trec.suites.suite_files import read_suite
+
+    read = read_suite(suite)
+    topics = "shared topics" if read.shared_topics else "topics"
+    asked = Asked(
+        by=by.replace("-", "_"),  # type: ignore[arg-type]
+        drawn="members" if drawn == "like-these" else topics,  # type: ignore[arg-type]
+        groups=groups,
+        baseline=baseline,
+        bootstrap=bootstrap,
+    )
+    board = suite_board(score_suite(read, runs, level=level, dialect=int(dialect)), asked)
+    click.echo(_text(board, name, layout, dialect), nl=False)
+
+
+def _text(board: "SuiteBoard", name: str, layout: str, dialect: str) -> str:
+    from leaderboard.cli.files.suite_tables import TABLES
+    from leaderboard.cli.files.suites import remarks
+    from leaderboard.tables.latex import latex_text
+    from leaderboard.tables.text import csv_text, json_text
+
+    if layout == "json":
+        return json_text(_facts(board, dialect))
+    if layout == "text":
+        return _in_words(board, dialect)
+    table = TABLES[name](board)
+    if layout == "csv":
+        return csv_text(table)
+    return latex_text(replace(table, legend=" ".join([table.legend, *remarks(board)]).strip()))
+
+
+def _facts(board: "SuiteBoard", dialect: str) -> dict[str, Any]:
+    """All that the command knows, as plain values at full precision."""
+    from leaderboard.cli.files.suite_tables import TABLES
+    from leaderboard.cli.files.suites import remarks
+
+    measures = board.scores.measures
+    return {
+        "suite": board.scores.suite.name,
+        "dialect": f"trec_eval {dialect}",
+        "rank_by": board.asked.by,
+        "drawn_anew": board.asked.drawn,
+        "members": [
+            {
+                "member": member.name,
+                "measure": measures[member.name].key,
+                "measure_version": measures[member.name].measure.version,
+                "topics": len(board.scores.topics[member.name]),
+                **member.groups,
+            }
+            for member in board.members
+        ],
+        "remarks": list(remarks(board)),
+        **{name: table(board).facts() for name, table in TABLES.items()},
+    }
+
+
+def _in_words(board: "SuiteBoard", dialect: str) -> str:
+    from leaderboard.cli.files.aligned import table_lines
+    from leaderboard.cli.files.suite_tables import NOT_DEFINED, board_table, change_table, pair_table
+    from leaderboard.cli.files.suites import remarks
+
+    ranked, changes, pairs = board_table(board), change_table(board), pair_table(board)
+    lines = [f"{ranked.caption} As trec_eval {dialect}.", *remarks(board), "", *table_lines(ranked, "-")]
+    if ranked.legend:
+        lines += ["", ranked.legend]
+    for table, absent in ((changes, NOT_DEFINED), (pairs, "")):
+        if len(table.rows) > MOST_LINES:
+            lines += ["", f"{table.caption} {len(table.rows):,} rows: --table {table.name[6:]} --format csv."]
+        elif table.rows:
+            lines += ["", table.caption, "", *table_lines(table, absent)]
+    return "\n".join([*lines, ""])

@@ -1,0 +1,174 @@
+"""The tables of a suite: its board, the changes between its members, its pairs of runs."""
+
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any
+
+from leaderboard.cli.files.suites import (
+    BoardRow,
+    ChangeRow,
+    PairRow,
+    SuiteBoard,
+    board_rows,
+    change_rows,
+    pair_rows,
+)
+from leaderboard.stats.suites.board import MEANS, By
+from leaderboard.tables.cells import DOT
+from leaderboard.tables.record import Column, Place, Table
+from leaderboard.tables.words import counted
+
+HEADS: dict[By, str] = {
+    "mean": "mean",
+    "macro": "macro",
+    "micro": "micro",
+    "borda": "Borda",
+    "mean_rank": "mean rank",
+}
+NAMES: dict[By, str] = {
+    "mean": "the mean over members",
+    "macro": "the mean of the means within groups",
+    "micro": "the mean over all topics of all members",
+    "borda": "Borda points",
+    "mean_rank": "the mean rank",
+}
+NOT_DEFINED = "not defined"
+"""What stands for a number whose denominator is 0."""
+
+
+def board_table(of: SuiteBoard) -> Table[BoardRow]:
+    """One row a run: rank, its range, the aggregates, the mean of each member."""
+    return Table(
+        name="suite",
+        caption=caption(of),
+        legend=f"{DOT} may be the best on {_elsewhere(of)} (95 % for all that is said)."
+        if of.board.verdicts
+        else "",
+        rows=board_rows(of),
+        columns=[
+            Column(key="rank", value=attrgetter("rank"), digits=0),
+            Column(key="run", value=attrgetter("run"), mark=lambda row: DOT if row.may_be_best else ""),
+            *([_ranks()] if of.board.verdicts else []),
+            Column(key="rank_low", value=attrgetter("low"), shown=Place.DATA),
+            Column(key="rank_high", value=attrgetter("high"), shown=Place.DATA),
+            Column(key="may_be_best", value=attrgetter("may_be_best"), shown=Place.DATA),
+            Column(
+                key="members",
+                value=attrgetter("present"),
+                words=lambda row: f"{row.present} of {row.members}",
+            ),
+            *(_aggregate(name, of) for name in _shown(of)),
+            *(_member(number, member.name, of) for number, member in enumerate(of.members)),
+        ],
+    )
+
+
+def change_table(of: SuiteBoard) -> Table[ChangeRow]:
+    """One row a run and member: what became of it and of its gain since the reference."""
+    return Table(
+        name="suite-changes",
+        caption=f"Changes from {of.scores.suite.reference or 'no reference'}.",
+        rows=change_rows(of),
+        columns=[
+            Column(key="run", value=attrgetter("run")),
+            Column(key="member", value=attrgetter("member")),
+            _number(
+                "RI_reference", lambda row: row.change.effect and row.change.effect.ri_original, "RI there"
+            ),
+            _number("RI", lambda row: row.change.effect and row.change.effect.ri_other, "RI here"),
+            _number("DRI", lambda row: row.change.effect and row.change.effect.dri),
+            _number("ER", lambda row: row.change.effect and row.change.effect.er),
+            _number("RC", lambda row: row.change.rc),
+            _number("mean_of_both", lambda row: row.change.mean_of_both, "mean of both"),
+            _number("p", attrgetter("change.p")),
+        ],
+    )
+
+
+def pair_table(of: SuiteBoard) -> Table[PairRow]:
+    """One row a pair of complete runs: how sure their difference is."""
+    names = ("difference", "error", "freedom", "t", "p", "adjusted", "low", "high")
+    heads = {"error": "SE", "freedom": "df", "adjusted": "p (Holm)"}
+    return Table(
+        name="suite-pairs",
+        caption=f"Pairs by {_name(of)}: {_elsewhere(of)}.",
+        rows=pair_rows(of),
+        columns=[
+            Column(key="a", value=attrgetter("a")),
+            Column(key="b", value=attrgetter("b")),
+            *(Column(key=name, head=heads.get(name, ""), value=attrgetter(name), digits=4) for name in names),
+            Column(key="better", value=attrgetter("better")),
+        ],
+    )
+
+
+TABLES: dict[str, Callable[[SuiteBoard], Table[Any]]] = {
+    "board": board_table,
+    "changes": change_table,
+    "pairs": pair_table,
+}
+
+
+def caption(of: SuiteBoard) -> str:
+    """What the board shows, in a line."""
+    runs, members = len(of.scores.runs), len(of.members)
+    measures = {of.scores.measures[member.name].key for member in of.members}
+    measure = f" by {measures.pop()}" if len(measures) == 1 else ""
+    name = of.scores.suite.name
+    return (
+        f"{name}: {counted(runs, 'run')} over {counted(members, 'member')}{measure}, ranked by {_name(of)}."
+    )
+
+
+def _name(of: SuiteBoard) -> str:
+    grouped = f" (by {of.scores.suite.macro})" if of.asked.by == "macro" else ""
+    return NAMES[of.asked.by] + grouped
+
+
+def _elsewhere(of: SuiteBoard) -> str:
+    """What the differences are told of."""
+    names = {
+        "topics": "other topics in these members",
+        "members": "members like these",
+        "shared topics": "other topics, shared by these members",
+    }
+    return names[of.asked.drawn]
+
+
+def _shown(of: SuiteBoard) -> list[By]:
+    """The aggregates that have a column: macro means where there are groups, micro ones where asked for."""
+    shown: list[By] = ["mean", "borda", "mean_rank"]
+    if of.scores.suite.macro:
+        shown.insert(1, "macro")
+    if of.asked.by == "micro":
+        shown.insert(1, "micro")
+    return shown
+
+
+def _ranks() -> Column[BoardRow]:
+    return Column(
+        key="ranks",
+        value=attrgetter("low"),
+        words=lambda row: None if row.low is None else f"{row.low}-{row.high}",
+        shown=Place.PRINT,
+    )
+
+
+def _aggregate(name: By, of: SuiteBoard) -> Column[BoardRow]:
+    lower = name == "mean_rank" or (name in MEANS and of.lower_is_better)
+    return Column(
+        key=name,
+        head=HEADS[name],
+        value=lambda row: row.values[name],
+        digits=1 if name == "borda" else 4,
+        lower_is_better=lower,
+    )
+
+
+def _member(number: int, name: str, of: SuiteBoard) -> Column[BoardRow]:
+    digits, lower = of.scores.measures[name].measure.digits, of.lower_is_better
+    return Column(key=name, value=lambda row: row.means[number], digits=digits, lower_is_better=lower)
+
+
+def _number(key: str, value: Callable[[ChangeRow], Any], head: str = "") -> Column[ChangeRow]:
+    return Column(key=key, head=head, value=value, digits=4)

@@ -1,0 +1,1 @@
+"""How far an experiment came out again: order of documents, scores by topic, effects, tests."""

@@ -1,0 +1,165 @@
+"""A reproduction level by level, each called the same, close or off by thresholds that go with it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leaderboard.stats.orders.top_lists import Ranking
+from leaderboard.stats.reproductions.documents import DocumentOrder, document_order
+from leaderboard.stats.reproductions.effects import Effect
+from leaderboard.stats.reproductions.topics import nrmse, rmse
+from leaderboard.stats.reproductions.two_samples import Difference, paired, unpaired
+
+FloatArray = NDArray[np.float64]
+Word = Literal["same", "close", "off"]
+WORDS: tuple[Word, ...] = ("same", "close", "off")
+"""From the nearest to the farthest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """How far from a perfect copy a number may be to be called the same, and how far to be called close."""
+
+    same: float
+    close: float
+
+    def word(self, distance: float | None) -> Word | None:
+        """What a distance is called; None where the number is not defined.
+
+        >>> [Threshold(0.05, 0.5).word(distance) for distance in (0.05, 0.4, 0.6, None)]
+        ['same', 'close', 'off', None]
+        """
+        if distance is None:
+            return None
+        return "same" if distance <= self.same else "close" if distance <= self.close else "off"
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Where the words begin: distances of KTU and ER from 1, of nRMSE and DRI from 0; and those of the test.
+
+    The test says the same where the difference lies within the margin (TOST at alpha) or there is none at
+    all, off where p is below alpha, close where it cannot say.
+    """
+
+    ktu: Threshold = Threshold(0.05, 0.5)
+    nrmse: Threshold = Threshold(0.02, 0.1)
+    dri: Threshold = Threshold(0.02, 0.1)
+    er: Threshold = Threshold(0.1, 0.5)
+    alpha: float = 0.05
+    margin: float | None = None
+
+    def test_word(self, change: Difference) -> Word | None:
+        """The word of the test; None where p is not defined."""
+        if change.is_same:
+            return "same"
+        within = change.p_within(self.margin) if self.margin is not None else None
+        if within is not None and within < self.alpha:
+            return "same"
+        if change.p is None:
+            return None
+        return "off" if change.p < self.alpha else "close"
+
+
+@dataclass(frozen=True, slots=True)
+class RunLevels:
+    """One run held against what it reproduces; what needs the same topics is None on another collection."""
+
+    documents: DocumentOrder | None
+    rmse: float | None
+    nrmse: float | None
+    mean_original: float
+    mean_other: float
+    change: Difference
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """A baseline and an advanced run held against what they reproduce, by thresholds."""
+
+    baseline: RunLevels
+    advanced: RunLevels
+    thresholds: Thresholds
+
+    @property
+    def effect(self) -> Effect:
+        """What became of the gain over the baseline."""
+        means = (self.baseline.mean_original, self.advanced.mean_original)
+        return Effect(*means, self.baseline.mean_other, self.advanced.mean_other)
+
+    @property
+    def documents_word(self) -> Word | None:
+        """Of the order of documents, the worse of both runs."""
+        return worst([self._ktu_word(run.documents) for run in self._runs])
+
+    @property
+    def topics_word(self) -> Word | None:
+        """Of the scores by topic, the worse of both runs."""
+        return worst([self.thresholds.nrmse.word(run.nrmse) for run in self._runs])
+
+    @property
+    def effects_word(self) -> Word | None:
+        """Of the gain, the worse by DRI and ER."""
+        dri, er = self.effect.dri, self.effect.er
+        words = [
+            self.thresholds.dri.word(None if dri is None else abs(dri)),
+            self.thresholds.er.word(None if er is None else abs(er - 1)),
+        ]
+        return worst(words)
+
+    @property
+    def test_word(self) -> Word | None:
+        """Of the test, the worse of both runs."""
+        return worst([self.thresholds.test_word(run.change) for run in self._runs])
+
+    @property
+    def _runs(self) -> tuple[RunLevels, RunLevels]:
+        return self.baseline, self.advanced
+
+    def _ktu_word(self, documents: DocumentOrder | None) -> Word | None:
+        if documents is None or documents.ktu is None:
+            return None
+        return self.thresholds.ktu.word(1 - documents.ktu)
+
+
+def worst(words: Sequence[Word | None]) -> Word | None:
+    """The farthest of the words that are there; None where none is.
+
+    >>> worst(["same", None, "close"]), worst([None])
+    ('close', None)
+    """
+    present = [word for word in words if word is not None]
+    return max(present, key=WORDS.index) if present else None
+
+
+def reproduced(
+    original: FloatArray, other: FloatArray, originals: Sequence[Ranking], others: Sequence[Ranking]
+) -> RunLevels:
+    """A run by other hands on the same topics: scores (topics,) in one order, and a ranking a topic.
+
+    Rankings are of all topics that either run has, judged or not. Raises ValueError where numbers of topics
+    differ.
+    """
+    return RunLevels(
+        documents=document_order(originals, others),
+        rmse=rmse(original, other),
+        nrmse=nrmse(original, other),
+        mean_original=float(original.mean()),
+        mean_other=float(other.mean()),
+        change=paired(original, other),
+    )
+
+
+def replicated(original: FloatArray, other: FloatArray) -> RunLevels:
+    """A run on another collection: scores (topics,) and (other topics,); only means and test are compared."""
+    return RunLevels(
+        documents=None,
+        rmse=None,
+        nrmse=None,
+        mean_original=float(original.mean()),
+        mean_other=float(other.mean()),
+        change=unpaired(original, other),
+    )

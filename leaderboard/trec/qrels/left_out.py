@@ -1,0 +1,259 @@
+"""Documents left out by topic: out of every ranking before ranks are counted, and out of the ideal ranking.
+
+For collections where a topic was made of a document, as in BRIGHT, and for residual rounds, as in TREC-COVID,
+where whatever was judged in earlier rounds is left out.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from leaderboard.errors import Invalid, Problem
+from leaderboard.measures.judged import UNJUDGED
+from leaderboard.trec.qrels.align import CompiledJudgments, compile_judgments
+from leaderboard.trec.qrels.qrels import Qrels
+from leaderboard.trec.read import kernel
+from leaderboard.trec.read.blocks import Block, Consumer
+from leaderboard.trec.read.columns import Columns
+from leaderboard.trec.read.entries import id_bytes, unfit_text
+from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, bytes_of, raw_lines, shown, text_of
+
+NONE = b"N/A"
+"""BRIGHT's word for no document."""
+PLAIN, JUDGED = 2, 4
+"""Columns of a list, and of judgments, all of which are left out."""
+
+C = TypeVar("C", bound=Consumer)
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Documents left out: topic -> docnos. is_residual: they are those that were judged before."""
+
+    by_topic: Mapping[str, frozenset[bytes]]
+    is_residual: bool = False
+
+    def count(self, topics: Sequence[str]) -> int:
+        """How many documents of these topics are left out."""
+        return sum(len(self.by_topic.get(topic, ())) for topic in topics)
+
+    def sentence(self, topics: Sequence[str]) -> str:
+        """What boards say of it.
+
+        >>> LeftOut({"1": frozenset([b"a"]), "2": frozenset([b"a", b"b"])}, True).sentence(["1", "2", "3"])
+        'residual, 3 documents left out'
+        """
+        count = self.count(topics)
+        said = f"{count:,} document{'' if count == 1 else 's'} left out"
+        return f"residual, {said}" if self.is_residual else said
+
+
+def read_left_out(
+    paths: Sequence[Path], renamed: Mapping[bytes, bytes] | None = None, limits: Limits = DEFAULT_LIMITS
+) -> LeftOut:
+    """What is left out by all of the files together.
+
+    A file has lines `topic docno`, where the docno N/A stands for none; or lines of qrels, of which every
+    judged document is left out whatever its grade; or lines of JSON with id and excluded_ids, as BRIGHT's
+    topics. renamed leads from docnos in the files to those of today. Raises Invalid with up to 25 problems.
+    """
+    by_topic: dict[bytes, set[bytes]] = {}
+    is_residual = False
+    for path in paths:
+        reader = _Reader(by_topic, renamed or {})
+        reader.read(path, limits)
+        is_residual |= reader.columns == JUDGED
+    return LeftOut({text_of(topic): frozenset(docnos) for topic, docnos in by_topic.items()}, is_residual)
+
+
+def read_renamed(path: Path, limits: Limits = DEFAULT_LIMITS) -> dict[bytes, bytes]:
+    """Docnos that changed: old -> what it is today, from lines `old new`.
+
+    A document that changed more than once is followed to its last docno. Raises Invalid with up to 25
+    problems, also where docnos lead round in a circle.
+    """
+    problems, pairs = Problems("list of changed docnos"), dict[bytes, bytes]()
+    for number, line in raw_lines(path, limits):
+        fields = line.split()
+        if not fields or line.startswith(b"#"):
+            continue
+        if problem := unfit_text(number, line):
+            problems.add(problem)
+        elif len(fields) != 2:
+            problems.add(Problem("A line is an old docno and a new one.", "", number, "", shown(line)))
+        elif pairs.setdefault(fields[0], fields[1]) != fields[1]:
+            rule = "The docno changed into two different ones."
+            problems.add(Problem(rule, "Keep one of the lines.", number, "docno", shown(fields[0])))
+    problems.stop()
+    return {old: _last(old, pairs) for old in pairs}
+
+
+def without(qrels: Qrels, left_out: LeftOut) -> Qrels:
+    """The judgments without the documents left out; a topic that has no other keeps one that no run can have.
+
+    Raises Invalid with up to 25 problems where one of them is judged relevant, and where no topic is judged.
+
+    >>> judged = Qrels({"1": {b"a": 0, b"b": 1}}, "graded")
+    >>> without(judged, LeftOut({"1": frozenset([b"a"])})).judgments
+    {'1': {b'b': 1}}
+    """
+    if not left_out.by_topic.keys() & qrels.judgments.keys() and left_out.by_topic:
+        raise Invalid(
+            "Documents are left out of topics that are not judged; check that both files belong together."
+        )
+    _require_none_relevant(qrels, left_out)
+    kept = {topic: _kept(grades, left_out.by_topic.get(topic)) for topic, grades in qrels.judgments.items()}
+    subtopics = {
+        topic: {
+            name: {docno: grade for docno, grade in grades.items() if docno in kept[topic]}
+            for name, grades in by_name.items()
+        }
+        for topic, by_name in qrels.subtopics.items()
+    }
+    # No docno is empty, so no run finds what stands for a topic whose documents are all left out.
+    judgments = {topic: grades or {b"": UNJUDGED} for topic, grades in kept.items()}
+    return replace(qrels, judgments=judgments, subtopics=subtopics)
+
+
+class Leaving(Generic[C]):
+    """Takes the blocks of a run, and gives a consumer what is left of them: ranks close up."""
+
+    def __init__(self, consumer: C, left_out: CompiledJudgments) -> None:
+        self.consumer = consumer
+        self._left_out = left_out
+
+    def add(self, block: Block) -> None:
+        """Take a block."""
+        self.consumer.add(remaining(block, self._left_out))
+
+
+def compiled_left_out(left_out: LeftOut) -> CompiledJudgments:
+    """What is left out, ready to be found in any number of runs."""
+    return compile_judgments({topic: dict.fromkeys(docnos, 0) for topic, docnos in left_out.by_topic.items()})
+
+
+def remaining(block: Block, left_out: CompiledJudgments) -> Block:
+    """A block without what is left out of its topics; a topic with nothing else is gone."""
+    columns = block.columns
+    place = np.array([left_out.index.get(topic, -1) for topic in block.topics], np.int32)
+    every = np.arange(len(columns.at), dtype=np.int32)
+    topic, rank, _ = kernel.match(block.body, columns, every, place, left_out.documents, None)
+    if not len(topic):
+        return block
+    group = np.full(len(left_out.index) + 1, -1, np.int64)
+    group[place] = np.arange(len(place))
+    keep = np.ones(len(every), dtype=np.bool_)
+    keep[columns.group_start[group[topic]] + rank - 1] = False
+    sizes = np.add.reduceat(keep, columns.group_start[:-1], dtype=np.int64)
+    groups = np.flatnonzero(sizes)
+    return Block(
+        block.body,
+        Columns(
+            at=columns.at[keep],
+            length=columns.length[keep],
+            hash=columns.hash[keep],
+            score=columns.score[keep],
+            group_start=np.concatenate(([0], np.cumsum(sizes[groups]))).astype(np.int32),
+            group_at=columns.group_at[groups],
+            group_length=columns.group_length[groups],
+            group_line=columns.group_line[groups],
+        ),
+        [block.topics[number] for number in groups.tolist()],
+        [block.lines[number] for number in groups.tolist()],
+    )
+
+
+def without_relevant(compiled: CompiledJudgments, level: int = 1) -> list[str]:
+    """The topics that no document is relevant to, which score 0 whatever a run does.
+
+    >>> without_relevant(compile_judgments({"1": {b"a": 1}, "2": {b"a": 0}}))
+    ['2']
+    """
+    counts = compiled.judgments.relevant(level).tolist()
+    return [topic for topic, count in zip(compiled.judgments.topics, counts, strict=True) if not count]
+
+
+class _Reader:
+    """Reads one file into what is left out by topic."""
+
+    def __init__(self, by_topic: dict[bytes, set[bytes]], renamed: Mapping[bytes, bytes]) -> None:
+        self.columns = 0
+        self._by_topic = by_topic
+        self._renamed = renamed
+        self._problems = Problems("list of documents left out")
+
+    def read(self, path: Path, limits: Limits) -> None:
+        """Take all lines of the file; raises Invalid with its name and up to 25 problems."""
+        try:
+            for number, line in raw_lines(path, limits):
+                if line.strip() and not line.startswith(b"#"):
+                    self._take(number, line)
+            if not self._by_topic and not self._problems.found:
+                self._problems.add(Problem("The file has no lines.", "Write one `topic docno` a line."))
+            self._problems.stop()
+        except Invalid as error:
+            raise Invalid(f"{path}: {error.message}", error.problems) from error
+
+    def _take(self, number: int, line: bytes) -> None:
+        if problem := unfit_text(number, line):
+            self._problems.add(problem)
+            return
+        if line.lstrip().startswith(b"{"):
+            self._take_json(number, line)
+            return
+        fields = line.split()
+        self.columns = self.columns or (len(fields) if len(fields) in (PLAIN, JUDGED) else 0)
+        if len(fields) != self.columns or max(map(len, fields)) > id_bytes(True):
+            rule = "A line is `topic docno`, or `topic iteration docno grade`, the same in all of the file."
+            remedy = "Write the topic, blank, the docno."
+            self._problems.add(Problem(rule, remedy, number, "", shown(line.strip())))
+            return
+        self._add(fields[0], fields[1 if self.columns == PLAIN else 2])
+
+    def _take_json(self, number: int, line: bytes) -> None:
+        """A topic as BRIGHT has it."""
+        try:
+            topic = json.loads(line)
+            docnos = [docno.encode() for docno in topic["excluded_ids"]]
+            name = str(topic["id"]).encode()
+        except (ValueError, KeyError, TypeError, AttributeError):
+            rule = "A line of JSON has `id`, and `excluded_ids`, a list of docnos."
+            self._problems.add(Problem(rule, "", number, "", shown(line)))
+            return
+        for docno in docnos or [NONE]:
+            self._add(name, docno)
+
+    def _add(self, topic: bytes, docno: bytes) -> None:
+        docnos = self._by_topic.setdefault(topic, set())
+        if docno != NONE:
+            docnos.add(self._renamed.get(docno, docno))
+
+
+def _kept(grades: Mapping[bytes, int], left_out: frozenset[bytes] | None) -> dict[bytes, int]:
+    return {docno: grade for docno, grade in grades.items() if docno not in (left_out or ())}
+
+
+def _require_none_relevant(qrels: Qrels, left_out: LeftOut) -> None:
+    problems = Problems("list of documents left out")
+    for topic, docnos in left_out.by_topic.items():
+        grades = qrels.judgments.get(topic, {})
+        for docno in sorted(docno for docno in docnos if grades.get(docno, 0) > 0):
+            rule = f"It is left out of topic {shown(bytes_of(topic))} and judged relevant to it."
+            remedy = "Take it off the list, or score by judgments of this round alone."
+            problems.add(Problem(rule, remedy, None, "docno", shown(docno)))
+    problems.stop()
+
+
+def _last(docno: bytes, pairs: Mapping[bytes, bytes]) -> bytes:
+    """Where the changes of a docno lead; raises Invalid where they lead back."""
+    seen = {docno}
+    while (following := pairs.get(docno)) is not None and following != docno:
+        if following in seen:
+            raise Invalid(f"The changes of docno {shown(docno)} lead round in a circle; keep its last one.")
+        seen.add(following)
+        docno = following
+    return docno
