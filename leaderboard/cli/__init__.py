@@ -31,6 +31,7 @@ COMMANDS = {
     "mirror": ("leaderboard.cli.mirror:mirror", "Write the public pages as files that need no server."),
     "evaluate": ("leaderboard.cli.files.evaluate:evaluate", "Score run files without a site."),
     "compare": ("leaderboard.cli.files.compare:compare", "Compare run files without a site."),
+    "agreement": ("leaderboard.cli.files.agreement:agreement", "How well judges agree with a reference."),
     "check": ("leaderboard.cli.files.check:check", "Check a run file as the upload does."),
     "measures": ("leaderboard.cli.measures:measures", "List the measures, or explain one."),
     "db": ("leaderboard.cli.db:db", "Look after the database."),

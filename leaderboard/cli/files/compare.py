@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leaderboard.cli.files.evaluate import EXISTING
+from leaderboard.cli.files.lines import aligned
 from leaderboard.errors import Invalid
 from leaderboard.tables.words import counted
 
@@ -142,15 +143,15 @@ def _two_in_words(files: "ScoredFiles", facts: dict[str, Any], digits: int) -> s
         [
             f"{facts['measure']} on {counted(facts['topics'], 'topic')}, trec_eval {files.dialect}",
             "",
-            *_aligned([[one, f"{facts['mean_a']:.{digits}f}"], [two, f"{facts['mean_b']:.{digits}f}"]]),
+            *aligned([[one, f"{facts['mean_a']:.{digits}f}"], [two, f"{facts['mean_b']:.{digits}f}"]]),
             "",
             f"Difference {facts['difference']:+.{digits}f}{interval}{effect}",
             f"{one} is better on {counted(facts['wins'], 'topic')}, {two} on {facts['losses']}, neither on "
             f"{facts['ties']}.",
             "",
-            *_aligned([["test", "p"], *_tests(facts["tests"])]),
+            *aligned([["test", "p"], *_tests(facts["tests"])]),
             "",
-            *_aligned([["rankings", "mean"], *rankings]),
+            *aligned([["rankings", "mean"], *rankings]),
             "",
         ]
     )
@@ -183,9 +184,9 @@ def _many_in_words(compared: "ComparedFiles", facts: dict[str, Any], dialect: in
             f"{compared.table.method.title}, {facts['alpha']:.1%}",
             *_remarks(compared),
             "",
-            *_aligned(_rows(compared, facts, digits), left=1),
+            *aligned(_rows(compared, facts, digits), left=1),
             "",
-            *_aligned([heads, *pairs], left=2),
+            *aligned([heads, *pairs], left=2),
             "",
         ]
     )
@@ -233,18 +234,6 @@ def _p(p: float | None) -> str:
     if p is None:
         return "undefined"
     return f"{p:.2e}" if 0 < p < 0.00005 else f"{p:.4f}"
-
-
-def _aligned(rows: list[list[str]], left: int = 1) -> list[str]:
-    """The rows as lines, the first columns flush left and the others right."""
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-    return [
-        "  ".join(
-            cell.ljust(width) if place < left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
 
 
 class _Progress:

@@ -29,7 +29,8 @@ def read_declared(path: Path, of: str, limits: Limits = DEFAULT_LIMITS) -> Mappi
     """Name -> what it declares, from CSV with a heading whose column `of` (run or judge) has the names.
 
     The other columns are team, llm, reranker and saw_reference (yes or no), in any order; all may be left
-    out. Raises Invalid for another column, a name that is missing or comes twice, and a line of another length.
+    out. Raises Invalid for another column, for a name that is missing or comes twice, and for a line of
+    another length.
     """
     text = io.StringIO("".join(f"{line}\n" for _, line in numbered_lines(path, limits)), newline="")
     rows = csv.reader(text)
