@@ -19,7 +19,10 @@ from leaderboard.stats.judges.labels import (
 )
 from leaderboard.tables.words import counted
 from leaderboard.trec.qrels.judge_labels import JudgeLabels, read_judge_labels
+from leaderboard.trec.read.lines import text_of
 
+MOST_DOCUMENTS = 10
+"""How many documents are named whose grades differ most."""
 COEFFICIENTS = ("kappa", "linear", "quadratic", "alpha", "mae", "bias")
 
 
@@ -35,12 +38,24 @@ class LabelPlan:
     scale: Mapping[int, int] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class DocumentDifference:
+    """A document that both judged: either's grade, and the judge's confidence, None where it gave none."""
+
+    topic: str
+    docno: str
+    reference: int
+    judge: int
+    confidence: float | None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedLabels:
     """The agreement over all pairs of topic and document, and topic by topic; means of the topics' values.
 
     means: coefficient -> its mean over the topics on which it is defined, and how many those are. confidence:
-    the mean of what the judge gave, None where it gave none.
+    the mean of what the judge gave, None where it gave none. differences: the documents whose grades differ
+    most.
     """
 
     judge: str
@@ -50,6 +65,7 @@ class JudgedLabels:
     topics: Mapping[str, LabelAgreement]
     means: Mapping[str, tuple[float | None, int]]
     confidence: float | None
+    differences: tuple[DocumentDifference, ...]
     notes: tuple[str, ...]
 
 
@@ -80,6 +96,7 @@ def hold_labels(reference: Path, judge: Path, plan: LabelPlan) -> JudgedLabels:
             name: mean_of_topics([getattr(one, name) for one in topics.values()]) for name in COEFFICIENTS
         },
         confidence=_mean_confidence(two),
+        differences=_differences(one.judgments, given, two),
         notes=tuple(str(note) for note in (*one.notes, *two.notes)),
     )
 
@@ -96,6 +113,7 @@ def as_facts(held: JudgedLabels) -> dict[str, Any]:
         },
         "by_topic": {topic: _facts(one) for topic, one in held.topics.items()},
         "mean_confidence": held.confidence,
+        "largest_differences": [asdict(one) for one in held.differences],
         "notes": list(held.notes),
     }
 
@@ -124,6 +142,15 @@ def in_words(held: JudgedLabels) -> str:
         for level in overall.levels
     ]
     lines += [*aligned([heads, *levels]), "", *_confusion(overall)]
+    if held.differences:
+        documents = [
+            [one.topic, one.docno, str(one.reference), str(one.judge), _share(one.confidence)]
+            for one in held.differences
+        ]
+        lines += [
+            "",
+            *aligned([["topic", "document", "reference", "judge", "confidence"], *documents], left=2),
+        ]
     if not held.same_scale:
         lines += ["", "The highest label is not the highest grade, so what counts distances is undefined."]
         lines += ["Say with --scale which label is which grade."]
@@ -149,10 +176,6 @@ def _highest(judgments: Mapping[str, Mapping[bytes, int]]) -> int:
     return max(grade for grades in judgments.values() for grade in grades.values())
 
 
-def _highest(judgments: Mapping[str, Mapping[bytes, int]]) -> int:
-    return max(grade for grades in judgments.values() for grade in grades.values())
-
-
 def _on_scale(
     judgments: Mapping[str, Mapping[bytes, int]], scale: Mapping[int, int] | None
 ) -> Mapping[str, Mapping[bytes, int]]:
@@ -164,6 +187,25 @@ def _on_scale(
     return {
         topic: {docno: scale[label] for docno, label in grades.items()} for topic, grades in judgments.items()
     }
+
+
+def _differences(
+    one: Mapping[str, Mapping[bytes, int]], two: Mapping[str, Mapping[bytes, int]], labels: JudgeLabels
+) -> tuple[DocumentDifference, ...]:
+    found = [
+        DocumentDifference(
+            topic,
+            text_of(docno),
+            grades[docno],
+            two[topic][docno],
+            labels.confidence.get(topic, {}).get(docno),
+        )
+        for topic, grades in one.items()
+        for docno in sorted(grades.keys() & two.get(topic, {}).keys())
+        if grades[docno] != two[topic][docno]
+    ]
+    found.sort(key=lambda each: -abs(each.judge - each.reference))
+    return tuple(found[:MOST_DOCUMENTS])
 
 
 def _mean_confidence(labels: JudgeLabels) -> float | None:
@@ -188,6 +230,10 @@ def _confusion(agreement: LabelAgreement) -> list[str]:
         [str(grade), *map(str, row)] for grade, row in zip(table.grades, table.counts.tolist(), strict=True)
     ]
     return aligned([head, *rows])
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:g}"
 
 
 def _number(value: float | None) -> str:

@@ -51,7 +51,8 @@ def at_least(
 def ceiling(reference: FloatArray, *, seed: int) -> float | None:
     """The median τ_b between halves of the reference's topics, scores (runs, topics); None of one topic.
 
-    A judge can hardly agree better with a board than that board would with another one of as many topics.
+    So well the reference agrees with itself on other topics. A judge shares the topics and what is hard
+    about them, so it may agree better: then it says more of these topics than of topics like these.
 
     >>> ceiling(np.array([[3.0, 6, 9, 12], [2, 5, 8, 11], [1, 4, 7, 10]]), seed=1)
     1.0

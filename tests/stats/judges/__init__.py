@@ -1,0 +1,1 @@
+"""Tests of how judges agree with a reference."""
