@@ -1,1 +1,0 @@
-"""Tests of how judges agree with a reference."""
