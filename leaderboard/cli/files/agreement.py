@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 ORDERS = ("ir_measures", "tot", "topic_first", "one_run", "ranked")
 RANKED_BY = ("tau_b", "tau_ap_b", "rho", "rbo", "accuracy", "topics")
 TABLES = ("judges", "runs", "topics", "teams", "families")
+_GRADE = re.compile(r"-?[0-9]{1,9}")
 BOARD = click.Path(exists=True, path_type=Path)
 FORMAT = click.option(
     "--format", "layout", type=click.Choice(["text", "json", "csv"]), default="text", show_default=True
@@ -169,9 +170,10 @@ def _csv(held: "JudgedBoards", name: str) -> str:
 
 
 def _numbers(text: str, between: str, option: str) -> tuple[int, int]:
-    if not (found := re.fullmatch(rf"(-?\d{{1,9}}){between}(-?\d{{1,9}})", text)):
+    one, _, two = text.partition(between)
+    if not (_GRADE.fullmatch(one) and _GRADE.fullmatch(two)):
         raise Invalid(f"{option} takes two whole numbers, such as 2{between}1; not {text!r}.")
-    return int(found[1]), int(found[2])
+    return int(one), int(two)
 
 
 def _json(facts: dict[str, Any]) -> str:

@@ -75,7 +75,7 @@ def _coefficients(agreement: JudgeAgreement, board: JudgesBoard) -> Iterator[lis
         yield [name, _number(getattr(boards, key)), ""]
         if key == "tau_b":
             yield [
-                "    at least",
+                "  at least",
                 _number(agreement.least),
                 f"5th percentile of {RESAMPLES:,} resamples of topics",
             ]

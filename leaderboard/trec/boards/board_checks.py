@@ -24,7 +24,7 @@ def _found(cells: Collection[tuple[str, str, str]], lines: int) -> Iterator[Prob
         yield Problem(f"The file has fewer than {LEAST_RUNS} runs.")
     every = set().union(*measures_of.values())
     if lacking := [run for run, measures in measures_of.items() if measures != every]:
-        rule = f"{len(lacking):,} runs lack a measure that others have."
+        rule = "The run lacks a measure that others have."
         yield Problem(rule, "", None, "run", shown(lacking[0]), len(lacking))
     bare = [
         f"{run} {measure}"
@@ -33,5 +33,5 @@ def _found(cells: Collection[tuple[str, str, str]], lines: int) -> Iterator[Prob
         if (measure, run, ALL) not in cells
     ]
     if bare:
-        rule = f"{len(bare):,} runs and measures have no `{ALL}` line."
+        rule = f"There is no `{ALL}` line for them."
         yield Problem(rule, "", None, "run and measure", shown(bare[0]), len(bare))

@@ -96,7 +96,8 @@ def _is_all(line: Line, order: str) -> bool:
 
 def _question(fitting: Sequence[str], line: Line) -> str:
     read = "; ".join(f"{name} ({', '.join(_read(line, name))})" for name in fitting)
-    return f"The order of the columns cannot be told: line {line.number} may be {read}. Name the order."
+    what = f"The order of the columns cannot be told: line {line.number} may be {read}."
+    return f"{what} Name the order, or give the file a heading."
 
 
 def _read(line: Line, order: str) -> list[str]:

@@ -131,8 +131,8 @@ def test_what_looks_wrong_is_a_warning(written: Written) -> None:
     ]
     rows = "oak t1 A 1\noak t1 B 1\noak all A 1\noak all B 1\nelm t1 A 1\n"
     first, second = words(read_board(written(rows), KNOWN))
-    assert "run 'elm': 1 runs lack a measure that others have." in first
-    assert "'elm A': 1 runs and measures have no `all` line." in second
+    assert "run 'elm': The run lacks a measure that others have." in first
+    assert "'elm A': There is no `all` line for them." in second
 
 
 @pytest.mark.parametrize(
