@@ -13,11 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leaderboard.stats.judges.certainty import RESAMPLES, at_least, ceiling
+from leaderboard.stats.judges.certainty import RESAMPLES, at_least, ceiling, resampled_taus
 from leaderboard.stats.judges.decided import guaranteed_range
-from leaderboard.stats.orders.pair_signs import pair_signs, taus
 from leaderboard.stats.orders.rank_correlation import tau_b
-from leaderboard.stats.standing.rank_intervals import resampled_means
 
 FloatArray = NDArray[np.float64]
 SPREAD = 0.15
@@ -77,13 +75,7 @@ def outcome(case: Case, random: np.random.Generator, resamples: int) -> Outcome:
     """One pair of boards and what is said of it."""
     truth, reference, judge = boards(case, random)
     seed = int(random.integers(2**62))
-    both = np.vstack((reference, judge))
-    resampled = np.concatenate(
-        [
-            taus(pair_signs(means[:, : case.runs]), pair_signs(means[:, case.runs :]))
-            for means in resampled_means(both, seed, resamples)
-        ]
-    )
+    resampled = resampled_taus(reference, judge, seed=seed, resamples=resamples)
     percentiles = np.quantile(resampled, [0.025, 0.975]).tolist()
     proved = guaranteed_range(reference, judge)
     return Outcome(

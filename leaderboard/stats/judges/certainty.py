@@ -14,14 +14,16 @@ from leaderboard.stats.reliability.reliability import split_half
 from leaderboard.stats.standing.rank_intervals import resampled_means
 
 FloatArray = NDArray[np.float64]
+Topics = Sequence[int] | NDArray[np.intp]
 RESAMPLES = 2000
 LOWER = 0.05
+_PAIRS_AT_ONCE = 1 << 20  # differences of pairs in a temporary array: 8 MB
 
 
 def at_least(
     reference: FloatArray,
     judge: FloatArray,
-    topics: Sequence[int] | NDArray[np.intp] | None = None,
+    topics: Topics | None = None,
     *,
     seed: int,
     resamples: int = RESAMPLES,
@@ -36,16 +38,37 @@ def at_least(
     >>> at_least(scores, scores, seed=1, resamples=100)
     1.0
     """
+    drawn = resampled_taus(reference, judge, topics, seed=seed, resamples=resamples)
+    return float(np.quantile(drawn, LOWER))
+
+
+def resampled_taus(
+    reference: FloatArray,
+    judge: FloatArray,
+    topics: Topics | None = None,
+    *,
+    seed: int,
+    resamples: int = RESAMPLES,
+) -> FloatArray:
+    """τ_b of both boards over topics drawn with replacement, (resamples,): arguments as at_least takes them.
+
+    >>> scores = np.array([[0.9, 0.8], [0.5, 0.6]])
+    >>> resampled_taus(scores, -scores, seed=1, resamples=3)
+    array([-1., -1., -1.])
+    """
     runs = len(reference)
     judged = judge
     if topics is not None:
         judged = np.zeros(reference.shape)
         judged[:, topics] = judge
-    found = [
-        taus(pair_signs(means[:, :runs]), pair_signs(means[:, runs:]))
-        for means in resampled_means(np.vstack((reference, judged)), seed, resamples)
-    ]
-    return float(np.quantile(np.concatenate(found), LOWER))
+    at_once = max(1, _PAIRS_AT_ONCE // (runs * runs))
+    means = np.concatenate(list(resampled_means(np.vstack((reference, judged)), seed, resamples)))
+    return np.concatenate(
+        [
+            taus(pair_signs(part[:, :runs]), pair_signs(part[:, runs:]))
+            for part in (means[start : start + at_once] for start in range(0, resamples, at_once))
+        ]
+    )
 
 
 def ceiling(reference: FloatArray, *, seed: int) -> float | None:

@@ -112,23 +112,12 @@ def align(board: BoardFile, measure: str, reference: Reference) -> AlignedBoard:
         return _by_totals(
             reference, measure, totals or {run: _mean(row.values()) for run, row in values.items()}
         )
-    runs = _places(reference.runs, values)
-    names = [reference.runs[run] for run in runs]
-    topics = [at for at, topic in enumerate(reference.topics) if all(topic in values[run] for run in names)]
-    scores = _table(values, names, [reference.topics[topic] for topic in topics])
-    means = _as_means(map(_mean, scores.tolist()))
-    has_topic = {reference.topics[topic] for topic in topics}
-    is_whole = len(has_topic) == len(reference.topics)
-    return AlignedBoard(
-        measure=measure,
-        runs=np.array(runs, dtype=np.intp),
-        topics=np.array(topics, dtype=np.intp),
-        scores=scores,
-        means=means,
-        missing=tuple(run for run in reference.runs if run not in values),
-        left_out=tuple(topic for topic in reference.topics if topic not in has_topic),
-        warnings=_far(measure, names, means, totals) if is_whole else (),
-    )
+    names = [run for run in reference.runs if run in values]
+    topics = [topic for topic in reference.topics if all(topic in values[run] for run in names)]
+    means = dict(zip(names, map(_mean, _table(values, names, topics).tolist()), strict=True))
+    is_whole = len(topics) == len(reference.topics)
+    warnings = _far(measure, names, _as_means(means.values()), totals) if is_whole else ()
+    return _aligned(reference, measure, values, topics, means, warnings)
 
 
 def align_as_autojudge(
@@ -140,59 +129,61 @@ def align_as_autojudge(
     present. A missing run is an error (`error`), out (`warn`, `skip`) or has 0 (`default`); with `default`
     so has every run of a measure that is missing. Raises Invalid for such an error.
     """
-    values, totals = board.values.get(measure, {}), board.totals.get(measure, {})
-    means = {run: _mean(row.values()) for run, row in values.items()}
-    means |= {} if recompute and means else totals
-    has_measure = measure in board.measures
-    if not has_measure and missing != "default":
+    if measure not in board.measures and missing != "default":
         raise Invalid(f"{board.name} has no measure {shown(measure)}.")
-    lacking = tuple(run for run in reference.runs if run not in means)
+    values, means = board.values.get(measure, {}), _given(board, measure, recompute=recompute)
+    lacking = [run for run in reference.runs if run not in means]
     if lacking and missing == "error":
-        raise Invalid(
-            f"{board.name} has no run {shown(lacking[0])} ({len(lacking)} of {len(reference.runs)})."
-        )
+        of = f"{len(lacking)} of {len(reference.runs)}"
+        raise Invalid(f"{board.name} has no run {shown(lacking[0])} ({of}).")
     if missing == "default":
-        means |= dict.fromkeys(lacking, 0.0)
-        zeros = dict.fromkeys(reference.topics, 0.0)
-        values = {**values, **dict.fromkeys(lacking, zeros)}
+        means = {**means, **dict.fromkeys(lacking, 0.0)}
+        values = {**values, **dict.fromkeys(lacking, dict.fromkeys(reference.topics, 0.0))}
     kept = {run: values.get(run, {}) for run in means}
-    whole = [topic for topic in reference.topics if all(topic in row for row in kept.values())]
-    runs = _places(reference.runs, means)
-    names = [reference.runs[run] for run in runs]
-    said = (
-        Problem("The reference's runs are not all there.", "", None, "run", lacking[0], len(lacking))
-        if lacking
-        else None
-    )
-    return AlignedBoard(
-        measure=measure,
-        runs=np.array(runs, dtype=np.intp),
-        topics=np.array(_places(reference.topics, whole), dtype=np.intp),
-        scores=_table(kept, names, whole),
-        means=_as_means(means[run] for run in names),
-        missing=() if missing == "default" else lacking,
-        left_out=tuple(topic for topic in reference.topics if topic not in whole),
-        warnings=(said,) if said and missing == "warn" else (),
-    )
+    topics = [topic for topic in reference.topics if all(topic in row for row in kept.values())]
+    warnings: tuple[Problem, ...] = ()
+    if lacking and missing == "warn":
+        rule = "The run is missing; common runs alone were taken."
+        warnings = (Problem(rule, "", None, "run", shown(lacking[0]), len(lacking)),)
+    return _aligned(reference, measure, kept, topics, means, warnings)
+
+
+def _given(board: BoardFile, measure: str, *, recompute: bool) -> dict[str, float]:
+    """Run -> its `all` line, or the mean over its topics where it has none or that is asked for."""
+    computed = {run: _mean(row.values()) for run, row in board.values.get(measure, {}).items()}
+    return computed if recompute and computed else {**computed, **board.totals.get(measure, {})}
 
 
 def _by_totals(reference: Reference, measure: str, totals: Mapping[str, float]) -> AlignedBoard:
-    runs = _places(reference.runs, totals)
+    rule = "Only values over all topics are there, so there are no tests and no bounds."
+    return _aligned(reference, measure, {run: {} for run in totals}, (), totals, (Problem(rule),))
+
+
+def _aligned(
+    reference: Reference,
+    measure: str,
+    values: Mapping[str, Mapping[str, float]],
+    topics: Sequence[str],
+    means: Mapping[str, float],
+    warnings: tuple[Problem, ...],
+) -> AlignedBoard:
+    """The board of those runs of the reference that have a mean."""
+    names = [run for run in reference.runs if run in means]
     return AlignedBoard(
         measure=measure,
-        runs=np.array(runs, dtype=np.intp),
-        topics=np.zeros(0, dtype=np.intp),
-        scores=np.zeros((len(runs), 0)),
-        means=_as_means(totals[reference.runs[run]] for run in runs),
-        missing=tuple(run for run in reference.runs if run not in totals),
-        left_out=reference.topics,
-        warnings=(Problem("Only values over all topics are there, so there are no tests and no bounds."),),
+        runs=_places(reference.runs, names),
+        topics=_places(reference.topics, topics),
+        scores=_table(values, names, topics),
+        means=_as_means(means[run] for run in names),
+        missing=tuple(run for run in reference.runs if run not in means),
+        left_out=tuple(topic for topic in reference.topics if topic not in topics),
+        warnings=warnings,
     )
 
 
-def _places(names: Sequence[str], among: Iterable[str]) -> list[int]:
+def _places(names: Sequence[str], among: Iterable[str]) -> IntArray:
     kept = set(among)
-    return [place for place, name in enumerate(names) if name in kept]
+    return np.array([place for place, name in enumerate(names) if name in kept], dtype=np.intp)
 
 
 def _table(

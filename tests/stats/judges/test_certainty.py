@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from leaderboard.stats.judges import certainty
 from leaderboard.stats.judges.certainty import at_least, ceiling
 from leaderboard.stats.orders.rank_correlation import tau_b
 from leaderboard.stats.reliability.reliability import split_half
@@ -40,6 +41,13 @@ def test_topics_of_which_the_judge_says_nothing_weigh_nothing_for_it() -> None:
     short = at_least(REFERENCE, part, range(6), seed=1, resamples=500)
     padded = at_least(REFERENCE, np.hstack((part, np.zeros((8, 6)))), seed=1, resamples=500)
     assert short == padded
+
+
+def test_taus_do_not_depend_on_how_many_are_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor on memory."""
+    whole = certainty.resampled_taus(REFERENCE, JUDGE, seed=4, resamples=50)
+    monkeypatch.setattr(certainty, "_PAIRS_AT_ONCE", 3 * 64)
+    assert np.array_equal(certainty.resampled_taus(REFERENCE, JUDGE, seed=4, resamples=50), whole)
 
 
 def test_a_copy_is_certain() -> None:
