@@ -54,6 +54,9 @@ def test_the_commands_of_the_readme_work_as_written(tmp_path: Path) -> None:
     (tmp_path / "distractors.txt").write_text("y\nz\n")
     suites.suite_file(tmp_path)
     suites.zipped(tmp_path / "mine.zip", suites.files(dict.fromkeys(suites.MEMBERS, 1)))
+    for at, name in enumerate(("reference", "judge", "judge-2")):
+        rows = [f"r{run} M t{topic} {(at + run * topic) % 5}" for run in range(4) for topic in range(6)]
+        (tmp_path / f"{name}.board").write_text("run measure topic value\n" + "\n".join(rows))
     environ = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
     ran = []
     with smtp.server() as (_, url):

@@ -36,6 +36,7 @@ COMMANDS = {
         "leaderboard.cli.files.reproduce:reproduce",
         "How far an experiment came out again, without a site.",
     ),
+    "agreement": ("leaderboard.cli.files.agreement:agreement", "How well judges agree with a reference."),
     "check": ("leaderboard.cli.files.check:check", "Check a run file as the upload does."),
     "measures": ("leaderboard.cli.measures:measures", "List the measures, or explain one."),
     "db": ("leaderboard.cli.db:db", "Look after the database."),

@@ -7,26 +7,16 @@ from typing import Any
 import click
 
 from leaderboard.cli.site import FILE, data_option, opened
+from leaderboard.cli.usual import UsualCommand
 from leaderboard.errors import Invalid
 from leaderboard.tables.words import counted
 
 FORMAT = click.option(
     "--format", "form", type=click.Choice(["nist", "csv", "jsonl"]), default="nist", show_default=True
 )
-FROM_FILES = "files"
 
 
-class PoolCommands(click.Group):
-    """The subcommands; without the name of one, run files are pooled."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the name of the usual subcommand first where none is given."""
-        if args and args[0] not in (*self.commands, "-h", "--help"):
-            args = [FROM_FILES, *args]
-        return super().parse_args(ctx, args)
-
-
-@click.group(cls=PoolCommands)
+@click.group(cls=UsualCommand)
 def pool() -> None:
     """Which documents to judge.
 
@@ -61,7 +51,7 @@ def _spec_options(command: Any) -> Any:
     return command
 
 
-@pool.command(FROM_FILES)
+@pool.command()
 @click.argument("runs", metavar="RUN...", type=FILE, nargs=-1, required=True)
 @_spec_options
 @click.option("--qrels", type=FILE, help="Judgments there are: their documents are left out.")

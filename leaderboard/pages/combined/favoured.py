@@ -1,6 +1,5 @@
 """Whom a machine favours: runs by team, and by the language models that they say they use."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -8,15 +7,7 @@ from leaderboard.pages.boards import facts
 from leaderboard.pages.combined.estimates import EstimatedScores
 from leaderboard.services.boards.rows import Row
 from leaderboard.stats.combined.bias import Favour, favours
-
-_NO_NAMES = frozenset(
-    re.findall(
-        r"\w+",
-        "a an assistant chat from language large llm llms machine model models no none not open our own "
-        "small the unknown using with",
-    )
-)
-"""Words that name no family of models."""
+from leaderboard.trec.facts.models import families
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,21 +44,6 @@ def by_model(rows: Sequence[Row], made: EstimatedScores, machine: str) -> tuple[
             members.setdefault(family, []).append(at)
     some = {family: runs for family, runs in members.items() if len(runs) < len(rows)}
     return _favoured(some, made, families(machine)) if some else ()
-
-
-def families(declared: str) -> frozenset[str]:
-    """The families of the models that are named: of each name the letters of its first word.
-
-    >>> sorted(families("GPT-4o for expansion; Llama 3.1 and gpt-5"))
-    ['gpt', 'llama']
-    >>> families("none"), families("a language-model assistant")
-    (frozenset(), frozenset())
-    """
-    named = set()
-    for name in re.split(r"[,;+/&()]|\band\b", declared.casefold()):
-        words = (word for word in re.findall(r"[^\W\d_]+", name) if word not in _NO_NAMES)
-        named.add(next(words, ""))
-    return frozenset(named - {""})
 
 
 def _favoured(

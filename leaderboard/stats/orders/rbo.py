@@ -74,6 +74,18 @@ def rbo_with_ties(first: TiedRanking, second: TiedRanking, p: float = 0.9, ties:
     return RankedPair(shared_places(one, two), *sizes).rbo(p, ties)
 
 
+def rbo_within(first: Ranking, second: Ranking, p: float = 0.9) -> float:
+    """The rank-biased overlap of what is there alone: the weights of its depths sum to 1.
+
+    For orders of one finite set, such as the runs of a board, below which there is nothing to guess. Raises
+    ValueError as rbo does, and for two empty rankings.
+
+    >>> round(rbo_within("ABCDE", "ACBDE"), 6)
+    0.890113
+    """
+    return RankedPair(shared_places(first, second), untied(first), untied(second)).within(p)
+
+
 def shared_places(first: Ranking, second: Ranking) -> IntArray:
     """The places, from 0 on, that the documents in both rankings have in either, (documents, 2).
 
@@ -176,6 +188,14 @@ class RankedPair:
         steady = (shared + (length - s) * seen) / length if length else 0.0
         expected = overlap + seen * self._unmatched(ties)[0]
         return self._score(expected, p, ties, steady * p ** (length + 1) / (1 - p))
+
+    def within(self, p: float) -> float:
+        """The weighted mean agreement at the depths of the longer one; raises ValueError as rbo_within."""
+        _check(p)
+        if not self._longer:
+            raise ValueError("two empty rankings have no depth to agree at")
+        weights = _powers(p, self._longer)
+        return float((self._overlap("a") / self._whole("a") * weights).sum() / weights.sum())
 
     def _score(self, overlap: FloatArray, p: float, ties: Ties, below: float) -> float:
         weighed = overlap / self._whole(ties) * _powers(p, self._longer)

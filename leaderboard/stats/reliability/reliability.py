@@ -11,12 +11,12 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
+from leaderboard.stats.orders.pair_signs import pair_signs, taus
 from leaderboard.stats.pairs.anova import anova
 from leaderboard.stats.seeds import orders, stream
 
 FloatArray = NDArray[np.float64]
 _BLOCK = 1 << 20  # numbers in a temporary array
-_SAME = 1e-10  # sums nearer than this share of the largest one are equal but for rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +93,9 @@ def split_half(scores: FloatArray, *, seed: int, splits: int = 1000) -> SplitHal
     SplitHalf(median=1.0, low=1.0, high=1.0, splits=10)
     """
     runs, topics = _shape(scores)
-    first, second = np.triu_indices(runs, 1)
     source = stream(seed)
-    block = max(1, _BLOCK // max(topics, len(first)))
-    taus = []
+    block = max(1, _BLOCK // max(topics, runs * (runs - 1) // 2))
+    found = []
     for start in range(0, splits, block):
         shape = (min(block, splits - start), topics)
         order = orders(source, *shape)
@@ -104,10 +103,9 @@ def split_half(scores: FloatArray, *, seed: int, splits: int = 1000) -> SplitHal
         for chosen in (order[:, : topics // 2], order[:, topics // 2 : topics // 2 * 2]):
             member = np.zeros(shape)
             np.put_along_axis(member, chosen, 1.0, axis=1)
-            sums = member @ scores.T
-            halves.append(_signs(sums[:, first] - sums[:, second], np.abs(sums).max()))
-        taus.append(_tau_b(*halves))
-    low, median, high = np.quantile(np.concatenate(taus), [0.05, 0.5, 0.95])
+            halves.append(pair_signs(member @ scores.T))
+        found.append(taus(*halves))
+    low, median, high = np.quantile(np.concatenate(found), [0.05, 0.5, 0.95])
     return SplitHalf(median=float(median), low=float(low), high=float(high), splits=splits)
 
 
@@ -120,17 +118,3 @@ def _shape(scores: FloatArray) -> tuple[int, int]:
 
 def _share(signal: float, noise: float) -> float:
     return signal / (signal + noise) if signal > 0 else 0.0
-
-
-def _signs(differences: FloatArray, peak: float) -> NDArray[np.int8]:
-    above, below = differences > _SAME * peak, differences < -_SAME * peak
-    signs: NDArray[np.int8] = above.view(np.int8) - below.view(np.int8)
-    return signs
-
-
-def _tau_b(one: NDArray[np.int8], two: NDArray[np.int8]) -> FloatArray:
-    """Kendall's τ_b of every row from the signs of all pairs."""
-    agreement = (one * two).sum(axis=1, dtype=np.int64)
-    untied = np.sqrt(np.count_nonzero(one, axis=1) * np.count_nonzero(two, axis=1))
-    tau: FloatArray = agreement / np.maximum(untied, 1.0)
-    return tau

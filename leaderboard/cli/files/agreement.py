@@ -1,0 +1,180 @@
+"""`leaderboard agreement`: judges held against a reference, by boards or by labels, without a site."""
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from leaderboard.cli.files.compare import CORRECTIONS, TESTS
+from leaderboard.cli.files.evaluate import EXISTING
+from leaderboard.cli.usual import UsualCommand
+from leaderboard.errors import Invalid
+
+if TYPE_CHECKING:
+    from leaderboard.cli.files.judged_boards import JudgedBoards
+
+ORDERS = ("ir_measures", "tot", "topic_first", "one_run", "ranked")
+RANKED_BY = ("tau_b", "tau_ap_b", "rho", "rbo", "accuracy", "topics")
+TABLES = ("judges", "runs", "topics", "teams", "families")
+_GRADE = re.compile(r"-?[0-9]{1,9}")
+BOARD = click.Path(exists=True, path_type=Path)
+FORMAT = click.option(
+    "--format", "layout", type=click.Choice(["text", "json", "csv"]), default="text", show_default=True
+)
+
+
+@click.group(cls=UsualCommand)
+def agreement() -> None:
+    """How well judges agree with a reference.
+
+    `leaderboard agreement --reference FILE --judge FILE...` holds board files against each other; `labels`
+    does so with judgments.
+    """
+
+
+@agreement.command()
+@click.option("--reference", type=BOARD, required=True, help="Board file: a value a run, topic and measure.")
+@click.option("--judge", "judges", type=BOARD, multiple=True, required=True, help="Board file, or a folder.")
+@click.option("--reference-measure", default="", help="Where the reference has several.")
+@click.option("-m", "--measure", "measures", multiple=True, help="Chosen beforehand: one, or one a judge.")
+@click.option("--reference-order", type=click.Choice(ORDERS), help="Of columns, where it cannot be found.")
+@click.option("--order", type=click.Choice(ORDERS), help="Of the judges' columns.")
+@click.option("--rank-by", type=click.Choice(RANKED_BY), default="tau_b", show_default=True)
+@click.option(
+    "--by-topic",
+    type=click.Choice(["tau_b", "accuracy"]),
+    default="tau_b",
+    show_default=True,
+    help="Agreement within a topic; accuracy where many runs tie.",
+)
+@click.option("--top", type=click.IntRange(min=2), default=None, help="Also τ_b of the best so many runs.")
+@click.option("--test", type=click.Choice(TESTS), default="t", show_default=True, help="That decides pairs.")
+@click.option("--correction", type=click.Choice(CORRECTIONS), default="holm", show_default=True)
+@click.option(
+    "--as",
+    "other",
+    type=click.Choice(["autojudge"]),
+    help="Align as autojudge-evaluate, to have its numbers.",
+)
+@click.option(
+    "--on-missing",
+    type=click.Choice(["error", "warn", "skip", "default"]),
+    help="With --as: of runs [error].",
+)
+@click.option("--recompute", is_flag=True, help="With --as: means of the topics present, not `all` lines.")
+@click.option("--facts", type=EXISTING, help="CSV: run,team,llm,reranker.")
+@click.option("--judge-facts", type=EXISTING, help="CSV: judge,team,llm,reranker,saw_reference.")
+@click.option("--machine-reference", is_flag=True, help="The reference is by a machine itself.")
+@click.option("--table", type=click.Choice(TABLES), default="judges", show_default=True, help="For CSV.")
+@FORMAT
+def boards(layout: str, table: str, **options: Any) -> None:
+    """Hold board files of judges against that of a reference.
+
+    Several judges are ranked. A measure that was not named beforehand, of several in a file, gives no rank.
+    Which column is which is found by the topics.
+    """
+    from leaderboard.cli.files.judged_boards import as_facts
+    from leaderboard.cli.files.judges_in_words import in_words
+
+    held = _hold(options)
+    if layout == "json":
+        text = _json(as_facts(held))
+    else:
+        text = _csv(held, table) if layout == "csv" else in_words(held)
+    click.echo(text.encode("utf-8", "surrogateescape"), nl=False)
+
+
+@agreement.command()
+@click.option("--reference", type=EXISTING, required=True, help="Qrels that the judge is held against.")
+@click.option("--judge", type=EXISTING, required=True, help="Qrels of four columns, or six with confidence.")
+@click.option("--union", is_flag=True, help="Documents of either, missing ones 0, as autojudge-evaluate.")
+@click.option(
+    "--level", "levels", multiple=True, metavar="G[:J]", help="Relevant from grade G, the judge's J."
+)
+@click.option("--scale", multiple=True, metavar="LABEL=GRADE", help="The judge's label as a grade; for all.")
+@FORMAT
+def labels(
+    reference: Path, judge: Path, union: bool, levels: tuple[str, ...], scale: tuple[str, ...], layout: str
+) -> None:
+    """Hold a judge's labels against the reference's, of the documents both judged."""
+    from leaderboard.cli.files.judged_labels import LabelPlan, as_facts, hold_labels, in_words
+    from leaderboard.cli.files.judged_labels import table as table_of
+    from leaderboard.tables.text import csv_lines
+
+    plan = LabelPlan(
+        union,
+        tuple(_numbers(level if ":" in level else f"{level}:{level}", ":", "--level") for level in levels),
+        dict(_numbers(pair, "=", "--scale") for pair in scale),
+    )
+    held = hold_labels(reference, judge, plan)
+    if layout == "json":
+        text = _json(as_facts(held))
+    else:
+        text = csv_lines(*table_of(held)) if layout == "csv" else in_words(held)
+    click.echo(text.encode("utf-8", "surrogateescape"), nl=False)
+
+
+def _hold(options: dict[str, Any]) -> "JudgedBoards":
+    from leaderboard.cli.files.judged_boards import JudgeFiles, hold
+    from leaderboard.services.judges.agreements import AgreementPlan
+    from leaderboard.stats.pairs.methods import method
+
+    if not options["other"] and (options["on_missing"] or options["recompute"]):
+        raise Invalid("--on-missing and --recompute are autojudge-evaluate's; give --as autojudge with them.")
+    files = JudgeFiles(
+        reference=options["reference"],
+        judges=options["judges"],
+        reference_measure=options["reference_measure"],
+        measures=options["measures"],
+        reference_order=options["reference_order"] or "",
+        order=options["order"] or "",
+        facts=options["facts"],
+        judge_facts=options["judge_facts"],
+        is_machine=options["machine_reference"],
+    )
+    plan = AgreementPlan(
+        method=method((options["test"], options["correction"])),
+        by=options["by_topic"],
+        top=options["top"] or 0,
+        missing=(options["on_missing"] or "error") if options["other"] else "",
+        recompute=options["recompute"],
+    )
+    return hold(files, plan, options["rank_by"])
+
+
+def _csv(held: "JudgedBoards", name: str) -> str:
+    from leaderboard.cli.files.judge_tables import (
+        groups_table,
+        joined,
+        judges_table,
+        runs_table,
+        topics_table,
+    )
+    from leaderboard.tables.text import csv_text
+
+    if name == "judges":
+        return csv_text(judges_table(held.board, held.circular))
+    topics = held.board.reference.topics
+    groups = held.teams if name == "teams" else held.families
+    tables = [
+        runs_table(one)
+        if name == "runs"
+        else topics_table(one, topics)
+        if name == "topics"
+        else groups_table(one.judge, groups[at])
+        for at, one in enumerate(held.agreements)
+    ]
+    return csv_text(joined(tables))
+
+
+def _numbers(text: str, between: str, option: str) -> tuple[int, int]:
+    one, _, two = text.partition(between)
+    if not (_GRADE.fullmatch(one) and _GRADE.fullmatch(two)):
+        raise Invalid(f"{option} takes two whole numbers, such as 2{between}1; not {text!r}.")
+    return int(one), int(two)
+
+
+def _json(facts: dict[str, Any]) -> str:
+    return json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,1 @@
+"""Judges as participants: boards and labels of theirs held against a reference."""

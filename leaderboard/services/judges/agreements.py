@@ -1,0 +1,205 @@
+"""A judge's board held against the reference: all that is said of the two."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from leaderboard.errors import Problem
+from leaderboard.stats.judges.agreement import BoardAgreement, board_agreement
+from leaderboard.stats.judges.by_topic import Coefficient, topic_agreement
+from leaderboard.stats.judges.certainty import at_least
+from leaderboard.stats.judges.decided import DecidedPairs, GuaranteedRange, decided_pairs, guaranteed_range
+from leaderboard.stats.judges.over_rating import over_rated
+from leaderboard.stats.orders.rank_correlation import Moves, largest_moves
+from leaderboard.stats.pairs.methods import Method, all_pairs, method
+from leaderboard.stats.seeds import seed
+from leaderboard.stats.standing.standing import Verdicts, verdicts
+from leaderboard.trec.boards.align import (
+    AlignedBoard,
+    FloatArray,
+    IntArray,
+    Missing,
+    Reference,
+    align,
+    align_as_autojudge,
+)
+from leaderboard.trec.boards.board_files import BoardFile
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementPlan:
+    """How judges are held against a reference.
+
+    method: that decides pairs of runs; by: the coefficient within a topic; top: how many of the best runs
+    are looked at alone, 0 for none. missing: "" for the site's alignment, else autojudge-evaluate's, whose
+    means may be recomputed.
+    """
+
+    method: Method = method("t+holm")
+    by: Coefficient = "tau_b"
+    top: int = 0
+    missing: Missing = ""
+    recompute: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureAgreement:
+    """τ_b of a board by one of a judge's measures, for the best and the worst of them."""
+
+    measure: str
+    tau_b: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgeAgreement:
+    """What is said of a judge by one measure; None where it cannot be.
+
+    is_chosen: whether the measure was named beforehand, or is the only one. runs: those both have, topics:
+    those the judge has for all of them. boards: None of fewer than three common runs, then nothing else is
+    there. least: the 5th percentile of τ_b; decided, proved, by_topic, over, verdicts: None without topics.
+    by_topic: (topics of the reference,), NaN where undefined or left out; over: (runs, topics), as over_rated
+    gives it; verdicts: of these runs by the judge, and by the reference. best, worst: of all its measures,
+    whose number is measures.
+    """
+
+    judge: str
+    measure: str
+    is_chosen: bool
+    measures: int
+    runs: tuple[str, ...]
+    places: IntArray
+    topics: int
+    missing: tuple[str, ...]
+    left_out: tuple[str, ...]
+    warnings: tuple[Problem, ...]
+    reference_means: FloatArray
+    means: FloatArray
+    boards: BoardAgreement | None
+    least: float | None
+    decided: DecidedPairs | None
+    proved: GuaranteedRange | None
+    by_topic: FloatArray | None
+    over: FloatArray | None
+    verdicts: Verdicts | None
+    reference_verdicts: Verdicts | None
+    moves: Moves | None
+    best: MeasureAgreement | None
+    worst: MeasureAgreement | None
+
+    @property
+    def topic_mean(self) -> float | None:
+        """The mean agreement over the topics on which it is defined."""
+        if self.by_topic is None or np.isnan(self.by_topic).all():
+            return None
+        return float(np.nanmean(self.by_topic))
+
+    @property
+    def undefined_topics(self) -> int:
+        """Of the judge's topics, those on which a side ties all runs."""
+        return 0 if self.by_topic is None else self.topics - int(np.count_nonzero(~np.isnan(self.by_topic)))
+
+
+def judge_agreement(
+    board: BoardFile, measure: str, reference: Reference, plan: AgreementPlan
+) -> JudgeAgreement:
+    """The agreement of a judge's board file with a reference, by the measure named.
+
+    Without a name, and with several measures, it is by the best of them, not chosen beforehand. Raises
+    Invalid as alignment does.
+    """
+    by_measure = _by_measure(board, reference, plan)
+    chosen = measure or (board.measures[0] if len(board.measures) == 1 else "")
+    name = chosen or (by_measure[0].measure if by_measure else board.measures[0])
+    aligned = _aligned(board, name, reference, plan)
+    known = _Sides(reference, aligned)
+    has_tests = aligned.is_enough and len(aligned.topics) > 0
+    has_bounds = has_tests and len(reference.topics) > 1
+    return JudgeAgreement(
+        judge=board.name,
+        measure=name,
+        is_chosen=bool(chosen),
+        measures=len(board.measures),
+        runs=known.names,
+        places=aligned.runs,
+        topics=len(aligned.topics),
+        missing=aligned.missing,
+        left_out=aligned.left_out,
+        warnings=(*board.warnings, *aligned.warnings),
+        reference_means=known.means,
+        means=aligned.means,
+        boards=_boards(known, plan) if aligned.is_enough else None,
+        least=at_least(known.scores, aligned.scores, aligned.topics, seed=known.seed) if has_bounds else None,
+        decided=decided_pairs(known.scores, aligned.scores, plan.method, seed=known.seed)
+        if has_tests
+        else None,
+        proved=guaranteed_range(known.scores, aligned.scores) if has_tests else None,
+        by_topic=_by_topic(known, plan) if has_tests else None,
+        over=over_rated(known.shared, aligned.scores) if has_tests else None,
+        verdicts=verdicts_of(aligned.scores, plan, known.seed) if has_tests else None,
+        reference_verdicts=verdicts_of(known.scores, plan, known.seed) if has_tests else None,
+        moves=largest_moves(known.means, aligned.means) if aligned.is_enough else None,
+        best=by_measure[0] if by_measure else None,
+        worst=by_measure[-1] if by_measure else None,
+    )
+
+
+def verdicts_of(scores: FloatArray, plan: AgreementPlan, seed: int) -> Verdicts:
+    """What a board of scores (runs, topics) says of its runs by the plan's method."""
+    return verdicts(all_pairs(scores, plan.method, seed=seed))
+
+
+def seed_of(*parts: str | FloatArray) -> int:
+    """A seed from names and scores: the same for ever for the same ones."""
+    return seed(
+        *(part if isinstance(part, str) else hashlib.sha256(part.tobytes()).hexdigest() for part in parts)
+    )
+
+
+class _Sides:
+    """The reference of the runs that both have, beside the judge's aligned board."""
+
+    def __init__(self, reference: Reference, aligned: AlignedBoard) -> None:
+        self.reference, self.aligned = reference, aligned
+        self.names = tuple(reference.runs[run] for run in aligned.runs)
+        self.scores = np.ascontiguousarray(reference.scores[aligned.runs])
+        self.means = reference.means[aligned.runs]
+        self.seed = seed_of("judge", aligned.measure, self.scores, np.ascontiguousarray(aligned.scores))
+
+    @property
+    def shared(self) -> FloatArray:
+        """The reference's scores on the judge's topics."""
+        return self.scores[:, self.aligned.topics]
+
+
+def _by_measure(board: BoardFile, reference: Reference, plan: AgreementPlan) -> Sequence[MeasureAgreement]:
+    """The judge's measures for which τ is defined, the best first."""
+    found = []
+    for measure in board.measures:
+        aligned = _aligned(board, measure, reference, plan)
+        agreed = _boards(_Sides(reference, aligned), plan) if aligned.is_enough else None
+        if agreed and agreed.tau_b is not None:
+            found.append(MeasureAgreement(measure, agreed.tau_b))
+    return sorted(found, key=lambda one: -one.tau_b)
+
+
+def _aligned(board: BoardFile, measure: str, reference: Reference, plan: AgreementPlan) -> AlignedBoard:
+    if plan.missing == "":
+        return align(board, measure, reference)
+    # That tool takes common runs alone wherever the best k are asked for.
+    missing: Missing = (
+        "skip" if plan.top and plan.missing == "default" and measure in board.measures else plan.missing
+    )
+    return align_as_autojudge(board, measure, reference, missing, recompute=plan.recompute)
+
+
+def _boards(known: _Sides, plan: AgreementPlan) -> BoardAgreement:
+    is_cut = plan.missing != ""
+    return board_agreement(known.means, known.aligned.means, known.names, k=plan.top, cut_ties=is_cut)
+
+
+def _by_topic(known: _Sides, plan: AgreementPlan) -> FloatArray:
+    by_topic = np.full(len(known.reference.topics), np.nan)
+    by_topic[known.aligned.topics] = topic_agreement(known.shared, known.aligned.scores, plan.by)
+    return by_topic

@@ -1,0 +1,40 @@
+"""Many orders of the same runs at once: of each pair which run is better, and Kendall's tau from these."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+SignArray = NDArray[np.int8]
+SAME = 1e-10
+"""What is nearer than this share of the largest is equal but for rounding."""
+
+
+def pair_signs(scores: FloatArray) -> SignArray:
+    """1 where the first run of a pair is better, -1 where the second is, 0 where they tie.
+
+    scores (orders, runs), higher is better; signs (orders, pairs), in the order of pairs().
+
+    >>> pair_signs(np.array([[0.3, 0.2, 0.2]]))
+    array([[1, 1, 0]], dtype=int8)
+    """
+    first, second = np.triu_indices(scores.shape[1], 1)
+    return signs(scores[:, first] - scores[:, second], float(np.abs(scores).max(initial=0.0)))
+
+
+def signs(differences: FloatArray, peak: float) -> SignArray:
+    """The signs of differences of numbers up to peak, 0 for what is rounding."""
+    above, below = differences > SAME * peak, differences < -SAME * peak
+    found: SignArray = above.view(np.int8) - below.view(np.int8)
+    return found
+
+
+def taus(one: SignArray, two: SignArray) -> FloatArray:
+    """Kendall's τ_b of each row, (orders,), from signs (orders, pairs); 0 where a side ties all runs.
+
+    >>> taus(np.array([[1, 1, 1]], dtype=np.int8), np.array([[1, 1, -1]], dtype=np.int8))
+    array([0.33333333])
+    """
+    agreement = (one * two).sum(axis=1, dtype=np.int64)
+    untied = np.sqrt(np.count_nonzero(one, axis=1) * np.count_nonzero(two, axis=1))
+    tau: FloatArray = agreement / np.maximum(untied, 1.0)
+    return tau

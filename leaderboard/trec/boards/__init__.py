@@ -1,0 +1,1 @@
+"""Board files: one value a run, topic and measure, as judges and evaluation tools write them."""

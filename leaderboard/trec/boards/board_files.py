@@ -1,0 +1,188 @@
+"""Board files to values by measure, run and topic, in whichever order their columns stand."""
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from leaderboard.errors import Problem
+from leaderboard.trec.boards.board_checks import warnings_of
+from leaderboard.trec.boards.cells import cells_of
+from leaderboard.trec.boards.orders import ALL, ORDERS, Line, order_of
+from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, shown
+
+Values = Mapping[str, Mapping[str, float]]
+"""Run -> topic -> value."""
+Cell = tuple[str, str, str]
+"""Measure, run, topic."""
+_TRUTH = {"true": 1.0, "false": 0.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The runs and topics of the reference; nothing is known where both are empty.
+
+    drop: what is unknown is passed over, as autojudge-evaluate does; else it is an error.
+    """
+
+    runs: Collection[str] = ()
+    topics: Collection[str] = ()
+    drop: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoardFile:
+    """The values of a board file.
+
+    order: the name of the order its columns were read in; values: measure -> run -> topic -> value;
+    totals: measure -> run -> the value of its `all` line; unusable: measures with a value that is not a
+    number; runs and topics in order of appearance; warnings: what looks wrong about it.
+    """
+
+    name: str
+    order: str
+    values: Mapping[str, Values]
+    totals: Values
+    unusable: tuple[str, ...]
+    runs: tuple[str, ...]
+    topics: tuple[str, ...]
+    warnings: tuple[Problem, ...]
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures that can be used, in order of appearance."""
+        return tuple(dict.fromkeys((*self.values, *self.totals)))
+
+
+def read_board(
+    path: Path, known: Known | None = None, order: str = "", limits: Limits = DEFAULT_LIMITS
+) -> BoardFile:
+    """A board file, or a folder of them; columns stand in the order named, or in the one that is found.
+
+    Blank lines, `#` comments and a heading are passed over. `True` and `False` are 1 and 0; any other value
+    that is not a number makes its measure unusable, which is a warning. Raises Invalid, with up to 25
+    problems, for an order that cannot be told, a run or topic that is not known, and a cell with two values.
+    """
+    reader = _Reader(known or Known())
+    files = sorted(one for one in path.iterdir() if one.is_file()) if path.is_dir() else [path]
+    for file in files:
+        reader.read(file, order, limits)
+    return reader.board(path)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Collects the cells of one or more files."""
+
+    known: Known
+    problems: Problems = field(default_factory=lambda: Problems("board file"))
+    cells: dict[Cell, float] = field(default_factory=dict)
+    place: dict[Cell, int] = field(default_factory=dict)
+    unknown: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    texts: dict[str, Problem] = field(default_factory=dict)
+    order: str = ""
+    count: int = 0
+
+    def read(self, path: Path, order: str, limits: Limits) -> None:
+        """Take a file."""
+        cells = cells_of(path, limits)
+        if not cells.lines:
+            return
+        self.order = (
+            "jsonl" if cells.is_json else order or order_of(cells.lines, self.known.topics, cells.head)
+        )
+        columns, run = ORDERS[self.order], _run_of(path, self.known.runs)
+        for line in cells.lines:
+            self.add(line, columns, run)
+
+    def add(self, line: Line, columns: tuple[str, ...], run: str) -> None:
+        """Take a line whose columns hold this; run is that of a file whose lines do not name theirs."""
+        if len(line.cells) != len(columns):
+            rule = f"A line here has {len(columns)} columns; this one has {len(line.cells)}."
+            self.problems.add(Problem(rule, "Write all lines alike.", line.number))
+            return
+        cell = dict(zip(columns, line.cells, strict=True))
+        key = cell["measure"], cell.get("run", run), cell["topic"]
+        self.count += 1
+        if self._is_known(line.number, key):
+            self._keep(line.number, key, cell["value"])
+
+    def board(self, path: Path) -> BoardFile:
+        """What was read; raises Invalid where there were problems, or no line at all."""
+        if not self.count and not self.problems.found:
+            remedy = "Write one line each: run topic measure value."
+            self.problems.add(Problem("The file has no values.", remedy))
+        self._add_unknown()
+        self.problems.stop()
+        values: dict[str, dict[str, dict[str, float]]] = {}
+        totals: dict[str, dict[str, float]] = {}
+        for (measure, run, topic), value in self.cells.items():
+            if measure in self.texts:
+                continue
+            if topic == ALL:
+                totals.setdefault(measure, {})[run] = value
+            else:
+                values.setdefault(measure, {}).setdefault(run, {})[topic] = value
+        runs = dict.fromkeys(run for _, run, _ in self.cells)
+        topics = dict.fromkeys(topic for _, _, topic in self.cells if topic != ALL)
+        return BoardFile(
+            name=_bare(path),
+            order=self.order,
+            values=values,
+            totals=totals,
+            unusable=tuple(self.texts),
+            runs=tuple(runs),
+            topics=tuple(topics),
+            warnings=(*self.texts.values(), *warnings_of(self.cells.keys(), self.count)),
+        )
+
+    def _is_known(self, number: int, key: Cell) -> bool:
+        _, run, topic = key
+        for what, name, names in (("run", run, self.known.runs), ("topic", topic, self.known.topics)):
+            if names and name not in names and (what, name) != ("topic", ALL):
+                self.unknown.setdefault((what, name), []).append(number)
+                return False
+        return True
+
+    def _keep(self, number: int, key: Cell, text: str) -> None:
+        value = _number(text)
+        if value is None:
+            rule = f"A value of {shown(key[0])} is neither a number nor True or False, so it cannot be used."
+            self.texts.setdefault(key[0], Problem(rule, "", number, "value", shown(text)))
+            return
+        before = self.cells.setdefault(key, value)
+        line = self.place.setdefault(key, number)
+        if before != value:
+            measure, run, topic = map(shown, key)
+            rule = f"{measure} of run {run} on topic {topic} is {before:g} on line {line} and {value:g} here."
+            self.problems.add(Problem(rule, "Keep one of the two lines.", number))
+
+    def _add_unknown(self) -> None:
+        if self.known.drop:
+            return
+        for (what, name), lines in self.unknown.items():
+            rule = f"The reference has no such {what}."
+            remedy = f"Leave out lines of {what}s that the reference does not have."
+            self.problems.add(Problem(rule, remedy, lines[0], what, shown(name), count=len(lines)))
+
+
+def _number(text: str) -> float | None:
+    if (truth := _TRUTH.get(text.casefold())) is not None:
+        return truth
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _run_of(path: Path, runs: Collection[str]) -> str:
+    """The run a file is named by: the longest beginning of its name that is one, else all but its form."""
+    parts = path.name.split(".")
+    names = [".".join(parts[:end]) for end in range(len(parts), 0, -1)]
+    return next((name for name in names if name in runs), _bare(path))
+
+
+def _bare(path: Path) -> str:
+    """The name of a file less that of its form, and of a folder as it is."""
+    return path.name if path.is_dir() else Path(path.name.removesuffix(".gz")).stem

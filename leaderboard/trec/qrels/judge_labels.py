@@ -1,0 +1,108 @@
+"""A judge's qrels: TREC's four columns, or six with the judge's confidence and the name of its run."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from leaderboard.errors import Problem
+from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, raw_lines, shown, text_of
+
+_TRUTH = {b"true": 1, b"false": 0}
+_FORMS = (4, 6)
+MOST = 10**9
+"""No label is larger."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class JudgeLabels:
+    """What a judge gave: judgments: topic -> docno -> grade; confidence: the same, where it was given.
+
+    Confidence weighs nothing: it is there to be shown. run: the name in the sixth column, "" without one;
+    notes: what was changed while reading.
+    """
+
+    judgments: Mapping[str, Mapping[bytes, int]]
+    confidence: Mapping[str, Mapping[bytes, float]]
+    run: str
+    notes: tuple[Problem, ...]
+
+
+def read_judge_labels(path: Path, limits: Limits = DEFAULT_LIMITS) -> JudgeLabels:
+    """The labels of a file of `topic 0 docno label`, or `topic Q0 docno label confidence run`.
+
+    A label is a number, of which the part before the point counts, or True or False, which are 1 and 0.
+    Blank lines and `#` comments are passed over. Raises Invalid, with up to 25 problems, for a line of
+    another length, a label or confidence that is not a number, and a document with two labels.
+    """
+    reader = _Reader()
+    for number, line in raw_lines(path, limits):
+        if line.strip() and not line.startswith(b"#"):
+            reader.add(number, line.split())
+    return reader.labels()
+
+
+@dataclass(slots=True)
+class _Reader:
+    problems: Problems = field(default_factory=lambda: Problems("qrels file"))
+    judgments: dict[str, dict[bytes, int]] = field(default_factory=dict)
+    confidence: dict[str, dict[bytes, float]] = field(default_factory=dict)
+    run: str = ""
+    cut: list[int] = field(default_factory=list)
+
+    def add(self, number: int, fields: list[bytes]) -> None:
+        """Take the fields of a line."""
+        if len(fields) not in _FORMS:
+            rule = f"A judgment has four fields, or six with confidence and run; this line has {len(fields)}."
+            self.problems.add(Problem(rule, "Write topic 0 docno label.", number))
+            return
+        topic, docno = text_of(fields[0]), fields[2]
+        label = self._label(number, fields[3])
+        if label is None:
+            return
+        before = self.judgments.setdefault(topic, {}).setdefault(docno, label)
+        if before != label:
+            rule = f"Topic {shown(topic)} has this document already with label {before}; here it has {label}."
+            self.problems.add(Problem(rule, "Keep one of the two lines.", number, "docno", shown(docno)))
+        if len(fields) == 6:
+            self._keep_confidence(number, topic, docno, fields[4])
+            self.run = self.run or text_of(fields[5])
+
+    def labels(self) -> JudgeLabels:
+        """What was read; raises Invalid where there were problems, or no judgment."""
+        if not self.judgments and not self.problems.found:
+            self.problems.add(
+                Problem("The file has no judgments.", "Write one line each: topic 0 docno label.")
+            )
+        self.problems.stop()
+        rule = "Labels that are not whole numbers were cut to the part before the point."
+        notes = (Problem(rule, "", self.cut[0], count=len(self.cut)),) if self.cut else ()
+        return JudgeLabels(self.judgments, self.confidence, self.run, notes)
+
+    def _label(self, number: int, text: bytes) -> int | None:
+        if (truth := _TRUTH.get(text.lower())) is not None:
+            return truth
+        value = _number(text)
+        if value is None or abs(value) > MOST:
+            rule, remedy = "A label is a number, or True or False.", "The fourth column is the label."
+            self.problems.add(Problem(rule, remedy, number, "label", shown(text)))
+            return None
+        if value != int(value):
+            self.cut.append(number)
+        return int(value)
+
+    def _keep_confidence(self, number: int, topic: str, docno: bytes, text: bytes) -> None:
+        value = _number(text)
+        if value is None:
+            rule, remedy = "A confidence is a number.", "The fifth of six columns is the confidence."
+            self.problems.add(Problem(rule, remedy, number, "confidence", shown(text)))
+            return
+        self.confidence.setdefault(topic, {})[docno] = value
+
+
+def _number(text: bytes) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
