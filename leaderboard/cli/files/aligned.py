@@ -19,10 +19,14 @@ def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
 def table_lines(table: Table[Any], absent: str = "") -> list[str]:
     """A table as lines under its heads, numbers flush right; absent stands for what a row has not.
 
+    No line where it is empty.
+
     >>> age = Column(key="age", value=lambda row: row[0])
     >>> table_lines(Table(name="t", caption="", rows=[(1,), (None,)], columns=[age]), "none")
     [' age', '   1', 'none']
     """
+    if not table.rows:
+        return []
     columns = table.shown(Place.PRINT)
     right = [stands_right(column, [column.printed(row) for row in table.rows]) for column in columns]
     cells = [[_cell(column, row) or absent for column in columns] for row in table.rows]

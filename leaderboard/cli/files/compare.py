@@ -11,7 +11,6 @@ import click
 
 from leaderboard.cli.files.aligned import aligned
 from leaderboard.cli.files.evaluate import EXISTING
-from leaderboard.cli.files.lines import aligned
 from leaderboard.errors import Invalid
 from leaderboard.tables.words import counted
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from leaderboard.cli.files.lines import aligned
+from leaderboard.cli.files.aligned import aligned
 from leaderboard.errors import Invalid
 from leaderboard.stats.judges.labels import (
     IntArray,
