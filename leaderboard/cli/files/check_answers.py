@@ -74,12 +74,12 @@ def answers_text(name: str, report: Report) -> str:
     if facts := report.facts:
         length = facts["length"]
         lines.append(
-            f"  run {facts['run']}, {facts['dialect']}, {facts['answers']:,} answers of {length['min']:,} to "
-            f"{length['max']:,} {length['unit']}, {facts['segments']:,} segments, "
-            f"{facts['uncited']:,} of them without citations, {facts['citations']:,} citations"
+            f"  run {facts['run']}, {facts['dialect']}: answers {facts['answers']:,}, "
+            f"length {length['min']:,} to {length['max']:,} {length['unit']}, segments {facts['segments']:,} "
+            f"({facts['uncited']:,} without citations), citations {facts['citations']:,}"
         )
         if facts["cut"] or facts["empty"]:
-            lines.append(f"  {facts['cut']:,} answers cut, {facts['empty']:,} empty")
+            lines.append(f"  cut {facts['cut']:,}, empty {facts['empty']:,}")
     lines.extend(problem_line("problem", problem) for problem in report.problems)
     lines.extend(problem_line("warning", warning) for warning in report.warnings)
     return "\n".join(lines)

@@ -13,9 +13,8 @@ def require_options_of(context: click.Context, others: Iterable[str], kind: str)
     for name in others:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             option = next(one for one in context.command.params if one.name == name)
-            raise click.UsageError(
-                f"{option.opts[0]} does nothing with --kind {kind}; leave it out.", context
-            )
+            rule = f"{option.opts[0]} does nothing with --kind {kind}; leave it out."
+            raise click.UsageError(rule, context)
 
 
 def problem_line(kind: str, problem: Problem) -> str:

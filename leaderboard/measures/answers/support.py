@@ -85,7 +85,7 @@ def _support(segments: tuple[tuple[int, ...], ...], weights: dict[int, float], c
     return _Support(total, judged, unjudged)
 
 
-SOURCE = "Thakur et al. 2025, arXiv 2504.15205; castorini/ragdoll, support/metrics.py"
+SOURCE = "Thakur et al. 2025, arXiv 2504.15205; RAGDoll, support/metrics.py"
 PARAMETERS = (
     switch("hard", "1: only what is borne out in full counts."),
     Parameter(

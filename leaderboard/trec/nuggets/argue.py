@@ -67,8 +67,8 @@ def read_argued(path: Path) -> ArguedAnswers:
         problems.stop()
     notes = [
         Problem(
-            f"{count:,} judgments of sentences without citations are of the type {shown(kind)}, which is not "
-            "known here; those sentences do not count in SentenceSupport."
+            f"Judgments of sentences without citations, of the type {shown(kind)}, which is not known here: "
+            f"{count:,}. Those sentences do not count in SentenceSupport."
         )
         for kind, count in unknown.items()
     ]

@@ -114,7 +114,7 @@ def notes_on(judgments: AnswerJudgments, runs: Sequence[str]) -> Iterator[Proble
     others = sorted({run for run, _ in cells} - set(runs))
     if others:
         named = ", ".join(map(shown, others[:NAMED])) + (", ..." if len(others) > NAMED else "")
-        yield Problem(f"Judgments of {len(others):,} runs that are not scored were passed over ({named}).")
+        yield Problem(f"Judgments of runs that are not scored were passed over: {len(others):,} ({named}).")
 
 
 def notes_on_run(judgments: AnswerJudgments, run: str, answers: Mapping[str, Answer]) -> Iterator[Problem]:
@@ -138,5 +138,5 @@ def _texts(answer: Answer | None) -> tuple[str, ...]:
 
 def _other_text(run: str, judged: str, topics: list[str]) -> Problem:
     named = ", ".join(map(shown, topics[:NAMED])) + (", ..." if len(topics) > NAMED else "")
-    rule = f"The {judged} of run {shown(run)} are of another text than its answer on {len(topics):,} topics"
+    rule = f"The {judged} of run {shown(run)} are of another text than its answers: {len(topics):,}"
     return Problem(f"{rule} ({named}).", "Check that they belong to this version of the run.")

@@ -57,8 +57,8 @@ def _run_object(one: AnswerScores, per_topic: bool) -> dict[str, object]:
 
 
 def _cells(one: AnswerScores) -> Iterator[tuple[BoundMeasure, str, float]]:
-    for measure, scores in one.scores.items():
-        for topic, score in zip(one.topics[measure], scores.tolist(), strict=True):
+    for measure, topics in one.topics.items():
+        for topic, score in zip(topics, one.values(measure).tolist(), strict=True):
             yield measure, topic, score
 
 

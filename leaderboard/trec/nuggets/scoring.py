@@ -53,7 +53,8 @@ class JudgmentFiles:
 class AnswerScores:
     """One run's scores: per measure its topics and float64 (topics,), nan where nobody judged.
 
-    parts: what an aggregate is made of, float64 (k, topics), for the measures that have any.
+    parts: what an aggregate is made of, float64 (k, topics), for the measures that have any. zeros: what
+    nobody judged counts as 0, as programs count that leave no topic out.
     """
 
     run: str
@@ -61,25 +62,25 @@ class AnswerScores:
     scores: dict[BoundMeasure, FloatArray]
     parts: dict[BoundMeasure, FloatArray] = field(default_factory=dict)
     notes: tuple[Problem, ...] = ()
+    zeros: bool = False
 
     def judged(self, measure: BoundMeasure) -> int:
         """On how many of its topics the run was judged."""
         return int(np.count_nonzero(~np.isnan(self.scores[measure])))
 
-    def aggregate(self, measure: BoundMeasure) -> float | None:
-        """The measure's one number over the topics that were judged, None where there is none."""
+    def values(self, measure: BoundMeasure) -> FloatArray:
+        """The scores to be shown, float64 (topics,): nan where nobody judged, or 0 if that was asked for."""
         scores = self.scores[measure]
-        judged = ~np.isnan(scores)
-        if not judged.any():
-            return None
-        parts = self.parts.get(measure)
-        return measure.aggregate(scores[judged], None if parts is None else parts[:, judged])
+        return np.nan_to_num(scores) if self.zeros else scores
 
-    def with_zeros(self) -> "AnswerScores":
-        """The same with 0 where nobody judged, as programs count that leave no topic out."""
-        scores = {measure: np.nan_to_num(values) for measure, values in self.scores.items()}
-        parts = {measure: np.nan_to_num(values) for measure, values in self.parts.items()}
-        return replace(self, scores=scores, parts=parts)
+    def aggregate(self, measure: BoundMeasure) -> float | None:
+        """The measure's one number over the topics that count, None where there is none."""
+        scores, parts = self.values(measure), self.parts.get(measure)
+        counts = ~np.isnan(scores)
+        if not counts.any():
+            return None
+        # What is not judged adds nothing to a sum over topics, but its part of the divisor is known.
+        return measure.aggregate(scores[counts], None if parts is None else np.nan_to_num(parts[:, counts]))
 
 
 def read_judgments(files: JudgmentFiles) -> AnswerJudgments:
@@ -120,7 +121,7 @@ def score_answers(
         _require_judged(scored)
     scored = [replace(one, notes=(*one.notes, *_unjudged(one, missing))) for one in scored]
     if missing == "zero":
-        scored = [one.with_zeros() for one in scored]
+        scored = [replace(one, zeros=True) for one in scored]
     return scored, tuple(notes_on(judgments, [one.run for one in scored]))
 
 
@@ -169,7 +170,7 @@ def _require_judged(scored: list[AnswerScores]) -> None:
     ]
     if cells:
         raise Invalid(
-            f"{len(cells):,} cells of runs and topics are not judged; judge them, or say --missing "
+            f"Cells of runs and topics that are not judged: {len(cells):,}. Judge them, or say --missing "
             "mean-of-present or zero.",
             cells[:MAX_PROBLEMS],
         )

@@ -156,24 +156,22 @@ def _notes(topics: dict[str, tuple[Nugget, ...]]) -> Iterable[Problem]:
     nuggets = [nugget for group in topics.values() for nugget in group]
     unstated = sum(not nugget.stated for nugget in nuggets)
     if unstated:
-        yield Problem(f"{unstated:,} of {len(nuggets):,} nuggets have no importance; they count as okay.")
+        yield Problem(f"No importance with {unstated:,} of {len(nuggets):,} nuggets; they count as okay.")
     empty = [topic for topic, group in topics.items() if not group]
     if empty:
-        yield Problem(
-            f"{_named(empty)} no nuggets and do not count in measures of nuggets.",
-            "Exclude them, or add some.",
-        )
-    without = [
-        topic
-        for topic, group in topics.items()
-        if group and all(nugget.importance != "vital" for nugget in group)
-    ]
+        rule = f"No nuggets in {_named(empty)}; measures of nuggets leave them out."
+        yield Problem(rule, "Add some, if that is not meant.")
+    without = [topic for topic, group in topics.items() if group and not any(map(_is_vital, group))]
     if without:
-        remedy = "Exclude them from measures of vital nuggets if that is not meant."
-        yield Problem(f"{_named(without)} no vital nuggets; V and V_strict are 0 there.", remedy)
+        rule = f"No vital nuggets in {_named(without)}; V and V_strict are 0 there."
+        yield Problem(rule, "Leave those topics out of the set, if that is not meant.")
+
+
+def _is_vital(nugget: Nugget) -> bool:
+    return nugget.importance == "vital"
 
 
 def _named(topics: list[str], most: int = 10) -> str:
     some = ", ".join(map(shown, topics[:most]))
     more = f" and {len(topics) - most:,} more" if len(topics) > most else ""
-    return f"{len(topics):,} {'topic has' if len(topics) == 1 else 'topics have'} ({some}{more})"
+    return f"{len(topics):,} {'topic' if len(topics) == 1 else 'topics'} ({some}{more})"
