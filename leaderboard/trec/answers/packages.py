@@ -25,6 +25,7 @@ def opened(path: Path, allowed: tuple[str, ...] = ()) -> Iterator[tuple[Path, Di
     in a dialect that is not allowed (empty: all are), TooLarge beyond the limits of files.
     """
     if kind_of(path, LONG_LINES) != "zip":
+        _refuse_biogen(path)
         dialect = DIALECTS[allowed[0]] if len(allowed) == 1 else _first(path)
         if dialect is LONGEVAL:
             rule = f"Answers of LongEval are a zip of {RESPONSES} and {METADATA}."
@@ -45,16 +46,15 @@ def _first(path: Path) -> Dialect:
         try:
             return recognised(object_of(line))
         except Fault as fault:
-            if fault.rule.startswith("The line is not valid JSON") and _is_biogen(path):
-                fault = biogen_2024()
             raise _invalid(fault.problem(number)) from fault
     raise _invalid(Problem("The file has no answers.", "Write one JSON object a topic, each on a line."))
 
 
-def _is_biogen(path: Path) -> bool:
-    """Whether the file begins as one document of BioGen 2024, over several lines."""
+def _refuse_biogen(path: Path) -> None:
+    """Raise Invalid for a file that begins as one document of BioGen 2024, on one line or over several."""
     head = next(plain_blocks(path, LONG_LINES), b"")
-    return _BIOGEN.match(head) is not None and b'"run_name"' in head
+    if _BIOGEN.match(head) and b'"run_name"' in head:
+        raise _invalid(biogen_2024().problem(1))
 
 
 def _require_allowed(dialect: Dialect, allowed: tuple[str, ...]) -> None:

@@ -87,9 +87,10 @@ def test_biogen_2024_is_refused_with_the_remedy(tmp_path: Path, indent: int | No
     }
     path = tmp_path / "run.json"
     path.write_text(json.dumps(document, indent=indent))
-    (problem,) = check_answers(path, AnswerRules()).problems
-    assert problem.rule.startswith("This is BioGen 2024's form")
-    assert "Split the text into sentences" in problem.remedy
+    for rules in (AnswerRules(), AnswerRules(dialects=("report",))):
+        (problem,) = check_answers(path, rules).problems
+        assert problem.rule.startswith("This is BioGen 2024's form")
+        assert "Split the text into sentences" in problem.remedy
 
 
 def test_answers_that_break_a_rule_are_not_read(tmp_path: Path) -> None:
