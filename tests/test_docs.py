@@ -16,7 +16,7 @@ from leaderboard.services.runs.facts import RUNTIME
 from leaderboard.settings import PREFIX, Settings
 from leaderboard.trec.facts.fields import FIELDS
 from tests.conftest import ROOT
-from tests.make import build, pictures, smtp, suites
+from tests.make import answers, build, pictures, smtp, suites
 from tests.make.documents import commands
 
 README = ROOT / "README.md"
@@ -57,6 +57,10 @@ def test_the_commands_of_the_readme_work_as_written(tmp_path: Path) -> None:
     for at, name in enumerate(("reference", "judge", "judge-2")):
         rows = [f"r{run} M t{topic} {(at + run * topic) % 5}" for run in range(4) for topic in range(6)]
         (tmp_path / f"{name}.board").write_text("run measure topic value\n" + "\n".join(rows))
+    answers.jsonl(tmp_path / "answers.jsonl", [answers.answer("1", ("Air.", ["a"]))])
+    answers.jsonl(tmp_path / "answer-topics.jsonl", [{"id": "1", "title": "why is the sky blue"}])
+    answers.jsonl(tmp_path / "assignments.jsonl", [answers.assigned("1", {"air": ("vital", "support")})])
+    answers.jsonl(tmp_path / "support.jsonl", [answers.supported("1", [2])])
     environ = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
     ran = []
     with smtp.server() as (_, url):

@@ -17,15 +17,20 @@ WIDTH = 96
 
 @click.command()
 @click.argument("name", required=False)
+@click.option("--kind", type=click.Choice(["rankings", "answers"]), default="rankings", show_default=True)
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True
 )
-def measures(name: str | None, form: str) -> None:
+def measures(name: str | None, kind: str, form: str) -> None:
     """List all measures, or explain the one that NAME is a name of.
 
     NAME may have parameters, as in nDCG@10, or be trec_eval's, as in ndcg_cut_10.
     """
-    if name is None:
+    if kind == "answers":
+        from leaderboard.cli.answer_measures import told
+
+        click.echo(told(name, form), nl=False)
+    elif name is None:
         click.echo(_listed(form), nl=False)
     else:
         click.echo(_explained(name, form), nl=False)

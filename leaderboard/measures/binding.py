@@ -97,9 +97,7 @@ def bind(measure: Measure, given: Mapping[str, Value]) -> BoundMeasure:
     checked = {name: _checked(measure, parameter_of(measure, name), value) for name, value in given.items()}
     for parameter in measure.parameters:
         if parameter.required and parameter.name not in given:
-            value = number_text(
-                min(max(parameter.low, 10), parameter.high) if parameter.kind == "integer" else parameter.high
-            )
+            value = _some_value(parameter)
             example = (
                 f"{measure.name}@{value}" if parameter.at else f"{measure.name}({parameter.name}={value})"
             )
@@ -113,6 +111,14 @@ def bind(measure: Measure, given: Mapping[str, Value]) -> BoundMeasure:
     if isinstance(low, int) and isinstance(high, int) and low >= high:
         raise UnknownMeasure(f"min_rel must be below max_rel; {low} and {high} leave no scale.")
     return BoundMeasure(measure, MappingProxyType(params), frozenset(given))
+
+
+def _some_value(parameter: Parameter) -> str:
+    """A value for an example of how the parameter is written."""
+    if parameter.kind == "choice":
+        return parameter.choices[0]
+    is_whole = parameter.kind == "integer"
+    return number_text(min(max(parameter.low, 10), parameter.high) if is_whole else parameter.high)
 
 
 def with_level(bound: BoundMeasure, level: int) -> BoundMeasure:

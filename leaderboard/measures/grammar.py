@@ -5,7 +5,7 @@
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 
@@ -39,18 +39,38 @@ def parse(text: str) -> BoundMeasure:
     known = from_trec_name(text)
     if known is not None:
         return known
+    return parse_among(
+        text,
+        NAMES,
+        (*_trec_examples(), *NAMES, *(measure.name for measure in MEASURES)),
+        "nDCG@10, P(rel=2)@5 or ndcg_cut_10",
+        OF_PARAMETER,
+    )
+
+
+def parse_among(
+    text: str,
+    names: Mapping[str, Measure],
+    known: Iterable[str],
+    such: str,
+    of_parameter: Mapping[tuple[str, str], Measure] | None = None,
+) -> BoundMeasure:
+    """The measure that a name stands for among those of these names; raises UnknownMeasure as `parse` does.
+
+    known: names that messages may propose; such: examples of how one is written; of_parameter: measures that
+    a name with a parameter is.
+    """
     match = _WHOLE.fullmatch(text)
     if match is None:
-        raise UnknownMeasure(
-            f"{_quoted(text)} is not a measure's name: write it like nDCG@10, P(rel=2)@5 or ndcg_cut_10."
-        )
-    measure = NAMES.get(match["name"])
+        raise UnknownMeasure(f"{_quoted(text)} is not a measure's name: write it like {such}.")
+    measure = names.get(match["name"])
     if measure is None:
-        raise UnknownMeasure(f"There is no measure {_quoted(text)}{_nearest(text, match['name'])}")
+        nearest = _nearest(text, match["name"], known, names)
+        raise UnknownMeasure(f"There is no measure {_quoted(text)}{nearest}")
     inner = match["inner"] or ""
     pairs = [_pair(measure, part) for part in _COMMA.split(inner)] if inner.strip() else []
     for key, _ in pairs:
-        measure = OF_PARAMETER.get((measure.name, key), measure)
+        measure = (of_parameter or {}).get((measure.name, key), measure)
     return bind(measure, _given(measure, pairs, match["at"]))
 
 
@@ -109,14 +129,13 @@ _READERS: dict[str, Callable[[str], Value | None]] = {
 }
 
 
-def _nearest(text: str, name: str) -> str:
-    known = (*_trec_examples(), *NAMES, *(measure.name for measure in MEASURES))
-    names = {spelling.lower(): spelling for spelling in known}
-    close = get_close_matches(name.lower(), names, n=1)
+def _nearest(text: str, name: str, known: Iterable[str], names: Mapping[str, Measure]) -> str:
+    spellings = {spelling.lower(): spelling for spelling in known}
+    close = get_close_matches(name.lower(), spellings, n=1)
     if not close:
         return "; the list of measures shows those there are."
-    nearest = names[close[0]]
-    return f"; did you mean {nearest}{text[len(name) :] if nearest in NAMES else ''}?"
+    nearest = spellings[close[0]]
+    return f"; did you mean {nearest}{text[len(name) :] if nearest in names else ''}?"
 
 
 def _trec_examples() -> list[str]:

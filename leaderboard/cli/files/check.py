@@ -2,17 +2,22 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
-from leaderboard.errors import Invalid, Problem
+from leaderboard.cli.files.check_answers import OF_ANSWERS, answer_options, answers_text, check_file
+from leaderboard.cli.files.kinds import problem_line, require_options_of
+from leaderboard.errors import Invalid
 from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.runs.check import Rules, read_and_check
 from leaderboard.trec.runs.fixes import FIXES, Fixing, fixed
 from leaderboard.trec.runs.reports import Report
 from leaderboard.trec.topics.topics import read_topics
 
+OF_RANKINGS = ("qrels", "depth", "tag_pattern", "out", "by_rank")
 _FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 
 
@@ -26,6 +31,13 @@ def _pattern(_: click.Context, __: click.Parameter, value: str | None) -> str | 
 
 @click.command()
 @click.argument("run", type=_FILE)
+@click.option(
+    "--kind",
+    type=click.Choice(["rankings", "answers"]),
+    default="rankings",
+    show_default=True,
+    help="What the file holds; options below say which kind they are for.",
+)
 @click.option("--qrels", type=_FILE, help="Judgments, to name topics without them.")
 @click.option("--topics", type=_FILE, help="The task's topics; others are refused.")
 @click.option(
@@ -38,10 +50,15 @@ def _pattern(_: click.Context, __: click.Parameter, value: str | None) -> str | 
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     help="Apply the fixes that keep the ranking to what is wrong, and write the file here.",
 )
+@answer_options
 @click.option("--by-rank", is_flag=True, help="With --fix: the rank column, not the score, is the order.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.pass_context
 def check(
+    context: click.Context,
+    /,
     run: Path,
+    kind: str,
     qrels: Path | None,
     topics: Path | None,
     depth: int,
@@ -49,11 +66,18 @@ def check(
     out: Path | None,
     by_rank: bool,
     form: str,
+    **for_answers: Any,
 ) -> None:
     """Check a RUN file as the upload does: exit 0 if it would be accepted, 1 if not.
 
     The report of a rejected run goes to standard error. With --fix the report is that of the fixed file.
+    With --kind answers RUN holds answers with citations, as docs/answers.md describes them.
     """
+    require_options_of(context, OF_RANKINGS if kind == "answers" else OF_ANSWERS, kind)
+    if kind == "answers":
+        report = check_file(run, topics, for_answers)
+        _tell(report, form, lambda: answers_text(run.name, report))
+        return
     if out is not None and out.exists() and out.samefile(run):
         raise Invalid("The fixed file takes another name than the one it is made of; that one is kept.")
     rules = Rules(
@@ -65,8 +89,12 @@ def check(
     _, report = read_and_check(run, rules)
     if out is not None:
         report = _fix(run, report, rules, out, by_rank)
-    text = json.dumps(report.as_json(), indent=2) if form == "json" else _text(run.name, report)
-    click.echo(text, err=not report.accepted)
+    _tell(report, form, lambda: _text(run.name, report))
+
+
+def _tell(report: Report, form: str, text: Callable[[], str]) -> None:
+    said = json.dumps(report.as_json(), indent=2) if form == "json" else text()
+    click.echo(said, err=not report.accepted)
     if not report.accepted:
         raise SystemExit(1)
 
@@ -96,10 +124,6 @@ def _text(name: str, report: Report) -> str:
             f"  tag {facts['tag'] or '(none)'}, {facts['entries']:,} entries, {facts['topics']:,} topics, "
             f"{depth['min']:,} to {depth['max']:,} documents a topic"
         )
-    lines.extend(_line("problem", problem) for problem in report.problems)
-    lines.extend(_line("warning", warning) for warning in report.warnings)
+    lines.extend(problem_line("problem", problem) for problem in report.problems)
+    lines.extend(problem_line("warning", warning) for warning in report.warnings)
     return "\n".join(lines)
-
-
-def _line(kind: str, problem: Problem) -> str:
-    return f"  {kind}: {problem}"

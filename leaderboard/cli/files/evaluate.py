@@ -1,13 +1,16 @@
 """`leaderboard evaluate`: scores of run files without a site, as trec_eval gives them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING
 
 import click
 
+from leaderboard.cli.files.kinds import require_options_of
+
 if TYPE_CHECKING:
+    from leaderboard.trec.nuggets.scoring import Missing
     from leaderboard.trec.scores.scoring import Inputs, Options
 
 DEFAULT_MEASURES = (
@@ -15,13 +18,35 @@ DEFAULT_MEASURES = (
     "P.5,10,15,20,30,100,200,500,1000",
     "recall.100,1000", "ndcg", "ndcg_cut.10", "RR@10", "Judged@10",
 )  # fmt: skip
+OF_ANSWERS = ("nuggets", "assignments", "support", "argue", "missing")
+OF_RANKINGS = (
+    "level", "dialect", "depth", "judged_only", "complete", "collection_size", "second_column", "preferences",
+    "documents", "dissimilarities", "threads",
+)  # fmt: skip
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 SPOOL_BYTES = 2**22
 
 
 @click.command()
-@click.argument("qrels", type=EXISTING)
-@click.argument("runs", metavar="RUN...", type=EXISTING, nargs=-1, required=True)
+@click.argument("files", metavar="[QRELS] RUN...", type=EXISTING, nargs=-1, required=True)
+@click.option(
+    "--kind",
+    type=click.Choice(["rankings", "answers"]),
+    default="rankings",
+    show_default=True,
+    help="What the runs hold. Answers are scored without QRELS, by the next four files.",
+)
+@click.option("--nuggets", type=EXISTING, help="Answers: the nugget set. [the union of the assignments]")
+@click.option("--assignments", type=EXISTING, help="Answers: which nuggets each one holds.")
+@click.option("--support", type=EXISTING, help="Answers: support labels of what they cite.")
+@click.option("--argue", type=EXISTING, help="Answers: Auto-ARGUE's judgments.")
+@click.option(
+    "--missing",
+    type=click.Choice(["mean-of-present", "zero", "error"]),
+    default="mean-of-present",
+    show_default=True,
+    help="Answers: what becomes of topics on which a run is not judged.",
+)
 @click.option(
     "-m",
     "--measure",
@@ -31,7 +56,7 @@ SPOOL_BYTES = 2**22
     help="Such as nDCG@10, map, P.5,10, or the sets official, set, all_trec, all; repeatable. "
     "See `leaderboard measures`.",
 )
-@click.option("--per-topic", is_flag=True, help="Every topic's score too, not only the mean.")
+@click.option("--per-topic", "-q", is_flag=True, help="Every topic's score too, not only the mean.")
 @click.option(
     "--level", default=1, show_default=True, help="Lowest relevant grade, for measures that take rel."
 )
@@ -77,9 +102,16 @@ SPOOL_BYTES = 2**22
 @click.option(
     "--format", "layout", type=click.Choice(["trec", "tsv", "json"]), default="trec", show_default=True
 )
+@click.pass_context
 def evaluate(
-    qrels: Path,
-    runs: tuple[Path, ...],
+    context: click.Context,
+    files: tuple[Path, ...],
+    kind: str,
+    nuggets: Path | None,
+    assignments: Path | None,
+    support: Path | None,
+    argue: Path | None,
+    missing: "Missing",
     names: tuple[str, ...],
     per_topic: bool,
     level: int,
@@ -97,20 +129,35 @@ def evaluate(
     threads: int | None,
     layout: str,
 ) -> None:
-    """Score each RUN against QRELS.
+    """Score each RUN against QRELS, or answers against judgments of answers.
 
     Runs are named by their tag, or by their file where an earlier one has the same.
     """
+    require_options_of(context, OF_RANKINGS if kind == "answers" else OF_ANSWERS, kind)
+    if kind == "answers":
+        from leaderboard.cli.files.evaluate_answers import scored_text
+        from leaderboard.trec.nuggets.scoring import JudgmentFiles
+
+        judged = JudgmentFiles(nuggets, assignments, support, argue)
+        _print(scored_text(judged, files, names, missing, layout, per_topic))
+        return
     from leaderboard.trec.scores.scoring import Inputs, Options
 
+    qrels, *runs = files
+    if not runs:
+        raise click.UsageError("Missing argument 'RUN...'.", context)
     second = second_column or ""
     inputs = Inputs(
         qrels, collection_size, preferences, documents, dissimilarities, second, leave_out, changed_docnos
     )
     options = Options(names or DEFAULT_MEASURES, level, int(dialect), depth, judged_only, complete, threads)
+    _print(_text(layout, per_topic, inputs, runs, options))
+
+
+def _print(pieces: Iterator[str]) -> None:
     # Nothing is printed before all runs were read, and a large output need not fit into memory.
     with SpooledTemporaryFile(max_size=SPOOL_BYTES) as spool:
-        for text in _text(layout, per_topic, inputs, runs, options):
+        for text in pieces:
             # Topic ids and tags go out as the bytes they came in as, UTF-8 or not.
             spool.write(text.encode("utf-8", "surrogateescape"))
         spool.seek(0)
@@ -119,7 +166,7 @@ def evaluate(
 
 
 def _text(
-    layout: str, per_topic: bool, inputs: "Inputs", runs: tuple[Path, ...], options: "Options"
+    layout: str, per_topic: bool, inputs: "Inputs", runs: Sequence[Path], options: "Options"
 ) -> Iterator[str]:
     from leaderboard.trec.scores.report import as_json, trec, tsv
     from leaderboard.trec.scores.scoring import Scorer

@@ -1,6 +1,5 @@
 """Topic files to topics: TREC SGML, XML, two columns, or one JSON object a line."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 
 from leaderboard.errors import Problem
 from leaderboard.trec.read.entries import ID_BYTES
+from leaderboard.trec.read.json_objects import Fault, object_of
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, numbered_lines, shown
 from leaderboard.trec.topics.markup import Draft, sgml_topics, xml_topics
 
@@ -140,17 +140,10 @@ def _json_topics(lines: Iterable[Line], problems: Problems) -> Iterator[Draft]:
 def json_object(number: int, line: str, problems: Problems) -> dict[str, Any] | None:
     """The JSON object on a line, or None and a problem."""
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        message = getattr(error, "msg", "it is nested too deeply or holds too large a number")
-        rule = f"The line is not valid JSON: {message}."
-        problems.add(Problem(rule, "Write one JSON object a line.", number, "", shown(line)))
+        return object_of(line)
+    except Fault as fault:
+        problems.add(fault.problem(number))
         return None
-    if not isinstance(record, dict):
-        rule = "The line is JSON but not an object."
-        problems.add(Problem(rule, "Write one JSON object a line.", number, "", shown(line)))
-        return None
-    return record
 
 
 def _json_subtopics(subtopics: Any) -> Iterator[tuple[str, str, str]]:

@@ -1,0 +1,1 @@
+"""Answers with citations: reading the dialects of several tracks, counting, checking, writing."""

@@ -1,0 +1,82 @@
+"""Files of answers as they are sent: plain or compressed lines, or LongEval's zip of lines and metadata."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from leaderboard.errors import Invalid, Problem
+from leaderboard.trec.answers.dialects import DIALECTS, LONGEVAL, Dialect, biogen_2024, recognised
+from leaderboard.trec.read.bundles import base_name, kind_of, unbundled
+from leaderboard.trec.read.json_objects import LONG_LINES, Fault, object_of
+from leaderboard.trec.read.lines import numbered_lines, plain_blocks
+
+RESPONSES, METADATA = "generated-responses.jsonl", "ir-metadata.yml"
+MOST_FILES = 20
+_BIOGEN = re.compile(rb'\A\s*\{\s*"(?:team_id|run_name|contact_email|results)"\s*:')
+
+
+@contextmanager
+def opened(path: Path, allowed: tuple[str, ...] = ()) -> Iterator[tuple[Path, Dialect]]:
+    """The lines of a file of answers, and their dialect: the only one allowed, or the one of the first line.
+
+    A zip is unpacked into a folder that is gone afterwards. Raises Invalid for what is not such a file, or is
+    in a dialect that is not allowed (empty: all are), TooLarge beyond the limits of files.
+    """
+    if kind_of(path, LONG_LINES) != "zip":
+        _refuse_biogen(path)
+        dialect = DIALECTS[allowed[0]] if len(allowed) == 1 else _first(path)
+        if dialect is LONGEVAL:
+            rule = f"Answers of LongEval are a zip of {RESPONSES} and {METADATA}."
+            raise _invalid(Problem(rule, "Send the zip, or check the lines alone as rag25."))
+        _require_allowed(dialect, allowed)
+        yield path, dialect
+        return
+    _require_allowed(LONGEVAL, allowed)
+    with TemporaryDirectory(prefix="answers-") as folder:
+        yield _responses(path, Path(folder)), LONGEVAL
+
+
+def _first(path: Path) -> Dialect:
+    """The dialect of the first line that says something; raises Invalid."""
+    for number, line in numbered_lines(path, LONG_LINES):
+        if not line.strip():
+            continue
+        try:
+            return recognised(object_of(line))
+        except Fault as fault:
+            raise _invalid(fault.problem(number)) from fault
+    raise _invalid(Problem("The file has no answers.", "Write one JSON object a topic, each on a line."))
+
+
+def _refuse_biogen(path: Path) -> None:
+    """Raise Invalid for a file that begins as one document of BioGen 2024, on one line or over several."""
+    head = next(plain_blocks(path, LONG_LINES), b"")
+    if _BIOGEN.match(head) and b'"run_name"' in head:
+        raise _invalid(biogen_2024().problem(1))
+
+
+def _require_allowed(dialect: Dialect, allowed: tuple[str, ...]) -> None:
+    if allowed and dialect.name not in allowed:
+        rule = f"The file is in the dialect {dialect.name}; {', '.join(allowed)} can be sent."
+        raise _invalid(Problem(rule, "Write it as the track asks for.", None, "dialect", dialect.name))
+
+
+def _responses(path: Path, folder: Path) -> Path:
+    """The file of answers out of LongEval's zip; raises Invalid where one of its two files is missing."""
+    found: dict[str, Path] = {}
+    for member in unbundled(path, "zip", folder, LONG_LINES, MOST_FILES):
+        if member.problem is not None:
+            raise _invalid(member.problem)
+        if member.path is not None:
+            found[base_name(member.name)] = member.path
+    for name in (RESPONSES, METADATA):
+        if name not in found:
+            remedy = f"Put {RESPONSES} and {METADATA} into the zip."
+            raise _invalid(Problem(f"The zip has no {name}.", remedy, None, "file", name))
+    return found[RESPONSES]
+
+
+def _invalid(problem: Problem) -> Invalid:
+    return Invalid(f"The answers cannot be read: {problem}", [problem])

@@ -1,0 +1,185 @@
+"""Files of answers scored by judgments of answers, one run after the other."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import numpy as np
+
+from leaderboard.errors import MAX_PROBLEMS, Invalid, LeaderboardError, MissingInput, Problem
+from leaderboard.measures.answers.record import Basis
+from leaderboard.measures.answers.registry import NAMES, parse
+from leaderboard.measures.binding import BoundMeasure
+from leaderboard.measures.judged import FloatArray
+from leaderboard.trec.answers.files import read_answers
+from leaderboard.trec.answers.record import Answer
+from leaderboard.trec.nuggets.argue import read_argued
+from leaderboard.trec.nuggets.assignments import read_assignments
+from leaderboard.trec.nuggets.judgments import AnswerJudgments, notes_on, notes_on_run
+from leaderboard.trec.nuggets.sets import read_nuggets
+from leaderboard.trec.nuggets.support import read_support
+
+Missing = Literal["mean-of-present", "zero", "error"]
+Read = TypeVar("Read")
+
+DEFAULTS: tuple[tuple[Basis, tuple[str, ...]], ...] = (
+    ("nuggets", ("V_strict", "A", "W")),
+    ("support", ("SupportP", "SupportR")),
+    ("nuggets and sentences", ("ArgueF1", "NuggetCoverage")),
+    ("sentences", ("SentenceSupport", "CitationSupport", "CitationRelevance")),
+    ("answers", ("AnswerLength", "NumSegments", "NumCitations")),
+)
+"""What is computed where no measure is named, as far as there are judgments for it."""
+_NEEDED: dict[Basis, str] = {
+    "nuggets": "assignments (--assignments), or a nugget set and Auto-ARGUE's judgments (--nuggets, --argue)",
+    "support": "support labels (--support)",
+    "sentences": "Auto-ARGUE's judgments (--argue)",
+    "nuggets and sentences": "a nugget set and Auto-ARGUE's judgments (--nuggets, --argue)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentFiles:
+    """Files of judgments of answers, None where there is none."""
+
+    nuggets: Path | None = None
+    assignments: Path | None = None
+    support: Path | None = None
+    argue: Path | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerScores:
+    """One run's scores: per measure its topics and float64 (topics,), nan where nobody judged.
+
+    parts: what an aggregate is made of, float64 (k, topics), for the measures that have any. zeros: what
+    nobody judged counts as 0, as programs count that leave no topic out.
+    """
+
+    run: str
+    topics: dict[BoundMeasure, tuple[str, ...]]
+    scores: dict[BoundMeasure, FloatArray]
+    parts: dict[BoundMeasure, FloatArray] = field(default_factory=dict)
+    notes: tuple[Problem, ...] = ()
+    zeros: bool = False
+
+    def judged(self, measure: BoundMeasure) -> int:
+        """On how many of its topics the run was judged."""
+        return int(np.count_nonzero(~np.isnan(self.scores[measure])))
+
+    def values(self, measure: BoundMeasure) -> FloatArray:
+        """The scores to be shown, float64 (topics,): nan where nobody judged, or 0 if that was asked for."""
+        scores = self.scores[measure]
+        return np.nan_to_num(scores) if self.zeros else scores
+
+    def aggregate(self, measure: BoundMeasure) -> float | None:
+        """The measure's one number over the topics that count, None where there is none."""
+        scores, parts = self.values(measure), self.parts.get(measure)
+        counts = ~np.isnan(scores)
+        if not counts.any():
+            return None
+        # What is not judged adds nothing to a sum over topics, but its part of the divisor is known.
+        return measure.aggregate(scores[counts], None if parts is None else np.nan_to_num(parts[:, counts]))
+
+
+def read_judgments(files: JudgmentFiles) -> AnswerJudgments:
+    """The judgments in the files; raises Invalid with the name of the one that cannot be read."""
+    if files.assignments and files.argue:
+        raise Invalid("Assignments and Auto-ARGUE's judgments both label nuggets; give one of the two.")
+    judgments = AnswerJudgments()
+    if files.nuggets:
+        judgments = replace(judgments, nuggets=_read(read_nuggets, files.nuggets))
+    if files.assignments:
+        known = judgments.nuggets if files.nuggets else None
+        assignments = _read(lambda path: read_assignments(path, known), files.assignments)
+        judgments = replace(judgments, nuggets=assignments.nuggets, assignments=assignments)
+    if files.support:
+        judgments = replace(judgments, support=_read(read_support, files.support))
+    if files.argue:
+        judgments = replace(judgments, argued=_read(read_argued, files.argue))
+    return judgments
+
+
+def score_answers(
+    judgments: AnswerJudgments, runs: Iterable[Path], names: Sequence[str], missing: Missing
+) -> tuple[list[AnswerScores], tuple[Problem, ...]]:
+    """The scores of every run, in order, and notes on the judgments.
+
+    names: of measures, empty for those that the judgments allow. Raises Invalid for a file that cannot be
+    read, a run that comes twice and, where missing is `error`, cells that nobody judged; MissingInput for a
+    measure without its judgments; UnknownMeasure.
+    """
+    measures = _measures(judgments, names)
+    scored: list[AnswerScores] = []
+    for path in runs:
+        run, answers = _read(read_answers, path)
+        if any(run == other.run for other in scored):
+            raise Invalid(f"{path}: run {run} is in an earlier file; give each run once.")
+        scored.append(_scores(judgments, run, answers, measures))
+    if missing == "error":
+        _require_judged(scored)
+    scored = [replace(one, notes=(*one.notes, *_unjudged(one, missing))) for one in scored]
+    if missing == "zero":
+        scored = [replace(one, zeros=True) for one in scored]
+    return scored, tuple(notes_on(judgments, [one.run for one in scored]))
+
+
+def _measures(judgments: AnswerJudgments, names: Sequence[str]) -> list[BoundMeasure]:
+    if not names:
+        names = [name for basis, group in DEFAULTS if judgments.has(basis) for name in group]
+    measures = list(dict.fromkeys(map(parse, names)))
+    for measure in measures:
+        basis = NAMES[measure.measure.name].basis
+        if not judgments.has(basis):
+            raise MissingInput(f"{measure.key} needs {_NEEDED[basis]}.", need=basis)
+    return measures
+
+
+def _scores(
+    judgments: AnswerJudgments, run: str, answers: dict[str, Answer], measures: list[BoundMeasure]
+) -> AnswerScores:
+    topics, scores, parts = {}, {}, {}
+    for measure in measures:
+        over = judgments.topics(NAMES[measure.measure.name].basis, list(answers))
+        seen = [judgments.seen(run, topic, answers.get(topic)) for topic in over]
+        topics[measure] = over
+        scores[measure] = measure.measure.compute(seen, **measure.params)
+        if measure.measure.parts is not None:
+            parts[measure] = measure.measure.parts(seen, **measure.params)
+    return AnswerScores(run, topics, scores, parts, tuple(notes_on_run(judgments, run, answers)))
+
+
+def _unjudged(one: AnswerScores, missing: Missing) -> Iterator[Problem]:
+    """Measures that a run was not judged by on all of its topics, and what becomes of the others."""
+    fate = "count as 0" if missing == "zero" else "are left out"
+    for measure, topics in one.topics.items():
+        judged = one.judged(measure)
+        if judged < len(topics):
+            rule = f"Run {one.run} is judged on {judged:,} of {len(topics):,} topics by {measure.key}"
+            yield Problem(f"{rule}; the others {fate}.")
+
+
+def _require_judged(scored: list[AnswerScores]) -> None:
+    cells = [
+        Problem(f"Run {one.run} is not judged on topic {topic} by {measure.key}.")
+        for one in scored
+        for measure, scores in one.scores.items()
+        for topic, score in zip(one.topics[measure], scores.tolist(), strict=True)
+        if np.isnan(score)
+    ]
+    if cells:
+        raise Invalid(
+            f"Cells of runs and topics that are not judged: {len(cells):,}. Judge them, or say --missing "
+            "mean-of-present or zero.",
+            cells[:MAX_PROBLEMS],
+        )
+
+
+def _read(reader: Callable[[Path], Read], path: Path) -> Read:
+    """What the reader makes of the file; its errors say which file it was."""
+    try:
+        return reader(path)
+    except LeaderboardError as error:
+        problems = error.problems if isinstance(error, Invalid) else ()
+        raise Invalid(f"{path}: {error.message}", problems) from error
