@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from leaderboard.cli.files.aligned import aligned, table_lines
 from leaderboard.cli.files.judge_tables import COEFFICIENTS, groups_table, judges_table, runs_table
 from leaderboard.cli.files.judged_boards import JudgedBoards
-from leaderboard.cli.files.aligned import aligned, table_lines
 from leaderboard.services.judges.agreements import JudgeAgreement
 from leaderboard.services.judges.board import JudgesBoard
 from leaderboard.stats.judges.certainty import RESAMPLES
