@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import tarfile
 import tempfile
 import urllib.request
 import venv
@@ -20,10 +19,9 @@ SOURCES = {"leaderboard": ".", "leaderboard-submit": "client"}
 def files(of: Release, folder: Path) -> Iterator[tuple[str, Path]]:
     """Command and file of each distribution, as they are built: the source, and the wheel that it becomes."""
     with tempfile.TemporaryDirectory() as source:
-        archive = Path(source) / "commit.tar"
-        of.git("archive", "--output", str(archive), "HEAD")
-        with tarfile.open(archive) as opened:
-            opened.extractall(source, filter="data")
+        archive = f"{source}/commit.tar"
+        of.git("archive", "--output", archive, "HEAD")
+        _run("tar", "-xf", archive, "-C", source)
         for command, part in SOURCES.items():
             for path in _built(Path(source) / part, folder):
                 yield command, path
