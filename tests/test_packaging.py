@@ -31,6 +31,7 @@ DECLARED = [
         *PROJECT["project"]["optional-dependencies"]["celery"],
         *PROJECT["project"]["optional-dependencies"]["oidc"],
         *PROJECT["project"]["optional-dependencies"]["otel"],
+        *PROJECT["project"]["optional-dependencies"]["pdf"],
         *PROJECT["project"]["optional-dependencies"]["postgresql"],
     ]
 ]
