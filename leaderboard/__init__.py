@@ -1,3 +1,3 @@
 """A self-hosted leaderboard for information-retrieval shared tasks."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"

@@ -30,7 +30,8 @@ class _Tracing:
     api: Any
 
 
-_tracing: _Tracing | None = None
+tracing: _Tracing | None = None
+"""What spans go to; None where nothing is sent, so that nobody has to gather what they would say."""
 
 
 def is_wanted() -> bool:
@@ -49,7 +50,7 @@ def require_extra() -> None:
 
 def configure(process: str) -> None:
     """Send the spans of this process from now on, where an endpoint is set."""
-    global _tracing
+    global tracing
     if not is_wanted():
         return
     require_extra()
@@ -62,18 +63,18 @@ def configure(process: str) -> None:
     # Not by atexit, which processes that a supervisor started do not come to.
     provider = sdk.TracerProvider(resource=resources.Resource.create(about), shutdown_on_exit=False)
     provider.add_span_processor(export.BatchSpanProcessor(otlp.OTLPSpanExporter()))
-    _tracing = _Tracing(provider, provider.get_tracer("leaderboard"), import_module("opentelemetry.trace"))
+    tracing = _Tracing(provider, provider.get_tracer("leaderboard"), import_module("opentelemetry.trace"))
 
 
 def record(
     name: str, kind: str, seconds: float, attributes: Mapping[str, str | int], *, is_error: bool = False
 ) -> None:
     """Tell of something that ends now and took so many seconds; nothing where no endpoint is set."""
-    if _tracing is None:
+    if tracing is None:
         return
-    end, api = time.time_ns(), _tracing.api
+    end, api = time.time_ns(), tracing.api
     start = end - round(seconds * 1e9)
-    span = _tracing.tracer.start_span(
+    span = tracing.tracer.start_span(
         name, kind=api.SpanKind[kind], start_time=start, attributes=attributes, context=None
     )
     if is_error:
@@ -83,9 +84,9 @@ def record(
 
 def stop() -> None:
     """Send what is left, and no more from now on."""
-    global _tracing
-    tracing, _tracing = _tracing, None
-    if tracing is not None:
-        ending = threading.Thread(target=tracing.provider.shutdown, name="traces", daemon=True)
+    global tracing
+    ended, tracing = tracing, None
+    if ended is not None:
+        ending = threading.Thread(target=ended.provider.shutdown, name="traces", daemon=True)
         ending.start()
         ending.join(STOP_S)

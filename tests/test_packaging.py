@@ -31,6 +31,7 @@ DECLARED = [
         *PROJECT["project"]["optional-dependencies"]["celery"],
         *PROJECT["project"]["optional-dependencies"]["oidc"],
         *PROJECT["project"]["optional-dependencies"]["otel"],
+        *PROJECT["project"]["optional-dependencies"]["pdf"],
         *PROJECT["project"]["optional-dependencies"]["postgresql"],
     ]
 ]
@@ -76,7 +77,15 @@ def test_the_sdist_has_what_a_developer_needs(built: Path) -> None:
     (sdist,) = built.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         names = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
-    assert {"README.md", "tests/conftest.py", "migrations/env.py", "templates/base.html", "LICENSE"} <= names
+    assert {
+        "README.md",
+        "CONTRIBUTING.md",
+        "CITATION.cff",
+        "LICENSE",
+        "release/__main__.py",
+        "client/README.md",
+    } <= names
+    assert {"tests/conftest.py", "migrations/env.py", "templates/base.html"} <= names
 
 
 def _bill(wheel: Path) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from leaderboard_submit.errors import (
 )
 from leaderboard_submit.rankings import written
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 __all__ = [
     "Client",

@@ -14,7 +14,7 @@ from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.db.engine import Database
 from leaderboard.errors import LeaderboardError
 from leaderboard.pages.runs import outward
-from leaderboard.pages.runs.outward import RunAddresses
+from leaderboard.pages.runs.outward import HubTask, RunAddresses
 from leaderboard.services.accounts import teams
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import admission, marks, prepare, uploads, withdrawals
@@ -188,6 +188,22 @@ def results(run_id: int, data: Path | None) -> None:
     with opened(data) as (database, _), database.read() as session:
         found = outward.results(session, OPERATOR, run_id, RunAddresses())
     click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+
+
+@run.command("hub-results")
+@click.argument("run_id", type=int)
+@click.option("--dataset", required=True, help="Data set of the hub that has the benchmark, as owner/name.")
+@click.option(
+    "--task", required=True, help="Id of the benchmark's task, as eval.yaml of the data set has it."
+)
+@click.option("-m", "--measure", help="By which measure.  [default: the board's first]")
+@data_option
+def hub_results(run_id: int, dataset: str, task: str, measure: str | None, data: Path | None) -> None:
+    """Print a run's score as a model on Hugging Face has it in .eval_results/."""
+    on = HubTask(dataset, task)
+    with opened(data) as (database, _), database.read() as session:
+        found = outward.hub_results(session, OPERATOR, run_id, RunAddresses(), on, measure)
+    click.echo(yaml_text(found), nl=False)
 
 
 @run.command()

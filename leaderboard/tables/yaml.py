@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 
-def yaml_text(facts: Mapping[str, Any]) -> str:
+def yaml_text(facts: Mapping[str, Any] | Sequence[Any]) -> str:
     """The facts as YAML: mappings and lists in blocks, scalars as JSON has them, which YAML reads too.
 
     >>> print(yaml_text({"tag": "on", "research goal": {"measures": ["AP", 3], "none": []}}))
@@ -15,6 +15,12 @@ def yaml_text(facts: Mapping[str, Any]) -> str:
         - "AP"
         - 3
       "none": []
+    <BLANKLINE>
+    >>> print(yaml_text([{"value": 0.5, "source": {"name": "T"}}]))
+    -
+      "value": 0.5
+      "source":
+        "name": "T"
     <BLANKLINE>
     """
     return "\n".join(_lines(facts)) + "\n"

@@ -67,7 +67,8 @@ def _begin() -> None:
 def _finish(response: Response) -> Response:
     response.headers[HEADER] = request_id()
     request_counts.count(response.status_code, _seconds())
-    _trace(response)
+    if traces.tracing is not None:
+        _trace(response)
     action = _action(response.status_code)
     if action:
         _record_later(response, action)

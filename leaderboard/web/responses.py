@@ -84,7 +84,10 @@ def page(html: str) -> Response:
     wanted = request.args.get(figures.PARAMETER)
     if wanted is not None:
         name = "-".join([*request.path.strip("/").split("/"), wanted])
-        return as_file(figures.drawing(html, wanted), "image/svg+xml", f"{name}.svg")
+        drawing = figures.drawing(html, wanted.removesuffix(figures.PDF))
+        if wanted.endswith(figures.PDF):
+            return as_file(figures.as_pdf(drawing), "application/pdf", name)
+        return as_file(drawing, "image/svg+xml", f"{name}.svg")
     return _kept(Response(html, mimetype="text/html"))
 
 
@@ -95,9 +98,9 @@ def framed(html: str, policy: str) -> Response:
     return _kept(response)
 
 
-def as_file(text: str, mimetype: str, name: str) -> Response:
-    """Text of a kind, offered as a file of that name."""
-    response = Response(text, mimetype=mimetype)
+def as_file(content: str | bytes, mimetype: str, name: str) -> Response:
+    """What is of a media type, offered as a file of that name."""
+    response = Response(content, mimetype=mimetype)
     safe = "".join(
         letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "-" for letter in name
     )

@@ -17,6 +17,7 @@ from tests.browser.test_accessibility import page_faults
 from tests.services.statistics.test_standings import fill
 from tests.web.cards.test_frames import let
 
+COLOUR = "dot => getComputedStyle(dot).color"
 pytestmark = [pytest.mark.browser, pytest.mark.trial]
 
 
@@ -75,7 +76,7 @@ def test_a_browser_shows_no_frame_to_a_site_that_is_not_named(
 def test_the_frame_is_for_everybody(
     width: int, scheme: Any, browser: Browser, address: str, site_database: Database, tmp_path: Path
 ) -> None:
-    """No fault that axe finds, and nothing is wider than the frame."""
+    """No fault that axe finds, nothing is wider than the frame, and the colours are those of the site."""
     fill(site_database, tmp_path)
     context = browser.new_context(
         viewport={"width": width, "height": 500}, color_scheme=scheme, bypass_csp=True
@@ -83,8 +84,12 @@ def test_the_frame_is_for_everybody(
     window = context.new_page()
     window.goto(f"{address}/tasks/t/embed")
     faults = page_faults(window, width)
+    in_frame = window.locator("td .best, th .best").first.evaluate(COLOUR)
+    window.goto(f"{address}/tasks/t")
+    on_board = window.locator("tbody .best").first.evaluate(COLOUR)
     context.close()
     assert faults == []
+    assert in_frame == on_board
 
 
 def test_a_browser_reads_the_data_block_and_runs_nothing(

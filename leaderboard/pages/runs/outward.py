@@ -1,11 +1,13 @@
-"""A run's results in forms that others read: Every Eval Ever's JSON, and ir_metadata.
+"""A run's results in forms that others read: Every Eval Ever's JSON, that of a hub of models, ir_metadata.
 
 Every Eval Ever is a schema of results (https://github.com/evaleval/every_eval_ever, version 0.2.1).
 ir_metadata describes runs (Breuer, Keller and Schaer, ir_metadata: An Extensible Metadata Schema for IR
-Experiments, SIGIR 2022; https://www.ir-metadata.org, version 0.1). Both say what the run's page says.
+Experiments, SIGIR 2022; https://www.ir-metadata.org, version 0.1). The hub's form is that of .eval_results/
+(https://huggingface.co/docs/hub/eval-results). All say what the run's page says.
 """
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,18 +15,20 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from leaderboard import __version__
-from leaderboard.errors import NotFound
+from leaderboard.errors import Invalid, NotFound
 from leaderboard.measures.grammar import parse
 from leaderboard.pages.runs.run import RunPage, run_page
 from leaderboard.pages.runs.scores import MeasureValue
 from leaderboard.services import policy
-from leaderboard.services.evaluations.shown import Basis
+from leaderboard.services.evaluations.shown import Basis, rests_on
 from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics.standings import ALPHA
 from leaderboard.stats.pairs.methods import method
 
 SCHEMA_VERSION = "0.2.1"
 METADATA_VERSION = 0.1
+DATASET = re.compile(r"(?:[\w.-]{1,96}/)?[\w.-]{1,96}", re.ASCII)
+HUB_TASK = re.compile(r"[\w.:/-]{1,96}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +42,33 @@ class RunAddresses:
     """Of the revision that its scores rest on; only for who may have it."""
 
 
+@dataclass(frozen=True, slots=True)
+class HubTask:
+    """Which board of a hub a score is for: its data set there, and the task's id in that set's eval.yaml."""
+
+    dataset: str
+    task: str
+
+    def __post_init__(self) -> None:
+        """Raises Invalid where one is missing, or could not be a name of the hub's."""
+        if not DATASET.fullmatch(self.dataset):
+            raise Invalid(
+                f"dataset={self.dataset[:100]!r} does not name a data set of the hub, such as owner/name; "
+                "give the id of the one that has the benchmark."
+            )
+        if not HUB_TASK.fullmatch(self.task):
+            raise Invalid(
+                f"task={self.task[:100]!r} is not the id of a task of the benchmark; "
+                "give one that eval.yaml of its data set lists."
+            )
+
+
 def results(session: Session, viewer: Viewer, run_id: int, at: RunAddresses) -> dict[str, Any]:
     """The run's scores by the board's measures as Every Eval Ever has them.
 
     Raises NotFound where the viewer may not know of the run, or it has no score to show.
     """
-    page = run_page(session, viewer, run_id)
-    basis = page.basis
-    if basis is None or not page.is_scored:
-        raise NotFound(f"Run {run_id} has no scores to show. {page.sight.why}".strip(), run=run_id)
+    page, basis = _scored(session, viewer, run_id)
     task, _ = policy.visible_task(session, viewer, page.slug)
     shown_from = basis.shown_from or basis.revision_at
     # When the board began to show these scores: a moment of now would make each answer another one.
@@ -81,6 +103,41 @@ def results(session: Session, viewer: Viewer, run_id: int, at: RunAddresses) -> 
             _result(page, basis, row, at) for row in page.measures if row.value is not None
         ],
     }
+
+
+def _scored(
+    session: Session, viewer: Viewer, run_id: int, measure: str | None = None
+) -> tuple[RunPage, Basis]:
+    page = run_page(session, viewer, run_id, measure)
+    if page.basis is None or not page.is_scored:
+        raise NotFound(f"Run {run_id} has no scores to show. {page.sight.why}".strip(), run=run_id)
+    return page, page.basis
+
+
+def hub_results(
+    session: Session, viewer: Viewer, run_id: int, at: RunAddresses, on: HubTask, measure: str | None = None
+) -> list[dict[str, Any]]:
+    """The run's score by one measure, the board's first unless said otherwise, as a hub's model has it.
+
+    A benchmark of the hub has one value a model. Raises NotFound where the viewer may not know of the run, or
+    it has no score by that measure to show, and UnknownMeasure where the board does not have the measure.
+    """
+    page, basis = _scored(session, viewer, run_id, measure)
+    row = next(row for row in page.measures if row.column.key == page.by)
+    if row.value is None:
+        raise NotFound(f"Run {run_id} has no score by {page.by} to show.", run=run_id)
+    better = "; lower is better" if row.column.lower_is_better else ""
+    rests = rests_on(basis.revision, basis.topics, basis.dialect)
+    by = f"; judged by a machine ({basis.origin_name})" if basis.origin == "machine" else ""
+    return [
+        {
+            "dataset": {"id": on.dataset, "task_id": on.task},
+            "value": row.value,
+            "date": f"{basis.shown_from or basis.revision_at:%Y-%m-%d}",
+            **({"source": {"url": at.run, "name": f"{page.name} on {page.task}"}} if at.run else {}),
+            "notes": f"{page.by}{better}; {rests}{by}",
+        }
+    ]
 
 
 def _result(page: RunPage, basis: Basis, row: MeasureValue, at: RunAddresses) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard import __version__
 from leaderboard.db.engine import now
-from leaderboard.db.tables import Job, Mail, Upload, WebhookDelivery
+from leaderboard.db.tables import Job, Mail, WebhookDelivery
 from leaderboard.pages.site.storage import database_bytes
 from leaderboard.services.backups.backups import backup_age_s
 from leaderboard.services.jobs import counts, queue, workers
@@ -22,9 +22,9 @@ from leaderboard.services.jobs.due import WAITING
 from leaderboard.settings import Settings
 
 RETRYING = "retrying"
-UPLOADS = ("received", "held", "accepted", "rejected")
-DELIVERIES = (WAITING, RETRYING, "sent", "failed")
+DELIVERIES = (WAITING, RETRYING, "failed")
 LETTERS = (*DELIVERIES, "bounced")
+"""What is sent is done: its rows are most of the table, and who watches wants to know of the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +63,13 @@ def database_state(*, answers: bool) -> Metric:
 
 
 def site_metrics(session: Session) -> Iterable[Metric]:
-    """What the database tells of the site's work; ten statements at most, however large the site."""
+    """What the database tells of the site's work; in ten statements at most that pass over what is done."""
     yield from _jobs(session)
     yield _gauge("evaluators", "Evaluators seen within a minute.", Sample(workers.at_work(session)))
-    meaning = "Files of runs by what became of them."
-    yield _by_state(session, "uploads", meaning, Upload.state, UPLOADS)
-    meaning = "Letters; retrying: those that wait after a failure."
-    yield _by_state(session, "letters", meaning, _or_retrying(Mail), LETTERS)
-    meaning = "Deliveries to webhooks; retrying: those that wait after a failure."
-    yield _by_state(session, "webhook_deliveries", meaning, _or_retrying(WebhookDelivery), DELIVERIES)
+    meaning = "Letters that were not delivered; retrying: those that wait after a failure."
+    yield _by_state(session, "letters", meaning, Mail, LETTERS)
+    meaning = "Deliveries to webhooks that were not made; retrying: those that wait after a failure."
+    yield _by_state(session, "webhook_deliveries", meaning, WebhookDelivery, DELIVERIES)
     age = backup_age_s(session)
     meaning = "Age of the newest backup; +Inf: there is none."
     yield _gauge("backup_age_seconds", meaning, Sample(inf if age is None else age))
@@ -111,10 +109,12 @@ def _jobs(session: Session) -> Iterable[Metric]:
 
 
 def _by_state(
-    session: Session, name: str, meaning: str, state: SQLColumnExpression[str], states: tuple[str, ...]
+    session: Session, name: str, meaning: str, table: type[Mail | WebhookDelivery], states: tuple[str, ...]
 ) -> Metric:
-    """How many rows of a table are in each state."""
-    found = {word: count for word, count in session.execute(select(state, func.count()).group_by(state))}
+    """How many rows of a table are in each of these states, by the index of states."""
+    state = _or_retrying(table)
+    counted = select(state, func.count()).where(table.state.in_(states)).group_by(state)
+    found = {word: count for word, count in session.execute(counted)}
     return _gauge(name, meaning, *(Sample(found.get(each, 0), {"state": each}) for each in states))
 
 

@@ -1,10 +1,10 @@
 """A run's results and metadata in forms that others read."""
 
-from flask import Blueprint, Response, url_for
+from flask import Blueprint, Response, request, url_for
 
 from leaderboard.pages.runs import outward
 from leaderboard.pages.runs.head import seen_run
-from leaderboard.pages.runs.outward import RunAddresses
+from leaderboard.pages.runs.outward import HubTask, RunAddresses
 from leaderboard.tables.yaml import yaml_text
 from leaderboard.web import responses
 from leaderboard.web.rules import PUBLIC, rule
@@ -21,6 +21,17 @@ def results(run_id: int) -> Response:
     return responses.as_json(outward.results(reading(), viewer(), run_id, _addresses(run_id)))
 
 
+@blueprint.get("/runs/<id:run_id>/eval-results.yaml")
+@rule(PUBLIC)
+def hub_results(run_id: int) -> Response:
+    """The run's score for a benchmark of Hugging Face's hub, which the address names."""
+    asked = request.args
+    on = HubTask(asked.get("dataset", "").strip(), asked.get("task", "").strip())
+    measure = asked.get("measure") or None
+    found = outward.hub_results(reading(), viewer(), run_id, _addresses(run_id), on, measure)
+    return responses.as_file(yaml_text(found), "application/yaml", f"run-{run_id}.yaml")
+
+
 @blueprint.get("/runs/<id:run_id>/ir-metadata.yaml")
 @rule(PUBLIC)
 def metadata(run_id: int) -> Response:
@@ -30,7 +41,7 @@ def metadata(run_id: int) -> Response:
 
 
 def _addresses(run_id: int) -> RunAddresses:
-    """Where a reader of either finds the run and its task; judgments only where the viewer may have them."""
+    """Where a reader of them finds the run and its task; judgments only where the viewer may have them."""
     seen = seen_run(reading(), viewer(), run_id)
     here, slug, basis = own_origin(), seen.task.slug, seen.basis
     has_qrels = basis is not None and seen.sight.details

@@ -1,6 +1,7 @@
 """A run's results in others' forms: fields that their schemas require, numbers that are the page's own."""
 
 import json
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,9 @@ from click.testing import CliRunner
 
 from leaderboard.cli import main
 from leaderboard.db.engine import Database
-from leaderboard.errors import NotFound
+from leaderboard.errors import Invalid, NotFound
 from leaderboard.pages.runs import outward
-from leaderboard.pages.runs.outward import RunAddresses
+from leaderboard.pages.runs.outward import HubTask, RunAddresses
 from leaderboard.pages.runs.run import run_page
 from leaderboard.services.policy import ANONYMOUS
 from leaderboard.services.runs.admission import RunRequest
@@ -22,6 +23,7 @@ from tests.make import blind, build
 from tests.services.statistics.test_standings import fill
 
 AT = RunAddresses("https://a.b/runs/1", "https://a.b/tasks/t", "https://a.b/topics", "https://a.b/qrels.txt")
+ON_HUB = HubTask("owner/robots", "t")
 TOP = {
     *("schema_version", "evaluation_id", "retrieved_timestamp", "source_metadata", "model_info"),
     *("eval_library", "evaluation_results"),
@@ -50,6 +52,11 @@ def _results(database: Database, run_id: int, at: RunAddresses = AT) -> dict[str
 def _metadata(database: Database, run_id: int) -> dict[str, Any]:
     with database.read() as session:
         return outward.metadata(session, ANONYMOUS, run_id, AT)
+
+
+def _hub(database: Database, run_id: int) -> list[dict[str, Any]]:
+    with database.read() as session:
+        return outward.hub_results(session, ANONYMOUS, run_id, AT, ON_HUB)
 
 
 def _details(value: Any) -> list[Any]:
@@ -102,15 +109,52 @@ def test_results_are_the_pages_own_numbers(database: Database, tmp_path: Path) -
     assert "score_type" not in found["NumRelRet"]["metric_config"]
 
 
-def test_what_is_held_back_is_in_neither(database: Database, tmp_path: Path) -> None:
+def test_a_hub_is_told_one_score(database: Database, tmp_path: Path) -> None:
+    """Data set, task and value, which it requires, are there; the rest says what the value is."""
+    reader = pytest.importorskip(
+        "yaml", reason="PyYAML reads back what is written; it is in the extra `test`"
+    )
+    run_id = fill(database, tmp_path, measures=("RR", "SearchLength"))["weak"]
+    with database.read() as session:
+        page = run_page(session, ANONYMOUS, run_id)
+        made = outward.hub_results(session, ANONYMOUS, run_id, AT, ON_HUB)
+        other = outward.hub_results(session, ANONYMOUS, run_id, RunAddresses(), ON_HUB, "SearchLength")
+    (found,) = reader.safe_load(yaml_text(made))
+    assert found["dataset"] == {"id": "owner/robots", "task_id": "t"}
+    assert page.headline is not None
+    assert (found["value"], page.by) == (page.headline.value, "RR")
+    assert found["source"]["url"] == AT.run
+    assert found["notes"].startswith("RR; qrels revision 1, ")
+    assert str(date.fromisoformat(found["date"])) == found["date"]
+    assert "source" not in other[0]
+    assert other[0]["notes"].startswith("SearchLength; lower is better; ")
+
+
+@pytest.mark.parametrize(
+    ("dataset", "task", "words"),
+    [
+        ("", "t", "name a data set"),
+        ("a/b/c", "t", "name a data set"),
+        ("a/b", "", "id of a task"),
+        ("a/b", "t: x", "id of"),
+    ],
+)
+def test_what_is_no_name_of_a_hub_is_refused(dataset: str, task: str, words: str) -> None:
+    """Before anything is read, with what to give."""
+    with pytest.raises(Invalid, match=words):
+        HubTask(dataset, task)
+
+
+def test_what_is_held_back_is_in_none(database: Database, tmp_path: Path) -> None:
     """A blind task's run has its public mean at three decimals and no Judged@10; a sealed one has nothing."""
     ids = blind.task(database, tmp_path)
     rows = _results(database, ids["public"])["evaluation_results"]
     assert {row["evaluation_name"]: row["score_details"]["score"] for row in rows}["t: RR"] == 1.0
     assert not any("Judged" in row["evaluation_name"] for row in rows)
+    assert _hub(database, ids["public"])[0]["value"] == 1.0
     assert "significance test" not in _metadata(database, ids["public"])["research goal"]["evaluation"]
     blind.settle(database, visibility="sealed")
-    for read in (_results, _metadata):
+    for read in (_results, _metadata, _hub):
         with pytest.raises(NotFound):
             read(database, ids["public"])
 
@@ -149,11 +193,14 @@ def test_metadata_is_read_back_as_it_was_written(database: Database, tmp_path: P
     assert reader.safe_load(yaml_text(found)) == found
 
 
-def test_commands_print_both(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_print_them(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the addresses give them, without addresses."""
     run_id = fill(database, tmp_path)["weak"]
     monkeypatch.setenv("LEADERBOARD_DATABASE_URL", database.engine.url.render_as_string(hide_password=False))
     done = CliRunner().invoke(main, ["run", "results", str(run_id)])
     assert json.loads(done.output) == _results(database, run_id, RunAddresses())
+    on = ["--dataset", ON_HUB.dataset, "--task", ON_HUB.task]
+    done = CliRunner().invoke(main, ["run", "hub-results", str(run_id), *on])
+    assert done.output.startswith('-\n  "dataset":\n    "id": "owner/robots"\n')
     done = CliRunner().invoke(main, ["run", "metadata", str(run_id)])
     assert done.output.startswith('"schema-version": 0.1\n"tag": "weak"\n')

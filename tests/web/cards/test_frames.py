@@ -43,6 +43,8 @@ def test_it_shows_the_first_runs_by_one_measure(
     ]
     assert rows == [["1–2", "strong●", "Team", "0.9500"], ["1–2", "alike●", "Team", "0.9000"]]
     assert "10 topics, qrels revision 1 · 2 more runs" in main(client.get("/tasks/t/embed?rows=2"))
+    assert page.caption is not None
+    assert "with the ranks that each run may have; ● may be the best." in page.caption.get_text()
     other = parsed(client.get("/tasks/t/embed?measure=NumRelRet"))
     assert [head.get_text(strip=True) for head in other.select("thead th")][-1] == "NumRelRet"
     assert client.get("/tasks/t/embed?measure=nonsense").status_code == 422
