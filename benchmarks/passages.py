@@ -34,7 +34,8 @@ PASSAGES = 8_841_823
 """MS MARCO's, version 1."""
 WORDS, SPREAD = 56, 25
 """Mean and standard deviation of a passage's words."""
-VOCABULARY = 60_000
+VOCABULARY, PHRASES, WORDS_EACH = 60_000, 2**18, 4
+"""Passages are made of phrases: to draw each word would take longer than to load them."""
 AT_ONCE = 20_000
 DEEPEST = 1000
 COMMAND = "from leaderboard.cli import main; main()"
@@ -42,25 +43,28 @@ SEED = 20261124
 """Of all that is drawn."""
 
 
-def vocabulary(rng: np.random.Generator) -> list[str]:
-    """Made-up words of 2 to 12 letters, the frequent ones short."""
-    lengths = np.sort(np.clip(rng.poisson(6, VOCABULARY), 2, 12))
+def phrases(rng: np.random.Generator) -> list[str]:
+    """Made-up words of 2 to 12 letters, as frequent as their ranks (Zipf), a few in each phrase."""
+    lengths = np.clip(rng.poisson(5, VOCABULARY), 2, 12)
     letters = rng.integers(97, 123, int(lengths.sum()), dtype=np.uint8).tobytes().decode()
     ends = np.cumsum(lengths)
-    return [letters[end - length : end] for end, length in zip(ends.tolist(), lengths.tolist(), strict=True)]
+    words = [letters[end - length : end] for end, length in zip(ends.tolist(), lengths.tolist(), strict=True)]
+    odds = 1 / np.arange(2, VOCABULARY + 2)
+    drawn = rng.choice(VOCABULARY, (PHRASES, WORDS_EACH), p=odds / odds.sum()).tolist()
+    return [" ".join([words[place] for place in each]) for each in drawn]
 
 
 def passages(count: int) -> Iterator[bytes]:
-    """Lines of some thousand passages at a time; words as frequent as their ranks (Zipf)."""
+    """Lines of some thousand passages at a time."""
     rng = np.random.default_rng(SEED)
-    words = vocabulary(rng)
-    odds = np.cumsum(1 / np.arange(2, VOCABULARY + 2))
+    said = phrases(rng)
     for start in range(0, count, AT_ONCE):
-        sizes = np.clip(rng.normal(WORDS, SPREAD, min(AT_ONCE, count - start)), 4, 200).astype(int)
-        drawn = np.searchsorted(odds, rng.random(int(sizes.sum())) * odds[-1]).tolist()
+        words = np.clip(rng.normal(WORDS, SPREAD, min(AT_ONCE, count - start)), WORDS_EACH, 200)
+        sizes = np.rint(words / WORDS_EACH).astype(int)
+        drawn = rng.integers(0, PHRASES, int(sizes.sum()), dtype=np.int32).tolist()
         lines, at = [], 0
         for number, size in enumerate(sizes.tolist(), start):
-            text = " ".join([words[place] for place in drawn[at : at + size]])
+            text = " ".join([said[place] for place in drawn[at : at + size]])
             lines.append(f"{number}\t{text}.\n")
             at += size
         yield "".join(lines).encode()

@@ -202,7 +202,7 @@ class Evaluator:
         except StoreAway as away:
             log.warning("job %d (%s %d): %s", job.job_id, job.kind, job.subject_id, away.facts["why"])
             with self.database.write() as session:
-                leases.put_off(session, job, away.message)
+                leases.put_off(session, job, "The object store does not answer; it is asked again.")
         except LeaderboardError as error:
             log.warning("job %d (%s %d): %s", job.job_id, job.kind, job.subject_id, error)
             self._fail(job, error.message, again=False)
