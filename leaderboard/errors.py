@@ -111,6 +111,10 @@ class NoRoom(LeaderboardError):
     """The disk is full, or nearly."""
 
 
+class StoreAway(LeaderboardError):
+    """The object store does not answer, or refuses; facts: why, retry_after_s."""
+
+
 class SchemaOutdated(LeaderboardError):
     """The database is not at the schema this program needs; the message names the command."""
 

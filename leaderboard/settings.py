@@ -45,6 +45,17 @@ class Settings:
         "Broker that carries jobs to `worker --celery`: redis://... or amqp://...; empty: the database does.",
         is_secret=True,
     )
+    objects_url: str = _documented(
+        "",
+        "Object store for large files as sent: s3://bucket/prefix, gs://..., az://... or file:///folder; "
+        "empty: the database has them.",
+    )
+    objects_bytes: int = _documented(
+        2**20, "Files over this size, as sent, in bytes, are moved to the object store; 0: none is."
+    )
+    objects_keep_days: int = _documented(
+        30, "How long an object is left that nothing refers to, for backups that still do, in days."
+    )
     host: str = _documented("127.0.0.1", "Address the web server binds to.")
     port: int = _documented(8000, "Port the web server binds to.")
     public_url: str = _documented("", "The site's own https address when it stands behind a proxy.")

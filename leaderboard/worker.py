@@ -16,12 +16,13 @@ from sqlalchemy.orm import Session
 from leaderboard import logs, traces
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job
-from leaderboard.errors import LeaderboardError
+from leaderboard.errors import LeaderboardError, StoreAway
 from leaderboard.services.evaluations import score
 from leaderboard.services.jobs import leases, queue, workers
 from leaderboard.services.jobs.queue import Claim, ClaimLost
 from leaderboard.services.mail import outbox
 from leaderboard.services.mail import server as mail_server
+from leaderboard.services.objects import moves, sweeping
 from leaderboard.services.runs import admission, batches, fixing, partial_uploads, prepare, uploads
 from leaderboard.services.runs.files import StoredFile
 from leaderboard.services.runs.prepare import PreparedUpload
@@ -39,6 +40,10 @@ LOOK_S = 5.0
 """How often an evaluator says that it is at work, and gives back what others left."""
 EXPIRE_S = 3600.0
 """How often it looks for files that waited too long for their senders."""
+MOVE_S = 60.0
+"""How often it looks for files that are to go to the object store."""
+OBJECTS_S = 86400.0
+"""How often it looks for objects that nothing refers to: all of them are listed for that."""
 AGAIN_S = 1.0
 """How long after an error of the database it is asked again."""
 BEAT_S = 15.0
@@ -72,6 +77,8 @@ class Evaluator:
         self._has_arrived = False
         self._looked_at = -LOOK_S
         self._expired_at = -EXPIRE_S
+        self._moved_at = -MOVE_S
+        self._objects_at = -OBJECTS_S
         self._lost_at: float | None = None
         self._mail_server = mail_server.server_of(settings)
         self._webhook_networks = calls.networks(settings.webhook_networks)
@@ -81,6 +88,7 @@ class Evaluator:
             queue.COMPARE: self._compare,
             queue.MAIL: self._mail,
             queue.WEBHOOK: self._webhook,
+            queue.MOVE: self._move,
         }
 
     def drain(self) -> int:
@@ -106,6 +114,21 @@ class Evaluator:
                 partial_uploads.expire(session, self.settings.data)
                 self._expired_at = time.monotonic()
         self._count_lost(len(lost))
+        if self.database.objects is not None:
+            self._sweep_objects()
+
+    def _sweep_objects(self) -> None:
+        """Queue the files that are to go to the object store; remove what is left over there."""
+        if time.monotonic() - self._moved_at > MOVE_S:
+            with self.database.write(is_shown=False) as session:
+                moves.queue_due(session, self.settings.objects_bytes)
+            self._moved_at = time.monotonic()
+        if time.monotonic() - self._objects_at > OBJECTS_S:
+            try:
+                sweeping.sweep(self.database, self.settings.objects_keep_days)
+            except StoreAway as away:
+                log.warning("the object store was not swept: %s", away.facts["why"])
+            self._objects_at = time.monotonic()
 
     def _say_here(self) -> None:
         with self.database.write(is_shown=False) as session:
@@ -176,6 +199,10 @@ class Evaluator:
         except ClaimLost as lost:
             log.warning("%s", lost)
             return "lost"
+        except StoreAway as away:
+            log.warning("job %d (%s %d): %s", job.job_id, job.kind, job.subject_id, away.facts["why"])
+            with self.database.write() as session:
+                leases.put_off(session, job, "The object store does not answer; it is asked again.")
         except LeaderboardError as error:
             log.warning("job %d (%s %d): %s", job.job_id, job.kind, job.subject_id, error)
             self._fail(job, error.message, again=False)
@@ -261,6 +288,13 @@ class Evaluator:
         with self.database.write() as session:
             queue.finish(session, job)
             deliveries.store(session, request, answer)
+
+    def _move(self, job: Claim) -> None:
+        put = moves.put(self.database, job.subject_id)
+        with self.database.write(is_shown=False) as session:
+            queue.finish(session, job)
+            if put is not None:
+                moves.settle(session, put)
 
     @contextmanager
     def _heartbeat(self, job: Claim) -> Iterator[None]:

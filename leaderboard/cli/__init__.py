@@ -40,6 +40,7 @@ COMMANDS = {
     "check": ("leaderboard.cli.files.check:check", "Check a run file as the upload does."),
     "measures": ("leaderboard.cli.measures:measures", "List the measures, or explain one."),
     "db": ("leaderboard.cli.db:db", "Look after the database."),
+    "objects": ("leaderboard.cli.objects:objects", "Files as sent in an object store: there and back."),
     "export": ("leaderboard.cli.bundles.export:export", "Write a whole task as plain files."),
     "import": ("leaderboard.cli.bundles.imports:import_", "Make a task of an export or a folder."),
     "backup": ("leaderboard.cli.backups:backup", "Write the whole site to one file."),

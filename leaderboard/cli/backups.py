@@ -5,9 +5,11 @@ from pathlib import Path
 import click
 
 from leaderboard.cli.site import FILE, data_option, keep_private, open_database, opened
+from leaderboard.db.engine import Database
 from leaderboard.services.backups import backups
 from leaderboard.services.backups.archives import TableCount
 from leaderboard.services.backups.backups import Backup
+from leaderboard.services.objects import moves
 from leaderboard.settings import Settings
 
 TARGET = click.Path(dir_okay=False, path_type=Path)
@@ -22,9 +24,10 @@ def backup(file: Path, no_verify: bool, data: Path | None) -> None:
     with opened(data) as (database, settings):
         keep_private(settings)
         made = backups.back_up(database, file, verify=not no_verify, progress=shown)
+        elsewhere = _elsewhere(database)
     checked = "" if no_verify else ", restored once to see that it works"
     click.echo(f"{_described(made)} in {file}{checked}.")
-    click.echo(f"SHA-256 {made.sha256}")
+    click.echo(f"SHA-256 {made.sha256}{elsewhere}")
 
 
 @click.command()
@@ -36,12 +39,28 @@ def restore(file: Path, data: Path | None) -> None:
     keep_private(settings)
     open_database(settings).dispose()
     made = backups.restore(file, settings.url, progress=shown)
-    click.echo(f"{_described(made)} restored.")
+    database = open_database(settings)
+    try:
+        click.echo(f"{_described(made)} restored.{_elsewhere(database)}")
+    finally:
+        database.dispose()
 
 
 def shown(count: TableCount) -> None:
     """Tell on stderr that a table is done."""
     click.echo(f"  {count.table}: {count.rows:,}", err=True)
+
+
+def _elsewhere(database: Database) -> str:
+    """A line about files that no backup has, where there are any."""
+    with database.read() as session:
+        kept = moves.count(session)
+    if not kept.files:
+        return ""
+    return (
+        f"\n{kept.files:,} files, {kept.bytes:,} bytes, are in the object store, not in the backup: "
+        "keep a copy of the store too."
+    )
 
 
 def _described(made: Backup) -> str:

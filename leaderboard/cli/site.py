@@ -106,4 +106,4 @@ def open_database(settings: Settings) -> "Database":
 
     if not settings.database_url:
         settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return Database(settings.url, settings.lock_wait_s, pool=settings.pool)
+    return Database(settings.url, settings.lock_wait_s, pool=settings.pool, objects_url=settings.objects_url)

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db import site_version
 from leaderboard.db.base import Base
 from leaderboard.errors import Invalid
+from leaderboard.objects import ObjectStore
 
 log = logging.getLogger(__name__)
 
@@ -51,12 +52,20 @@ class Database:
     Who waits for another's lock for longer than lock_wait_s gets an OperationalError.
     pool is how many connections to PostgreSQL a process keeps open; it opens up to twice as many.
     replica_url: a copy that follows the database, on PostgreSQL, from which visitors' pages are read.
+    objects_url: an object store that may hold files in place of rows; its own class says more.
     Raises Invalid where a URL is not one SQLAlchemy can open, or is SQLite's beside a replica.
     """
 
     def __init__(
-        self, url: str, lock_wait_s: float = LOCK_WAIT_S, *, pool: int = POOL, replica_url: str = ""
+        self,
+        url: str,
+        lock_wait_s: float = LOCK_WAIT_S,
+        *,
+        pool: int = POOL,
+        replica_url: str = "",
+        objects_url: str = "",
     ) -> None:
+        self.objects = ObjectStore(objects_url) if objects_url else None
         self.lock_wait_s = lock_wait_s
         self.engine = _opened(url, lock_wait_s, pool)
         self._reading = self.engine.execution_options(reading=True)

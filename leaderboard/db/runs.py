@@ -72,6 +72,22 @@ class UploadChunk(Base):
     body: Mapped[bytes]
 
 
+class StoredObject(Base):
+    """An object in the object store that has, or had, the file of an upload as it was sent."""
+
+    __tablename__ = "stored_object"
+
+    key: Mapped[str] = mapped_column(primary_key=True)
+    """The file's digest and what keeps two objects of one file apart."""
+    upload_id: Mapped[int | None] = mapped_column(ForeignKey("upload.id", ondelete="SET NULL"), unique=True)
+    """None where the upload was deleted, or has its file in pieces again."""
+    bytes: Mapped[int]
+    """Of the object: compressed."""
+    loose_since: Mapped[datetime | None] = mapped_column(index=True)
+    """Since when it is known that nothing refers to it."""
+    created_at: Mapped[datetime]
+
+
 class PartialUpload(Base):
     """A file that is being sent in pieces, to which its bytes in the data folder belong."""
 

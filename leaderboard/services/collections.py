@@ -1,13 +1,25 @@
 """Collections and the documents stored for reading; which docnos a collection knows."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from sqlalchemy import ColumnElement, FunctionElement, Select, Text, bindparam, cast, column, func, select
+from sqlalchemy import (
+    ColumnElement,
+    FunctionElement,
+    Select,
+    Text,
+    bindparam,
+    cast,
+    column,
+    func,
+    insert,
+    select,
+)
 from sqlalchemy.dialects.postgresql import JSON
 from sqlalchemy.orm import Session, undefer
 
@@ -18,14 +30,17 @@ from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.services import audit, policy
 from leaderboard.services.policy import Viewer
 from leaderboard.trec.documents.documents import (
-    DocnoFilter,
+    DocnoFilterBuilder,
     Document,
+    SpooledBlocks,
     find_documents,
     pack_documents,
     read_documents,
 )
 from leaderboard.trec.documents.documents import DocumentBlock as PackedBlock
 
+ADDED_AT_ONCE = 64
+"""Blocks of about 25 KB that are added with one statement."""
 ASKED_AT_ONCE = 5000
 """Docnos that one statement looks for."""
 
@@ -34,7 +49,7 @@ ASKED_AT_ONCE = 5000
 class PreparedDocuments:
     """A documents file, packed and ready to be stored."""
 
-    blocks: tuple[PackedBlock, ...]
+    blocks: SpooledBlocks
     known_docnos: bytes
     count: int
 
@@ -51,18 +66,23 @@ class CollectionRow:
 
 
 def prepare(path: Path) -> PreparedDocuments:
-    """The documents of a file, packed; needs no session. Raises Invalid with the lines at fault."""
-    docnos: list[str] = []
+    """The documents of a file, packed; needs no session. Raises Invalid with the lines at fault.
+
+    However many there are, a part of them is in memory; the others wait in temporary files.
+    """
+    known, count = DocnoFilterBuilder(), 0
 
     def noted() -> Iterator[Document]:
+        nonlocal count
         for document in read_documents(path):
-            docnos.append(document.docno)
+            count += 1
+            known.add([document.docno.encode()])
             yield document
 
-    blocks = tuple(pack_documents(noted()))
-    if not docnos:
+    blocks = SpooledBlocks(pack_documents(noted()))
+    if not count:
         raise Invalid(f"{path.name} holds no document.")
-    return PreparedDocuments(blocks, DocnoFilter.build([docno.encode() for docno in docnos]), len(docnos))
+    return PreparedDocuments(blocks, known.build(), count)
 
 
 def add(
@@ -95,18 +115,25 @@ def add(
     )
     session.add(collection)
     session.flush()
-    for block in documents.blocks if documents else ():
-        session.add(
-            DocumentBlock(
-                collection_id=collection.id,
-                first_docno=block.first,
-                last_docno=block.last,
-                count=block.count,
-                body=block.body,
-            )
-        )
+    _add_blocks(session, collection.id, documents.blocks if documents else ())
     audit.record(session, viewer, "collection.add", f"collection:{collection.id}", name=name)
     return _row(collection)
+
+
+def _add_blocks(session: Session, collection_id: int, blocks: Iterable[PackedBlock]) -> None:
+    """Add blocks a few at a time: a large collection's must not all be in memory."""
+    rows = (
+        {
+            "collection_id": collection_id,
+            "first_docno": block.first,
+            "last_docno": block.last,
+            "count": block.count,
+            "body": block.body,
+        }
+        for block in blocks
+    )
+    while some := list(islice(rows, ADDED_AT_ONCE)):
+        session.execute(insert(DocumentBlock), some)
 
 
 def _check(name: str, size: int | None, template: str, documents: PreparedDocuments | None) -> None:

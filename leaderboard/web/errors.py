@@ -32,6 +32,7 @@ STATUS: dict[type[errors.LeaderboardError], int] = {
     errors.TooLarge: 413,
     errors.OverQuota: 429,
     errors.SchemaOutdated: 503,
+    errors.StoreAway: 503,
     errors.Damaged: 500,
     errors.Busy: 503,
     errors.NoRoom: 507,
@@ -120,6 +121,8 @@ def _expected(error: errors.LeaderboardError) -> AnyResponse:
             return redirect(url_for("second_factor.show"), 303)
     if isinstance(error, errors.Damaged):
         log.error("%s %r: %s", request.method, masked(request.path), error.message)
+    if isinstance(error, errors.StoreAway):
+        log.error("request %s found no object store: %s", request_id(), error.facts["why"])
     problems = error.problems if isinstance(error, errors.Invalid) else ()
     response = _answer(status_of(error), error.message, problems)
     response.headers.update(_waiting(error))

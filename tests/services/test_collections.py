@@ -1,13 +1,16 @@
 """Stored documents read back by docno."""
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from leaderboard.db.engine import Database
+from leaderboard.db.tables import DocumentBlock
 from leaderboard.services import collections
 from leaderboard.services.policy import OPERATOR
-from leaderboard.trec.documents import blocks
+from leaderboard.trec.documents import blocks, docno_filter
 
 pytestmark = pytest.mark.dialect
 
@@ -37,3 +40,42 @@ def test_texts_come_from_the_blocks_that_hold_them(
     assert {docno: document.text for docno, document in found.items()} == {
         docno: f"mine {docno}" for docno in stored
     }
+
+
+def _peak(folder: Path, documents: int) -> int:
+    """Bytes that preparing so many documents takes at most."""
+    path = folder / f"{documents}.tsv"
+    path.write_text("".join(f"{number * 7919 % documents}\t{'text ' * 60}\n" for number in range(documents)))
+    tracemalloc.start()
+    try:
+        prepared = collections.prepare(path)
+        assert prepared.count == documents == sum(block.count for block in prepared.blocks)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.sqlite
+def test_memory_does_not_grow_with_the_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight times as many take little more: texts, packed blocks and hashes wait on disk."""
+    monkeypatch.setattr(blocks, "SORTED_AT_ONCE", 200_000)
+    monkeypatch.setattr(blocks, "SPOOL_BYTES", 10_000)
+    monkeypatch.setattr(docno_filter, "_CHUNK", 1000)
+    few, many = 3_000, 24_000
+    _peak(tmp_path, few)
+    assert _peak(tmp_path, many) < 1.5 * _peak(tmp_path, few)
+
+
+def test_blocks_are_added_a_few_at_a_time(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None is left out or added twice where they do not fit one statement."""
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 60)
+    monkeypatch.setattr(blocks, "SPOOL_BYTES", 100)
+    monkeypatch.setattr(collections, "ADDED_AT_ONCE", 3)
+    stored = [f"d{number:02}" for number in range(50)]
+    mine = _add(database, tmp_path, "mine", stored)
+    with database.read() as session:
+        assert sorted(collections.texts(session, mine, stored)) == stored
+        counts = session.scalars(select(DocumentBlock.count)).all()
+    assert (sum(counts), len(counts) % 3) == (50, 2)

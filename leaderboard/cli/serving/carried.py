@@ -42,7 +42,9 @@ def evaluate_carried(settings: Settings, deadline: Any, count_lost: Callable[[in
     logs.configure(settings.log_format)
     # It would log two lines for every message.
     logging.getLogger("celery").setLevel(logging.WARNING)
-    database = Database(settings.url, settings.lock_wait_s, pool=settings.pool)
+    database = Database(
+        settings.url, settings.lock_wait_s, pool=settings.pool, objects_url=settings.objects_url
+    )
     try:
         with traced():
             _work(database, settings, deadline, count_lost)

@@ -258,7 +258,9 @@ def evaluate_forever(
             if _was_wakened(wakened):
                 return
 
-    database = Database(settings.url, settings.lock_wait_s, pool=settings.pool)
+    database = Database(
+        settings.url, settings.lock_wait_s, pool=settings.pool, objects_url=settings.objects_url
+    )
     try:
         with traced():
             Evaluator(database, settings, tell, count_lost).run(stop.is_asked, pause)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leaderboard.db.engine import Database
-from leaderboard.errors import Damaged
+from leaderboard.errors import Damaged, StoreAway
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,10 @@ class DamageCheck:
     look: Look
 
     def damage(self, database: Database, place: Any) -> list[Damage]:
-        """What is wrong with one place; whatever keeps it from being read is damage too."""
+        """What is wrong with one place; whatever keeps it from being read is damage too.
+
+        Raises StoreAway: what could not be asked for just now may be whole.
+        """
         owner = f"{self.owner} {place}" if place is not None else self.owner
         try:
             return [Damage(owner, what) for what in self.look(database, place)]
@@ -47,6 +50,8 @@ class DamageCheck:
                     owner, f"{error.facts['what']}: {error.facts['why']}" if error.facts else error.message
                 )
             ]
+        except StoreAway:
+            raise
         except Exception as error:
             # Bytes without a checksum can be wrong in ways that no reader was written for.
             log.debug("%s cannot be read", owner, exc_info=True)

@@ -15,6 +15,7 @@ WORDS = {
     queue.COMPARE: "comparison of runs",
     queue.MAIL: "mail",
     queue.WEBHOOK: "webhooks",
+    queue.MOVE: "move of a file",
 }
 STATES = {"queued": "waits", "leased": "runs", "failed": "failed"}
 

@@ -2,12 +2,13 @@
 
 from datetime import timedelta
 
-from sqlalchemy import ColumnElement, or_, select
+from sqlalchemy import ColumnElement, or_, select, update
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Job
 from leaderboard.services.jobs import queue
+from leaderboard.services.jobs.queue import Claim
 
 
 def sweep(session: Session, lease_s: int) -> list[Job]:
@@ -23,6 +24,26 @@ def sweep(session: Session, lease_s: int) -> list[Job]:
 def free(session: Session, owner: str) -> list[Job]:
     """Give back what a worker that is known to be dead still holds: queued again, or failed."""
     return _release(session, _leased(session, Job.owner == owner))
+
+
+def put_off(session: Session, claimed: Claim, message: str) -> None:
+    """Give back a job that met an object store that is away; the attempt counts as not made.
+
+    Other files that wait to be moved would wait for the same store, while runs wait for evaluators.
+    """
+    job = session.get(Job, claimed.job_id, with_for_update=True)
+    if job is None or job.token != claimed.token or job.state != "leased":
+        return
+    soon = now(session) + timedelta(seconds=queue.LONGEST_WAIT_S)
+    queue.give_back(job, message, again=True)
+    job.attempts -= 1
+    job.run_after = soon
+    session.flush()
+    session.execute(
+        update(Job)
+        .where(Job.kind == queue.MOVE, Job.state == "queued", Job.run_after < soon)
+        .values(run_after=soon)
+    )
 
 
 def return_unspent(session: Session, owner: str) -> int:

@@ -22,6 +22,7 @@ EVALUATE = "evaluate"
 COMPARE = "compare"
 MAIL = "mail"
 WEBHOOK = "webhook"
+MOVE = "move"
 FRESH = 10
 """Priority of what a person waits for."""
 OF_MANY = 5
@@ -30,6 +31,8 @@ LETTERS = 5
 """Priority of mail and webhooks."""
 AGAIN = 0
 """Priority of re-scoring under a new edition."""
+UNHURRIED = -1
+"""Priority of what nobody waits for: files on their way to the object store."""
 RETRY_AFTER_S = 5
 LONGEST_WAIT_S = 60
 """No job waits longer for its next attempt: one that seems to was queued before the clock was set back."""
@@ -147,12 +150,16 @@ def claim(session: Session, owner: str, settings: Settings, *which: ColumnElemen
 
 def left_out(settings: Settings) -> list[str]:
     """The kinds of jobs that are not done: who was told of no mail server leaves mail to those that were."""
-    return [*(() if settings.smtp_url else (MAIL,)), *(() if settings.webhooks else (WEBHOOK,))]
+    return [
+        *(() if settings.smtp_url else (MAIL,)),
+        *(() if settings.webhooks else (WEBHOOK,)),
+        *(() if settings.objects_url else (MOVE,)),
+    ]
 
 
 def limits(settings: Settings) -> dict[str, int]:
     """The kinds of which so many jobs are done at once, lest none is left for runs; the others have none."""
-    return {COMPARE: settings.comparisons_at_once, MAIL: 1, WEBHOOK: 1}
+    return {COMPARE: settings.comparisons_at_once, MAIL: 1, WEBHOOK: 1, MOVE: 1}
 
 
 def _most_urgent(session: Session, at: datetime, *which: ColumnElement[bool]) -> Job | None:

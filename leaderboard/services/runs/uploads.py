@@ -234,7 +234,7 @@ def _keep_for_fixes(session: Session, checked: _Checked, report: Report) -> None
     if mendable and not checked.is_stored:
         _add_chunks(session, checked.upload.id, checked.prepared)
     elif checked.is_stored and not mendable:
-        _drop_chunks(session, checked.upload.id)
+        drop_pieces(session, checked.upload.id)
 
 
 def _within_limits(
@@ -345,7 +345,8 @@ def _insert(
         session.execute(insert(table), rows)
 
 
-def _drop_chunks(session: Session, upload_id: int) -> None:
+def drop_pieces(session: Session, upload_id: int) -> None:
+    """Drop an upload's file."""
     session.execute(delete(UploadChunk).where(UploadChunk.upload_id == upload_id))
 
 

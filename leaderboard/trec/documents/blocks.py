@@ -6,7 +6,9 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
 from typing import IO
+from weakref import finalize
 
 from leaderboard.checksums import compressed, plain_bytes
 from leaderboard.errors import Invalid, Problem
@@ -14,6 +16,8 @@ from leaderboard.errors import Invalid, Problem
 BLOCK_BYTES = 64 * 1024
 SORTED_AT_ONCE = 64 * 2**20
 """Bytes of text sorted in memory; more goes through sorted temporary files."""
+SPOOL_BYTES = 16 * 2**20
+"""Compressed bytes of a collection up to which they are held in memory."""
 
 _MAGIC = b"LBD1"
 _LEVEL = 9
@@ -37,6 +41,29 @@ class DocumentBlock:
     last: str
     count: int
     body: bytes
+
+
+class SpooledBlocks:
+    """Blocks on their way to the database: what they hold is in memory while it is little, else on disk."""
+
+    def __init__(self, blocks: Iterable[DocumentBlock]) -> None:
+        """Take them all; each is let go before the next one comes."""
+        self._found_by: list[tuple[str, str, int, int]] = []
+        self._file = SpooledTemporaryFile(max_size=SPOOL_BYTES)  # noqa: SIM115 (closed with this)
+        finalize(self, self._file.close)
+        for block in blocks:
+            self._file.write(block.body)
+            self._found_by.append((block.first, block.last, block.count, len(block.body)))
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._found_by)
+
+    def __iter__(self) -> Iterator[DocumentBlock]:
+        """The blocks in order, read one at a time."""
+        self._file.seek(0)
+        for first, last, count, size in self._found_by:
+            yield DocumentBlock(first, last, count, self._file.read(size))
 
 
 def pack_documents(documents: Iterable[Document]) -> Iterator[DocumentBlock]:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from tempfile import TemporaryFile
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,15 +31,10 @@ class DocnoFilter:
     @staticmethod
     def build(docnos: Iterable[bytes]) -> bytes:
         """The filter of these docnos."""
-        source = iter(docnos)
-        hashes = [np.empty((2, 0), np.uint64)]
+        source, made = iter(docnos), DocnoFilterBuilder()
         while chunk := list(islice(source, _CHUNK)):
-            hashes.append(_hashes(*_laid_out(chunk)))
-        both = np.concatenate(hashes, axis=1)
-        bits = np.zeros(max(8, -(-both.shape[1] * BITS_A_DOCNO // 8) * 8), np.bool_)
-        for places in _probes(both, len(bits)):
-            bits[places] = True
-        return with_checksum(_MAGIC + np.packbits(bits).tobytes())
+            made.add(chunk)
+        return made.build()
 
     @staticmethod
     def bits(filter_: bytes) -> NDArray[np.uint8]:
@@ -57,6 +54,39 @@ class DocnoFilter:
         for places in _probes(_hashes(body, at, length), 8 * len(bits)):
             known &= (bits[places >> np.uint64(3)] << (places & np.uint64(7)).astype(np.uint8)) & 128 > 0
         return np.flatnonzero(~known)
+
+
+class DocnoFilterBuilder:
+    """Takes docnos as they come; what is known of them waits on disk, as bits need their number first."""
+
+    def __init__(self) -> None:
+        self._waiting: list[bytes] = []
+        self._count = 0
+        self._file = TemporaryFile()  # noqa: SIM115 (closed with the builder)
+        finalize(self, self._file.close)
+
+    def add(self, docnos: Sequence[bytes]) -> None:
+        """Take some more."""
+        self._waiting += docnos
+        if len(self._waiting) >= _CHUNK:
+            self._hash()
+
+    def build(self) -> bytes:
+        """The filter of all that were taken; a byte a bit while it is made, which 8 million docnos fit."""
+        self._hash()
+        bits = np.zeros(max(8, -(-self._count * BITS_A_DOCNO // 8) * 8), np.bool_)
+        self._file.seek(0)
+        while chunk := self._file.read(2 * 8 * _CHUNK):
+            # Each docno's two hashes lie together here.
+            for places in _probes(np.frombuffer(chunk, np.uint64).reshape(-1, 2).T, len(bits)):
+                bits[places] = True
+        return with_checksum(_MAGIC + np.packbits(bits).tobytes())
+
+    def _hash(self) -> None:
+        if self._waiting:
+            self._file.write(_hashes(*_laid_out(self._waiting)).T.tobytes())
+            self._count += len(self._waiting)
+            self._waiting = []
 
 
 def _laid_out(docnos: Sequence[bytes]) -> tuple[bytes, Int32, Int32]:

@@ -7,8 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from leaderboard.errors import Problem
-from leaderboard.trec.documents.blocks import Document, DocumentBlock, find_documents, pack_documents
-from leaderboard.trec.documents.docno_filter import DocnoFilter
+from leaderboard.trec.documents.blocks import (
+    Document,
+    DocumentBlock,
+    SpooledBlocks,
+    find_documents,
+    pack_documents,
+)
+from leaderboard.trec.documents.docno_filter import DocnoFilter, DocnoFilterBuilder
 from leaderboard.trec.read.archives import Limits
 from leaderboard.trec.read.entries import ID_BYTES
 from leaderboard.trec.read.lines import Problems, numbered_lines, shown
@@ -18,8 +24,10 @@ from leaderboard.trec.topics.topics import json_object
 __all__ = [
     "DOCUMENT_LIMITS",
     "DocnoFilter",
+    "DocnoFilterBuilder",
     "Document",
     "DocumentBlock",
+    "SpooledBlocks",
     "find_documents",
     "pack_documents",
     "read_documents",

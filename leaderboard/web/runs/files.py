@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import IO
 
 from flask import Blueprint, Response, request
 from flask.typing import ResponseReturnValue
@@ -40,8 +41,8 @@ def answer(sent: SentFile) -> Response:
         if sent.size > LARGE:
             held.enter_context(_turn())
         with belonging_to(of):
-            stored.require_whole(sent.sha256)
-        response = Response(_pieces(stored), content_type=sent.media_type)
+            file = held.enter_context(stored.whole(sent.sha256))
+        response = Response(_pieces(file), content_type=sent.media_type)
         response.call_on_close(held.pop_all().close)
     response.headers.set("Content-Disposition", "attachment", filename=sent.name)
     response.content_length = sent.size
@@ -71,7 +72,7 @@ def _turn() -> Iterator[None]:
         _turns.release()
 
 
-def _pieces(stored: StoredFile) -> Iterator[bytes]:
-    with stored.open() as sent:
-        while piece := sent.read(CHUNK_BYTES):
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    with file:
+        while piece := file.read(CHUNK_BYTES):
             yield piece

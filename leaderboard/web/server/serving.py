@@ -173,7 +173,11 @@ def serve(
     temporary.use(settings.data)
     temporary.clean(settings.data)
     database = Database(
-        settings.url, settings.lock_wait_s, pool=settings.pool, replica_url=settings.replica_url
+        settings.url,
+        settings.lock_wait_s,
+        pool=settings.pool,
+        replica_url=settings.replica_url,
+        objects_url=settings.objects_url,
     )
     server = SiteServer(create_app(settings, database, wake, shared, counter), listening, settings, shared)
 

@@ -72,7 +72,7 @@ STAYS = frozenset(
 """People, secrets, what is on its way, what is the collection's, what is computed or asked for anew."""
 ELSEWHERE = frozenset(
     {
-        *("judgment", "upload_chunk", "pool_topic"),
+        *("judgment", "upload_chunk", "stored_object", "pool_topic"),
         *("ranking_block", "ranking_index", "evaluation", "evaluation_mean", "alignment"),
     }
 )

@@ -138,7 +138,7 @@ def test_labels_are_of_the_program_alone(site: Site) -> None:
 
 def queue_kinds() -> tuple[str, ...]:
     """The kinds of jobs."""
-    return queue.CHECK, queue.EVALUATE, queue.COMPARE, queue.MAIL, queue.WEBHOOK
+    return queue.CHECK, queue.EVALUATE, queue.COMPARE, queue.MAIL, queue.WEBHOOK, queue.MOVE
 
 
 def test_every_route_has_its_place(site: Site) -> None:
