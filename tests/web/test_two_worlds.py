@@ -160,8 +160,10 @@ def _walk(
             states = ("", STATE, "?measure=AP&rows=1", "?rows=nonsense")
         if rule.endpoint == "oembed.show":
             states = ("", *OEMBEDS)
+        if rule.endpoint == "run_outward.hub_results":
+            states = ("", "?dataset=o/n&task=t", "?dataset=o/n&task=t&measure=AP")
         if rule.endpoint in FIGURES:
-            states = (*states, f"?figure={FIGURES[rule.endpoint]}")
+            states = (*states, *(f"?figure={FIGURES[rule.endpoint]}{form}" for form in ("", ".pdf")))
         walk += [(path, _of_form(path, states)) for path in walks.paths(rule, objects)]
     return walk
 
