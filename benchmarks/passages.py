@@ -111,7 +111,7 @@ def _task(database: Database, folder: Path, count: int, topics: int) -> int:
 
 
 def _times(settings: Settings, database: Database, run_id: int, topics: int) -> list[float]:
-    """Milliseconds of each topic's ranking; the first one, which imports and opens, is left out."""
+    """Milliseconds of each topic's ranking, sorted; the first one, which imports and opens, is left out."""
     visitor = create_app(settings, database).test_client()
     milliseconds = []
     for topic in range(topics):
