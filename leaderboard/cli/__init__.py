@@ -38,7 +38,7 @@ COMMANDS = {
     ),
     "agreement": ("leaderboard.cli.files.agreement:agreement", "How well judges agree with a reference."),
     "check": ("leaderboard.cli.files.check:check", "Check a run file as the upload does."),
-    "measures": ("leaderboard.cli.measures:measures", "List the measures, or explain one."),
+    "measures": ("leaderboard.cli.measures.measures:measures", "List the measures, or explain one."),
     "db": ("leaderboard.cli.db:db", "Look after the database."),
     "objects": ("leaderboard.cli.objects:objects", "Files as sent in an object store: there and back."),
     "export": ("leaderboard.cli.bundles.export:export", "Write a whole task as plain files."),

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 from markdown_it import MarkdownIt
 
 from leaderboard.cli import main
-from leaderboard.cli.measure_pages import prose
+from leaderboard.cli.measures.pages import prose
 from leaderboard.measures.registry import MEASURES
 from tests.conftest import ROOT
 from tests.make.loops import for_every

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from textwrap import wrap
 
-from leaderboard.cli.measure_pages import prose
+from leaderboard.cli.measures.pages import prose
 from leaderboard.measures.answers.catalogue import AnswerMeasurePage, find, pages
 
 WIDTH = 96

@@ -6,7 +6,7 @@ from textwrap import wrap
 
 import click
 
-from leaderboard.cli.measure_pages import markdown
+from leaderboard.cli.measures.pages import markdown
 from leaderboard.measures.catalogue import entries as catalogue
 from leaderboard.measures.catalogue.entries import MeasurePage, Section
 from leaderboard.measures.catalogue.examples import Ranking
@@ -27,7 +27,7 @@ def measures(name: str | None, kind: str, form: str) -> None:
     NAME may have parameters, as in nDCG@10, or be trec_eval's, as in ndcg_cut_10.
     """
     if kind == "answers":
-        from leaderboard.cli.answer_measures import told
+        from leaderboard.cli.measures.answers import told
 
         click.echo(told(name, form), nl=False)
     elif name is None:
