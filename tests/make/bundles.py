@@ -50,3 +50,8 @@ def rows(folder: Path, table: str) -> list[dict[str, object]]:
     """The records of a table of a bundle."""
     path = folder / "records" / f"{table}.jsonl"
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def public(database: Database, path: Path, slug: str = "t") -> None:
+    """Write what visitors read of a task to a path."""
+    export.export_public(database, slug, writing.writer(path))

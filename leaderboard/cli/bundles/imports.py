@@ -41,11 +41,12 @@ SOURCE = click.Path(exists=True, path_type=Path)
 def import_(source: Path, slug: str, map_file: Path | None, data: Path | None, **options: Any) -> None:
     """Make a task of SOURCE, a folder, .zip or .tar.gz: an export, or topics, judgments and runs.
 
+    A mirror of one task is an export of what everybody reads of it.
     Of what `leaderboard export` wrote every digest is checked first. Of any other folder it is told on one
     page which file is what, by its lines and usual names; where that is in doubt --yes is needed.
     All of it is stored or nothing. Runs are scored anew; an export's board is the same once that is done.
     """
-    with opened(data) as (database, settings), opening.opened(source) as files:
+    with opened(data) as (database, settings), opening.opened(opening.in_mirror(source)) as files:
         keep_private(settings)
         limits = Limits(plain_bytes=settings.plain_bytes)
         if files.is_bundle:

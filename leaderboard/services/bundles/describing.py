@@ -41,6 +41,12 @@ LEFT_OUT = (
     "snapshots, pictures, and the texts of the collection's documents",
 )
 """What a bundle never has."""
+UNTOLD = (
+    "what only organisers see: reports of files, settings of sending, who entered, labels, pools, news",
+    "withdrawn runs, and files of runs whose teams go by a pseudonym: their rankings are here",
+    "accounts, and the texts of the collection's documents",
+)
+"""What a bundle for everybody has not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +55,10 @@ class BundleHead:
 
     citation: TaskCitation
     made_at: str
+    """'' where it is not told, so that the same task gives the same bytes."""
     is_release: bool
+    is_public: bool = False
+    """Whether it holds what every visitor reads, and no more."""
 
     def text(self) -> str:
         """The head as the program reads it back."""
@@ -57,7 +66,7 @@ class BundleHead:
             "form": FORM,
             "version": VERSION,
             "program": __version__,
-            "made_at": self.made_at,
+            "made_at": self.made_at or None,
             "slug": self.citation.slug,
             "pseudonyms": self.is_release,
         }
@@ -75,12 +84,15 @@ def readme(head: BundleHead, paths: Iterable[str]) -> str:
         if head.is_release
         else "Run files are byte for byte as they were sent. Assessors go by numbers."
     )
+    written = (
+        f", written {head.made_at}" if head.made_at else "; it holds what every visitor of the site reads"
+    )
     return "\n".join(
         (
             f"# {of.title}",
             "",
             *((of.description.strip(), "") if of.description.strip() else ()),
-            f"A shared task of information retrieval as plain files, written {head.made_at}.",
+            f"A shared task of information retrieval as plain files{written}.",
             *((f"Organised by {of.organisers}.",) if of.organisers else ()),
             f"Licence: {of.licence or 'not stated; ask the organisers'}.",
             "",
@@ -94,7 +106,7 @@ def readme(head: BundleHead, paths: Iterable[str]) -> str:
             "",
             "## Not in here",
             "",
-            *(f"- {what}" for what in LEFT_OUT),
+            *(f"- {what}" for what in (UNTOLD if head.is_public else LEFT_OUT)),
             "",
             "## Back into a site",
             "",

@@ -26,6 +26,8 @@ LARGEST_BYTES = 2**40
 KEPT_FREE = 2**28
 """Bytes that unpacking leaves free on the disk."""
 NAMED = 10
+MIRROR, IN_MIRROR = "mirror.json", "task.zip"
+"""What a mirror has in its folder, and the file of each of its tasks that can be downloaded."""
 
 _SUM = re.compile(r"([0-9a-f]{64}) [ *](\S.*)")
 
@@ -49,6 +51,25 @@ class BundleFiles:
         if not isinstance(path, str) or path not in self.paths:
             raise Invalid(f"The bundle has no file {shown(str(path))}. Get the whole bundle anew.")
         return self.paths[path]
+
+
+def in_mirror(path: Path) -> Path:
+    """The export of the one task of a mirror; any other path as it is.
+
+    Raises Invalid where the mirror has several, or none as something of its task is held back.
+    """
+    if not (path / MIRROR).is_file():
+        return path
+    found = sorted(path.glob(f"tasks/*/{IN_MIRROR}"))
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise Invalid(
+            f"{path} is a mirror without a task to download: what it shows was held back in part when it was "
+            "made. Ask the organisers for an export."
+        )
+    listed = ", ".join(map(str, found[:NAMED])) + (" and others" if len(found) > NAMED else "")
+    raise Invalid(f"{path} is a mirror of {len(found):,} tasks; name one of them: {listed}.")
 
 
 @contextmanager

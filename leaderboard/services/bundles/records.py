@@ -57,6 +57,8 @@ class RecordTable:
     left_out: frozenset[str] = frozenset()
     what: str = ""
     """What its file holds, for whoever reads the bundle."""
+    order: Callable[[int], ColumnElement[Any]] | None = None
+    """What its rows are ordered by; None: by their ids, in which they came."""
 
     @property
     def path(self) -> str:
@@ -257,7 +259,7 @@ def records(
     rows = session.execute(
         select(*table.key, *table.columns)
         .where(table.of_task(task_id))
-        .order_by(*table.key)
+        .order_by(*(() if table.order is None else (table.order(task_id),)), *table.key)
         .execution_options(yield_per=ROWS_AT_ONCE)
     )
     own = numbers.setdefault(table.model.__tablename__, {})
