@@ -48,6 +48,7 @@ POOLS = (
     *("/1/topics/1", "/1/topics/1.json", "/1/topics/1.csv", "/1/topics/1.tex"),
 )
 
+IMPORTS = (("", 422), ("/make", 404))
 NAMING = ("pseudonyms", "pseudonyms.json", "pseudonyms.csv", "pseudonyms.tex", "groups")
 ASSESSORS = (*("/assessors", "/assessors.json", "/assessors.csv", "/assessors.tex"), "/guidelines")
 
@@ -306,6 +307,8 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/tasks/robots/combined"): (401, 403, 403, 403, 403, 409),
     **{("GET", f"/tasks/robots/citation.{form}"): OPEN for form in ("cff", "bib", "json")},
     ("GET", "/tasks/robots/export.zip"): ORGANISER,
+    ("GET", "/tasks/import"): CREATOR,
+    **{("POST", f"/tasks/import{rest}"): (401, 403, 403, 403, status, status) for rest, status in IMPORTS},
     ("GET", "/tasks/robots/task.zip"): OPEN,
     ("POST", "/tasks/robots/pools/1/shown"): (401, 403, 403, 403, 403, 404),
     **{("GET", f"/tasks/robots/pools/audit{rest}"): OPEN for rest in ("", ".json", ".csv", ".tex")},
