@@ -36,6 +36,8 @@ EXTRAS = {
     "runs": {"file"},
     "editions": {"scored"},
     "pools": {"file"},
+    "pictures": {"file"},
+    "snapshots": {"file"},
 }
 """What a record has besides its columns."""
 NOT_READ_AS_SETTINGS = frozenset({"slug", "collection", "measures", "primary_measure", "entry_code"})

@@ -28,6 +28,8 @@ FILES = {
     "named LINE-NAME-REVISION; preferences are JSON, one a line; distractors one docno a line.",
     "runs/": "Run files: topic, Q0, docno, rank, score, tag; compressed where they came so.",
     "pools/": "The documents of each pool in judging order, as JSON lines: priority, stratum, probability.",
+    "pictures/": "The task's logo and picture.",
+    "snapshots/": "Boards as they were frozen, as JSON; run_id is the id of a run in the bundle.",
     "scores/board": "The board of each phase: ranks, scores, which runs may be the best; as a table too.",
     "scores/topics.csv": "What each run got on each topic by each measure, at full precision.",
     **{table.path: table.what for table in TABLES},
@@ -38,11 +40,12 @@ LEFT_OUT = (
     "the code by which teams enter, and webhooks",
     "rejected files, files that were still being checked, drafts of judgments",
     "query logs (the preferences made of them are among the judgments)",
-    "snapshots, pictures, and the texts of the collection's documents",
+    "the texts of the collection's documents",
 )
 """What a bundle never has."""
 UNTOLD = (
-    "what only organisers see: reports of files, settings of sending, who entered, labels, pools, news",
+    "what only organisers see: reports of files, settings of sending, who entered",
+    "labels, pools, news, snapshots",
     "withdrawn runs, and files of runs whose teams go by a pseudonym: their rankings are here",
     "accounts, and the texts of the collection's documents",
 )
@@ -80,7 +83,8 @@ def readme(head: BundleHead, paths: Iterable[str]) -> str:
     files = [f"- `{path}`: {what}" for path, what in FILES.items() if _is_there(path, there)]
     named = (
         "Teams, runs and people go by pseudonyms here; the map that leads back is kept apart. What teams "
-        "said of themselves and of their runs is left out, and each run's tag is its name."
+        "said of themselves and of their runs is left out, so are pictures and snapshots; each run's tag is "
+        "its name."
         if head.is_release
         else "Run files are byte for byte as they were sent. Assessors go by numbers."
     )

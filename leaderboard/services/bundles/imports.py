@@ -14,7 +14,7 @@ from leaderboard.db.tables import Qrels, Task, Team, Topic
 from leaderboard.services import audit, collections, policy
 from leaderboard.services.accounts import teams
 from leaderboard.services.backups.backups import unlimited
-from leaderboard.services.bundles import checking, import_runs, judgments
+from leaderboard.services.bundles import checking, import_runs, judgments, showing
 from leaderboard.services.bundles.checking import broken
 from leaderboard.services.bundles.importing import (
     NOT_BELIEVED,
@@ -182,5 +182,7 @@ _ROADS: dict[str, Callable[[TaskImport, RecordTable], None]] = {
     "runs": import_runs.add_runs,
     "editions": import_runs.add_editions,
     "pools": _add_pools,
+    "pictures": showing.add_pictures,
+    "snapshots": showing.add_snapshots,
 }
 """Tables whose rows are more than their record."""

@@ -24,7 +24,7 @@ from leaderboard.db.tables import (
     Topic,
     Upload,
 )
-from leaderboard.services.bundles import release
+from leaderboard.services.bundles import release, showing
 from leaderboard.services.bundles.public import PUBLIC_TABLES, PublicView, rankings_only
 from leaderboard.services.bundles.records import TABLES, Numbers, Record, RecordTable, records
 from leaderboard.services.bundles.release import PseudonymMap
@@ -66,13 +66,19 @@ class BundleSource:
 def write(source: BundleSource, target: BundleWriter) -> None:
     """Write all that is the task's own; scores and what describes the bundle come after it."""
     target.add("topics.tsv", _topics(source))
-    for table in TABLES if source.view is None else PUBLIC_TABLES:
+    for table in _tables(source):
         rows = (record for _, record in _records(source, table))
         if (first := next(rows, None)) is not None:
             target.add(table.path, _lines(chain((first,), rows)))
         after = _AFTER.get(table.name)
         if after is not None:
             after(source, target)
+
+
+def _tables(source: BundleSource) -> Iterator[RecordTable]:
+    left_out = release.TABLES_LEFT_OUT if source.by is not None else frozenset[str]()
+    tables = TABLES if source.view is None else PUBLIC_TABLES
+    return (table for table in tables if table.name not in left_out)
 
 
 def _records(source: BundleSource, table: RecordTable) -> Iterator[tuple[int, Record]]:
@@ -161,6 +167,16 @@ def _of_assessor(_: BundleSource, __: int, record: Record) -> Record:
     return {"name": f"Assessor {record['id']}"} if is_person else {}
 
 
+def _of_picture(source: BundleSource, picture_id: int, record: Record) -> Record:
+    source.paths["picture", picture_id] = path = showing.picture_path(record)
+    return {"file": path}
+
+
+def _of_snapshot(source: BundleSource, snapshot_id: int, record: Record) -> Record:
+    source.paths["snapshot", snapshot_id] = path = f"snapshots/{record['id']:04}.json"
+    return {"file": path}
+
+
 _MORE: dict[str, Callable[[BundleSource, int, Record], Record]] = {
     "task": _of_task,
     "revisions": _of_revision,
@@ -168,6 +184,8 @@ _MORE: dict[str, Callable[[BundleSource, int, Record], Record]] = {
     "editions": _of_edition,
     "pools": _of_pool,
     "assessors": _of_assessor,
+    "pictures": _of_picture,
+    "snapshots": _of_snapshot,
 }
 """What a record has besides its columns."""
 
@@ -267,9 +285,20 @@ def _pool(session: Session, pool_id: int) -> Pieces:
         yield b"".join(_lines(drawn))
 
 
+def _write_shown(source: BundleSource, target: BundleWriter) -> None:
+    """Write the files of pictures and snapshots that were not written yet."""
+    for (kind, row_id), path in source.paths.items():
+        if kind == "picture" and path not in target.sums:
+            target.add(path, showing.picture(source.session, row_id))
+        if kind == "snapshot" and path not in target.sums:
+            target.add(path, showing.snapshot(source.session, row_id, source.numbers))
+
+
 _AFTER: dict[str, Callable[[BundleSource, BundleWriter], None]] = {
     "revisions": _write_judgments,
     "runs": _write_runs,
     "pools": _write_pools,
+    "pictures": _write_shown,
+    "snapshots": _write_shown,
 }
 """What is written after a table, by the paths its records name."""

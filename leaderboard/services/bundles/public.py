@@ -43,6 +43,7 @@ COLUMNS = {
         "upload_id phase_id team_id name tag kind description details topics entries deepest ranking_sha256 "
         "order_differs final_at created_at"
     ),
+    "pictures": "kind alt width height sha256 created_at",
     "editions": (
         "number revision_id companions dialect measures primary_measure topic_sets state created_at "
         "shown_from shown_to"
@@ -70,7 +71,7 @@ class PublicView:
 
     def shown(self, table: RecordTable, record: Record, row_id: int) -> Record:
         """A row as visitors know it; row_id: its own on the site."""
-        if table.name in ("task", "entries"):
+        if table.name in ("task", "entries", "pictures"):
             return {**record, "created_at": self.at}
         if table.name == "teams":
             untold = _NAMELESS_TEAM if row_id in self.masked_teams else {}

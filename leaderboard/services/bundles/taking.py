@@ -37,6 +37,7 @@ LEFT_OUT = {
     "answers": "answers of assessors side by side",
     "announcements": "announcements",
     "changes": "the list of changed settings",
+    "snapshots": "snapshots",
 }
 """Table that is not read -> what its rows are, for whoever imports."""
 
