@@ -6,6 +6,7 @@ https://ir-datasets.com/python.html
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ class DatasetRequest:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PreparedDataset:
+class DatasetTask:
     """A dataset that was read, ready to be stored; documents: None where none are wanted or there."""
 
     task: PreparedTask
@@ -49,7 +50,7 @@ class PreparedDataset:
     size: int | None
 
 
-def prepare(wanted: DatasetRequest, folder: Path, progress: Progress = lambda _: None) -> PreparedDataset:
+def prepare(wanted: DatasetRequest, folder: Path, progress: Progress = lambda _: None) -> DatasetTask:
     """Read a dataset by way of files in a folder; needs no session, and the network where it is not here yet.
 
     Raises Invalid where the library or the dataset is missing, and for ids that a task cannot have.
@@ -58,12 +59,8 @@ def prepare(wanted: DatasetRequest, folder: Path, progress: Progress = lambda _:
     dataset = _dataset(library, wanted.dataset)
     progress(TOPICS)
     _write(folder / TOPICS, map(_topic, dataset.queries_iter()))
-    qrels = None
-    if dataset.has_qrels():
-        progress(QRELS)
-        qrels = folder / QRELS
-        with qrels.open("w", encoding="utf-8") as file:
-            file.writelines(_judgment(row) for row in dataset.qrels_iter())
+    progress(QRELS)
+    qrels = _judgments(dataset, folder)
     has_parts = qrels is not None and "subtopic_id" in dataset.qrels_cls()._fields
     documents = None
     if wanted.has_documents and dataset.has_docs():
@@ -85,10 +82,10 @@ def prepare(wanted: DatasetRequest, folder: Path, progress: Progress = lambda _:
         library.docs_parent_id(wanted.dataset) if dataset.has_docs() else wanted.slug
     )
     size = dataset.docs_count() if documents is None and dataset.has_docs() else None
-    return PreparedDataset(task, name, documents, size)
+    return DatasetTask(task, name, documents, size)
 
 
-def make(session: Session, viewer: Viewer, prepared: PreparedDataset) -> str:
+def make(session: Session, viewer: Viewer, prepared: DatasetTask) -> str:
     """Store and publish the task, on the site's collection of that name or a new one; the collection's name.
 
     Raises Conflict where the slug is taken.
@@ -108,10 +105,9 @@ def make(session: Session, viewer: Viewer, prepared: PreparedDataset) -> str:
 
 def _library() -> Any:
     try:
-        import ir_datasets
+        return import_module("ir_datasets")
     except ImportError as error:
         raise Invalid("ir_datasets is not installed: pip install 'ir-leaderboard[irdatasets]'.") from error
-    return ir_datasets
 
 
 def _dataset(library: Any, name: str) -> Any:
@@ -128,6 +124,15 @@ def _dataset(library: Any, name: str) -> Any:
 def _write(path: Path, records: Iterable[dict[str, Any]]) -> None:
     with path.open("w", encoding="utf-8") as file:
         file.writelines(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records)
+
+
+def _judgments(dataset: Any, folder: Path) -> Path | None:
+    """The file of the judgments, None where there are none."""
+    if not dataset.has_qrels():
+        return None
+    with (folder / QRELS).open("w", encoding="utf-8") as file:
+        file.writelines(_judgment(row) for row in dataset.qrels_iter())
+    return folder / QRELS
 
 
 def _topic(query: Any) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Datasets of ir_datasets become tasks, by the library itself over small files that are registered here."""
 
-import builtins
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         del library.registry._registered[name]
 
 
-def _made(database: Database, folder: Path, dataset: str, **more: Any) -> datasets.PreparedDataset:
+def _made(database: Database, folder: Path, dataset: str, **more: Any) -> datasets.DatasetTask:
     folder.mkdir()
     wanted = DatasetRequest(dataset=dataset, slug=dataset.replace("/", "-"), name="Owls", **more)
     prepared = datasets.prepare(wanted, folder)
@@ -128,14 +128,7 @@ def test_a_taken_slug_stores_nothing(database: Database, tmp_path: Path, library
 
 def test_without_the_library_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is needed for this alone."""
-    real = builtins.__import__
-
-    def without(name: str, *rest: Any, **named: Any) -> Any:
-        if name == "ir_datasets":
-            raise ImportError(name)
-        return real(name, *rest, **named)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
     with pytest.raises(Invalid, match=r"pip install 'ir-leaderboard\[irdatasets\]'"):
         datasets.prepare(DatasetRequest(dataset="vaswani", slug="x", name="X"), tmp_path)
 

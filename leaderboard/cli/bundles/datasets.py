@@ -8,7 +8,7 @@ import click
 
 from leaderboard.db.engine import Database
 from leaderboard.services import datasets
-from leaderboard.services.datasets import DatasetRequest, PreparedDataset
+from leaderboard.services.datasets import DatasetRequest, DatasetTask
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.tasks import roles
 
@@ -40,7 +40,7 @@ def bring_in(database: Database, answers: DatasetAnswers) -> None:
     click.echo(f"Task {wanted.slug} is published.")
 
 
-def _lines(wanted: DatasetRequest, prepared: PreparedDataset) -> list[str]:
+def _lines(wanted: DatasetRequest, prepared: DatasetTask) -> list[str]:
     task, qrels = prepared.task, prepared.task.qrels
     stored = f"{prepared.documents.count:,} documents" if prepared.documents else "no documents stored"
     return [
