@@ -115,6 +115,7 @@ def test_an_export_comes_in_as_an_organiser_may_make_it(site: Site, tmp_path: Pa
     with site.database.read() as session:
         again = boards.board(session, ANONYMOUS, "again")
         assert session.scalars(select(Audit.action).where(Audit.action == "task.import")).all()
+    assert shown.rows[0].scores["AP"] is not None
     assert [(row.run, row.team, row.scores) for row in again.rows] == [
         (row.run, row.team, row.scores) for row in shown.rows
     ]
