@@ -29,6 +29,7 @@ DECLARED = [
     for text in [
         *PROJECT["project"]["dependencies"],
         *PROJECT["project"]["optional-dependencies"]["celery"],
+        *PROJECT["project"]["optional-dependencies"]["irdatasets"],
         *PROJECT["project"]["optional-dependencies"]["oidc"],
         *PROJECT["project"]["optional-dependencies"]["otel"],
         *PROJECT["project"]["optional-dependencies"]["pdf"],

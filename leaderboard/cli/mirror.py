@@ -5,13 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
-from sqlalchemy import select
 
 from leaderboard.cli.site import data_option, opened, site_address
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Run
 from leaderboard.mirror import mirror as mirrors
-from leaderboard.services import policy
+from leaderboard.pages.bundles import mirrored
+from leaderboard.services.policy import ANONYMOUS
 from leaderboard.web import create_app
 
 EVERY = 25
@@ -44,8 +43,7 @@ def mirror(folder: Path, slug: str | None, data: Path | None) -> None:
 
 def _runs(database: Database, slug: str) -> frozenset[int]:
     with database.read() as session:
-        task, _ = policy.visible_task(session, policy.ANONYMOUS, slug)
-        return frozenset(session.scalars(select(Run.id).where(Run.task_id == task.id)))
+        return mirrored.runs_of(session, ANONYMOUS, slug)
 
 
 def _tell(done: int, known: int) -> None:

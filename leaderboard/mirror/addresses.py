@@ -14,7 +14,7 @@ from werkzeug.routing import MapAdapter, RequestRedirect
 from leaderboard.web.figures import PDF
 from leaderboard.web.kept.pages import ROOMS
 
-MIRRORED = ROOMS | {"static", "run_files", "pictures", "pool_audits", "side_by_side"}
+MIRRORED = ROOMS | {"static", "run_files", "pictures", "pool_audits", "side_by_side", "bundles"}
 """Blueprints of what a visitor may open without a secret, a form or a search."""
 EVERYWHERE = ("phase", "figure", "table", "of", "kind")
 OWN: Mapping[str, tuple[str, ...]] = {

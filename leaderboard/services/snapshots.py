@@ -184,10 +184,22 @@ def _plain(body: bytes) -> bytes:
 
 def body_of(session: Session, shown: Board) -> bytes:
     """A board as canonical JSON, without what the moment of asking changes, such as places in a queue."""
-    text = json.dumps(
-        _facts(session, shown), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
+    return canonical(_facts(session, shown))
+
+
+def canonical(facts: dict[str, Any]) -> bytes:
+    """What a board shows in the one form that its digest is taken of."""
+    text = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return f"{text}\n".encode()
+
+
+def restore(session: Session, task: Task, facts: dict[str, Any], values: dict[str, Any]) -> None:
+    """Store a snapshot that came from elsewhere with its edition and date, unless it is there already."""
+    body = canonical(facts)
+    sha256 = hashlib.sha256(body).hexdigest()
+    if session.scalar(select(Snapshot.id).where(Snapshot.sha256 == sha256)) is None:
+        packed = compressed(_MAGIC, body, _LEVEL)
+        session.add(Snapshot(**{**values, "task_id": task.id, "sha256": sha256, "body": packed}))
 
 
 def _is_shown(session: Session, viewer: Viewer, slug: str, facts: dict[str, Any]) -> bool:

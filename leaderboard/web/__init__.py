@@ -44,7 +44,7 @@ from leaderboard.web.accounts import (
 )
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, room, settled
 from leaderboard.web.boards import boards, carried, efficiency, intervals, reveal, snapshots
-from leaderboard.web.bundles import bundles
+from leaderboard.web.bundles import bundles, imports
 from leaderboard.web.cards import badges, frames, oembed
 from leaderboard.web.cards import pictures as card_pictures
 from leaderboard.web.comparisons import comparisons, curves, many
@@ -121,6 +121,7 @@ PAGES = (
     pools,
     combined,
     bundles,
+    imports,
     audits,
     assessors,
     agreement,

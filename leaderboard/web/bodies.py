@@ -100,7 +100,7 @@ def limit_body() -> None:
     if declared is None:
         return
     request.max_content_length = declared.limit(settings())
-    if declared.body is Body.UPLOAD:
+    if declared.body in (Body.UPLOAD, Body.FOLDER):
         request.max_form_parts = MOST_PARTS
     if (
         declared.takes_files

@@ -39,6 +39,8 @@ class Body(Enum):
     SMALL = auto()
     UPLOAD = auto()
     FILES = auto()
+    FOLDER = auto()
+    """Files as large as FILES, and many of them."""
     CHECK = auto()
     PIECE = auto()
     """Of a file that is sent in pieces: what came of one that was cut off counts."""
@@ -54,7 +56,7 @@ class Body(Enum):
             return settings.inline_bytes + VISITORS_BODY
         if self is Body.PICTURE:
             return LARGEST_BYTES + SMALL_BODY
-        if self is Body.FILES:
+        if self in (Body.FILES, Body.FOLDER):
             return settings.plain_bytes + SMALL_BODY
         return SMALL_BODY
 

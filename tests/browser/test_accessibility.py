@@ -13,7 +13,7 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Account, Run, Task, TaskRole, WebhookAttempt, WebhookDelivery
 from leaderboard.services.accounts import device_logins, sessions
 from tests.browser.conftest import Demo
-from tests.make import blind, pictures, sampled
+from tests.make import blind, build, pictures, sampled
 from tests.make.people import account
 
 pytestmark = [pytest.mark.browser, pytest.mark.trial]
@@ -229,6 +229,34 @@ def test_logos_and_pictures_are_for_everybody(
         faults += [f"{step}: {fault}" for fault in page_faults(window, width)]
     window.get_by_role("button", name="Remove the picture").click()
     assert "Saved." in window.get_by_role("status").inner_text()
+    context.close()
+    assert faults == []
+
+
+def test_an_import_is_for_everybody(
+    width: int, browser: Browser, address: str, site_database: Database, tmp_path: Path
+) -> None:
+    """The form, an error on it, what files were understood as, and the task made of them."""
+    olga = account(site_database, "Olga", is_organiser=True)
+    with site_database.write() as session:
+        token = sessions.start(session, olga, "127.0.0.1", "test")
+    context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
+    context.add_cookies([{"name": "session", "value": token, "url": address}])
+    window, faults = context.new_page(), []
+    window.goto(f"{address}/tasks/new")
+    window.get_by_role("link", name="import it").click()
+    faults += page_faults(window, width)
+    window.get_by_role("button", name="Look at the files").click()
+    assert "Choose a file or a folder." in window.get_by_role("alert").inner_text()
+    faults += page_faults(window, width)
+    build.run_file(tmp_path, {"1": ["a", "c"], "2": ["d"]}, "one")
+    files = [build.topics_file(tmp_path), build.qrels_file(tmp_path), tmp_path / "one.txt"]
+    window.get_by_label("A file (choose it, or drop it here)").set_input_files(files)
+    window.get_by_label("Name", exact=True).fill("Night owls")
+    window.get_by_role("button", name="Look at the files").click()
+    faults += page_faults(window, width)
+    window.get_by_role("button", name="Make this task").click()
+    assert window.url == f"{address}/tasks/night-owls/organise"
     context.close()
     assert faults == []
 

@@ -1,5 +1,6 @@
 """Bundles written and read back, and what is compared of them."""
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -46,7 +47,30 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {name: path.read_bytes() for name, path in found.items() if name not in OF_THE_MOMENT}
 
 
+def seal(folder: Path) -> None:
+    """Write the digests anew, as somebody would who changes a bundle on purpose."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != writing.SUMS]
+    lines = [
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder).as_posix()}\n"
+        for path in files
+    ]
+    (folder / writing.SUMS).write_text("".join(lines))
+
+
+def rewrite(folder: Path, table: str, **fields: object) -> None:
+    """Change the first record of a table, and seal the bundle."""
+    path = folder / "records" / f"{table}.jsonl"
+    first, *others = path.read_text().splitlines()
+    path.write_text("\n".join([json.dumps({**json.loads(first), **fields}), *others]) + "\n")
+    seal(folder)
+
+
 def rows(folder: Path, table: str) -> list[dict[str, object]]:
     """The records of a table of a bundle."""
     path = folder / "records" / f"{table}.jsonl"
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def public(database: Database, path: Path, slug: str = "t") -> None:
+    """Write what visitors read of a task to a path."""
+    export.export_public(database, slug, writing.writer(path))

@@ -20,6 +20,7 @@ from leaderboard.errors import Invalid
 from leaderboard.mirror import mirror
 from leaderboard.mirror.rewriting import rewritten
 from leaderboard.services.boards import board as boards
+from leaderboard.services.bundles import opening
 from leaderboard.services.policy import ANONYMOUS
 from leaderboard.settings import Settings
 from leaderboard.web import requests
@@ -132,6 +133,34 @@ def test_a_mirror_takes_the_place_of_an_earlier_one_and_of_nothing_else(site: Si
     with pytest.raises(Invalid, match="holds files that no mirror wrote"):
         _mirror(site, other)
     assert _tree(other) == {"thesis.txt": b"mine"}
+
+
+def test_a_mirrored_task_is_made_again(site: Site, folder: Path, tmp_path: Path) -> None:
+    """`leaderboard import` of a mirror of one task; one of several tasks says which there are."""
+    _mirror(site, folder, ("robots", frozenset({site.world.run})))
+    assert "task.zip" in (folder / "tasks/robots/about/index.html").read_text(encoding="utf-8")
+    environment = {"LEADERBOARD_DATABASE_URL": f"sqlite:///{tmp_path / 'other.sqlite3'}"}
+    made = CliRunner().invoke(main, ["db", "upgrade"], env=environment)
+    assert made.exit_code == 0, made.output
+    said = CliRunner().invoke(main, ["import", str(folder)], env=environment)
+    assert said.exit_code == 0, said.output
+    other = Database(environment["LEADERBOARD_DATABASE_URL"])
+    with site.database.read() as ours, other.read() as theirs:
+        shown, again = (boards.board(each, ANONYMOUS, "robots") for each in (ours, theirs))
+        assert [(row.run, row.team) for row in again.rows] == [(row.run, row.team) for row in shown.rows]
+    other.dispose()
+
+
+def test_a_mirror_of_several_tasks_names_them(tmp_path: Path) -> None:
+    """Which one is imported is asked for; where nothing can be downloaded that is said."""
+    (tmp_path / opening.MIRROR).write_text("{}")
+    with pytest.raises(Invalid, match="held back in part"):
+        opening.in_mirror(tmp_path)
+    for slug in ("a", "b"):
+        (tmp_path / "tasks" / slug).mkdir(parents=True)
+        (tmp_path / "tasks" / slug / opening.IN_MIRROR).write_bytes(b"")
+    with pytest.raises(Invalid, match="a mirror of 2 tasks; name one of them: .*tasks/a/task.zip, "):
+        opening.in_mirror(tmp_path)
 
 
 @pytest.mark.trial

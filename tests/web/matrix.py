@@ -48,6 +48,7 @@ POOLS = (
     *("/1/topics/1", "/1/topics/1.json", "/1/topics/1.csv", "/1/topics/1.tex"),
 )
 
+IMPORTS = (("", 422), ("/make", 404))
 NAMING = ("pseudonyms", "pseudonyms.json", "pseudonyms.csv", "pseudonyms.tex", "groups")
 ASSESSORS = (*("/assessors", "/assessors.json", "/assessors.csv", "/assessors.tex"), "/guidelines")
 
@@ -308,6 +309,9 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/tasks/robots/combined"): (401, 403, 403, 403, 403, 409),
     **{("GET", f"/tasks/robots/citation.{form}"): OPEN for form in ("cff", "bib", "json")},
     ("GET", "/tasks/robots/export.zip"): ORGANISER,
+    ("GET", "/tasks/import"): CREATOR,
+    **{("POST", f"/tasks/import{rest}"): (401, 403, 403, 403, status, status) for rest, status in IMPORTS},
+    ("GET", "/tasks/robots/task.zip"): OPEN,
     ("POST", "/tasks/robots/pools/1/shown"): (401, 403, 403, 403, 403, 404),
     **{("GET", f"/tasks/robots/pools/audit{rest}"): OPEN for rest in ("", ".json", ".csv", ".tex")},
     ("POST", "/tasks/robots/pools/audit"): (401,) + (303,) * 5,
@@ -390,6 +394,7 @@ DRAFTS = {
     ("GET", "/tasks/draft/combined"): (404, 404, 404, 404, 404, 200),
     ("POST", "/tasks/draft/combined"): (401, 404, 404, 404, 404, 409),
     **{("GET", f"/tasks/draft/citation.{form}"): (404, 404, 404, 404, 404, 200) for form in ("cff", "bib")},
+    ("GET", "/tasks/draft/task.zip"): (404,) * 6,
     ("GET", "/tasks/draft/export.zip"): (401, 404, 404, 404, 404, 200),
     ("GET", "/tasks/draft/pools/audit"): (404, 404, 404, 404, 404, 200),
     ("POST", "/tasks/draft/pools/audit"): (401, 404, 404, 404, 404, 303),

@@ -6,28 +6,38 @@ from typing import Any
 
 import click
 
+from leaderboard.cli.bundles import datasets as dataset_roads
 from leaderboard.cli.bundles import folders
+from leaderboard.cli.bundles.datasets import DatasetAnswers
 from leaderboard.cli.bundles.folders import Answers
 from leaderboard.cli.site import FILE, data_option, keep_private, opened
 from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid
 from leaderboard.pages.tasks import settings as pages
+from leaderboard.services import datasets
 from leaderboard.services.bundles import found, imports, opening
 from leaderboard.services.bundles.found import FoundChoice
 from leaderboard.services.bundles.importing import ImportRequest
 from leaderboard.services.bundles.imports import ImportedTask
 from leaderboard.services.bundles.making import FolderRequest
 from leaderboard.services.bundles.opening import BundleFiles
+from leaderboard.services.datasets import DatasetRequest
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs.prepare import suggested_name
 from leaderboard.services.tasks import roles
 from leaderboard.trec.read.lines import Limits
 
-SOURCE = click.Path(exists=True, path_type=Path)
+
+def _source(context: click.Context, parameter: click.Parameter, value: str) -> Path | str:
+    """A path that is there, or the id of a dataset of ir_datasets as it is written."""
+    if value.startswith(datasets.PREFIX):
+        return value
+    path: Path = click.Path(exists=True, path_type=Path).convert(value, parameter, context)
+    return path
 
 
 @click.command("import")
-@click.argument("source", type=SOURCE)
+@click.argument("source", callback=_source)
 @click.option("--slug", default="", help="Slug of the task [the one in the export, else the folder's name].")
 @click.option("--map", "map_file", type=FILE, help="Of an export with pseudonyms: names take their place.")
 @click.option("--organiser", help="Account that organises it in the browser [the only organiser there is].")
@@ -36,16 +46,34 @@ SOURCE = click.Path(exists=True, path_type=Path)
 @click.option("--topics", default="", help="Of a folder: which file is the topics.")
 @click.option("--qrels", default="", help="Of a folder: which file is the judgments.")
 @click.option("--team", default=found.TEAM, show_default=True, help="Whose runs are that no list names.")
+@click.option(
+    "--no-documents", is_flag=True, help="Of a dataset of ir_datasets: without its documents' texts."
+)
 @click.option("--yes", "is_sure", is_flag=True, help="Of a folder: go on where something is in doubt.")
 @data_option
-def import_(source: Path, slug: str, map_file: Path | None, data: Path | None, **options: Any) -> None:
+def import_(
+    source: Path | str,
+    slug: str,
+    map_file: Path | None,
+    data: Path | None,
+    no_documents: bool,
+    **options: Any,
+) -> None:
     """Make a task of SOURCE, a folder, .zip or .tar.gz: an export, or topics, judgments and runs.
 
+    ir_datasets:ID is a dataset of ir_datasets, such as ir_datasets:vaswani, with its documents.
+
+    A mirror of one task is an export of what everybody reads of it.
     Of what `leaderboard export` wrote every digest is checked first. Of any other folder it is told on one
     page which file is what, by its lines and usual names; where that is in doubt --yes is needed.
     All of it is stored or nothing. Runs are scored anew; an export's board is the same once that is done.
     """
-    with opened(data) as (database, settings), opening.opened(source) as files:
+    if isinstance(source, str):
+        with opened(data) as (database, settings):
+            keep_private(settings)
+            dataset_roads.bring_in(database, _dataset(source, slug, no_documents, options))
+        return
+    with opened(data) as (database, settings), opening.opened(opening.in_mirror(source)) as files:
         keep_private(settings)
         limits = Limits(plain_bytes=settings.plain_bytes)
         if files.is_bundle:
@@ -54,6 +82,15 @@ def import_(source: Path, slug: str, map_file: Path | None, data: Path | None, *
             _bring_in(database, files, wanted, options["organiser"], dry_run=options["dry_run"])
             return
         folders.bring_in(database, files, _answers(source, slug, limits, **options))
+
+
+def _dataset(source: str, slug: str, no_documents: bool, options: dict[str, Any]) -> DatasetAnswers:
+    dataset = source.removeprefix(datasets.PREFIX)
+    slug = slug or dataset.lower().replace("/", "-").replace("_", "-").replace(".", "-")
+    wanted = DatasetRequest(
+        dataset=dataset, slug=slug, name=options["name"] or dataset, has_documents=not no_documents
+    )
+    return DatasetAnswers(wanted=wanted, organiser=options["organiser"], dry_run=options["dry_run"])
 
 
 def _answers(

@@ -16,19 +16,20 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Evaluation, Phase, QrelsRevision, Run
+from leaderboard.errors import NotFound
 from leaderboard.pages.boards import tables
 from leaderboard.pages.bundles.citation import citation_of
 from leaderboard.services import policy
 from leaderboard.services.backups.backups import unlimited
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
-from leaderboard.services.bundles import describing, members, release
+from leaderboard.services.bundles import describing, members, public, release
 from leaderboard.services.bundles.citations import FORMS
 from leaderboard.services.bundles.describing import BundleHead
 from leaderboard.services.bundles.members import BundleSource
 from leaderboard.services.bundles.release import PseudonymMap
 from leaderboard.services.bundles.writing import BundleWriter
-from leaderboard.services.policy import Viewer
+from leaderboard.services.policy import ANONYMOUS, Viewer
 from leaderboard.tables.text import cell, csv_text
 
 SCORES_AT_ONCE = 16
@@ -50,6 +51,20 @@ def export(
         with target as made:
             _write(BundleSource(database, session, task, by), viewer, made, site)
     return by
+
+
+def export_public(database: Database, slug: str, target: Target, *, site: str = "") -> None:
+    """Write what every visitor reads of a task, whoever asks for it.
+
+    Raises NotFound, before the target is opened, for a draft and while something of the task is held back.
+    """
+    with _one_moment(database) as session:
+        task, sight = policy.visible_task(session, ANONYMOUS, slug)
+        if not sight.details:
+            raise NotFound(f"{sight.why} The whole of {task.name} can be had when all of it is shown.")
+        view = public.view(session, task)
+        with target as made:
+            _write(BundleSource(database, session, task, view=view), ANONYMOUS, made, site)
 
 
 @contextmanager
@@ -75,8 +90,9 @@ def _write(source: BundleSource, viewer: Viewer, made: BundleWriter, site: str) 
         made.text(name, written(cited))
     head = BundleHead(
         citation=cited,
-        made_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        made_at=datetime.now(UTC).isoformat(timespec="seconds") if source.view is None else "",
         is_release=source.by is not None,
+        is_public=source.view is not None,
     )
     made.text(describing.HEAD, head.text())
     made.text(describing.README, describing.readme(head, made.sums))
@@ -144,8 +160,9 @@ def _scores_by_topic(source: BundleSource) -> Iterator[bytes]:
         .execution_options(yield_per=SCORES_AT_ONCE)
     )
     for run_id, name, measure, version, scores in rows:
-        if versions[measure] == version:
-            head = (name if source.by is None else source.by.runs[run_id], source.numbers["run"][run_id])
+        number = source.numbers["run"].get(run_id)
+        if versions[measure] == version and number is not None:
+            head = (members.pseudonym(source, run_id) or name, number)
             yield _csv(
                 (*head, measure, topic, score) for topic, score in zip(topics, scores.tolist(), strict=True)
             )

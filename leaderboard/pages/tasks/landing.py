@@ -97,6 +97,8 @@ class AboutPage:
     frames: tuple[str, ...]
     """The origins whose pages may show its board in a frame."""
     archived_at: datetime | None
+    is_public: bool
+    """Whether everybody may have all that is shown of it as files."""
     changes: tuple[ChangeRow, ...]
 
 
@@ -212,8 +214,14 @@ def about(session: Session, viewer: Viewer, slug: str) -> AboutPage:
         licence=task.licence,
         frames=tuple(task.frames.split()),
         archived_at=task.archived_at,
+        is_public=task.published_at is not None and _is_open(session, viewer, slug),
         changes=changes.of_task(session, task.id),
     )
+
+
+def _is_open(session: Session, viewer: Viewer, slug: str) -> bool:
+    """Whether nothing of a task that was read before is held back from anybody."""
+    return not phase_rules.hidden(session, policy.seen_task(session, viewer, slug).phases)
 
 
 def measures(page: AboutPage) -> Table[MeasureDefinition]:

@@ -17,6 +17,8 @@ from leaderboard.services.accounts import names
 from leaderboard.services.accounts.teams import HOME_PAGE
 from leaderboard.services.bundles.opening import BundleFiles
 from leaderboard.services.bundles.records import Numbers, Record, RecordTable, refers_to, renumbered
+from leaderboard.services.pseudonyms.words import TITLES
+from leaderboard.services.runs.admission import KINDS
 from leaderboard.services.tasks import dates
 from leaderboard.services.tasks.setting_values import written
 from leaderboard.services.tasks.settings.records import SETTINGS
@@ -24,6 +26,8 @@ from leaderboard.trec.read.lines import shown
 from leaderboard.trec.topics.topics import fault_of_id
 
 LINE_BYTES = 2**26
+FIRST_YEAR, LAST_YEAR = 1900, 9000
+SUBTOPIC = ("number", "text", "kind")
 WORD_BYTES = 500
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}(?: \(\d{1,9}\))?")
 EXTRAS = {
@@ -32,6 +36,8 @@ EXTRAS = {
     "runs": {"file"},
     "editions": {"scored"},
     "pools": {"file"},
+    "pictures": {"file"},
+    "snapshots": {"file"},
 }
 """What a record has besides its columns."""
 NOT_READ_AS_SETTINGS = frozenset({"slug", "collection", "measures", "primary_measure", "entry_code"})
@@ -116,7 +122,9 @@ def _moment(value: Any) -> Any:
         moment = datetime.fromisoformat(value)
     except (TypeError, ValueError):
         return None
-    return None if moment.tzinfo is None else moment.astimezone(UTC)
+    # Beyond these years some arithmetic of dates fails; no task is from there.
+    is_of_our_time = moment.tzinfo is not None and FIRST_YEAR <= moment.year <= LAST_YEAR
+    return moment.astimezone(UTC) if is_of_our_time else None
 
 
 @cache
@@ -217,9 +225,21 @@ def _is_team(name: str) -> str:
     return "" if names.displayed(name, "a team") == name else "is not a team's name as it is shown."
 
 
+def _are_subtopics(subtopics: list[dict[str, Any]]) -> str:
+    is_each = all(set(each) == set(SUBTOPIC) and all(map(_is_text, each.values())) for each in subtopics)
+    return "" if is_each else f"must be objects with {', '.join(SUBTOPIC)}."
+
+
+def _are_kinds(kinds: list[str]) -> str:
+    return "" if set(kinds) <= set(KINDS) else f"must be of {', '.join(KINDS)}."
+
+
 _RULES: dict[tuple[str, str], Callable[[Any], str | None]] = {
     ("task", "measures"): _measures,
     ("task", "primary_measure"): lambda key: _measures([key]),
+    ("task", "pseudonym_list"): lambda kind: "" if not kind or kind in TITLES else "is not a list of names.",
+    ("topics", "subtopics"): _are_subtopics,
+    ("phases", "kinds"): _are_kinds,
     ("topics", "topic_id"): lambda topic: (fault_of_id(topic) or ("",))[0],
     ("phases", "zone"): dates.require_zone,
     ("teams", "name"): _is_team,

@@ -28,6 +28,8 @@ FILES = {
     "named LINE-NAME-REVISION; preferences are JSON, one a line; distractors one docno a line.",
     "runs/": "Run files: topic, Q0, docno, rank, score, tag; compressed where they came so.",
     "pools/": "The documents of each pool in judging order, as JSON lines: priority, stratum, probability.",
+    "pictures/": "The task's logo and picture.",
+    "snapshots/": "Boards as they were frozen, as JSON; run_id is the id of a run in the bundle.",
     "scores/board": "The board of each phase: ranks, scores, which runs may be the best; as a table too.",
     "scores/topics.csv": "What each run got on each topic by each measure, at full precision.",
     **{table.path: table.what for table in TABLES},
@@ -38,9 +40,16 @@ LEFT_OUT = (
     "the code by which teams enter, and webhooks",
     "rejected files, files that were still being checked, drafts of judgments",
     "query logs (the preferences made of them are among the judgments)",
-    "snapshots, pictures, and the texts of the collection's documents",
+    "the texts of the collection's documents",
 )
 """What a bundle never has."""
+UNTOLD = (
+    "what only organisers see: reports of files, settings of sending, who entered",
+    "labels, pools, news, snapshots",
+    "withdrawn runs, and files of runs whose teams go by a pseudonym: their rankings are here",
+    "accounts, and the texts of the collection's documents",
+)
+"""What a bundle for everybody has not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +58,10 @@ class BundleHead:
 
     citation: TaskCitation
     made_at: str
+    """'' where it is not told, so that the same task gives the same bytes."""
     is_release: bool
+    is_public: bool = False
+    """Whether it holds what every visitor reads, and no more."""
 
     def text(self) -> str:
         """The head as the program reads it back."""
@@ -57,7 +69,7 @@ class BundleHead:
             "form": FORM,
             "version": VERSION,
             "program": __version__,
-            "made_at": self.made_at,
+            "made_at": self.made_at or None,
             "slug": self.citation.slug,
             "pseudonyms": self.is_release,
         }
@@ -71,16 +83,20 @@ def readme(head: BundleHead, paths: Iterable[str]) -> str:
     files = [f"- `{path}`: {what}" for path, what in FILES.items() if _is_there(path, there)]
     named = (
         "Teams, runs and people go by pseudonyms here; the map that leads back is kept apart. What teams "
-        "said of themselves and of their runs is left out, and each run's tag is its name."
+        "said of themselves and of their runs is left out, so are pictures and snapshots; each run's tag is "
+        "its name."
         if head.is_release
         else "Run files are byte for byte as they were sent. Assessors go by numbers."
+    )
+    written = (
+        f", written {head.made_at}" if head.made_at else "; it holds what every visitor of the site reads"
     )
     return "\n".join(
         (
             f"# {of.title}",
             "",
             *((of.description.strip(), "") if of.description.strip() else ()),
-            f"A shared task of information retrieval as plain files, written {head.made_at}.",
+            f"A shared task of information retrieval as plain files{written}.",
             *((f"Organised by {of.organisers}.",) if of.organisers else ()),
             f"Licence: {of.licence or 'not stated; ask the organisers'}.",
             "",
@@ -94,7 +110,7 @@ def readme(head: BundleHead, paths: Iterable[str]) -> str:
             "",
             "## Not in here",
             "",
-            *(f"- {what}" for what in LEFT_OUT),
+            *(f"- {what}" for what in (UNTOLD if head.is_public else LEFT_OUT)),
             "",
             "## Back into a site",
             "",

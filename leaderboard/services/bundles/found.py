@@ -74,6 +74,9 @@ class FoundChoice:
     topics: str = ""
     qrels: str = ""
     team: str = TEAM
+    name_topics: str = "--topics FILE"
+    name_qrels: str = "--qrels FILE"
+    """How a file is named to whoever asks, for errors."""
     limits: Limits = field(default_factory=Limits)
 
 
@@ -91,8 +94,8 @@ def look(files: BundleFiles, choice: FoundChoice, progress: Progress = lambda _:
             continue
         by_kind[kind].append(name) if kind else left_out.setdefault(name, why)
     doubts: list[str] = []
-    judged = _judgments(files, by_kind[QRELS], choice.qrels, left_out, doubts)
-    topics = _topics(files, by_kind[TOPICS], choice.topics, set(judged.topics), left_out, doubts)
+    judged = _judgments(files, by_kind[QRELS], choice, left_out, doubts)
+    topics = _topics(files, by_kind[TOPICS], choice, set(judged.topics), left_out, doubts)
     listed = _list(files, by_kind[LIST], left_out)
     known = topics[1] if topics[0] else None
     runs, in_runs = _runs(files, by_kind[RUN], known, listed, choice, left_out, progress)
@@ -127,9 +130,10 @@ class _Judged:
 
 
 def _judgments(
-    files: BundleFiles, names: list[str], named: str, left_out: dict[str, str], doubts: list[str]
+    files: BundleFiles, names: list[str], choice: FoundChoice, left_out: dict[str, str], doubts: list[str]
 ) -> _Judged:
     read: dict[str, _Judged] = {}
+    named = choice.qrels
     for name in _asked(names, named, QRELS, left_out):
         try:
             qrels = read_qrels(files.file(name))
@@ -139,20 +143,21 @@ def _judgments(
             left_out[name] = f"judgments that cannot be read: {error.message}"
             continue
         read[name] = _Judged(name, sum(1 for _ in qrels.entries()), tuple(qrels.judgments))
-    chosen = _one(list(read), QRELS, "--qrels", left_out, doubts)
+    chosen = _one(list(read), QRELS, choice.name_qrels, left_out, doubts)
     return read[chosen] if chosen else _Judged()
 
 
 def _topics(
     files: BundleFiles,
     names: list[str],
-    named: str,
+    choice: FoundChoice,
     judged: set[str],
     left_out: dict[str, str],
     doubts: list[str],
 ) -> tuple[str, tuple[str, ...]]:
     """The file of topics and their ids; '' and the judged ones where no file has any."""
     read: dict[str, tuple[str, ...]] = {}
+    named = choice.topics
     for name in _asked(names, named, TOPICS, left_out):
         try:
             ids = tuple(topic.topic_id for topic in read_topics(files.file(name)))
@@ -167,7 +172,7 @@ def _topics(
             left_out[name] = "none of its ids is a judged topic"
             continue
         read[name] = ids
-    chosen = _one(list(read), TOPICS, "--topics", left_out, doubts)
+    chosen = _one(list(read), TOPICS, choice.name_topics, left_out, doubts)
     return (chosen, read[chosen]) if chosen else ("", tuple(judged))
 
 
@@ -186,8 +191,8 @@ def _one(names: list[str], kind: str, option: str, left_out: dict[str, str], dou
     usual = [name for name in names if _USUAL[kind].search(Path(name).name)]
     if len(usual) != 1:
         listed = ", ".join(sorted(usual or names))
-        problem = Problem("must be one file.", f"Name it: {option} FILE.", field=kind, value=listed[:200])
-        raise Invalid(f"Several files could be the {kind}: {listed}. Name one: {option} FILE.", [problem])
+        problem = Problem("must be one file.", f"Name it: {option}.", field=kind, value=listed[:200])
+        raise Invalid(f"Several files could be the {kind}: {listed}. Name one: {option}.", [problem])
     for name in names:
         if name != usual[0]:
             left_out[name] = f"{kind}, but {usual[0]} is taken for them"

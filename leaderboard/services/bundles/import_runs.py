@@ -76,6 +76,7 @@ def add_editions(making: TaskImport, table: RecordTable) -> None:
         _require_versions(making, table, line, edition)
         making.session.add(edition)
         making.session.flush()
+        making.ids["edition"][record["id"]] = edition.id
         scored = record.get("scored")
         if not isinstance(scored, list) or not set(scored) <= making.ids["run"].keys():
             raise broken(table.path, line, "must be runs of the bundle.", "scored")

@@ -1,13 +1,13 @@
 """A task on its way in: what was stored so far, and how the rows of most tables are stored."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import QrelsRevision, Task
+from leaderboard.db.tables import QrelsRevision, Task, TaskRole
 from leaderboard.errors import Invalid
 from leaderboard.services.bundles import checking
 from leaderboard.services.bundles.opening import BundleFiles
@@ -18,6 +18,13 @@ from leaderboard.trec.read.lines import Limits
 ROWS_AT_ONCE = 500
 
 Progress = Callable[[str], object]
+
+NOT_BELIEVED: dict[str, dict[str, Any]] = {
+    "task": {"published_at": None, "archived_at": None},
+    "entries": {"agreement_version": None, "agreed_at": None},
+    "uploads": {"state": "accepted", "wishes": {}, "fixes": []},
+}
+"""Table -> what stands for what only the operator is believed: that a team agreed, how a run was made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +56,9 @@ class TaskImport:
     """Number of an upload -> its line and record, until its run is stored."""
     topics: tuple[str, ...] = ()
     jobs: int = 0
+    was_published: bool = False
+    is_trusted: bool = True
+    """Whether the operator vouches for the bundle; else only what forms could have made of it is kept."""
 
     @property
     def owner(self) -> Task:
@@ -56,6 +66,14 @@ class TaskImport:
         if self.task is None:
             raise Invalid("The bundle has no record of the task itself. Get the bundle anew.")
         return self.task
+
+
+def make_own(making: TaskImport) -> None:
+    """Let who imports organise the task from now on, as who makes one by a form does."""
+    task, account_id = making.owner, making.viewer.account_id
+    making.viewer = replace(making.viewer, organises=making.viewer.organises | {task.id})
+    if account_id is not None:
+        making.session.add(TaskRole(task_id=task.id, account_id=account_id, role="organiser"))
 
 
 def add_all(making: TaskImport, table: RecordTable) -> None:
@@ -86,6 +104,8 @@ def _store(making: TaskImport, table: RecordTable, rows: list[tuple[int, dict[st
 def values_of(making: TaskImport, table: RecordTable, line: int, record: Record) -> dict[str, Any]:
     """A record as a row's values, with its task; raises Invalid with the field at fault."""
     values = checking.values(table, line, record, making.ids)
+    if not making.is_trusted:
+        values |= NOT_BELIEVED.get(table.name, {})
     if "task_id" in table.model.metadata.tables[table.model.__tablename__].columns:
         values["task_id"] = making.owner.id
     return values

@@ -4,7 +4,7 @@ Scores are not read from the bundle: they are computed of its runs and judgments
 """
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from sqlalchemy import select
@@ -14,9 +14,16 @@ from leaderboard.db.tables import Qrels, Task, Team, Topic
 from leaderboard.services import audit, collections, policy
 from leaderboard.services.accounts import teams
 from leaderboard.services.backups.backups import unlimited
-from leaderboard.services.bundles import checking, import_runs, judgments
+from leaderboard.services.bundles import checking, import_runs, judgments, showing
 from leaderboard.services.bundles.checking import broken
-from leaderboard.services.bundles.importing import ImportRequest, Progress, TaskImport, add_all
+from leaderboard.services.bundles.importing import (
+    NOT_BELIEVED,
+    ImportRequest,
+    Progress,
+    TaskImport,
+    add_all,
+    make_own,
+)
 from leaderboard.services.bundles.opening import BundleFiles
 from leaderboard.services.bundles.records import TABLES, Record, RecordTable
 from leaderboard.services.policy import Viewer
@@ -54,19 +61,27 @@ def bring_in(
     # A large run takes longer to be packed than a page's transaction may wait.
     unlimited(session.connection())
     making = TaskImport(session=session, viewer=viewer, files=files, request=request, progress=progress)
-    for table in TABLES:
-        progress(table.name)
+    store(making, TABLES)
+    return imported(making)
+
+
+def store(making: TaskImport, tables: Iterable[RecordTable]) -> None:
+    """Store the records of some tables, each by its road."""
+    for table in tables:
+        making.progress(table.name)
         _ROADS.get(table.name, add_all)(making, table)
-        session.flush()
-    task = making.owner
-    audit.record(
-        session, viewer, "task.import", f"task:{task.id}", slug=task.slug, runs=len(making.ids["run"])
-    )
+        making.session.flush()
+
+
+def imported(making: TaskImport) -> ImportedTask:
+    """What was made, which is put on record."""
+    task, runs = making.owner, len(making.ids["run"])
+    audit.record(making.session, making.viewer, "task.import", f"task:{task.id}", slug=task.slug, runs=runs)
     return ImportedTask(
         slug=task.slug,
         teams_known=tuple(making.known),
         teams_new=tuple(making.new),
-        runs=len(making.ids["run"]),
+        runs=runs,
         revisions=len(making.ids["qrels_revision"]),
         jobs=making.jobs,
     )
@@ -81,11 +96,14 @@ def _add_task(making: TaskImport, table: RecordTable) -> None:
         slugs.hold(making.session, slug)
         slugs.require_free(making.session, making.viewer, slug)
         # Teams that enter later are drawn by a secret that this site alone knows.
+        making.was_published = values.get("published_at") is not None
+        values |= {} if making.is_trusted else NOT_BELIEVED[table.name]
         seed = secrets.token_hex(SEED_BYTES) if values.get("pseudonym_list") else ""
         of = _collection(making, table, line, record)
         making.task = Task(**values, collection_id=of, pseudonym_seed=seed)
         making.session.add(making.task)
         making.session.flush()
+        make_own(making)
     making.owner  # noqa: B018 (raises where there is none)
 
 
@@ -117,7 +135,7 @@ def _add_teams(making: TaskImport, table: RecordTable) -> None:
         values = checking.values(table, line, record, making.ids)
         name = making.request.names.get(values.pop("name"), record["name"])
         before = making.session.scalar(select(Team.id).order_by(Team.id.desc()).limit(1)) or 0
-        team_id = teams.ensure(making.session, making.viewer, name)
+        team_id = teams.ensure(making.session, making.viewer, name, making.owner.id)
         making.ids["team"][record["id"]] = team_id
         if team_id > before:
             team = making.session.get_one(Team, team_id)
@@ -164,5 +182,7 @@ _ROADS: dict[str, Callable[[TaskImport, RecordTable], None]] = {
     "runs": import_runs.add_runs,
     "editions": import_runs.add_editions,
     "pools": _add_pools,
+    "pictures": showing.add_pictures,
+    "snapshots": showing.add_snapshots,
 }
 """Tables whose rows are more than their record."""

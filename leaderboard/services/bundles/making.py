@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sqlalchemy.orm import Session
@@ -58,20 +58,27 @@ def make(
 ) -> None:
     """Store and publish the task, then add its runs; the caller's transaction holds all of it or nothing.
 
-    Raises Conflict where the slug is taken, Invalid for a run that is not accepted after all.
+    For who may make tasks: organisers file runs for any team of their own tasks. Raises Conflict where the
+    slug is taken, Invalid for a run that is not accepted after all.
     """
     # A large run takes longer to be packed than a page's transaction may wait.
     unlimited(session.connection())
     slug = task.draft.slug
-    create.create(session, viewer, task)
-    create.publish(session, viewer, slug)
+    made = create.create(session, viewer, task)
+    maker = replace(viewer, organises=viewer.organises | {made.id})
+    create.publish(session, maker, slug)
     for run in runs:
         progress(run.path)
-        team_id = teams.ensure(session, viewer, run.team)
-        rules = admission.rules_for(session, viewer, slug, team_id)
+        team_id = teams.ensure(session, maker, run.team, made.id)
+        rules = admission.rules_for(session, maker, slug, team_id, any_team=True)
         file = prepare.prepare(files.file(run.path), run.path, rules, limits)
         delivery = Delivery(
-            sender=viewer, slug=slug, team_id=team_id, file=file, wishes=RunRequest(run.name, run.kind)
+            sender=maker,
+            slug=slug,
+            team_id=team_id,
+            file=file,
+            wishes=RunRequest(run.name, run.kind),
+            any_team=True,
         )
         sent = uploads.submit(session, delivery)
         if sent.run_id is None:

@@ -24,11 +24,13 @@ from leaderboard.db.tables import (
     Topic,
     Upload,
 )
-from leaderboard.services.bundles import release
+from leaderboard.services.bundles import release, showing
+from leaderboard.services.bundles.public import PUBLIC_TABLES, PublicView, rankings_only
 from leaderboard.services.bundles.records import TABLES, Numbers, Record, RecordTable, records
 from leaderboard.services.bundles.release import PseudonymMap
 from leaderboard.services.bundles.writing import BundleWriter
 from leaderboard.services.pools import documents as pool_documents
+from leaderboard.services.rankings.blocks import whole_blocks
 from leaderboard.services.runs.files import StoredFile
 from leaderboard.services.runs.prepare import CHUNK_BYTES, suggested_name
 from leaderboard.trec.qrels.distractors import unpack_distractors
@@ -46,12 +48,16 @@ Pieces = Iterator[bytes]
 
 @dataclass(slots=True, eq=False)
 class BundleSource:
-    """A task on its way into a bundle: numbers fills as records are written; by None keeps all names."""
+    """A task on its way into a bundle: numbers fills as records are written; by None keeps all names.
+
+    view: what visitors know of it, where that is all the bundle has.
+    """
 
     database: Database
     session: Session
     task: Task
     by: PseudonymMap | None = None
+    view: PublicView | None = None
     numbers: Numbers = field(default_factory=dict)
     paths: dict[tuple[str, int], str] = field(default_factory=dict)
     """Table and id -> the file that belongs to the row."""
@@ -60,7 +66,7 @@ class BundleSource:
 def write(source: BundleSource, target: BundleWriter) -> None:
     """Write all that is the task's own; scores and what describes the bundle come after it."""
     target.add("topics.tsv", _topics(source))
-    for table in TABLES:
+    for table in _tables(source):
         rows = (record for _, record in _records(source, table))
         if (first := next(rows, None)) is not None:
             target.add(table.path, _lines(chain((first,), rows)))
@@ -69,11 +75,19 @@ def write(source: BundleSource, target: BundleWriter) -> None:
             after(source, target)
 
 
+def _tables(source: BundleSource) -> Iterator[RecordTable]:
+    left_out = release.TABLES_LEFT_OUT if source.by is not None else frozenset[str]()
+    tables = TABLES if source.view is None else PUBLIC_TABLES
+    return (table for table in tables if table.name not in left_out)
+
+
 def _records(source: BundleSource, table: RecordTable) -> Iterator[tuple[int, Record]]:
     more = _MORE.get(table.name)
     for row_id, record in records(source.session, source.task.id, table, source.numbers):
         whole = {**record, **more(source, row_id, record)} if more is not None else record
-        yield row_id, whole if source.by is None else release.hidden(table, whole, row_id, source.by)
+        if source.by is not None:
+            whole = release.hidden(table, whole, row_id, source.by)
+        yield row_id, whole if source.view is None else source.view.shown(table, whole, row_id)
 
 
 def _lines(rows: Iterator[Record]) -> Pieces:
@@ -117,10 +131,18 @@ def _of_run(source: BundleSource, run_id: int, record: Record) -> Record:
         select(Run.name, Upload.file_name).join(Upload, Upload.id == Run.upload_id).where(Run.id == run_id)
     ).one()
     ending = next((each for each in PACKED_ENDINGS if row.file_name.lower().endswith(each)), "")
-    name, ending = (row.name, ending) if source.by is None else (source.by.runs[run_id], ".gz")
+    instead = pseudonym(source, run_id)
+    name, ending = (row.name, ending) if instead is None else (instead, ".gz")
     path = f"runs/{record['id']:04}-{suggested_name(name)}.txt{ending}"
     source.paths["run", run_id] = path
     return {"file": path}
+
+
+def pseudonym(source: BundleSource, run_id: int) -> str | None:
+    """What a run is called whose own name is not in the bundle."""
+    if source.by is not None:
+        return source.by.runs[run_id]
+    return source.view.runs.get(run_id) if source.view is not None else None
 
 
 def _of_edition(source: BundleSource, edition_id: int, _: Record) -> Record:
@@ -145,6 +167,16 @@ def _of_assessor(_: BundleSource, __: int, record: Record) -> Record:
     return {"name": f"Assessor {record['id']}"} if is_person else {}
 
 
+def _of_picture(source: BundleSource, picture_id: int, record: Record) -> Record:
+    source.paths["picture", picture_id] = path = showing.picture_path(record)
+    return {"file": path}
+
+
+def _of_snapshot(source: BundleSource, snapshot_id: int, record: Record) -> Record:
+    source.paths["snapshot", snapshot_id] = path = f"snapshots/{record['id']:04}.json"
+    return {"file": path}
+
+
 _MORE: dict[str, Callable[[BundleSource, int, Record], Record]] = {
     "task": _of_task,
     "revisions": _of_revision,
@@ -152,6 +184,8 @@ _MORE: dict[str, Callable[[BundleSource, int, Record], Record]] = {
     "editions": _of_edition,
     "pools": _of_pool,
     "assessors": _of_assessor,
+    "pictures": _of_picture,
+    "snapshots": _of_snapshot,
 }
 """What a record has besides its columns."""
 
@@ -196,19 +230,24 @@ def _preferences(session: Session, revision_id: int) -> Pieces:
 def _write_runs(source: BundleSource, target: BundleWriter) -> None:
     """Write the run files; raises Damaged, naming the upload, where one is not what was sent."""
     rows = source.session.execute(
-        select(Run.id, Upload.id, Upload.sha256)
+        select(Run.id, Run.ranking_sha256, Upload.id, Upload.sha256)
         .join(Upload, Upload.id == Run.upload_id)
         .where(Run.task_id == source.task.id)
         .order_by(Run.id)
     ).all()
-    for run_id, upload_id, sha256 in rows:
+    for run_id, ranking_sha256, upload_id, sha256 in rows:
+        if run_id not in source.numbers["run"]:
+            continue
+        path, instead = source.paths["run", run_id], pseudonym(source, run_id)
+        if source.view is not None and instead is not None:
+            target.add(path, rankings_only(whole_blocks(source.database, run_id, ranking_sha256), instead))
+            continue
         sent = StoredFile(source.database, upload_id)
         sent.require_whole(sha256)
-        path = source.paths["run", run_id]
-        if source.by is None:
+        if instead is None:
             target.add(path, _as_sent(sent))
         else:
-            tag = source.by.runs[run_id].replace(" ", "-")
+            tag = instead.replace(" ", "-")
             target.add(path, _gzipped(release.renamed_lines(plain_blocks(sent, ANY_SIZE), tag)))
 
 
@@ -246,9 +285,20 @@ def _pool(session: Session, pool_id: int) -> Pieces:
         yield b"".join(_lines(drawn))
 
 
+def _write_shown(source: BundleSource, target: BundleWriter) -> None:
+    """Write the files of pictures and snapshots that were not written yet."""
+    for (kind, row_id), path in source.paths.items():
+        if kind == "picture" and path not in target.sums:
+            target.add(path, showing.picture(source.session, row_id))
+        if kind == "snapshot" and path not in target.sums:
+            target.add(path, showing.snapshot(source.session, row_id, source.numbers))
+
+
 _AFTER: dict[str, Callable[[BundleSource, BundleWriter], None]] = {
     "revisions": _write_judgments,
     "runs": _write_runs,
     "pools": _write_pools,
+    "pictures": _write_shown,
+    "snapshots": _write_shown,
 }
 """What is written after a table, by the paths its records name."""

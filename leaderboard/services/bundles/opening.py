@@ -26,6 +26,8 @@ LARGEST_BYTES = 2**40
 KEPT_FREE = 2**28
 """Bytes that unpacking leaves free on the disk."""
 NAMED = 10
+MIRROR, IN_MIRROR = "mirror.json", "task.zip"
+"""What a mirror has in its folder, and the file of each of its tasks that can be downloaded."""
 
 _SUM = re.compile(r"([0-9a-f]{64}) [ *](\S.*)")
 
@@ -51,18 +53,54 @@ class BundleFiles:
         return self.paths[path]
 
 
+def in_mirror(path: Path) -> Path:
+    """The export of the one task of a mirror; any other path as it is.
+
+    Raises Invalid where the mirror has several, or none as something of its task is held back.
+    """
+    if not (path / MIRROR).is_file():
+        return path
+    found = sorted(path.glob(f"tasks/*/{IN_MIRROR}"))
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise Invalid(
+            f"{path} is a mirror without a task to download: what it shows was held back in part when it was "
+            "made. Ask the organisers for an export."
+        )
+    listed = ", ".join(map(str, found[:NAMED])) + (" and others" if len(found) > NAMED else "")
+    raise Invalid(f"{path} is a mirror of {len(found):,} tasks; name one of them: {listed}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Of an archive: bytes of all that is in it, None as the disk has room; and how many files."""
+
+    largest_bytes: int | None = None
+    most_files: int = MOST_FILES
+
+
+OPERATORS = Bounds()
+"""Who imports by a command has the machine."""
+
+
 @contextmanager
-def opened(path: Path) -> Iterator[BundleFiles]:
+def opened(path: Path, bounds: Bounds = OPERATORS) -> Iterator[BundleFiles]:
     """The files of a folder, a zip or a tar; archives are unpacked beside other temporary files meanwhile.
 
     A folder that holds all the others is passed over. Raises Invalid for anything else, TooLarge beyond the
     bounds.
     """
     if path.is_dir():
-        yield _rooted(_walked(path))
+        yield rooted(_walked(path))
         return
     with tempfile.TemporaryDirectory(prefix="bundle-") as folder:
-        yield _rooted(_unpacked(path, Path(folder)))
+        yield rooted(_unpacked(path, Path(folder), bounds))
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a file is a zip or tar, by its bytes."""
+    return bool(archives.kind_of(path, Limits()))
 
 
 def require_whole(files: BundleFiles, progress: Progress = lambda _: None) -> None:
@@ -121,17 +159,17 @@ def _walked(folder: Path) -> BundleFiles:
     return BundleFiles(paths, left_out)
 
 
-def _unpacked(path: Path, folder: Path) -> BundleFiles:
+def _unpacked(path: Path, folder: Path, bounds: Bounds) -> BundleFiles:
     room = shutil.disk_usage(folder).free - KEPT_FREE
     if room <= 0:
         raise NoRoom("The disk is nearly full; make room for the unpacked bundle.")
-    limits = Limits(plain_bytes=min(LARGEST_BYTES, room))
+    limits = Limits(plain_bytes=min(bounds.largest_bytes or LARGEST_BYTES, room))
     kind = archives.kind_of(path, limits)
     if not kind:
         raise Invalid(f"{path.name} is neither a folder nor a zip or tar archive.")
     paths: dict[str, Path] = {}
     left_out: dict[str, str] = {}
-    for member in archives.unbundled(path, kind, folder, limits, MOST_FILES):
+    for member in archives.unbundled(path, kind, folder, limits, bounds.most_files):
         if member.name in paths or member.name in left_out:
             raise Invalid(f"The archive has {shown(member.name)} twice. Make it anew.")
         if member.path is not None:
@@ -141,7 +179,7 @@ def _unpacked(path: Path, folder: Path) -> BundleFiles:
     return BundleFiles(paths, left_out)
 
 
-def _rooted(files: BundleFiles) -> BundleFiles:
+def rooted(files: BundleFiles) -> BundleFiles:
     """The same without a folder that holds all of them."""
     while True:
         names = [*files.paths, *files.left_out]

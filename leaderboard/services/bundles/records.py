@@ -30,8 +30,10 @@ from leaderboard.db.tables import (
     RunGroup,
     SideBySide,
     SideBySidePair,
+    Snapshot,
     Task,
     TaskChange,
+    TaskPicture,
     Team,
     Topic,
     TopicSet,
@@ -57,6 +59,8 @@ class RecordTable:
     left_out: frozenset[str] = frozenset()
     what: str = ""
     """What its file holds, for whoever reads the bundle."""
+    order: Callable[[int], ColumnElement[Any]] | None = None
+    """What its rows are ordered by; None: by their ids, in which they came."""
 
     @property
     def path(self) -> str:
@@ -239,12 +243,25 @@ TABLES = (
         of_task=lambda task: TaskChange.task_id == task,
         what="Settings that were changed: before, after, when and why.",
     ),
+    RecordTable(
+        name="pictures",
+        model=TaskPicture,
+        of_task=lambda task: TaskPicture.task_id == task,
+        what="The task's logo and picture: what they show in words, their size, the file.",
+    ),
+    RecordTable(
+        name="snapshots",
+        model=Snapshot,
+        of_task=lambda task: Snapshot.task_id == task,
+        left_out=frozenset({"sha256"}),
+        what="Boards as they were frozen: of which edition, when, the file with what was shown.",
+    ),
 )
 """In the order in which they are stored: what others refer to comes first."""
 NUMBERED = frozenset(
     {
         *("task", "topic_set", "phase", "team", "qrels", "qrels_revision", "upload", "run", "run_group"),
-        *("pool", "assessor"),
+        *("pool", "assessor", "edition"),
     }
 )
 """Tables that rows of a bundle refer to."""
@@ -257,7 +274,7 @@ def records(
     rows = session.execute(
         select(*table.key, *table.columns)
         .where(table.of_task(task_id))
-        .order_by(*table.key)
+        .order_by(*(() if table.order is None else (table.order(task_id),)), *table.key)
         .execution_options(yield_per=ROWS_AT_ONCE)
     )
     own = numbers.setdefault(table.model.__tablename__, {})

@@ -22,6 +22,8 @@ from leaderboard.services.pseudonyms.words import words
 from leaderboard.services.qrels.judged_inputs import COMPANIONS, MAIN
 from leaderboard.services.shown_names import numbered_runs, shows_names
 
+TABLES_LEFT_OUT = frozenset({"pictures", "snapshots"})
+"""Tables that no filter knows the names in."""
 NOBODY = "[a name]"
 SHORTEST_WITHIN = 4
 """Letters from which on a name is put out inside of words too: shorter ones are parts of too many."""

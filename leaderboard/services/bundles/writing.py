@@ -20,6 +20,8 @@ SPOOL_BYTES = 2**20
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".png", ".jpg")
 """Endings of what does not get smaller."""
 TAR_ENDINGS = (".tar.gz", ".tgz")
+NO_TIME = 315_532_800.0
+"""The first moment that a zip can say, 1980: for bundles that do not tell when they were made."""
 
 Pieces = Iterable[bytes]
 Progress = Callable[[str, int], object]
@@ -97,19 +99,23 @@ def writer(path: Path, progress: Progress = lambda *_: None) -> Iterator[BundleW
 
 @contextmanager
 def archived(
-    file: IO[bytes], *, is_zip: bool, progress: Progress = lambda *_: None
+    file: IO[bytes], *, is_zip: bool, progress: Progress = lambda *_: None, at: float | None = None
 ) -> Iterator[BundleWriter]:
-    """What writes a bundle as an archive into a file, which need not be able to go back."""
+    """What writes a bundle as an archive into a file, which need not be able to go back.
+
+    at: when its members were made, in seconds since 1970; None: now.
+    """
+    at = time.time() if at is None else at
     if is_zip:
         with (
             zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
-            _finished(BundleWriter(_Zip(archive), progress)) as made,
+            _finished(BundleWriter(_Zip(archive, at), progress)) as made,
         ):
             yield made
         return
     with (
         tarfile.open(fileobj=file, mode="w|gz", format=tarfile.GNU_FORMAT) as tar,
-        _finished(BundleWriter(_Tar(tar), progress)) as made,
+        _finished(BundleWriter(_Tar(tar, at), progress)) as made,
     ):
         yield made
 
@@ -147,9 +153,9 @@ class _Folder:
 class _Zip:
     """Members of a zip; what is packed already is stored as it is."""
 
-    def __init__(self, archive: zipfile.ZipFile) -> None:
+    def __init__(self, archive: zipfile.ZipFile, at: float) -> None:
         self._archive = archive
-        self._at = time.gmtime()[:6]
+        self._at = time.gmtime(at)[:6]
 
     def put(self, path: str, pieces: Pieces) -> None:
         """Write a member."""
@@ -164,9 +170,9 @@ class _Zip:
 class _Tar:
     """Members of a tar."""
 
-    def __init__(self, archive: tarfile.TarFile) -> None:
+    def __init__(self, archive: tarfile.TarFile, at: float) -> None:
         self._archive = archive
-        self._at = int(time.time())
+        self._at = int(at)
 
     def put(self, path: str, pieces: Pieces) -> None:
         """Write a member."""

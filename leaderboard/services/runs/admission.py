@@ -49,12 +49,15 @@ class UploadRules:
     """(run id, name, sketch) of the team's runs in this task."""
 
 
-def rules_for(session: Session, viewer: Viewer, slug: str, team_id: int, phase_name: str = "") -> UploadRules:
+def rules_for(
+    session: Session, viewer: Viewer, slug: str, team_id: int, phase_name: str = "", *, any_team: bool = False
+) -> UploadRules:
     """What the team's files are checked against in this task, in the phase that takes runs or the named one.
 
-    Raises NotFound unless the viewer is in the team, Closed where the task takes no runs now.
+    any_team: as in `admit`. Raises NotFound unless the viewer is in the team, Closed where the task takes no
+    runs now.
     """
-    task, team, phase = _open(session, viewer, slug, team_id, phase_name)
+    task, team, phase = _open(session, viewer, slug, team_id, phase_name, any_team=any_team)
     return _rules(session, task, phase, team.id)
 
 

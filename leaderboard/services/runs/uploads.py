@@ -52,6 +52,8 @@ class Delivery:
     """A key seen before gives the submission it made, so that a form sent twice makes one run."""
     batch_id: int | None = None
     """The batch that it comes with; in one an organiser may file a run for any team."""
+    any_team: bool = False
+    """Whether an organiser may so without a batch: with a task that is made of files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +168,7 @@ def _begin(session: Session, delivery: Delivery) -> Submission | tuple[Task, Pha
     lock_row(session, Team, delivery.team_id)
     if (earlier := _earlier(session, delivery)) is not None:
         return earlier
-    is_filed = delivery.batch_id is not None
+    is_filed = delivery.any_team or delivery.batch_id is not None
     task, _, phase = admission.admit(
         session, delivery.sender, delivery.slug, delivery.team_id, delivery.wishes, any_team=is_filed
     )

@@ -12,8 +12,8 @@ from leaderboard.services import policy
 from leaderboard.services.policy import Viewer
 
 SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
-RESERVED = frozenset({"new"})
-RULE = "must be 1 to 63 lower-case letters, digits or hyphens, and not `new`."
+RESERVED = frozenset({"new", "import"})
+RULE = "must be 1 to 63 lower-case letters, digits or hyphens, and not `new` or `import`."
 
 
 def is_slug(text: str) -> bool:

@@ -16,6 +16,7 @@ from leaderboard.web.api import (
 from leaderboard.web.api.operations import Operation
 from leaderboard.web.api.organise import (
     assessors,
+    bundles,
     clicks,
     names,
     people,
@@ -41,6 +42,7 @@ NOUNS: dict[str, tuple[Operation, ...]] = {
     "Account and tokens": (*account.OPERATIONS, *devices.OPERATIONS),
     "Organising a task": (
         *own_tasks.OPERATIONS,
+        *bundles.OPERATIONS,
         *pictures.OPERATIONS,
         *topics.OPERATIONS,
         *phases.OPERATIONS,

@@ -1,5 +1,6 @@
 """A whole task as one archive for its organisers, and how it is cited for everybody."""
 
+import hashlib
 import os
 import tempfile
 import threading
@@ -8,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from typing import IO
 
-from flask import Blueprint, Response
+from flask import Blueprint, Response, request
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Busy
@@ -16,14 +17,14 @@ from leaderboard.pages.bundles import export as bundles
 from leaderboard.pages.bundles.citation import citation
 from leaderboard.services import policy, throttles
 from leaderboard.services.bundles.citations import FORMS
-from leaderboard.services.bundles.writing import archived
+from leaderboard.services.bundles.writing import NO_TIME, archived
 from leaderboard.services.runs.prepare import CHUNK_BYTES
 from leaderboard.web import responses
 from leaderboard.web.bodies import require_room
 from leaderboard.web.requests import hands_out_judgments
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.security import own_origin
-from leaderboard.web.session import database, reading, settings, viewer
+from leaderboard.web.session import database, finish_reading, reading, settings, viewer
 
 blueprint = Blueprint("bundles", __name__)
 
@@ -32,6 +33,8 @@ AN_HOUR = 20
 AT_ONCE = 2
 MEDIA = {"cff": "application/yaml", "bib": "application/x-bibtex", "json": "application/json"}
 _turns = threading.BoundedSemaphore(AT_ONCE)
+# Of their own: however many visitors ask, organisers get their exports.
+_public_turns = threading.BoundedSemaphore(AT_ONCE)
 
 
 @blueprint.get("/tasks/<slug>/citation.<any(cff,bib,json):cited>")
@@ -48,6 +51,11 @@ def cite(slug: str, cited: str) -> ResponseReturnValue:
 @hands_out_judgments
 def export(slug: str) -> ResponseReturnValue:
     """The whole task as plain files; it is written whole before the first byte goes out."""
+    return whole(slug)
+
+
+def whole(slug: str) -> Response:
+    """The whole task as a zip, for its organisers; raises OverQuota and Busy where there were too many."""
     asker = viewer()
     policy.own_task(reading(), asker, slug)
     with database().write(is_shown=False) as session:
@@ -55,29 +63,62 @@ def export(slug: str) -> ResponseReturnValue:
         throttles.spend(
             session, f"export {asker.account_id}", AN_HOUR, hour, "Exports were asked for too often"
         )
-    require_room(settings(), 0)
-    with _turn(), ExitStack() as held:
-        # On the disk, not in memory; without a name, so that nothing is left of it whatever happens.
-        file = held.enter_context(tempfile.TemporaryFile(dir=tempfile.gettempdir()))
+    with _made() as file:
         bundles.export(database(), asker, slug, archived(file, is_zip=True), site=own_origin())
-        size = file.seek(0, os.SEEK_END)
-        held.pop_all()
-    response = Response(_pieces(file), content_type="application/zip")
-    response.headers.set("Content-Disposition", "attachment", filename=f"{slug}.zip")
-    response.content_length = size
+    response = _as_zip(file, slug)
     response.cache_control.no_store = True
     return response
 
 
+@blueprint.get("/tasks/<slug>/task.zip")
+@rule(PUBLIC, is_computed=True)
+def public(slug: str) -> ResponseReturnValue:
+    """What everybody reads of the task as plain files, as long as nothing of it is held back."""
+    finish_reading()
+    with _made(_public_turns) as file:
+        made = archived(file, is_zip=True, at=NO_TIME)
+        bundles.export_public(database(), slug, made, site=own_origin())
+    digest = hashlib.sha256()
+    file.seek(0)
+    while piece := file.read(CHUNK_BYTES):
+        digest.update(piece)
+    response = _as_zip(file, slug)
+    response.set_etag(digest.hexdigest()[:32])
+    response.cache_control.no_cache = True
+    return response.make_conditional(request)
+
+
 @contextmanager
-def _turn() -> Iterator[None]:
+def _made(turns: threading.Semaphore = _turns) -> Iterator[IO[bytes]]:
+    """A file to write an export into, which stays open where all went well.
+
+    On the disk, not in memory; without a name, so that nothing is left of it whatever happens.
+    """
+    require_room(settings(), 0)
+    with _turn(turns), ExitStack() as held:
+        file = held.enter_context(tempfile.TemporaryFile(dir=tempfile.gettempdir()))
+        yield file
+        held.pop_all()
+
+
+def _as_zip(file: IO[bytes], slug: str) -> Response:
+    size = file.seek(0, os.SEEK_END)
+    response = Response(_pieces(file), content_type="application/zip")
+    response.call_on_close(file.close)
+    response.headers.set("Content-Disposition", "attachment", filename=f"{slug}.zip")
+    response.content_length = size
+    return response
+
+
+@contextmanager
+def _turn(turns: threading.Semaphore = _turns) -> Iterator[None]:
     """One of the few exports that are made at a time: each holds a thread for as long as it takes."""
-    if not _turns.acquire(blocking=False):
+    if not turns.acquire(blocking=False):
         raise Busy("Other exports are being made just now; try again in a minute.", retry_after_s=60)
     try:
         yield
     finally:
-        _turns.release()
+        turns.release()
 
 
 def _pieces(file: IO[bytes]) -> Iterator[bytes]:

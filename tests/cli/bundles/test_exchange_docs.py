@@ -41,7 +41,13 @@ def test_the_commands_work_as_written(
         done = runner.invoke(main, shlex.split(line)[1:])
         assert done.exit_code == 0, f"{line}\n{done.output}"
     listed = runner.invoke(main, ["task", "list"]).stdout.splitlines()
-    assert {line.split("\t")[0] for line in listed} == {"robust", "robust-named", "robust-again", "track"}
+    assert {line.split("\t")[0] for line in listed} == {
+        "robust",
+        "robust-named",
+        "robust-again",
+        "robust-copy",
+        "track",
+    }
 
 
 def test_every_file_is_listed() -> None:

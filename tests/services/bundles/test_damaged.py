@@ -1,6 +1,5 @@
 """Bundles that are not as they were written, or were never a bundle: refused, and nothing is stored."""
 
-import hashlib
 import io
 import json
 import tarfile
@@ -31,16 +30,6 @@ def folder(database: Database, tmp_path: Path) -> Path:
     build.drain(database)
     bundles.exported(database, tmp_path / "out")
     return tmp_path / "out"
-
-
-def _seal(folder: Path) -> None:
-    """Write the digests anew, as somebody would who changes a bundle on purpose."""
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != SUMS]
-    lines = [
-        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder).as_posix()}\n"
-        for path in files
-    ]
-    (folder / SUMS).write_text("".join(lines))
 
 
 def _rows(database: Database) -> list[int]:
@@ -115,7 +104,7 @@ def test_records_are_checked(
     path = folder / "records" / f"{table}.jsonl"
     first, *others = path.read_text().splitlines()
     path.write_text("\n".join([json.dumps({**json.loads(first), field: value}), *others]) + "\n")
-    _seal(folder)
+    bundles.seal(folder)
     if field == "slug":
         # A slug of ones own is asked for instead.
         assert bundles.imported(database, folder, ImportRequest(slug="again")).slug == "again"
@@ -127,10 +116,10 @@ def test_a_line_that_is_no_record(database: Database, folder: Path) -> None:
     """Lines that are not JSON, and records without the task, are refused by line."""
     path = folder / "records" / "topics.jsonl"
     path.write_text(path.read_text() + "{broken\n")
-    _seal(folder)
+    bundles.seal(folder)
     assert "records/topics.jsonl, line 4" in _refused(database, folder).message
     (folder / "records" / "task.jsonl").unlink()
-    _seal(folder)
+    bundles.seal(folder)
     assert "has no record of the task itself" in _refused(database, folder).message
 
 

@@ -50,6 +50,8 @@ CARRIED = {
     ),
     "announcements": "title body recipients count created_at",
     "changes": "what before after reason created_at",
+    "pictures": "kind alt width height sha256 created_at",
+    "snapshots": "edition_id created_at",
 }
 STAYS = frozenset(
     {
@@ -65,11 +67,11 @@ STAYS = frozenset(
         ),
         *("task_role", "audit", "throttle", "api_token", "device_request", "idempotency_key", "mail"),
         *("webhook", "webhook_attempt", "webhook_delivery", "worker", "site_version", "former_slug"),
-        *("collection", "document_block", "upload_batch", "partial_upload", "click_log", "snapshot"),
-        *("task_picture", "statistic", "job"),
+        *("collection", "document_block", "upload_batch", "partial_upload", "click_log"),
+        *("statistic", "job"),
     }
 )
-"""People, secrets, what is on its way, what is the collection's, what is computed or asked for anew."""
+"""People, secrets, what is on its way, what is the collection's, what is computed anew."""
 ELSEWHERE = frozenset(
     {
         *("judgment", "upload_chunk", "stored_object", "pool_topic"),

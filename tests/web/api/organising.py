@@ -1,5 +1,7 @@
 """What the walks ask operations with, but those of test_two_worlds.py."""
 
+import io
+import zipfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +15,14 @@ PHASE = {"name": "late", "opens_at": LATER, "kinds": ["official"]}
 
 def _json(*bodies: Mapping[str, Any], query: str = "") -> list[tuple[str, dict[str, Any]]]:
     return [(query, {"json": body}) for body in bodies]
+
+
+def _zip(files: Mapping[str, bytes]) -> bytes:
+    body = io.BytesIO()
+    with zipfile.ZipFile(body, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(zipfile.ZipInfo(name), text)
+    return body.getvalue()
 
 
 ASKED: dict[str, Sequence[tuple[str, dict[str, Any]]]] = {
@@ -38,6 +48,13 @@ ASKED: dict[str, Sequence[tuple[str, dict[str, Any]]]] = {
     "make_task": [
         ("?name=A+task", {"data": TOPICS}),
         *((f"?name=A+task&collection={name}", {"data": TOPICS}) for name in ("draft", "blind", "nothing")),
+    ],
+    "import_task": [
+        *(
+            (f"?make={makes}", {"data": _zip({"topics.tsv": TOPICS, "qrels.txt": QRELS})})
+            for makes in (False, True)
+        ),
+        ("", {"data": b"no archive"}),
     ],
     "add_collection": [("", {"data": b'{"_id": "a", "text": "b"}\n'})],
     "settle_task": [

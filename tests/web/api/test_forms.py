@@ -99,6 +99,8 @@ DONE_BY = {
     "webhooks.rotate": "rotate_webhook_secret",
     "webhooks.delete": "delete_webhook",
     "pictures.save": "put_picture",
+    "imports.look": "import_task",
+    "imports.make": "import_task",
 }
 """Form -> the operation that does the same."""
 NOT_DONE = {

@@ -23,6 +23,34 @@ class OwnTask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedRun:
+    """A run of files that become a task: its name, team and kind there, and its file."""
+
+    run: str
+    team: str
+    kind: str
+    topics: int
+    file: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportAnswer:
+    """What files were understood as; is_made: whether the task was made of them.
+
+    facts: what is in them, in words. left_out: why -> which files or rows. doubts: what to look at.
+    """
+
+    task: str
+    name: str
+    is_export: bool
+    is_made: bool
+    facts: Mapping[str, str]
+    runs: tuple[ImportedRun, ...]
+    left_out: Mapping[str, str]
+    doubts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionAnswer:
     """A collection that tasks may be on, and how many documents the site holds of it."""
 
