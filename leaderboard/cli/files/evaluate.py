@@ -1,8 +1,10 @@
 """`leaderboard evaluate`: scores of run files without a site, as trec_eval gives them."""
 
+import os
 from collections.abc import Iterator
+from importlib import import_module
+from itertools import chain
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING
 
 import click
@@ -16,7 +18,9 @@ DEFAULT_MEASURES = (
     "recall.100,1000", "ndcg", "ndcg_cut.10", "RR@10", "Judged@10",
 )  # fmt: skip
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
-SPOOL_BYTES = 2**22
+HELD_BYTES = 2**23
+"""Of output, before it goes to a file until all runs were read."""
+BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 
 
 @click.command()
@@ -89,19 +93,44 @@ def evaluate(
 
     Runs are named by their tag, or by their file where an earlier one has the same.
     """
+    _load_numpy()
     from leaderboard.trec.scores.scoring import Inputs, Options
 
     second = second_column or ""
     inputs = Inputs(qrels, collection_size, preferences, documents, dissimilarities, second)
     options = Options(names or DEFAULT_MEASURES, level, int(dialect), depth, judged_only, complete, threads)
-    # Nothing is printed before all runs were read, and a large output need not fit into memory.
-    with SpooledTemporaryFile(max_size=SPOOL_BYTES) as spool:
-        for text in _text(layout, per_topic, inputs, runs, options):
-            # Topic ids and tags go out as the bytes they came in as, UTF-8 or not.
-            spool.write(text.encode("utf-8", "surrogateescape"))
-        spool.seek(0)
-        while piece := spool.read(SPOOL_BYTES):
-            click.echo(piece, nl=False)
+    # Topic ids and tags go out as the bytes they came in as, UTF-8 or not.
+    texts = _text(layout, per_topic, inputs, runs, options)
+    for piece in _once_all_are_there(text.encode("utf-8", "surrogateescape") for text in texts):
+        click.echo(piece, nl=False)
+
+
+def _load_numpy() -> None:
+    """Import numpy with one thread of its linear algebra, of which others would only wait, by spinning."""
+    before = os.environ.get(BLAS_THREADS)
+    os.environ.setdefault(BLAS_THREADS, "1")
+    import_module("numpy")
+    if before is None:
+        # What is started from here decides for itself.
+        del os.environ[BLAS_THREADS]
+
+
+def _once_all_are_there(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The pieces, none before the last was made; many are not held in memory."""
+    held: list[bytes] = []
+    for piece in pieces:
+        held.append(piece)
+        if sum(map(len, held)) > HELD_BYTES:
+            break
+    else:
+        yield b"".join(held)
+        return
+    # Imported for a large output only: it takes longer than a small run.
+    with import_module("tempfile").TemporaryFile() as file:
+        file.writelines(chain(held, pieces))
+        file.seek(0)
+        while piece := file.read(HELD_BYTES):
+            yield piece
 
 
 def _text(

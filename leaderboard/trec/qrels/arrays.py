@@ -7,14 +7,11 @@ import numpy as np
 
 from leaderboard.measures.judged import IntArray
 from leaderboard.trec.qrels.align import CompiledJudgments, compiled
-from leaderboard.trec.qrels.compiling import compile_qrels
-from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.read import kernel
 from leaderboard.trec.read.buffers import Buffer, TooLong
-from leaderboard.trec.read.columns import Columns, Int32
+from leaderboard.trec.read.columns import BYTES, Columns, Int32
 from leaderboard.trec.read.entries import ID_BYTES
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, text_of
-from leaderboard.trec.read.numpy_fields import BYTES
 from leaderboard.trec.read.scattered import Scattered
 
 SHORTEST_JUDGMENT = 8
@@ -36,6 +33,10 @@ def read_judgments(path: Path, limits: Limits = DEFAULT_LIMITS, second: str = ""
             return _in_bulk(path, limits)
     except _Irregular:
         pass
+    # Most files need neither, and a short command would wait for both.
+    from leaderboard.trec.qrels.compiling import compile_qrels
+    from leaderboard.trec.qrels.qrels import read_qrels
+
     return compile_qrels(read_qrels(path, limits, second))
 
 

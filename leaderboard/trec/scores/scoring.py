@@ -1,4 +1,8 @@
-"""Run files scored against a qrels file, one after the other."""
+"""Run files scored against a qrels file, one after the other.
+
+A command waits for what is imported here, for a small run longer than for all else: what only some measures
+need is imported where it is used.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,13 +18,8 @@ from leaderboard.measures.grammar import with_level
 from leaderboard.measures.judged import FloatArray, Judged
 from leaderboard.measures.record import Need
 from leaderboard.measures.selection import select
-from leaderboard.trec.documents.dissimilarity import from_pairs, from_texts, read_dissimilarities
-from leaderboard.trec.documents.documents import read_documents
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments
 from leaderboard.trec.qrels.arrays import read_judgments
-from leaderboard.trec.qrels.compiling import compile_qrels
-from leaderboard.trec.qrels.preferences import read_preferences
-from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.read.ahead import available_threads
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
 from leaderboard.trec.read.scanning import Ahead, scan_run
@@ -86,6 +85,10 @@ def score_runs(inputs: Inputs, runs: Iterable[Path], options: Options) -> Iterat
 def _judgments(inputs: Inputs) -> CompiledJudgments:
     if inputs.preferences is None:
         return _read(partial(read_judgments, second=inputs.second), inputs.qrels)
+    from leaderboard.trec.qrels.compiling import compile_qrels
+    from leaderboard.trec.qrels.preferences import read_preferences
+    from leaderboard.trec.qrels.qrels import read_qrels
+
     preferences = _read(read_preferences, inputs.preferences)
     return compile_qrels(_read(partial(read_qrels, second=inputs.second), inputs.qrels), preferences)
 
@@ -117,10 +120,14 @@ class _Unlikeness:
             )
         self._supplied = None
         if self.depth and inputs.dissimilarities is not None:
+            from leaderboard.trec.documents.dissimilarity import read_dissimilarities
+
             self._supplied = _read(read_dissimilarities, inputs.dissimilarities)
 
     def of(self, top: Mapping[str, Sequence[bytes]]) -> tuple[FloatArray, ...]:
         """The matrices of every topic's top documents."""
+        from leaderboard.trec.documents.dissimilarity import from_pairs, from_texts
+
         if self._supplied is not None:
             return from_pairs(self._supplied, top)
         needed = {docno for docnos in top.values() for docno in docnos}
@@ -137,6 +144,8 @@ def cutoff_of(measure: BoundMeasure) -> int:
 
 def _texts(docnos: set[bytes], path: Path) -> dict[bytes, str]:
     """The title and text of these documents; the others are skipped."""
+    from leaderboard.trec.documents.documents import read_documents
+
     documents = ((document.docno.encode(), document) for document in read_documents(path))
     return {docno: f"{document.title} {document.text}" for docno, document in documents if docno in docnos}
 
