@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +11,7 @@ from leaderboard.trec.read import kernel
 from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.columns import Index, Int32
 from leaderboard.trec.read.lines import bytes_of
-
-if TYPE_CHECKING:
-    from leaderboard.trec.runs.runs import Ranking
+from leaderboard.trec.runs.runs import Ranking, block_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,14 +60,12 @@ def compiled(
     return CompiledJudgments(judgments, index, kernel.index(docnos, at, length, starts))
 
 
-def order(ranking: "Ranking", dialect: int) -> IntArray:
+def order(ranking: Ranking, dialect: int) -> IntArray:
     """The places of a ranking's documents by score descending, then docno descending as bytes.
 
     (documents,) indices into ranking.docnos, best first. The order of the file and its rank column
     play no part; equal means equal in the precision of the dialect, 9 or 10.
     """
-    from leaderboard.trec.runs.runs import block_of
-
     return block_of([ranking]).best(dialect).astype(np.int64)
 
 
@@ -155,11 +150,9 @@ class Aligner:
 
 
 def align(
-    rankings: Iterable["Ranking"], compiled: CompiledJudgments, *, dialect: int, depth: int | None = None
+    rankings: Iterable[Ranking], compiled: CompiledJudgments, *, dialect: int, depth: int | None = None
 ) -> Judged:
     """A run reduced to its judged hits, from rankings in any order of topics; see `Aligner`."""
-    from leaderboard.trec.runs.runs import block_of
-
     aligner = Aligner(compiled, dialect=dialect, depth=depth)
     for ranking in rankings:
         aligner.add(block_of([ranking]))

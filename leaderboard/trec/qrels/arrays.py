@@ -1,6 +1,7 @@
 """A qrels file straight to arrays, without a Python object for each judgment."""
 
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -34,10 +35,11 @@ def read_judgments(path: Path, limits: Limits = DEFAULT_LIMITS, second: str = ""
     except _Irregular:
         pass
     # Most files need neither, and a short command would wait for both.
-    from leaderboard.trec.qrels.compiling import compile_qrels
-    from leaderboard.trec.qrels.qrels import read_qrels
-
-    return compile_qrels(read_qrels(path, limits, second))
+    qrels = import_module("leaderboard.trec.qrels.qrels").read_qrels(path, limits, second)
+    compiled_slowly: CompiledJudgments = import_module("leaderboard.trec.qrels.compiling").compile_qrels(
+        qrels
+    )
+    return compiled_slowly
 
 
 def _in_bulk(path: Path, limits: Limits) -> CompiledJudgments:

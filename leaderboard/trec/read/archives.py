@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from io import BufferedReader
 from typing import BinaryIO, Literal, NamedTuple, Protocol
 
@@ -215,8 +216,7 @@ def _members(packed: _Packed, codec: _Codec, limits: Limits) -> Iterator[bytes]:
 
 def _member(packed: _Packed, codec: _Codec, limits: Limits) -> Iterator[bytes]:
     # Most files are plain, and a short command would wait for five libraries.
-    from leaderboard.trec.read import decoders
-
+    decoders = import_module("leaderboard.trec.read.decoders")
     decoder, data = decoders.DECODERS[codec.name](limits.memory), b""
     while not decoder.eof:
         if decoder.needs_input and not (data := packed.read()):

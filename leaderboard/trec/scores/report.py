@@ -1,5 +1,6 @@
 """Scores as text: as trec_eval prints them, as TSV, as JSON."""
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
@@ -86,9 +87,6 @@ def tsv(reports: Iterable[RunScores], *, per_topic: bool = False) -> Iterator[st
 
 def as_json(reports: Sequence[RunScores], *, dialect: int, per_topic: bool = False) -> str:
     """One JSON object: the dialect, and for every run its scores by measure, per topic if asked."""
-    # Imported where it is used: the usual form has no need of it.
-    import json
-
     runs = [_run_object(report, per_topic) for report in reports]
     return json.dumps({"dialect": f"trec_eval {dialect}", "runs": runs}, indent=2, ensure_ascii=False) + "\n"
 

@@ -7,6 +7,7 @@ need is imported where it is used.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,6 +28,8 @@ from leaderboard.trec.scores.missed import missed
 from leaderboard.trec.scores.report import RunScores
 
 Read = TypeVar("Read")
+QRELS, DOCUMENTS = "leaderboard.trec.qrels", "leaderboard.trec.documents"
+"""Where what is imported late is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +88,11 @@ def score_runs(inputs: Inputs, runs: Iterable[Path], options: Options) -> Iterat
 def _judgments(inputs: Inputs) -> CompiledJudgments:
     if inputs.preferences is None:
         return _read(partial(read_judgments, second=inputs.second), inputs.qrels)
-    from leaderboard.trec.qrels.compiling import compile_qrels
-    from leaderboard.trec.qrels.preferences import read_preferences
-    from leaderboard.trec.qrels.qrels import read_qrels
-
-    preferences = _read(read_preferences, inputs.preferences)
-    return compile_qrels(_read(partial(read_qrels, second=inputs.second), inputs.qrels), preferences)
+    compiling, reading = import_module(f"{QRELS}.compiling"), import_module(f"{QRELS}.qrels")
+    preferences = _read(import_module(f"{QRELS}.preferences").read_preferences, inputs.preferences)
+    qrels = _read(partial(reading.read_qrels, second=inputs.second), inputs.qrels)
+    compiled: CompiledJudgments = compiling.compile_qrels(qrels, preferences)
+    return compiled
 
 
 def _measures(options: Options, inputs: Inputs, compiled: CompiledJudgments) -> list[BoundMeasure]:
@@ -120,19 +122,20 @@ class _Unlikeness:
             )
         self._supplied = None
         if self.depth and inputs.dissimilarities is not None:
-            from leaderboard.trec.documents.dissimilarity import read_dissimilarities
-
-            self._supplied = _read(read_dissimilarities, inputs.dissimilarities)
+            reading = import_module(f"{DOCUMENTS}.dissimilarity").read_dissimilarities
+            self._supplied = _read(reading, inputs.dissimilarities)
 
     def of(self, top: Mapping[str, Sequence[bytes]]) -> tuple[FloatArray, ...]:
         """The matrices of every topic's top documents."""
-        from leaderboard.trec.documents.dissimilarity import from_pairs, from_texts
-
+        unlike = import_module(f"{DOCUMENTS}.dissimilarity")
+        matrices: tuple[FloatArray, ...]
         if self._supplied is not None:
-            return from_pairs(self._supplied, top)
+            matrices = unlike.from_pairs(self._supplied, top)
+            return matrices
         needed = {docno for docnos in top.values() for docno in docnos}
         assert self._documents is not None, "one of the two was given"
-        return from_texts(_read(partial(_texts, needed), self._documents), top)
+        matrices = unlike.from_texts(_read(partial(_texts, needed), self._documents), top)
+        return matrices
 
 
 def cutoff_of(measure: BoundMeasure) -> int:
@@ -144,8 +147,7 @@ def cutoff_of(measure: BoundMeasure) -> int:
 
 def _texts(docnos: set[bytes], path: Path) -> dict[bytes, str]:
     """The title and text of these documents; the others are skipped."""
-    from leaderboard.trec.documents.documents import read_documents
-
+    read_documents = import_module(f"{DOCUMENTS}.documents").read_documents
     documents = ((document.docno.encode(), document) for document in read_documents(path))
     return {docno: f"{document.title} {document.text}" for docno, document in documents if docno in docnos}
 

@@ -343,7 +343,7 @@ import os, sys
 from leaderboard.cli import main
 
 main(sys.argv[1:], standalone_mode=False)
-unused = {"bz2", "concurrent.futures", "json", "logging", "lzma", "sqlalchemy", "tempfile", "zstandard"}
+unused = {"bz2", "concurrent.futures", "logging", "lzma", "sqlalchemy", "tempfile", "zstandard"}
 threads, told = len(os.listdir("/proc/self/task")), "OPENBLAS_NUM_THREADS" in os.environ
 print(sorted(unused & sys.modules.keys()), threads, told)
 """
