@@ -30,7 +30,7 @@ DECLARED = [
         *PROJECT["project"]["dependencies"],
         *PROJECT["project"]["optional-dependencies"]["celery"],
         *PROJECT["project"]["optional-dependencies"]["irdatasets"],
-    *PROJECT["project"]["optional-dependencies"]["objects"],
+        *PROJECT["project"]["optional-dependencies"]["objects"],
         *PROJECT["project"]["optional-dependencies"]["oidc"],
         *PROJECT["project"]["optional-dependencies"]["otel"],
         *PROJECT["project"]["optional-dependencies"]["pdf"],

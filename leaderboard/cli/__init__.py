@@ -1,7 +1,6 @@
 """The `leaderboard` command; each subcommand's module is imported when it is called."""
 
 import errno
-import logging
 from importlib import import_module
 from typing import Any
 
@@ -9,8 +8,6 @@ import click
 
 from leaderboard import __version__
 from leaderboard.errors import Invalid, LeaderboardError
-
-log = logging.getLogger(__name__)
 
 COMMANDS = {
     "serve": ("leaderboard.cli.serving.serve:serve", "Run the site: web server and evaluators."),
@@ -88,7 +85,8 @@ class Commands(click.Group):
         except Exception as error:
             if not _is_refused(error):
                 raise
-            log.debug("%s failed", ctx.command_path, exc_info=True)
+            logging = import_module("logging")
+            logging.getLogger(__name__).debug("%s failed", ctx.command_path, exc_info=True)
             failures = import_module("leaderboard.cli.failures")
             raise click.ClickException(failures.sentence(error)) from error
 

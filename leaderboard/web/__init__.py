@@ -174,7 +174,8 @@ class _Application(Flask):
 
     def url_for(self, /, endpoint: str, **values: Any) -> str:
         """As Flask has it, with what goes along; what depends on the host is built anew."""
-        values = {**carried.added(endpoint, values), **values}
+        if along := carried.added(endpoint, values):
+            values = {**along, **values}
         if not request or request.script_root or endpoint[0] == "." or not OUTSIDE.isdisjoint(values):
             return super().url_for(endpoint, **values)
         try:

@@ -1,8 +1,10 @@
 """`leaderboard evaluate`: scores of run files without a site, as trec_eval gives them."""
 
+import os
 from collections.abc import Iterator, Sequence
+from importlib import import_module
+from itertools import chain
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING
 
 import click
@@ -24,7 +26,9 @@ OF_RANKINGS = (
     "documents", "dissimilarities", "threads",
 )  # fmt: skip
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
-SPOOL_BYTES = 2**22
+HELD_BYTES = 2**23
+"""Of output, before it goes to a file until all runs were read."""
+BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 
 
 @click.command()
@@ -141,6 +145,7 @@ def evaluate(
         judged = JudgmentFiles(nuggets, assignments, support, argue)
         _print(scored_text(judged, files, names, missing, layout, per_topic))
         return
+    _load_numpy()
     from leaderboard.trec.scores.scoring import Inputs, Options
 
     qrels, *runs = files
@@ -155,14 +160,37 @@ def evaluate(
 
 
 def _print(pieces: Iterator[str]) -> None:
-    # Nothing is printed before all runs were read, and a large output need not fit into memory.
-    with SpooledTemporaryFile(max_size=SPOOL_BYTES) as spool:
-        for text in pieces:
-            # Topic ids and tags go out as the bytes they came in as, UTF-8 or not.
-            spool.write(text.encode("utf-8", "surrogateescape"))
-        spool.seek(0)
-        while piece := spool.read(SPOOL_BYTES):
-            click.echo(piece, nl=False)
+    # Topic ids and tags go out as the bytes they came in as, UTF-8 or not.
+    for piece in _once_all_are_there(text.encode("utf-8", "surrogateescape") for text in pieces):
+        click.echo(piece, nl=False)
+
+
+def _load_numpy() -> None:
+    """Import numpy with one thread of its linear algebra, of which others would only wait, by spinning."""
+    before = os.environ.get(BLAS_THREADS)
+    os.environ.setdefault(BLAS_THREADS, "1")
+    import_module("numpy")
+    if before is None:
+        # What is started from here decides for itself.
+        del os.environ[BLAS_THREADS]
+
+
+def _once_all_are_there(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The pieces, none before the last was made; many are not held in memory."""
+    held: list[bytes] = []
+    for piece in pieces:
+        held.append(piece)
+        if sum(map(len, held)) > HELD_BYTES:
+            break
+    else:
+        yield b"".join(held)
+        return
+    # Imported for a large output only: it takes longer than a small run.
+    with import_module("tempfile").TemporaryFile() as file:
+        file.writelines(chain(held, pieces))
+        file.seek(0)
+        while piece := file.read(HELD_BYTES):
+            yield piece
 
 
 def _text(

@@ -9,10 +9,10 @@ from leaderboard.measures.binding import BoundMeasure
 from leaderboard.services.combined.judged import JudgedSample
 from leaderboard.services.combined.scores import CombinedScores, depth_of
 from leaderboard.stats.combined import whole_topics
-from leaderboard.stats.combined.labels import FloatArray, IntArray, ValueOf, gain_of, relevant_from
+from leaderboard.stats.combined.labels import FloatArray, ValueOf, gain_of, relevant_from
 from leaderboard.stats.combined.measures import NOWHERE, discounts, ideal_dcg
 from leaderboard.stats.combined.planning import Contrast, Plan, plan
-from leaderboard.stats.combined.sample import DEPTH, inclusion
+from leaderboard.stats.combined.sample import inclusion
 from leaderboard.stats.combined.whole_topics import TopicPlan, WholeTopics
 
 STEP = 0.05
@@ -42,14 +42,14 @@ def plan_of(
     names: tuple[str, str],
 ) -> MachinePlan | None:
     """What separates two runs, by their places in the scores; None unless the measure sums over ranks."""
-    weighed = _weights(sample, bound, scores.rankings)
+    weighed = _weights(sample, bound)
     if weighed is None:
         return None
     weights, value_of = weighed
     first, second = runs
     held = [np.zeros(len(sample.labels.people)) for _ in runs]
-    for documents, run in zip(held, runs, strict=True):
-        places = scores.rankings[run][:, : weights.shape[1]]
+    for documents, ranking in zip(held, scores.rankings_of(runs), strict=True):
+        places = ranking[:, : weights.shape[1]]
         is_held = places != NOWHERE
         documents[places[is_held]] = weights[is_held]
     contrast = Contrast(scores.combined[first] - scores.combined[second], held[0] - held[1])
@@ -70,11 +70,9 @@ def facts(made: MachinePlan) -> dict[str, Any]:
     return {"first": made.first, "second": made.second, **asdict(made.plan)}
 
 
-def _weights(
-    sample: JudgedSample, bound: BoundMeasure, rankings: IntArray
-) -> tuple[FloatArray, ValueOf] | None:
+def _weights(sample: JudgedSample, bound: BoundMeasure) -> tuple[FloatArray, ValueOf] | None:
     """What a document adds to a score at each topic and rank, (topics, ranks), and what it is worth."""
-    depth = min(depth_of(bound), rankings.shape[-1])
+    depth = depth_of(bound)
     ones = np.ones((sample.finished, 1))
     if bound.measure.name == "P":
         level = bound.params["rel"]
@@ -88,10 +86,6 @@ def _weights(
 
 def _larger(sample: JudgedSample, scores: CombinedScores) -> list[FloatArray]:
     """The probabilities of larger samples of the same documents, by what the runs have near their tops."""
-    weight = np.zeros(len(sample.labels.people))
-    top = scores.rankings[:, :, :DEPTH]
-    is_held = top != NOWHERE
-    np.add.at(weight, top[is_held], np.broadcast_to(discounts(top.shape[-1]), top.shape)[is_held])
     now = sample.labels.probability
     shares = np.arange(sample.share + STEP, 1.0, STEP)
-    return [np.maximum(now, inclusion(weight, float(share))) for share in shares]
+    return [np.maximum(now, inclusion(scores.weight, float(share))) for share in shares]

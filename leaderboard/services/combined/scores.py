@@ -13,17 +13,22 @@ from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.digests import run_digest
 from leaderboard.services.evaluations.shown import FloatArray
 from leaderboard.services.statistics import requests
+from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.combined import measures
 from leaderboard.stats.combined.labels import IntArray, Labels
 from leaderboard.stats.combined.measures import NOWHERE, discounts
 from leaderboard.stats.combined.sample import DEPTH
 
-VERSION = 1
+VERSION = 2
 """Of the estimates; a new one makes what is kept of an older one unused."""
 MOST_RANKS = 1_000
 """Ranks that are looked at by measures without a cutoff."""
 MOST_PLACES = 40_000_000
 """Runs times topics times ranks that are gone through while a reader waits."""
+
+KEPT = ("combined", "people", "outside", "weight")
+CELLS_AT_ONCE = 2**18
+"""Runs times topics times ranks that are scored together: few enough to stay near the processor."""
 
 Rectify = Callable[..., FloatArray]
 _BY_NAME: Mapping[str, Rectify] = {
@@ -44,14 +49,17 @@ class CombinedScores:
     """Scores (runs, topics) on the topics that are done, the runs in the order asked for.
 
     outside: (runs,) the share of the weight of a run's top that lies outside of the machine's pool, where
-    nothing was drawn. rankings: (runs, topics, ranks) places in the labels.
+    nothing was drawn. weight: of each label's document, (labels,), by how near the runs have it to their
+    tops. rankings_of: of runs, by their places here, the places of their documents in the labels, (runs,
+    topics, ranks); one statement.
     """
 
     combined: FloatArray
     people: FloatArray
     """By people's sample alone: what is expected of a document does not depend on the machine."""
     outside: FloatArray
-    rankings: IntArray
+    weight: FloatArray
+    rankings_of: Callable[[Sequence[int]], IntArray]
 
 
 def can_be_combined(bound: BoundMeasure) -> bool:
@@ -80,22 +88,54 @@ def combined_scores(
     They are kept in memory by all that they depend on.
     """
     run_ids = [run_id for run_id, _ in runs]
-    rankings, outside = _rankings(session, sample, run_ids, max(depth_of(bound), DEPTH), top_of(bound))
     digests = ",".join(digest for _, digest in runs)
     facts = sample.digest, bound.key, bound.measure.version
     key = run_digest("combined", VERSION, sample.source, digests, *facts)
     kept = requests.kept.get(key)
     if kept is None:
-        blind = replace(sample.labels, machine=np.zeros_like(sample.labels.machine))
-        kept = requests.kept.put(
-            key,
-            {"combined": _scores(sample.labels, rankings, bound), "people": _scores(blind, rankings, bound)},
-        )
-    return CombinedScores(
-        kept["combined"].astype(np.float64, copy=False),
-        kept["people"].astype(np.float64, copy=False),
-        outside,
-        rankings,
+        kept = requests.kept.put(key, _computed(session, sample, bound, run_ids))
+
+    def rankings_of(places: Sequence[int]) -> IntArray:
+        chosen = [run_ids[place] for place in places]
+        found = alignments.alignments(session, sample.source, chosen).values()
+        return _rankings(sample, list(found), _depth(bound))
+
+    combined, people, outside, weight = (kept[name].astype(np.float64, copy=False) for name in KEPT)
+    return CombinedScores(combined, people, outside, weight, rankings_of)
+
+
+def _depth(bound: BoundMeasure) -> int:
+    """Ranks of every run that are looked at."""
+    return max(depth_of(bound), DEPTH)
+
+
+def _computed(session: Session, sample: JudgedSample, bound: BoundMeasure, run_ids: Sequence[int]) -> Arrays:
+    """What is kept, by its name in `CombinedScores`."""
+    blind = replace(sample.labels, machine=np.zeros_like(sample.labels.machine))
+    seen = alignments.alignments(session, sample.source, run_ids)
+    depth, top = _depth(bound), top_of(bound)
+    step = max(1, CELLS_AT_ONCE // max(1, len(sample.source.topics) * depth))
+    combined, people, outside = [], [], []
+    weight = np.zeros(len(sample.labels.people))
+    for start in range(0, len(run_ids), step):
+        judged = [seen[run_id] for run_id in run_ids[start : start + step]]
+        rankings = _rankings(sample, judged, depth)
+        combined.append(_scores(sample.labels, rankings, bound))
+        people.append(_scores(blind, rankings, bound))
+        outside += [
+            _outside(run, sample.source.places, places[:, :top])
+            for run, places in zip(judged, rankings, strict=True)
+        ]
+        _add_weight(weight, rankings[:, :, :DEPTH])
+    made = np.concatenate(combined), np.concatenate(people), np.array(outside), weight
+    return dict(zip(KEPT, made, strict=True))
+
+
+def _add_weight(weight: FloatArray, rankings: IntArray) -> None:
+    """Add the discount of its rank to each document that the rankings hold."""
+    is_held = rankings != NOWHERE
+    np.add.at(
+        weight, rankings[is_held], np.broadcast_to(discounts(rankings.shape[-1]), rankings.shape)[is_held]
     )
 
 
@@ -106,19 +146,15 @@ def _scores(labels: Labels, rankings: IntArray, bound: BoundMeasure) -> FloatArr
     return _BY_NAME[bound.measure.name](labels, rankings, **given)
 
 
-def _rankings(
-    session: Session, sample: JudgedSample, run_ids: Sequence[int], depth: int, top: int
-) -> tuple[IntArray, FloatArray]:
-    """Where the runs have the documents of the labels, and how much of their tops is outside of the pool."""
+def _rankings(sample: JudgedSample, runs: Sequence[Judged], depth: int) -> IntArray:
+    """Where the runs have the documents of the labels, (runs, topics, depth)."""
     source = sample.source
     column = np.full(int(max(source.places, default=-1)) + 2, -1, dtype=np.int64)
     column[list(source.places)] = np.arange(len(source.places))
-    rankings = np.full((len(run_ids), len(source.topics), depth), NOWHERE, dtype=np.int64)
-    outside = np.zeros(len(run_ids))
-    for at, judged in enumerate(alignments.alignments(session, source, run_ids).values()):
-        _place(sample, judged, column, rankings[at])
-        outside[at] = _outside(judged, source.places, rankings[at, :, :top])
-    return rankings, outside
+    rankings = np.full((len(runs), len(source.topics), depth), NOWHERE, dtype=np.int64)
+    for judged, places in zip(runs, rankings, strict=True):
+        _place(sample, judged, column, places)
+    return rankings
 
 
 def _place(sample: JudgedSample, judged: Judged, column: IntArray, rankings: IntArray) -> None:

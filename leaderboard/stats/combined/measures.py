@@ -23,7 +23,9 @@ NOWHERE = -1
 
 def in_rankings(values: FloatArray, rankings: IntArray) -> FloatArray:
     """The values of documents where the rankings, (runs, topics, ranks), have them; 0 for NOWHERE."""
-    return np.where(rankings == NOWHERE, 0.0, values[rankings])
+    # NOWHERE is the place of what comes last.
+    found: FloatArray = np.append(values, 0.0)[rankings]
+    return found
 
 
 def precision(labels: Labels, rankings: IntArray, *, cutoff: int, rel: int = 1) -> FloatArray:
@@ -83,12 +85,16 @@ def average_precision(
     is_relevant = relevant_from(rel)
     values = rectified(labels, is_relevant)
     found = in_rankings(values, rankings[..., :cutoff])
-    above = np.cumsum(found, axis=-1) - found
-    ranks = np.arange(1, found.shape[-1] + 1)
+    # In place: of all runs at once these are large, and each new array costs as much as the sum in it.
+    terms = np.cumsum(found, axis=-1)
+    terms -= found
+    terms += 1
+    terms *= found
+    terms /= np.arange(1, found.shape[-1] + 1)
     relevant = np.bincount(labels.topic, weights=values, minlength=labels.topics)
     known = is_relevant(labels.people) * labels.is_judged
     seen = np.bincount(labels.topic, weights=known, minlength=labels.topics)
-    total: FloatArray = (found * (1 + above) / ranks).sum(axis=-1)
+    total: FloatArray = terms.sum(axis=-1)
     return total / np.maximum(np.maximum(relevant, seen), 1.0)
 
 

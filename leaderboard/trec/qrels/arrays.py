@@ -1,20 +1,18 @@
 """A qrels file straight to arrays, without a Python object for each judgment."""
 
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 
 from leaderboard.measures.judged import IntArray
 from leaderboard.trec.qrels.align import CompiledJudgments, compiled
-from leaderboard.trec.qrels.compiling import compile_qrels
-from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.read import kernel
 from leaderboard.trec.read.buffers import Buffer, TooLong
-from leaderboard.trec.read.columns import Columns, Int32
+from leaderboard.trec.read.columns import BYTES, Columns, Int32
 from leaderboard.trec.read.entries import ID_BYTES
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, text_of
-from leaderboard.trec.read.numpy_fields import BYTES
 from leaderboard.trec.read.scattered import Scattered
 
 SHORTEST_JUDGMENT = 8
@@ -36,7 +34,12 @@ def read_judgments(path: Path, limits: Limits = DEFAULT_LIMITS, second: str = ""
             return _in_bulk(path, limits)
     except _Irregular:
         pass
-    return compile_qrels(read_qrels(path, limits, second))
+    # Most files need neither, and a short command would wait for both.
+    qrels = import_module("leaderboard.trec.qrels.qrels").read_qrels(path, limits, second)
+    compiled_slowly: CompiledJudgments = import_module("leaderboard.trec.qrels.compiling").compile_qrels(
+        qrels
+    )
+    return compiled_slowly
 
 
 def _in_bulk(path: Path, limits: Limits) -> CompiledJudgments:

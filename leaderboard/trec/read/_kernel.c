@@ -57,6 +57,15 @@ static inline const byte *token_end(const byte *p) {
         if (low) return p + __builtin_ctz((unsigned)low);
     }
 }
+
+/* Which of the 32 bytes from p on such are, the first in the lowest bit. */
+static inline uint32_t token_ends(const byte *p) {
+    const __m128i highest = _mm_set1_epi8(32);
+    __m128i one = _mm_loadu_si128((const __m128i *)p), two = _mm_loadu_si128((const __m128i *)(p + 16));
+    uint32_t first = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(one, highest), one));
+    uint32_t second = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(two, highest), two));
+    return first | second << 16;
+}
 #else
 static inline const byte *token_end(const byte *p) {
     for (;; p += 8) {
@@ -66,6 +75,8 @@ static inline const byte *token_end(const byte *p) {
     }
 }
 #endif
+
+static inline int parts(byte c) { return c == ' ' || c == '\t'; }
 
 static inline int is_blank(byte c) { return c == ' ' || c == '\t' || (c >= 11 && c <= 13); }
 
@@ -185,21 +196,81 @@ static inline int number(const byte *p, const byte *end, double *value, PyThread
     return 1;
 }
 
-/* Whether a run's line begins and ends as the one before: up to the docno, and behind the score. Most do,
-   and need no closer look; the three fields between are set. */
-static inline int repeated(const byte *p, const byte *stop, const byte *prefix, int64_t prefix_length,
-                           const byte *tail, int64_t tail_length, const byte **field, const byte **field_end) {
-    if (stop - p <= prefix_length + tail_length || !same_bytes(p, prefix, prefix_length)) return 0;
-    p += prefix_length;
-    for (int which = 2; which < 5; which++) {
-        field[which] = p;
-        p = token_end(p);
-        field_end[which] = p;
-        if (p == field[which]) return 0;
-        if (which < 4 && *p != ' ' && *p != '\t') return 0;
-        p += which < 4;
+/* The three fields of a run's line that change from line to line. */
+typedef struct {
+    const byte *docno, *docno_end, *rank, *rank_end, *score, *score_end;
+} Changing;
+
+/* Finds them, parted by one blank or tab, from p on; 0 where they are not so. */
+static inline int changing(const byte *p, const byte *stop, Changing *found) {
+    found->docno = p;
+#ifdef __SSE2__
+    /* Short ones are found by one look: searched one after the other, each waits for the one before. */
+    uint32_t docno_end = stop - p >= 32 - SLACK ? token_ends(p) : 0;
+    uint32_t rank_end = docno_end & (docno_end - 1), score_end = rank_end & (rank_end - 1);
+    if (score_end) {
+        found->docno_end = p + __builtin_ctz(docno_end);
+        found->rank_end = p + __builtin_ctz(rank_end);
+        found->score_end = p + __builtin_ctz(score_end);
+    } else
+#endif
+    {
+        found->docno_end = token_end(p);
+        if (!parts(*found->docno_end)) return 0;
+        found->rank_end = token_end(found->docno_end + 1);
+        if (!parts(*found->rank_end)) return 0;
+        found->score_end = token_end(found->rank_end + 1);
     }
-    return stop - p >= tail_length && same_bytes(p, tail, tail_length);
+    found->rank = found->docno_end + 1;
+    found->score = found->rank_end + 1;
+    return found->docno_end > p && found->rank_end > found->rank && found->score_end > found->score &&
+           parts(*found->docno_end) && parts(*found->rank_end);
+}
+
+/* What is odd about a rank: that it is not a whole number, or contradicts the score; before: the entry's in the
+   line before, if both are of one topic. */
+static inline int rank_flags(const byte *p, const byte *end, int64_t *before, const double *score, int same) {
+    int64_t rank = 0, last = *before;
+    const byte *start = p;
+    for (; (byte)(*p - '0') < 10 && p - start < 16; p++) rank = rank * 10 + (*p - '0');
+    *before = rank;
+    if (p != end) return FLAG_RANK;
+    if (!same) return 0;
+    return (score[0] > score[-1] && rank > last) || (score[0] < score[-1] && rank < last) ? FLAG_AGAINST : 0;
+}
+
+/* Where the entries of a block go, and how many are there. */
+typedef struct {
+    int32_t *at, *length;
+    uint64_t *hash;
+    double *score;
+    int64_t entries, room, id_bytes;
+} Found;
+
+/* Takes lines of a run as long as they begin and end as the one before: up to the docno, and behind the score.
+   Most do, and need no closer look. Returns where the first other line begins. */
+static const byte *repeated(const byte *body, const byte *p, const byte *stop, const byte *prefix,
+                            int64_t prefix_length, const byte *tail, int64_t tail_length, int strict,
+                            int64_t *last_rank, int *flags, Found *found, PyThreadState **released) {
+    int32_t *at = found->at, *length = found->length;
+    uint64_t *hash = found->hash;
+    double *score = found->score;
+    int64_t entry = found->entries, room = found->room, id_bytes = found->id_bytes;
+    for (; entry < room && stop - p > prefix_length + tail_length && same_bytes(p, prefix, prefix_length); entry++) {
+        Changing field;
+        if (!changing(p + prefix_length, stop, &field) || stop - field.score_end < tail_length ||
+            !same_bytes(field.score_end, tail, tail_length))
+            break;
+        int64_t docno_length = field.docno_end - field.docno;
+        if (docno_length > id_bytes || !number(field.score, field.score_end, score + entry, released)) break;
+        at[entry] = (int32_t)(field.docno - body);
+        length[entry] = (int32_t)docno_length;
+        hash[entry] = hash_of(field.docno, docno_length);
+        if (strict) *flags |= rank_flags(field.rank, field.rank_end, last_rank, score + entry, 1);
+        p = field.score_end + tail_length;
+    }
+    found->entries = entry;
+    return p;
 }
 
 /* Whether a line of which something is ignored, a comment or what follows the last field, hides no further
@@ -274,7 +345,7 @@ static PyObject *columns(PyObject *self, PyObject *args) {
     int32_t *group_length = arrays[7].view.buf;
     int64_t *group_line = arrays[8].view.buf;
 
-    int64_t entries = 0, groups = 0, line = 0, rank = 0, last_rank = 0, start_line = 0;
+    int64_t entries = 0, groups = 0, line = 0, last_rank = 0, start_line = 0;
     const byte *group_begins = body, *topic = NULL, *tag = NULL, *prefix = NULL, *tail = NULL;
     int64_t topic_length = -1, tag_length = 0, prefix_length = 0, tail_length = 0;
     int flags = 0, ok = 1, value_field = (int)fields == 6 ? 4 : 3;
@@ -290,84 +361,87 @@ static PyObject *columns(PyObject *self, PyObject *args) {
         if (all & 0x8080808080808080u) flags |= FLAG_BYTES;
     }
     while (ok && p < stop) {
+        if (tail_length) {
+            Found found = {at, length, hash, score, entries, room, id_bytes};
+            p = repeated(body, p, stop, prefix, prefix_length, tail, tail_length, (int)strict, &last_rank, &flags,
+                         &found, &released);
+            line += found.entries - entries;
+            entries = found.entries;
+            if (p == stop) break;
+        }
         const byte *begins = p;
-        int same = tail_length && repeated(p, stop, prefix, prefix_length, tail, tail_length, field, field_end);
-        if (same) {
-            p = field_end[4] + tail_length;
-        } else {
-            if (*p == '#') {
-                flags |= FLAG_COMMENTS;
-                const byte *over = memchr(p, '\n', (size_t)(stop - p));
-                ok = harmless(p, over);
-                if (!ok) break;
-                p = over + 1;
-                line++;
-                continue;
-            }
-            while (is_blank(*p)) p++;
-            if (*p == '\n') {
-                p++;
-                line++;
-                continue;
-            }
-            int count = 0;
-            for (; ok && count < fields && *p != '\n'; count++) {
-                field[count] = p;
-                p = token_end(p);
-                while (*p < 33 && *p != '\n' && !is_blank(*p)) {
-                    ok = ok && !strict && *p;
-                    p = token_end(p + 1);
-                }
-                field_end[count] = p;
-                while (is_blank(*p)) p++;
-            }
-            if (count < fields || (strict && *p != '\n')) ok = 0;
+        if (*p == '#') {
+            flags |= FLAG_COMMENTS;
+            const byte *over = memchr(p, '\n', (size_t)(stop - p));
+            ok = harmless(p, over);
             if (!ok) break;
-            if (*p != '\n') {
-                const byte *over = memchr(p, '\n', (size_t)(stop - p));
-                ok = harmless(begins, over);
-                if (!ok) break;
-                p = over;
-            }
+            p = over + 1;
+            line++;
+            continue;
+        }
+        while (is_blank(*p)) p++;
+        if (*p == '\n') {
             p++;
+            line++;
+            continue;
+        }
+        int count = 0;
+        for (; ok && count < fields && *p != '\n'; count++) {
+            field[count] = p;
+            p = token_end(p);
+            while (*p < 33 && *p != '\n' && !is_blank(*p)) {
+                ok = ok && !strict && *p;
+                p = token_end(p + 1);
+            }
+            field_end[count] = p;
+            while (is_blank(*p)) p++;
+        }
+        if (count < fields || (strict && *p != '\n')) ok = 0;
+        if (!ok) break;
+        if (*p != '\n') {
+            const byte *over = memchr(p, '\n', (size_t)(stop - p));
+            ok = harmless(begins, over);
+            if (!ok) break;
+            p = over;
+        }
+        p++;
 
-            int64_t this_length = field_end[0] - field[0], this_second = field_end[1] - field[1];
-            same = this_length == topic_length && same_bytes(field[0], topic, topic_length);
-            if (!same) {
-                if (groups >= group_room || this_length > id_bytes) {
-                    ok = 0;
-                    break;
-                }
-                group_begins = begins;
-                start_line = line;
-                topic = field[0];
-                topic_length = this_length;
-                group_start[groups] = (int32_t)entries;
-                group_at[groups] = (int32_t)(topic - body);
-                group_length[groups] = (int32_t)topic_length;
-                group_line[groups++] = line;
+        int64_t this_length = field_end[0] - field[0], this_second = field_end[1] - field[1];
+        int same = this_length == topic_length && same_bytes(field[0], topic, topic_length);
+        if (!same) {
+            if (groups >= group_room || this_length > id_bytes) {
+                ok = 0;
+                break;
             }
-            if (fields == 6) {
-                prefix = begins;
-                prefix_length = field[2] - begins;
-                tail = field_end[4];
-                tail_length = p - tail;
-                if (this_second != 2 || field[1][0] != 'Q' || field[1][1] != '0') flags |= FLAG_SECOND;
-                int64_t this_tag = field_end[5] - field[5];
-                if (tag && (this_tag != tag_length || !same_bytes(tag, field[5], tag_length))) flags |= FLAG_TAGS;
-                if (this_tag > id_bytes) ok = 0;
-                tag = field[5];
-                tag_length = this_tag;
-            } else {
-                if (tag && (this_second != tag_length || !same_bytes(tag, field[1], tag_length)))
-                    flags |= FLAG_SECOND;
-                tag = field[1];
-                tag_length = this_second;
-                if (this_second > id_bytes) ok = 0;
-                const byte *digits = field[3] + (*field[3] == '-' || *field[3] == '+'), *q = digits;
-                while ((byte)(*q - '0') < 10) q++;
-                if (q != field_end[3] || q - digits > GRADE_DIGITS) flags |= FLAG_RANK;
-            }
+            group_begins = begins;
+            start_line = line;
+            topic = field[0];
+            topic_length = this_length;
+            group_start[groups] = (int32_t)entries;
+            group_at[groups] = (int32_t)(topic - body);
+            group_length[groups] = (int32_t)topic_length;
+            group_line[groups++] = line;
+        }
+        if (fields == 6) {
+            prefix = begins;
+            prefix_length = field[2] - begins;
+            tail = field_end[4];
+            tail_length = p - tail;
+            if (this_second != 2 || field[1][0] != 'Q' || field[1][1] != '0') flags |= FLAG_SECOND;
+            int64_t this_tag = field_end[5] - field[5];
+            if (tag && (this_tag != tag_length || !same_bytes(tag, field[5], tag_length))) flags |= FLAG_TAGS;
+            if (this_tag > id_bytes) ok = 0;
+            tag = field[5];
+            tag_length = this_tag;
+        } else {
+            if (tag && (this_second != tag_length || !same_bytes(tag, field[1], tag_length)))
+                flags |= FLAG_SECOND;
+            tag = field[1];
+            tag_length = this_second;
+            if (this_second > id_bytes) ok = 0;
+            const byte *digits = field[3] + (*field[3] == '-' || *field[3] == '+'), *q = digits;
+            while ((byte)(*q - '0') < 10) q++;
+            if (q != field_end[3] || q - digits > GRADE_DIGITS) flags |= FLAG_RANK;
         }
         int64_t docno_length = field_end[2] - field[2];
         if (entries >= room || docno_length > id_bytes ||
@@ -378,15 +452,8 @@ static PyObject *columns(PyObject *self, PyObject *args) {
         at[entries] = (int32_t)(field[2] - body);
         length[entries] = (int32_t)docno_length;
         hash[entries] = hash_of(field[2], docno_length);
-        if (fields == 6 && strict) {
-            const byte *q = field[3];
-            for (rank = 0; (byte)(*q - '0') < 10 && q - field[3] < 16; q++) rank = rank * 10 + (*q - '0');
-            if (q != field_end[3]) flags |= FLAG_RANK;
-            else if (same && ((score[entries] > score[entries - 1] && rank > last_rank) ||
-                              (score[entries] < score[entries - 1] && rank < last_rank)))
-                flags |= FLAG_AGAINST;
-            last_rank = rank;
-        }
+        if (fields == 6 && strict)
+            flags |= rank_flags(field[3], field_end[3], &last_rank, score + entries, same);
         entries++;
         line++;
     }
@@ -537,6 +604,54 @@ static PyObject *order(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+/* Bits of a table of hashes; a group of usual size leaves nearly all of them unset. */
+enum { BITS = 1 << 16, SUSPECTS = 128 };
+
+static inline int same_document(const byte *body, const int32_t *at, const int32_t *length, const uint64_t *hash,
+                                int32_t one, int32_t two) {
+    return hash[one] == hash[two] && length[one] == length[two] &&
+           !memcmp(body + at[one], body + at[two], (size_t)length[one]);
+}
+
+/* Whether a document is twice among the entries; -1 where too many have a bit in common to say. Without a
+   jump that depends on the hashes, of which every other one would be guessed wrongly. */
+static int twice_by_bits(const byte *body, const int32_t *at, const int32_t *length, const uint64_t *hash,
+                         int32_t first, int32_t end, uint64_t *bits) {
+    uint64_t *seen = bits, *again = bits + BITS / 64;
+    memset(bits, 0, 2 * BITS / 8);
+    for (int32_t entry = first; entry < end; entry++) {
+        uint64_t place = (hash[entry] >> 20) & (BITS - 1), bit = (uint64_t)1 << (place & 63);
+        again[place >> 6] |= seen[place >> 6] & bit;
+        seen[place >> 6] |= bit;
+    }
+    int32_t suspects[SUSPECTS];
+    int count = 0;
+    for (int32_t entry = first; entry < end; entry++) {
+        uint64_t place = (hash[entry] >> 20) & (BITS - 1);
+        if (!(again[place >> 6] >> (place & 63) & 1)) continue;
+        for (int other = 0; other < count; other++)
+            if (same_document(body, at, length, hash, suspects[other], entry)) return 1;
+        if (count == SUSPECTS) return -1;
+        suspects[count++] = entry;
+    }
+    return 0;
+}
+
+/* The same by a table with room for all entries. */
+static int twice_by_table(const byte *body, const int32_t *at, const int32_t *length, const uint64_t *hash,
+                          int32_t first, int32_t end, int32_t *slots) {
+    uint64_t size = 16;
+    while (size < 2 * (uint64_t)(end - first)) size *= 2;
+    memset(slots, 255, size * 4);
+    for (int32_t entry = first; entry < end; entry++) {
+        uint64_t slot = (hash[entry] >> 20) & (size - 1);
+        for (; slots[slot] >= 0; slot = (slot + 1) & (size - 1))
+            if (same_document(body, at, length, hash, slots[slot], entry)) return 1;
+        slots[slot] = entry;
+    }
+    return 0;
+}
+
 /* doubled(body, at, length, hash, group_start, groups) -> the first group with a document twice, or -1 */
 static PyObject *doubled(PyObject *self, PyObject *args) {
     (void)self;
@@ -562,31 +677,24 @@ static PyObject *doubled(PyObject *self, PyObject *args) {
         longest = size > longest ? size : longest;
     }
     for (room = 16; room < 2 * longest; room *= 2) {}
-    int32_t *slots = malloc((size_t)room * 4);
-    if (!slots) {
+    /* One piece of memory for both ways, the bits first. */
+    byte *spare = malloc(2 * BITS / 8 + (size_t)room * 4);
+    if (!spare) {
         give_back(arrays);
         return PyErr_NoMemory();
     }
+    uint64_t *bits = (uint64_t *)spare;
+    int32_t *slots = (int32_t *)(spare + 2 * BITS / 8);
     PyThreadState *released = let_go(group_start[groups]);
     for (int64_t group = 0; group < groups && found < 0; group++) {
         int32_t first = group_start[group], end = group_start[group + 1];
-        uint64_t size = 16;
-        while (size < 2 * (uint64_t)(end - first)) size *= 2;
-        memset(slots, 255, size * 4);
-        for (int32_t entry = first; entry < end && found < 0; entry++) {
-            uint64_t slot = (hash[entry] >> 20) & (size - 1);
-            for (; slots[slot] >= 0; slot = (slot + 1) & (size - 1)) {
-                int32_t other = slots[slot];
-                if (hash[other] == hash[entry] && length[other] == length[entry] &&
-                    !memcmp(body + at[other], body + at[entry], (size_t)length[entry])) {
-                    found = group;
-                    break;
-                }
-            }
-            slots[slot] = entry;
-        }
+        /* Few entries need no more than a small table, very many set too many bits. */
+        int by_bits = end - first > 256 && end - first <= 2048;
+        int twice = by_bits ? twice_by_bits(body, at, length, hash, first, end, bits) : -1;
+        if (twice < 0) twice = twice_by_table(body, at, length, hash, first, end, slots);
+        if (twice) found = group;
     }
-    free(slots);
+    free(spare);
     take_back(&released);
     give_back(arrays);
     return PyLong_FromLongLong(found);

@@ -4,9 +4,11 @@ import os
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import islice
-from typing import TypeVar
+from queue import SimpleQueue
+from threading import Thread
+from typing import Generic, TypeVar, cast
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -39,19 +41,76 @@ def in_order(
     work comes in place of its result, one of items after all results before it.
     """
     yield from map(work, islice(items, alone))
-    waiting: deque[Future[Result]] = deque()
-    failure: Exception | None = None
-    # It starts a thread when it is given work, not before.
-    with ThreadPoolExecutor(threads) as pool:
+    with _Team(work, threads) as team:
+        yield from team.in_order(items)
+
+
+@dataclass(slots=True)
+class _Outcome(Generic[Result]):
+    """What one piece of work came to."""
+
+    result: Result | None = None
+    error: BaseException | None = None
+
+
+class _Team(Generic[Item, Result]):
+    """Threads, started with the first items; all have ended at the end of the context.
+
+    concurrent.futures has the same and loads so much that a whole small run could be read meanwhile.
+    """
+
+    def __init__(self, work: Callable[[Item], Result], threads: int) -> None:
+        self._work = work
+        self._size = threads
+        self._threads: list[Thread] = []
+        self._tasks: SimpleQueue[tuple[Item, SimpleQueue[_Outcome[Result]]] | None] = SimpleQueue()
+
+    def __enter__(self) -> "_Team[Item, Result]":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for _thread in self._threads:
+            self._tasks.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def in_order(self, items: Iterator[Item]) -> Generator[Result]:
+        """What was made of the items, in their order."""
+        waiting: deque[SimpleQueue[_Outcome[Result]]] = deque()
+        failure: Exception | None = None
         while not failure:
             try:
-                waiting.append(pool.submit(work, next(items)))
+                waiting.append(self._begin(next(items)))
             except Exception as error:
                 failure = error
-            while waiting and (failure or len(waiting) >= threads):
-                yield waiting.popleft().result()
-    if not isinstance(failure, StopIteration):
-        raise failure
+            while waiting and (failure or len(waiting) >= self._size):
+                outcome = waiting.popleft().get()
+                if outcome.error:
+                    raise outcome.error
+                yield cast(Result, outcome.result)
+        if not isinstance(failure, StopIteration):
+            raise failure
+
+    def _begin(self, item: Item) -> SimpleQueue[_Outcome[Result]]:
+        if len(self._threads) < self._size:
+            self._threads.append(Thread(target=self._run))
+            self._threads[-1].start()
+        answer: SimpleQueue[_Outcome[Result]] = SimpleQueue()
+        self._tasks.put((item, answer))
+        return answer
+
+    def _run(self) -> None:
+        while task := self._tasks.get():
+            item, answer = task
+            answer.put(self._outcome(item))
+            # While the thread waits, nobody else needs what is large.
+            del task, item, answer
+
+    def _outcome(self, item: Item) -> _Outcome[Result]:
+        try:
+            return _Outcome(self._work(item))
+        except BaseException as error:
+            return _Outcome(error=error)
 
 
 def last_topic(body: bytearray, end: int) -> int:

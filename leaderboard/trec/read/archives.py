@@ -1,23 +1,13 @@
 """Compressed files to plain bytes: streaming, within limits, with a sentence for every refusal."""
 
-import bz2
-import lzma
-import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from io import BufferedReader
-from typing import Any, BinaryIO, Literal, Protocol
-
-import zstandard
+from typing import BinaryIO, Literal, NamedTuple, Protocol
 
 from leaderboard.errors import Invalid, Problem, TooLarge
-
-try:
-    from isal import igzip_lib
-except ImportError:  # no build of it for this processor
-    igzip_lib = None  # type: ignore[assignment]
-
-_igzip: Any = igzip_lib
 
 READ_BYTES = 2**16
 BLOCK_BYTES = 2**17
@@ -53,77 +43,16 @@ class TooWide(TooLarge):
     """Decompressing the file needs more memory than the limits allow."""
 
 
-class _Decoder(Protocol):
-    """The decoder of one member: the interface that those of bz2, lzma and isal share."""
-
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def needs_input(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
-
-
-class _InSteps:
-    """A decoder without that interface, of zlib or zstandard; bounds the output by feeding little input."""
-
-    def __init__(self, decoder: Any, step: int) -> None:
-        self._decoder = decoder
-        self._step = step
-        self._pending = memoryview(b"")
-
-    @property
-    def eof(self) -> bool:
-        return bool(self._decoder.eof)
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._pending
-
-    @property
-    def unused_data(self) -> bytes:
-        return bytes(self._decoder.unused_data) + bytes(self._pending)
-
-    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
-        if data:
-            self._pending = memoryview(data)
-        step, self._pending = self._pending[: self._step], self._pending[self._step :]
-        return bytes(self._decoder.decompress(step))
-
-
-def _gzip(_: Limits) -> _Decoder:
-    if not _igzip:
-        return _InSteps(zlib.decompressobj(wbits=31), step=2**10)  # a byte stands for 1 KB at most: 1 MB
-    decoder: _Decoder = _igzip.IgzipDecompressor(flag=_igzip.DECOMP_GZIP)
-    return decoder
-
-
-def _bzip2(_: Limits) -> _Decoder:
-    return bz2.BZ2Decompressor()
-
-
-def _xz(limits: Limits) -> _Decoder:
-    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=limits.memory)
-
-
-def _zstd(limits: Limits) -> _Decoder:
-    decoder = zstandard.ZstdDecompressor(max_window_size=limits.memory).decompressobj()
-    return _InSteps(decoder, step=512)  # four bytes stand for 128 KB at most: 16 MB
-
-
-@dataclass(frozen=True)
-class _Codec:
+class _Codec(NamedTuple):
     name: str
     magic: bytes
-    decoder: Callable[[Limits], _Decoder]
 
 
 _CODECS = (
-    _Codec("gzip", b"\x1f\x8b", _gzip),
-    _Codec("bzip2", b"BZh", _bzip2),
-    _Codec("xz", b"\xfd7zXZ\x00", _xz),
-    _Codec("zstd", b"\x28\xb5\x2f\xfd", _zstd),
+    _Codec("gzip", b"\x1f\x8b"),
+    _Codec("bzip2", b"BZh"),
+    _Codec("xz", b"\xfd7zXZ\x00"),
+    _Codec("zstd", b"\x28\xb5\x2f\xfd"),
 )
 _REFUSED = {
     b"PK\x03\x04": "zip",
@@ -133,15 +62,8 @@ _REFUSED = {
     b"\x1f\x9d": "compress (.Z)",
 }
 _PACKED = [codec.magic for codec in _CODECS] + list(_REFUSED)
-_DECODER_ERRORS = (
-    zlib.error,
-    _igzip.error if _igzip else zlib.error,
-    OSError,
-    lzma.LZMAError,
-    zstandard.ZstdError,
-    EOFError,
-    ValueError,
-)
+HEAD_BYTES = 512
+"""In which it is seen that a file is an archive."""
 
 
 class Source(Protocol):
@@ -162,6 +84,50 @@ def plain_blocks(path: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[byte
         head = file.peek(8)[:8]
         _refuse_archive(head)
         yield from _guarded(_raw(file, head, limits), limits, within=_codec(head) is not None)
+
+
+@contextmanager
+def plain_filler(path: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[Callable[[memoryview], int]]:
+    """What fills a room with the file's next plain bytes and says how many they were: fewer at the end only.
+
+    Bytes of a file that is not packed are copied nowhere else. Refuses what `plain_blocks` refuses.
+    """
+    with path.open("rb") as file:
+        head = file.peek(HEAD_BYTES)[:HEAD_BYTES]
+        _refuse_archive(head)
+        if codec := _codec(head):
+            yield _from_blocks(_guarded(_unpacked(file, codec, limits), limits, within=True))
+        else:
+            _refuse_content(head, within=False)
+            yield _from_file(file, limits)
+
+
+def _from_file(file: BufferedReader, limits: Limits) -> Callable[[memoryview], int]:
+    total = 0
+
+    def fill(room: memoryview) -> int:
+        nonlocal total
+        count = file.readinto(room)
+        total += count
+        _refuse_length(total, limits)
+        return count
+
+    return fill
+
+
+def _from_blocks(blocks: Iterator[bytes]) -> Callable[[memoryview], int]:
+    left = memoryview(b"")
+
+    def fill(room: memoryview) -> int:
+        nonlocal left
+        filled = 0
+        while filled < len(room) and (left or (left := memoryview(next(blocks, b"")))):
+            count = min(len(left), len(room) - filled)
+            room[filled : filled + count] = left[:count]
+            left, filled = left[count:], filled + count
+        return filled
+
+    return fill
 
 
 def any_blocks(path: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
@@ -204,10 +170,7 @@ def _guarded(blocks: Iterator[bytes], limits: Limits, within: bool) -> Iterator[
         if not total:
             _refuse_content(block, within)
         total += len(block)
-        if total > limits.plain_bytes:
-            raise TooLarge(
-                f"The file is larger than {_size(limits.plain_bytes)} when decompressed. Split it."
-            )
+        _refuse_length(total, limits)
         yield block
 
 
@@ -252,13 +215,15 @@ def _members(packed: _Packed, codec: _Codec, limits: Limits) -> Iterator[bytes]:
 
 
 def _member(packed: _Packed, codec: _Codec, limits: Limits) -> Iterator[bytes]:
-    decoder, data = codec.decoder(limits), b""
+    # Most files are plain, and a short command would wait for five libraries.
+    decoders = import_module("leaderboard.trec.read.decoders")
+    decoder, data = decoders.DECODERS[codec.name](limits.memory), b""
     while not decoder.eof:
         if decoder.needs_input and not (data := packed.read()):
             raise _broken(f"The {codec.name} file ends in the middle: it was cut off.")
         try:
             block = decoder.decompress(data, BLOCK_BYTES)
-        except _DECODER_ERRORS as error:
+        except decoders.ERRORS as error:
             if "memory" in str(error).lower():
                 raise TooWide(
                     f"The {codec.name} file needs more than {_size(limits.memory)} of memory to be read. "
@@ -298,6 +263,11 @@ def _refuse_content(block: bytes, within: bool) -> None:
         )
     if within and any(block.startswith(magic) for magic in _PACKED):
         raise _broken("The file is compressed twice.", "Send the file compressed once.")
+
+
+def _refuse_length(total: int, limits: Limits) -> None:
+    if total > limits.plain_bytes:
+        raise TooLarge(f"The file is larger than {_size(limits.plain_bytes)} when decompressed. Split it.")
 
 
 def _broken(rule: str, remedy: str = "Compress and send it again.") -> Invalid:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from leaderboard.trec.read.archives import Source, TooSlow, plain_blocks
+from leaderboard.trec.read.archives import Source, TooSlow, plain_filler
 from leaderboard.trec.read.kernel import SLACK
 from leaderboard.trec.read.lines import BOM, Limits
 
@@ -34,18 +34,13 @@ class Buffer:
     def __iter__(self) -> Iterator["Buffer"]:
         """Fill, cut, yield; raises TooLong, TooSlow, and whatever plain_blocks raises."""
         size = min(BUFFER_BYTES, self._limits.line_bytes)
-        self.body, filled, begun = bytearray(size + SLACK), 0, False
-        for piece in plain_blocks(self._path, self._limits):
-            given = memoryview(piece)
-            if not begun and piece.startswith(BOM):
-                self.marked, given = True, given[len(BOM) :]
-            begun = True
-            while given:
-                fits = min(len(given), size - filled)
-                self.body[filled : filled + fits] = given[:fits]
-                filled, given = filled + fits, given[fits:]
+        self.body = bytearray(size + SLACK)
+        with plain_filler(self._path, self._limits) as fill:
+            filled = self._without_mark(fill(memoryview(self.body)[:size]))
+            while True:
+                filled += fill(memoryview(self.body)[filled:size])
                 if filled < size:
-                    continue
+                    break
                 self.end, self.taken = self.body.rfind(b"\n", 0, filled) + 1, 0
                 if self.end:
                     yield self
@@ -64,6 +59,14 @@ class Buffer:
             self.body[self.end - 1] = ord("\n")
             self.final = True
             yield self
+
+    def _without_mark(self, filled: int) -> int:
+        """How much is filled once a byte order mark at the beginning was dropped."""
+        self.marked = self.body.startswith(BOM)
+        if not self.marked:
+            return filled
+        self.body[: filled - len(BOM)] = self.body[len(BOM) : filled]
+        return filled - len(BOM)
 
     def _move(self, filled: int) -> int:
         """What was not taken, to the beginning of the body that is filled next; its size."""

@@ -10,6 +10,10 @@ from leaderboard.measures.judged import FloatArray, IntArray
 
 Int32 = NDArray[np.int32]
 Words = NDArray[np.uint64]
+SECOND, RANK, AGAINST, TAGS, COMMENTS, BYTES = 1, 2, 4, 8, 16, 32
+"""Oddities of a block: a second column that is not Q0 (in qrels: that changes), a rank (a grade) that is
+not a whole number or a grade of too many digits, a rank that contradicts the score, several tags,
+comment lines, bytes beyond ASCII."""
 
 
 @dataclass(frozen=True, eq=False)

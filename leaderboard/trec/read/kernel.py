@@ -5,12 +5,12 @@ Everything works on a block: a buffer of whole lines with SLACK readable bytes b
 """
 
 import os
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from leaderboard.measures.judged import IntArray
-from leaderboard.trec.read import numpy_kernel
 from leaderboard.trec.read.columns import Columns, Index, Int32, Words
 
 try:
@@ -28,6 +28,11 @@ ROUND_TO_SINGLE = {9: True, 10: False}
 MANY = 2**31 - 1
 LEAST_SLOTS = 64
 """Of a topic's table: where few documents are judged, most others meet an empty slot at once."""
+
+
+def _numpy() -> Any:
+    """The functions with numpy alone, imported where they are needed."""
+    return import_module("leaderboard.trec.read.numpy_kernel")
 
 
 def name() -> str:
@@ -59,7 +64,7 @@ def columns(
     number of fields, and no control characters.
     """
     if native is None:
-        return Parsed(*numpy_kernel.columns(body, end, final, fields, strict, id_bytes, room))
+        return Parsed(*_numpy().columns(body, end, final, fields, strict, id_bytes, room))
     return Parsed(*native.columns(body, end, final, fields, strict, id_bytes, *room.arrays()))
 
 
@@ -72,7 +77,7 @@ def order(body: bytes | bytearray, block: Columns, dialect: int) -> tuple[Int32,
     if dialect not in ROUND_TO_SINGLE:
         raise ValueError(f"no dialect {dialect}: trec_eval 9 and 10 are known")
     best, ties = np.empty(len(block.at), np.int32), np.empty(len(block.group_at), np.int32)
-    sort = numpy_kernel.order if native is None else native.order
+    sort = (native or _numpy()).order
     single = ROUND_TO_SINGLE[dialect]
     sort(body, block.at, block.length, block.score, block.group_start, len(ties), single, best, ties)
     return best, ties
@@ -80,7 +85,7 @@ def order(body: bytes | bytearray, block: Columns, dialect: int) -> tuple[Int32,
 
 def doubled(body: bytes | bytearray, block: Columns) -> int:
     """The first group that has a docno twice, -1 where none has."""
-    search = numpy_kernel.doubled if native is None else native.doubled
+    search = (native or _numpy()).doubled
     group: int = search(body, block.at, block.length, block.hash, block.group_start, len(block.group_at))
     return group
 
@@ -88,7 +93,7 @@ def doubled(body: bytes | bytearray, block: Columns) -> int:
 def hashes(body: bytes | bytearray, at: Int32, length: Int32) -> Words:
     """The hash of each docno of a buffer that has SLACK bytes behind the last one, (docnos,)."""
     values = np.empty(len(at), np.uint64)
-    (numpy_kernel.hashes if native is None else native.hashes)(body, at, length, values)
+    (native or _numpy()).hashes(body, at, length, values)
     return values
 
 
@@ -97,7 +102,7 @@ def index(docnos: bytes, at: Int32, length: Int32, starts: IntArray) -> Index:
     letters = docnos + bytes(SLACK)
     hashed = hashes(letters, at, length)
     if native is None:
-        return Index(letters, at, length, hashed, starts, numpy_kernel.tables(hashed, starts))
+        return Index(letters, at, length, hashed, starts, _numpy().tables(hashed, starts))
     counts = np.diff(starts).tolist()
     sizes = np.array([max(LEAST_SLOTS, 1 << int(2 * count + 1).bit_length()) for count in counts], np.int64)
     slot_starts = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
@@ -116,9 +121,10 @@ def match(
     """
     deepest = MANY if depth is None else depth
     if native is None:
-        return numpy_kernel.match(
+        found: tuple[IntArray, IntArray, IntArray] = _numpy().match(
             body, block.at, block.length, block.hash, best, block.group_start, place, deepest, index
         )
+        return found
     judged = place[place >= 0]
     sizes = np.diff(block.group_start)[place >= 0]
     room = int(np.minimum(np.diff(index.starts)[judged], sizes).sum())
@@ -139,8 +145,8 @@ def among(
     """
     whole, only = np.array([0, len(which)], np.int32), np.zeros(1, np.int32)
     if native is None:
-        hits = numpy_kernel.match(body, at, length, hashed, which, whole, only, MANY, index)
-        return hits[1] - 1
+        ranks: IntArray = _numpy().match(body, at, length, hashed, which, whole, only, MANY, index)[1]
+        return ranks - 1
     topic, rank, document = (np.empty(len(which), np.int64) for _ in range(3))
     count = native.match(
         body, at, length, hashed, which, whole, only, MANY,
@@ -152,6 +158,6 @@ def among(
 def joined(body: bytes | bytearray, at: Int32, length: Int32, which: Int32, separator: bytes = b"") -> bytes:
     """The docnos of the entries named by which, in that order, each followed by the one-byte separator."""
     glue = separator[0] if separator else -1
-    join = numpy_kernel.joined if native is None else native.joined
+    join = (native or _numpy()).joined
     letters: bytes = join(body, at, length, which, glue)
     return letters

@@ -3,13 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from leaderboard.trec.read.columns import AGAINST, BYTES, RANK, SECOND, TAGS
 from leaderboard.trec.read.entries import GRADE_DIGITS
 from leaderboard.trec.read.numpy_words import Bytes, Floats, Places, Words, same_as_before
 
-SECOND, RANK, AGAINST, TAGS, COMMENTS, BYTES = 1, 2, 4, 8, 16, 32
-"""Oddities of a block: a second column that is not Q0 (in qrels: that changes), a rank (a grade) that is
-not a whole number or a grade of too many digits, a rank that contradicts the score, several tags,
-comment lines, bytes beyond ASCII."""
 POWERS = np.array([10.0**places for places in range(23)])
 EXACT = 2**53
 NEWLINE = 10

@@ -1,10 +1,15 @@
-"""Run files scored against a qrels file, one after the other."""
+"""Run files scored against a qrels file, one after the other.
+
+A command waits for what is imported here, for a small run longer than for all else: what only some measures
+need is imported where it is used.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -14,29 +19,20 @@ from leaderboard.measures.grammar import with_level
 from leaderboard.measures.judged import FloatArray, Judged
 from leaderboard.measures.record import Need
 from leaderboard.measures.selection import select
-from leaderboard.trec.documents.dissimilarity import from_pairs, from_texts, read_dissimilarities
-from leaderboard.trec.documents.documents import read_documents
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments
 from leaderboard.trec.qrels.arrays import read_judgments
-from leaderboard.trec.qrels.compiling import compile_qrels
-from leaderboard.trec.qrels.left_out import (
-    Leaving,
-    LeftOut,
-    compiled_left_out,
-    read_left_out,
-    read_renamed,
-    without,
-    without_relevant,
-)
-from leaderboard.trec.qrels.preferences import read_preferences
-from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.read.ahead import available_threads
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
 from leaderboard.trec.read.scanning import Ahead, scan_run
 from leaderboard.trec.scores.missed import missed
 from leaderboard.trec.scores.report import RunScores
 
+if TYPE_CHECKING:
+    from leaderboard.trec.qrels.left_out import LeftOut
+
 Read = TypeVar("Read")
+QRELS, DOCUMENTS = "leaderboard.trec.qrels", "leaderboard.trec.documents"
+"""Where what is imported late is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +94,7 @@ class Scorer:
             )
         judgments = replace(compiled.judgments, collection_size=inputs.collection_size)
         self._compiled = replace(compiled, judgments=judgments)
-        self._absent = None if self.left_out is None else compiled_left_out(self.left_out)
+        self._absent = None if self.left_out is None else _leaving().compiled_left_out(self.left_out)
         self._inputs, self._options = inputs, options
         self.measures = _measures(options, inputs, self._compiled)
         self._unlike = _Unlikeness(inputs, self.measures)
@@ -111,7 +107,8 @@ class Scorer:
     @property
     def without_relevant(self) -> list[str]:
         """Topics that no document is relevant to at the level of the options."""
-        return without_relevant(self._compiled, self._options.level)
+        names: list[str] = _leaving().without_relevant(self._compiled, self._options.level)
+        return names
 
     def scores(self, path: Path) -> RunScores:
         """The scores of a run, named by its tag; raises Invalid where it has no judged topic."""
@@ -172,7 +169,7 @@ class Scorer:
             tag, seen = whole.tag, whole.consumer
         else:
             # What is left of a block is put in order by itself.
-            part = scan(lambda: Leaving(aligner(), absent))
+            part = scan(lambda: _leaving().Leaving(aligner(), absent))
             tag, seen = part.tag, part.consumer.consumer
         judged = seen.judged()
         if depth:
@@ -181,25 +178,35 @@ class Scorer:
         return tag, judged
 
 
-def _left_out(inputs: Inputs) -> LeftOut | None:
+def _leaving() -> Any:
+    return import_module(f"{QRELS}.left_out")
+
+
+def _left_out(inputs: Inputs) -> "LeftOut | None":
     if not inputs.left_out:
         if inputs.changed_docnos is not None:
             raise Invalid("Changed docnos are those of documents left out; name a list of them too.")
         return None
     if inputs.preferences is not None:
         raise Invalid("Documents are left out of graded judgments; preferences cannot be given with them.")
-    changed = None if inputs.changed_docnos is None else _read(read_renamed, inputs.changed_docnos)
-    return read_left_out(inputs.left_out, changed)
+    reading = _leaving()
+    changed = None if inputs.changed_docnos is None else _read(reading.read_renamed, inputs.changed_docnos)
+    left_out: LeftOut = reading.read_left_out(inputs.left_out, changed)
+    return left_out
 
 
-def _judgments(inputs: Inputs, left_out: LeftOut | None) -> CompiledJudgments:
-    if left_out is not None:
-        qrels = _read(partial(read_qrels, second=inputs.second), inputs.qrels)
-        return compile_qrels(without(qrels, left_out))
-    if inputs.preferences is None:
+def _judgments(inputs: Inputs, left_out: "LeftOut | None") -> CompiledJudgments:
+    if inputs.preferences is None and left_out is None:
         return _read(partial(read_judgments, second=inputs.second), inputs.qrels)
-    preferences = _read(read_preferences, inputs.preferences)
-    return compile_qrels(_read(partial(read_qrels, second=inputs.second), inputs.qrels), preferences)
+    compiling, reading = import_module(f"{QRELS}.compiling"), import_module(f"{QRELS}.qrels")
+    qrels = _read(partial(reading.read_qrels, second=inputs.second), inputs.qrels)
+    if left_out is not None:
+        qrels = _leaving().without(qrels, left_out)
+    preferences = None
+    if inputs.preferences is not None:
+        preferences = _read(import_module(f"{QRELS}.preferences").read_preferences, inputs.preferences)
+    compiled: CompiledJudgments = compiling.compile_qrels(qrels, preferences)
+    return compiled
 
 
 def _measures(options: Options, inputs: Inputs, compiled: CompiledJudgments) -> list[BoundMeasure]:
@@ -229,15 +236,20 @@ class _Unlikeness:
             )
         self._supplied = None
         if self.depth and inputs.dissimilarities is not None:
-            self._supplied = _read(read_dissimilarities, inputs.dissimilarities)
+            reading = import_module(f"{DOCUMENTS}.dissimilarity").read_dissimilarities
+            self._supplied = _read(reading, inputs.dissimilarities)
 
     def of(self, top: Mapping[str, Sequence[bytes]]) -> tuple[FloatArray, ...]:
         """The matrices of every topic's top documents."""
+        unlike = import_module(f"{DOCUMENTS}.dissimilarity")
+        matrices: tuple[FloatArray, ...]
         if self._supplied is not None:
-            return from_pairs(self._supplied, top)
+            matrices = unlike.from_pairs(self._supplied, top)
+            return matrices
         needed = {docno for docnos in top.values() for docno in docnos}
         assert self._documents is not None, "one of the two was given"
-        return from_texts(_read(partial(_texts, needed), self._documents), top)
+        matrices = unlike.from_texts(_read(partial(_texts, needed), self._documents), top)
+        return matrices
 
 
 def cutoff_of(measure: BoundMeasure) -> int:
@@ -249,6 +261,7 @@ def cutoff_of(measure: BoundMeasure) -> int:
 
 def _texts(docnos: set[bytes], path: Path) -> dict[bytes, str]:
     """The title and text of these documents; the others are skipped."""
+    read_documents = import_module(f"{DOCUMENTS}.documents").read_documents
     documents = ((document.docno.encode(), document) for document in read_documents(path))
     return {docno: f"{document.title} {document.text}" for docno, document in documents if docno in docnos}
 

@@ -71,9 +71,14 @@ def is_usual(name: str) -> None:
 
 def added(endpoint: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """What a link to a page of the same task takes along."""
-    if not request or not _stays_within(values):
+    # A page of a large task has some thousand links, and on most pages nothing goes along.
+    if (
+        not (values.keys() & OF_A_TASK)
+        or not request
+        or not (chosen := _chosen())
+        or not _stays_within(values)
+    ):
         return {}
-    chosen = _chosen()
     if endpoint not in PAGES:
         is_file = endpoint.partition(".")[0] in OF_AN_EDITION
         return {name: chosen[name] for name in ("phase", *["edition"] * is_file) if name in chosen}
@@ -95,14 +100,15 @@ def _stays_within(values: Mapping[str, Any]) -> bool:
     """Whether a link stays in the task: its pages link to it and to its runs; the slug may be another's."""
     here = request.view_args or {}
     within = "run_id" in values or ("slug" in values and values["slug"] == here.get("slug", values["slug"]))
-    return within and bool(here.keys() & {"slug", "run_id"})
+    return within and bool(here.keys() & OF_A_TASK)
 
 
 def _chosen() -> dict[str, str]:
     """What of this address goes along, as it stands in addresses of other pages."""
-    if "carried" not in g:
+    known: dict[str, str] | None = g.get("carried")
+    if known is None:
         args = request.args
-        g.carried = {name: args[name] for name in READ_BY_ALL if args.get(name)}
+        known = g.carried = {name: args[name] for name in READ_BY_ALL if args.get(name)}
         if request.endpoint == BOARD:
             packed = urlencode(
                 [(name, value) for name, values in args.lists() if name in _OF_BOARD for value in values]
@@ -110,11 +116,12 @@ def _chosen() -> dict[str, str]:
         else:
             packed = args.get(PACKED, "")
         if packed:
-            g.carried[PACKED] = packed
-    found: dict[str, str] = g.carried
-    return found
+            known[PACKED] = packed
+    return known
 
 
+OF_A_TASK = frozenset(("slug", "run_id"))
+"""Values of an address that say of which task it is."""
 _OF_BOARD = frozenset((*STATE, *FLAGS, *MANY))
 
 

@@ -3,6 +3,10 @@
 import gzip
 import json
 import math
+import os
+import subprocess
+import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -10,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from leaderboard.cli import main
 
+evaluate = import_module("leaderboard.cli.files.evaluate")
 QRELS = "1 0 a 1\n1 0 b 0\n2 0 a 2\n2 0 c 1\n"
 RUN = "1 Q0 b 1 2.0 one\n1 Q0 a 2 1.0 one\n"
 
@@ -346,3 +351,33 @@ def test_preferences_reach_the_preference_measures(files: Path) -> None:
     assert scores == {"1": {"PrefsSimp": 1.0}, "2": {"PrefsSimp": 0.0}}
     refused = call(files / "qrels", files / "run", "-m", "PrefsSimp")
     assert "needs preference judgments" in refused.stderr
+
+
+LITTLE = """
+import os, sys
+from leaderboard.cli import main
+
+main(sys.argv[1:], standalone_mode=False)
+unused = {"bz2", "concurrent.futures", "logging", "lzma", "sqlalchemy", "tempfile", "zstandard"}
+threads, told = len(os.listdir("/proc/self/task")), "OPENBLAS_NUM_THREADS" in os.environ
+print(sorted(unused & sys.modules.keys()), threads, told)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_plain_run_is_scored_without_what_it_does_not_need(files: Path) -> None:
+    """Neither modules that take longer to load than the run, nor threads that wait for sums of matrices."""
+    command = [sys.executable, "-c", LITTLE, "evaluate", "qrels", "run", "-m", "AP"]
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    done = subprocess.run(command, cwd=files, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[] 1 False"
+
+
+def test_a_large_output_is_that_of_a_small_one(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It waits in a file until all runs were read; where one cannot be, nothing is printed."""
+    expected = call(files / "qrels", files / "run", "--per-topic").stdout
+    monkeypatch.setattr(evaluate, "HELD_BYTES", 10)
+    assert call(files / "qrels", files / "run", "--per-topic").stdout == expected
+    (files / "broken").write_text("1 Q0 a\n")
+    done = call(files / "qrels", files / "run", files / "broken", "--per-topic")
+    assert (done.exit_code, done.stdout) == (1, "")

@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 from leaderboard.errors import Invalid, TooLarge
-from leaderboard.trec.read import archives
+from leaderboard.trec.read import decoders
 from leaderboard.trec.read.archives import Limits, is_longer, plain_blocks
 from tests.trec.conftest import Written
 
@@ -78,7 +78,7 @@ def test_what_takes_much_memory_is_long(packed: bytes, written: Written) -> None
 
 def test_gzip_is_read_and_bounded_without_isal(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where isal has no build, zlib reads members, refuses bombs and notices a missing end alike."""
-    monkeypatch.setattr(archives, "_igzip", None)
+    monkeypatch.setattr(decoders, "_igzip", None)
     packed = gzip.compress(PLAIN)
     assert b"".join(plain_blocks(written(packed + gzip.compress(b"end\n")))) == PLAIN + b"end\n"
     with pytest.raises(TooLarge, match="expands more than 200 times"):

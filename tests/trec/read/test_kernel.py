@@ -269,3 +269,15 @@ def test_an_unknown_dialect_is_refused() -> None:
     block = block_of([Ranking("1", np.array([b"a"]), np.array([1.0]))])
     with pytest.raises(ValueError, match="no dialect 8"):
         block.best(8)
+
+
+@needs_c
+@pytest.mark.parametrize("size", [2, 256, 257, 1000, 2048, 2049, 5000])
+def test_a_document_that_comes_twice_is_found_in_rankings_of_any_length(size: int) -> None:
+    """Near or far from each other; and none is found where all differ, however many share a bit."""
+    docnos = np.array([f"{number:x}" for number in range(1, size)], "S8")
+    for first, second in ((0, 1), (0, size - 1), (size - 2, size - 1), (size // 3, size // 2)):
+        twice = np.insert(docnos, second, docnos[min(first, size - 2)])
+        for found, letters in ((-1, docnos), (0, twice)):
+            block = block_of([Ranking("1", letters, np.zeros(len(letters)))])
+            assert kernel.doubled(block.body, block.columns) == found
