@@ -4,12 +4,16 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from leaderboard.db import schema
+from release import __main__ as command
+from release import trying
 from release.checks import CHECKS, documents
 from release.places import UNRELEASED, Release, Section, changelog
 from release.prepare import moved, stated
@@ -28,9 +32,9 @@ def _commit(folder: Path) -> None:
 
 def _command(folder: Path, *options: str) -> "subprocess.CompletedProcess[str]":
     """`python -m release` in a copy, whose package comes before the one that is installed."""
-    command = [sys.executable, "-m", "release", VERSION, "--day", DAY.isoformat(), *options]
+    words = [sys.executable, "-m", "release", VERSION, "--day", DAY.isoformat(), *options]
     environ = {**os.environ, "GIT_COMMITTER_NAME": "Olga", "GIT_COMMITTER_EMAIL": "olga@example.org"}
-    return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=False)
+    return subprocess.run(words, cwd=folder, env=environ, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +43,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not (ROOT / ".git").exists():
         pytest.skip("this is a source distribution: releases are made in a git repository")
     folder = tmp_path_factory.mktemp("prepared")
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    files = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(files, cwd=ROOT, check=True, capture_output=True, text=True)
     for name in filter(None, listed.stdout.split("\0")):
         if (ROOT / name).exists():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -121,6 +125,25 @@ def test_a_release_is_a_commit_with_a_new_number(copy: Release) -> None:
     assert "7.8 is not a version" in "".join(_open(Release(copy.root, "7.8", DAY)))
 
 
+def test_a_dry_run_keeps_nothing(copy: Release, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It goes the same way, into a folder that is gone at the end, and makes no tag."""
+    built: list[Path] = []
+
+    def files(_: Release, folder: Path) -> Iterator[tuple[str, Path]]:
+        built.append(folder / "a.whl")
+        built[0].write_bytes(b"")
+        yield "leaderboard", built[0]
+
+    monkeypatch.setattr(command, "ROOT", copy.root)
+    monkeypatch.setattr(command, "CHECKS", QUICK)
+    monkeypatch.setattr(trying, "files", files)
+    monkeypatch.setattr(trying, "fault", lambda *_: "" if built[0].exists() else "It is not there.")
+    done = CliRunner().invoke(command.main, [VERSION, "--day", DAY.isoformat(), "--dry-run"])
+    assert done.exit_code == 0, done.output
+    assert done.output.count("[x]") == len(QUICK) + 1
+    assert (copy.git("tag"), (copy.root / "dist").exists(), built[0].exists()) == ("", False, False)
+
+
 def test_what_lands_later_moves_into_the_section() -> None:
     """The heading is moved up and dated anew, each head stands once, and older versions stay as they are."""
     before = (
@@ -140,12 +163,10 @@ def test_what_lands_later_moves_into_the_section() -> None:
 
 @pytest.mark.trial
 def test_the_whole_command_builds_tries_and_tags(copy: Release) -> None:
-    """A dry run keeps nothing; then four files are left and a tag, and a second time is refused."""
-    dry = _command(copy.root, "--dry-run")
-    assert (dry.returncode, copy.git("tag"), (copy.root / "dist").exists()) == (0, "", False), dry
-    assert dry.stdout.count("[x]") == len(CHECKS) + 4
+    """Four files are left and a tag, and a second time is refused."""
     done = _command(copy.root)
     assert (done.returncode, copy.git("tag")) == (0, copy.tag), done
+    assert done.stdout.count("[x]") == len(CHECKS) + 4
     assert copy.git("rev-parse", f"{copy.tag}^{{commit}}") == copy.git("rev-parse", "HEAD")
     names = sorted(path.name for path in (copy.root / "dist" / VERSION).iterdir())
     assert [name.split("-")[0] for name in names] == ["ir_leaderboard"] * 2 + ["leaderboard_submit"] * 2
