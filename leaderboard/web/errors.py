@@ -122,7 +122,7 @@ def _expected(error: errors.LeaderboardError) -> AnyResponse:
     if isinstance(error, errors.Damaged):
         log.error("%s %r: %s", request.method, masked(request.path), error.message)
     if isinstance(error, errors.StoreAway):
-        log.error("request %s found no object store: %s", request_id(), error.facts["why"])
+        log.error("request %s found no object store: %s", request_id(), error.facts.get("why", error.message))
     problems = error.problems if isinstance(error, errors.Invalid) else ()
     response = _answer(status_of(error), error.message, problems)
     response.headers.update(_waiting(error))

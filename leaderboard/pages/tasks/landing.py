@@ -1,5 +1,6 @@
 """The site's front page: every task with who leads it."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
+from leaderboard.errors import NotFound
 from leaderboard.measures.grammar import parse
 from leaderboard.pages.tasks import leaders, overviews
 from leaderboard.pages.tasks.leaders import LeaderOfTask
@@ -22,6 +24,9 @@ from leaderboard.services.tasks.changes import ChangeRow
 from leaderboard.services.tasks.entries import RULES
 from leaderboard.tables.cells import DIGITS
 from leaderboard.tables.record import Column, Files, Place, Table
+
+PAGE = 24
+"""Tasks on a page: what a screen or two hold, and who leads each is read of all its runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,16 @@ class LandingRow:
     def runs(self) -> int | None:
         """How many runs there are; None in a sealed task, where this is held back too."""
         return self.task.runs if self.is_open or self.task.visibility == "blind" else None
+
+
+@dataclass(frozen=True, slots=True)
+class FrontPage:
+    """Some of all tasks: the number of the page, how many pages there are, and how many tasks."""
+
+    rows: tuple[LandingRow, ...]
+    number: int
+    pages: int
+    tasks: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +117,27 @@ class AboutPage:
     changes: tuple[ChangeRow, ...]
 
 
-def landing(session: Session, viewer: Viewer) -> tuple[LandingRow, ...]:
-    """All tasks the viewer may know of; seven statements, and one more for each that is blind or sealed."""
-    rows = overviews.listing(session, viewer)
+def front_page(session: Session, viewer: Viewer, number: int = 1) -> FrontPage:
+    """So many tasks with what is told of each: those that are not archived first, each newest first.
+
+    Eight statements, and one more for each task shown that is blind or sealed. Raises NotFound for a page
+    that there is not.
+    """
+    known = overviews.known_tasks(session, viewer)
+    ordered = [task.id for task in sorted(known, key=lambda task: task.is_archived)]
+    pages = max(1, -(-len(ordered) // PAGE))
+    if not 1 <= number <= pages:
+        raise NotFound(f"There is no page {number} of tasks; the last is {pages}.")
+    rows = landing(session, viewer, ordered[PAGE * (number - 1) : PAGE * number])
+    return FrontPage(rows, number, pages, len(ordered))
+
+
+def landing(session: Session, viewer: Viewer, only: Collection[int] | None = None) -> tuple[LandingRow, ...]:
+    """All tasks the viewer may know of, or those of some ids, newest first.
+
+    Seven statements, and one more for each that is blind or sealed.
+    """
+    rows = overviews.listing(session, viewer, only)
     rules = phase_rules.rules_of_all(session)
     shown = {
         row.id: phase_rules.newest(session, rules[row.id])
@@ -182,7 +215,7 @@ FILES = Files(facts=facts, tables={"tasks": table})
 def about(session: Session, viewer: Viewer, slug: str) -> AboutPage:
     """What a task is and by which rules it runs."""
     task, sight = policy.visible_task(session, viewer, slug)
-    row = next(row for row in overviews.listing(session, viewer) if row.id == task.id)
+    (row,) = overviews.listing(session, viewer, (task.id,))
     collection = collections.by_id(session, task.collection_id)
     phase = phases.of_task(session, task.id)[0]
     shown = pictures.heads(session, task.id)

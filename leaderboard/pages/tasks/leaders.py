@@ -56,10 +56,14 @@ class LeaderOfTask(LeadingRun):
 
 @dataclass(frozen=True, slots=True)
 class ShownBasis:
-    """What the scores of a task's board rest on: the number of the revision, and where they are."""
+    """What the scores of a task's board rest on: the number of the revision, and where they are.
+
+    version: of the primary measure, as the edition was made with it.
+    """
 
     revision: int
     source: Source
+    version: int
 
 
 def bases(session: Session, phases: Mapping[int, PhaseRule]) -> dict[int, ShownBasis]:
@@ -71,7 +75,9 @@ def bases(session: Session, phases: Mapping[int, PhaseRule]) -> dict[int, ShownB
     )
     return {
         edition.task_id: ShownBasis(
-            revision.number, source_of(edition, revision, phases[edition.task_id].topic_set)
+            revision.number,
+            source_of(edition, revision, phases[edition.task_id].topic_set),
+            {each["key"]: each["version"] for each in edition.measures}[edition.primary_measure],
         )
         for edition, revision in rows
     }
@@ -81,7 +87,8 @@ def leaders(
     session: Session, viewer: Viewer, phases: Mapping[int, PhaseRule], rests_on: Mapping[int, ShownBasis]
 ) -> dict[int, LeaderOfTask]:
     """Task id -> who leads the board of the phase that is given for it, which is shown to everybody."""
-    ranked = _ranked(session, viewer, {phase.id for phase in phases.values()})
+    versions = {task_id: basis.version for task_id, basis in rests_on.items()}
+    ranked = _ranked(session, viewer, {phase.id for phase in phases.values()}, versions)
     leading = {task_id: _leader(runs) for task_id, runs in ranked.items()}
     fields = {
         task_id: field
@@ -107,13 +114,14 @@ class _Ranked:
     mean: float
 
 
-def _ranked(session: Session, viewer: Viewer, phase_ids: set[int]) -> dict[int, list[_Ranked]]:
-    """Task id -> the ranked runs of its phase, in the order of their names."""
+def _ranked(
+    session: Session, viewer: Viewer, phase_ids: set[int], versions: Mapping[int, int]
+) -> dict[int, list[_Ranked]]:
+    """Task id -> the ranked runs of its phase, in the order of their names; versions of primary measures."""
     rows = session.execute(
         select(
             Task.id,
             Task.naming,
-            Edition.measures,
             Run.id,
             Run.name,
             Run.team_id,
@@ -155,10 +163,10 @@ def _ranked(session: Session, viewer: Viewer, phase_ids: set[int]) -> dict[int, 
     }
     left_out = _left_out(session, phase_ids)
     ranked: dict[int, list[_Ranked]] = {}
-    for task_id, _, measures, run_id, name, *facts in rows:
+    for task_id, _, run_id, name, *facts in rows:
         shown = named[task_id].run(run_id, name) if task_id in named else name
         run = _Ranked(run_id, shown, *facts)
-        if run_id not in left_out and {"key": run.measure, "version": run.version} in measures:
+        if run_id not in left_out and run.version == versions[task_id]:
             ranked.setdefault(task_id, []).append(run)
     return {task_id: sorted(runs, key=lambda run: run.name) for task_id, runs in ranked.items()}
 

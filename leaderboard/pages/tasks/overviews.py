@@ -1,6 +1,7 @@
 """Tasks in lists, and what an organiser checks before publishing one."""
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -8,7 +9,8 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Collection, Qrels, Run, Task, Topic, TopicSet
+from leaderboard.db import tables
+from leaderboard.db.tables import Qrels, Run, Task, Topic, TopicSet
 from leaderboard.services import logos, policy
 from leaderboard.services.logos import TaskLogo
 from leaderboard.services.phase_rules import PUBLIC_TOPICS
@@ -76,11 +78,19 @@ class TaskRow:
     logo: TaskLogo | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class KnownTask:
+    """A task that a viewer may know of, before anything else is read of it."""
+
+    id: int
+    is_archived: bool
+
+
 def overview(session: Session, viewer: Viewer, slug: str) -> TaskOverview:
     """Counts, grades and mismatches of a task; for its organisers."""
     task, _ = policy.visible_task(session, viewer, slug)
     policy.require(viewer, task, policy.reads)
-    collection = session.get_one(Collection, task.collection_id)
+    collection = session.get_one(tables.Collection, task.collection_id)
     rows = session.execute(select(Topic.topic_id, Topic.excluded).where(Topic.task_id == task.id)).all()
     topic_ids = {row.topic_id for row in rows}
     revision = files.newest(session, task.id)
@@ -130,14 +140,30 @@ def overview(session: Session, viewer: Viewer, slug: str) -> TaskOverview:
     )
 
 
-def listing(session: Session, viewer: Viewer) -> tuple[TaskRow, ...]:
-    """All tasks the viewer may know of, newest first: drafts only for their organisers."""
+def known_tasks(session: Session, viewer: Viewer) -> tuple[KnownTask, ...]:
+    """All tasks the viewer may know of, newest first: drafts only for their organisers; one statement."""
+    selected = select(Task.id, Task.published_at, Task.archived_at)
+    rows = session.execute(selected.order_by(Task.created_at.desc(), Task.id.desc()))
+    return tuple(
+        KnownTask(row.id, row.archived_at is not None)
+        for row in rows
+        if row.published_at is not None or policy.knows(viewer, row.id)
+    )
+
+
+def listing(session: Session, viewer: Viewer, only: Collection[int] | None = None) -> tuple[TaskRow, ...]:
+    """All tasks the viewer may know of, or those of some ids, newest first; one statement.
+
+    Drafts only for their organisers.
+    """
     topics = select(func.count()).where(Topic.task_id == Task.id).scalar_subquery()
     runs = select(func.count()).where(Run.task_id == Task.id, Run.withdrawn_at.is_(None)).scalar_subquery()
     selected = select(
         *(Task.id, Task.slug, Task.name, Task.visibility, Task.published_at, topics, runs),
         *(Task.archived_at, Task.description, Task.organisers),
     )
+    if only is not None:
+        selected = selected.where(Task.id.in_(only))
     rows = session.execute(logos.with_logo(selected).order_by(Task.created_at.desc(), Task.id.desc()))
     return tuple(
         _task_row(row) for row in rows if row.published_at is not None or policy.knows(viewer, row.id)

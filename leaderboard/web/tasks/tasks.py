@@ -1,7 +1,7 @@
 """The front page and what a task is about."""
 
 import numpy as np
-from flask import Blueprint, render_template
+from flask import Blueprint, render_template, request
 from flask.typing import ResponseReturnValue
 
 from leaderboard.pages.bundles.citation import citation
@@ -11,6 +11,7 @@ from leaderboard.pages.tasks.landing import AboutPage
 from leaderboard.pages.tasks.leaders import LeaderOfTask
 from leaderboard.services.bundles.citations import FORMS, bibtex
 from leaderboard.web import responses
+from leaderboard.web.addresses import whole
 from leaderboard.web.cards import frames, snippets
 from leaderboard.web.cards.snippets import Snippet
 from leaderboard.web.charts import Spread, StripCell, strip
@@ -24,12 +25,10 @@ blueprint = Blueprint("tasks", __name__)
 @blueprint.get("/")
 @rule(PUBLIC)
 def index() -> ResponseReturnValue:
-    """All tasks, each with its leader."""
-    rows = landing.landing(reading(), viewer())
-    archived = [row for row in rows if row.task.archived_at is not None]
-    fields = {row.task.id: _field(row.leader) for row in rows if row.leader is not None}
-    listed = [row for row in rows if row.task.archived_at is None]
-    return responses.page(render_template("tasks/index.html", rows=listed, archived=archived, fields=fields))
+    """The newest tasks, each with its leader; older ones on further pages."""
+    page = landing.front_page(reading(), viewer(), whole(request.args.get("page", "1")) or 0)
+    fields = {row.task.id: _field(row.leader) for row in page.rows if row.leader is not None}
+    return responses.page(render_template("tasks/index.html", page=page, fields=fields))
 
 
 def _field(leader: LeaderOfTask) -> StripCell:

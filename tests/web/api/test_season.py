@@ -34,6 +34,12 @@ class _Asking:
         assert answer.status_code < 300, f"{method} {path}: {answer.text}"
         return answer.json
 
+    def file(self, path: str) -> bytes:
+        """What an address gives as a file."""
+        answer = self.program.ask("GET", path)
+        assert answer.status_code == 200, answer.text
+        return answer.data
+
 
 @pytest.fixture
 def done(site: Site) -> Iterator[set[str]]:
@@ -240,6 +246,8 @@ class _Season:
         olga("POST", "/tasks/next/publish")
         assert olga("POST", "/tasks/next/unpublish")["state"] == "draft"
         olga("DELETE", "/tasks/next")
+        export = olga.file(f"{TASK}/export")
+        assert olga("PUT", "/tasks/again/import", file=export)["is_export"]
         olga("POST", f"/tasks/robots/jobs/{self.site.world.job}/again")
 
 

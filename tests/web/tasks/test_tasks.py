@@ -12,6 +12,9 @@ from sqlalchemy import update
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Phase, Task
+from leaderboard.pages.tasks import landing
+from leaderboard.services.policy import OPERATOR
+from leaderboard.services.tasks import life
 from tests.make import build
 from tests.make.pages import parsed, table
 
@@ -122,3 +125,22 @@ def test_a_task_says_how_its_measures_are_computed(client: FlaskClient) -> None:
     assert "Kantor and Voorhees" in row[1]
     assert "first relevant document" in row[2]
     assert row[3] == "1"
+
+
+def test_many_tasks_take_several_pages(
+    database: Database, client: FlaskClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Newest first, archived ones last; drafts of others take no place, and files have all tasks."""
+    monkeypatch.setattr(landing, "PAGE", 2)
+    for name in "abcd":
+        build.task(database, tmp_path, name, publish=name != "d")
+    with database.write() as session:
+        life.archive(session, OPERATOR, "c")
+    first, second = (parsed(client.get(address)) for address in ("/", "/?page=2"))
+    assert [card.get_text(strip=True) for card in first.select("ul.cards h2")] == ["Task b", "Task a"]
+    assert [card.get_text(strip=True) for card in second.select("ul.cards h2")] == ["Task c"]
+    assert "Page 1 of 2, 3 tasks in all" in first.get_text()
+    assert [link["href"] for link in first.select("a[rel=next]")] == ["/?page=2"]
+    assert [link["href"] for link in second.select("a[rel=prev]")] == ["/"]
+    assert [client.get(f"/?page={number}").status_code for number in ("3", "0", "x")] == [404] * 3
+    assert len(client.get("/tasks.json").get_json()["tasks"]) == 3
