@@ -25,7 +25,7 @@ from leaderboard.services.tasks.entries import RULES
 from leaderboard.tables.cells import DIGITS
 from leaderboard.tables.record import Column, Files, Place, Table
 
-PAGE = 24
+PAGE = 12
 """Tasks on a page: what a screen or two hold, and who leads each is read of all its runs."""
 
 
