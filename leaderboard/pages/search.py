@@ -85,7 +85,7 @@ def search_page(session: Session, viewer: Viewer, query: str) -> SearchPage:
 
     Raises Invalid for a query that is too short or too long. What is held back is searched in no form: a run
     of a team that goes by a pseudonym is found by the pseudonym. A token for one task finds what is in it.
-    Three statements, and up to three a task.
+    Five statements, and up to three for each task that masks names.
     """
     text = " ".join(query.split())
     if not text:
@@ -141,12 +141,13 @@ def _known(session: Session, viewer: Viewer, task_ids: Sequence[int]) -> dict[in
     """The tasks by id, in the order given, with their phases and names."""
     tasks = {task.id: task for task in session.scalars(select(Task).where(Task.id.in_(task_ids)))}
     phases = phase_rules.rules_of_all(session)
+    names = shown_names.shown_names_of(session, viewer, tasks.values())
     anywhere = replace(viewer, phase="")
     return {
         task_id: _KnownTask(
             task=tasks[task_id],
             phases=phases[task_id],
-            names=shown_names.shown_names(session, viewer, tasks[task_id]),
+            names=names[task_id],
             is_known=policy.sight_by_rules(session, anywhere, tasks[task_id], phases[task_id]).means,
             sights={},
         )

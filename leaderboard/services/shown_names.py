@@ -1,9 +1,10 @@
 """How a viewer knows the teams and runs of a task: by their names, or by pseudonyms."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
@@ -53,12 +54,9 @@ def shows_names(session: Session, task: Task) -> bool:
     return task.naming == "names" or (task.naming == "close" and policy.is_closed(session, task.id))
 
 
+_TEAM = Team.id, Team.name, Entry.pseudonym, Entry.reveal_at
 # Every page that names a team begins with it: it is written once.
-_ENTERED = (
-    select(Team.id, Team.name, Entry.pseudonym, Entry.reveal_at)
-    .join(Entry, Entry.team_id == Team.id)
-    .where(Entry.task_id == bindparam("task"))
-)
+_ENTERED = select(*_TEAM).join(Entry, Entry.team_id == Team.id).where(Entry.task_id == bindparam("task"))
 
 
 def shown_teams(session: Session, viewer: Viewer, task: Task) -> dict[int, ShownTeam]:
@@ -67,9 +65,29 @@ def shown_teams(session: Session, viewer: Viewer, task: Task) -> dict[int, Shown
     By its pseudonym until the task shows names or the team itself does. Its members and the organisers
     read its name.
     """
-    rows = session.execute(_ENTERED, {"task": task.id}).all()
+    return _shown(session, viewer, task, session.execute(_ENTERED, {"task": task.id}).all())
+
+
+def shown_teams_of(
+    session: Session, viewer: Viewer, tasks: Collection[Task], team_id: int | None = None
+) -> dict[int, dict[int, ShownTeam]]:
+    """Task id -> its teams as `shown_teams` gives them, or one team of many tasks.
+
+    One statement, and one for each task that shows names at its close.
+    """
+    entered = select(Entry.task_id, *_TEAM).join(Team, Entry.team_id == Team.id)
+    entered = entered.where(Entry.task_id.in_([task.id for task in tasks]))
+    if team_id is not None:
+        entered = entered.where(Entry.team_id == team_id)
+    by_task: dict[int, list[Any]] = {task.id: [] for task in tasks}
+    for task_id, *team in session.execute(entered):
+        by_task[task_id].append(team)
+    return {task.id: _shown(session, viewer, task, by_task[task.id]) for task in tasks}
+
+
+def _shown(session: Session, viewer: Viewer, task: Task, rows: Sequence[Any]) -> dict[int, ShownTeam]:
     if policy.reads(viewer, task.id) or shows_names(session, task):
-        return {row.id: ShownTeam(row.name, False) for row in rows}
+        return {team_id: ShownTeam(name, False) for team_id, name, _, _ in rows}
     at = now(session)
 
     def shown(team_id: int, name: str, pseudonym: str | None, reveal_at: datetime | None) -> ShownTeam:
@@ -77,7 +95,7 @@ def shown_teams(session: Session, viewer: Viewer, task: Task) -> dict[int, Shown
             return ShownTeam(name, False)
         return ShownTeam(pseudonym, True) if pseudonym else UNNAMED
 
-    return {row.id: shown(*row) for row in rows}
+    return {row[0]: shown(*row) for row in rows}
 
 
 def shown_names(session: Session, viewer: Viewer, task: Task) -> ShownNames:
@@ -86,7 +104,16 @@ def shown_names(session: Session, viewer: Viewer, task: Task) -> ShownNames:
     A masked team's runs are called by its pseudonym and a number, in order of arrival: their own names may
     tell whose they are.
     """
-    teams = shown_teams(session, viewer, task)
+    return _names(session, task, shown_teams(session, viewer, task))
+
+
+def shown_names_of(session: Session, viewer: Viewer, tasks: Collection[Task]) -> dict[int, ShownNames]:
+    """Task id -> its names as `shown_names` gives them; one statement, and two for each that masks them."""
+    teams = shown_teams_of(session, viewer, tasks)
+    return {task.id: _names(session, task, teams[task.id]) for task in tasks}
+
+
+def _names(session: Session, task: Task, teams: Mapping[int, ShownTeam]) -> ShownNames:
     masked = {team_id: team.name for team_id, team in teams.items() if team.masked}
     return ShownNames(teams, numbered_runs(session, task, masked) if masked else {})
 

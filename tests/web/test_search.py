@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from flask.testing import FlaskClient
+from sqlalchemy import event
 
 from leaderboard.db.engine import Database
 from tests.make import build
@@ -28,3 +29,31 @@ def test_every_page_leads_to_what_is_searched_for(
     assert "Nothing has all of these words" in main(client.get("/search?q=nobody"))
     short = client.get("/search?q=x")
     assert (short.status_code, "from 2 to 100 characters" in main(short)) == (422, True)
+
+
+def test_more_tasks_take_no_more_statements(database: Database, client: FlaskClient, tmp_path: Path) -> None:
+    """Neither for a search nor for a team's page, however many tasks the team is in."""
+    asked: list[str] = []
+
+    def note(_conn: object, _cursor: object, statement: str, *_: object) -> None:
+        asked.append(statement)
+
+    def statements(address: str) -> int:
+        asked.clear()
+        assert client.get(address).status_code == 200
+        return len(asked)
+
+    pages = ("/search?q=run", "/teams/1?")
+    for slug in "ab":
+        build.task(database, tmp_path, slug)
+        build.run(database, tmp_path, {"1": ["a"]}, "run", slug=slug)
+    event.listen(database.engine, "before_cursor_execute", note)
+    for page in pages:
+        # What is compiled the first time is; under its own address a page would be kept.
+        client.get(f"{page}&again")
+    before = [statements(page) for page in pages]
+    for slug in "cde":
+        build.task(database, tmp_path, slug)
+        build.run(database, tmp_path, {"1": ["a"]}, "run", slug=slug)
+    assert [now <= then for now, then in zip(map(statements, pages), before, strict=True)] == [True, True]
+    assert len(client.get("/search.json?q=run").get_json()["runs"]) == 5
