@@ -39,6 +39,8 @@ def test_more_tasks_take_no_more_statements(database: Database, client: FlaskCli
         asked.append(statement)
 
     def statements(address: str) -> int:
+        # What is asked once for a version of the site was asked then; under its own address a page is kept.
+        client.get(f"{address}&again")
         asked.clear()
         assert client.get(address).status_code == 200
         return len(asked)
@@ -48,12 +50,9 @@ def test_more_tasks_take_no_more_statements(database: Database, client: FlaskCli
         build.task(database, tmp_path, slug)
         build.run(database, tmp_path, {"1": ["a"]}, "run", slug=slug)
     event.listen(database.engine, "before_cursor_execute", note)
-    for page in pages:
-        # What is compiled the first time is; under its own address a page would be kept.
-        client.get(f"{page}&again")
     before = [statements(page) for page in pages]
     for slug in "cde":
         build.task(database, tmp_path, slug)
         build.run(database, tmp_path, {"1": ["a"]}, "run", slug=slug)
-    assert [now <= then for now, then in zip(map(statements, pages), before, strict=True)] == [True, True]
+    assert [statements(page) for page in pages] == before
     assert len(client.get("/search.json?q=run").get_json()["runs"]) == 5

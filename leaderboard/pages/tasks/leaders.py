@@ -148,6 +148,8 @@ def _ranked(
         .where(
             Phase.id.in_(phase_ids),
             Run.task_id == Task.id,
+            # By these the runs are found in their index, a few tasks of many.
+            Run.task_id.in_(versions),
             Run.kind == RANKED_KIND,
             Run.withdrawn_at.is_(None),
             or_(
