@@ -48,7 +48,7 @@ POOLS = (
     *("/1/topics/1", "/1/topics/1.json", "/1/topics/1.csv", "/1/topics/1.tex"),
 )
 
-IMPORTS = (("", 422), ("/make", 404))
+CITED, NAMED = ("citation.cff", "citation.bib"), "eval-results.yaml?dataset=owner/name&task=t"
 NAMING = ("pseudonyms", "pseudonyms.json", "pseudonyms.csv", "pseudonyms.tex", "groups")
 ASSESSORS = (*("/assessors", "/assessors.json", "/assessors.csv", "/assessors.tex"), "/guidelines")
 
@@ -79,21 +79,15 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     },
     ("GET", "/tasks/robots/compare.md"): (422,) * 6,
     **{("GET", f"/{of}/card.png"): OPEN for of in ("runs/{run}", "tasks/robots", "snapshots/{snapshot}")},
-    ("GET", "/runs/{run}/results.json"): (404,) * 6,
+    **{("GET", f"/runs/{{run}}/{file}"): (404,) * 6 for file in ("results.json", NAMED)},
     ("GET", "/runs/{run}/eval-results.yaml"): (422,) * 6,
-    ("GET", "/runs/{run}/eval-results.yaml?dataset=owner/name&task=t"): (404,) * 6,
     ("GET", "/runs/{run}/ir-metadata.yaml"): OPEN,
-    ("GET", "/tasks/draft/card.png"): (404,) * 6,
     ("GET", "/tasks/robots/embed"): OPEN,
-    ("GET", "/tasks/draft/embed"): (404,) * 6,
+    **{("GET", f"/tasks/draft/{piece}"): (404,) * 6 for piece in ("card.png", "badge.svg", "embed")},
     ("GET", "/oembed"): (422,) * 6,
-    ("GET", "/oembed?url=http://localhost/tasks/robots"): OPEN,
-    ("GET", "/oembed?url=http://localhost/runs/{run}"): OPEN,
-    ("GET", "/oembed?url=http://localhost/tasks/draft"): (404,) * 6,
-    ("GET", "/oembed?url=http://localhost/sign-in"): (404,) * 6,
-    ("GET", "/runs/{run}/badge.svg"): OPEN,
-    ("GET", "/tasks/robots/badge.svg"): OPEN,
-    ("GET", "/tasks/draft/badge.svg"): (404,) * 6,
+    **{("GET", f"/oembed?url=http://localhost/{page}"): OPEN for page in ("tasks/robots", "runs/{run}")},
+    **{("GET", f"/oembed?url=http://localhost/{page}"): (404,) * 6 for page in ("tasks/draft", "sign-in")},
+    **{("GET", f"/{of}/badge.svg"): OPEN for of in ("runs/{run}", "tasks/robots")},
     ("GET", "/runs/{run}.trec_eval"): (404,) * 6,
     **{
         ("GET", f"/runs/{{run}}/{page}{suffix}"): (404,) * 6
@@ -307,11 +301,11 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/tasks/robots/pools/1/discard"): (401, 403, 403, 403, 403, 409),
     **{("GET", f"/tasks/robots/combined{rest}"): (404,) * 5 + (200,) for rest in ("", *FILES)},
     ("POST", "/tasks/robots/combined"): (401, 403, 403, 403, 403, 409),
-    **{("GET", f"/tasks/robots/citation.{form}"): OPEN for form in ("cff", "bib", "json")},
+    **{("GET", f"/tasks/robots/{file}"): OPEN for file in (*CITED, "citation.json", "task.zip")},
     ("GET", "/tasks/robots/export.zip"): ORGANISER,
     ("GET", "/tasks/import"): CREATOR,
-    **{("POST", f"/tasks/import{rest}"): (401, 403, 403, 403, status, status) for rest, status in IMPORTS},
-    ("GET", "/tasks/robots/task.zip"): OPEN,
+    ("POST", "/tasks/import"): (401, 403, 403, 403, 422, 422),
+    ("POST", "/tasks/import/make"): (401, 403, 403, 403, 404, 404),
     ("POST", "/tasks/robots/pools/1/shown"): (401, 403, 403, 403, 403, 404),
     **{("GET", f"/tasks/robots/pools/audit{rest}"): OPEN for rest in ("", ".json", ".csv", ".tex")},
     ("POST", "/tasks/robots/pools/audit"): (401,) + (303,) * 5,
@@ -393,7 +387,7 @@ DRAFTS = {
     ("POST", "/tasks/draft/pools/import"): (401, 404, 404, 404, 404, 422),
     ("GET", "/tasks/draft/combined"): (404, 404, 404, 404, 404, 200),
     ("POST", "/tasks/draft/combined"): (401, 404, 404, 404, 404, 409),
-    **{("GET", f"/tasks/draft/citation.{form}"): (404, 404, 404, 404, 404, 200) for form in ("cff", "bib")},
+    **{("GET", f"/tasks/draft/{file}"): (404, 404, 404, 404, 404, 200) for file in CITED},
     ("GET", "/tasks/draft/task.zip"): (404,) * 6,
     ("GET", "/tasks/draft/export.zip"): (401, 404, 404, 404, 404, 200),
     ("GET", "/tasks/draft/pools/audit"): (404, 404, 404, 404, 404, 200),

@@ -128,6 +128,8 @@ def _walk(
         states: tuple[str, ...] = ("", STATE)
         if rule.endpoint.startswith("boards."):
             states = ("", STATE, *BOARD_STATES)
+        if rule.endpoint == "tasks.index":
+            states = ("", STATE, "?page=1", "?page=2")
         if rule.endpoint.startswith("search."):
             states = ("", STATE, *SEARCHES)
         if "compar" in rule.endpoint:

@@ -10,6 +10,7 @@ from leaderboard.errors import Conflict, Invalid, LeaderboardError, OverQuota
 from leaderboard.pages import accounts as pages
 from leaderboard.pages import invitations as listed
 from leaderboard.pages import teams as team_pages
+from leaderboard.pages.teams import TeamPage
 from leaderboard.services.accounts import invitations, merges, teams
 from leaderboard.services.accounts.teams import CAPTAIN, TeamDetails
 from leaderboard.web import responses
@@ -60,13 +61,19 @@ def show(team_id: int) -> ResponseReturnValue:
     page = team_pages.team_page(reading(), viewer(), team_id)
     if page.id != team_id:
         return redirect(url_for("teams.show", team_id=page.id), 303)
-    return responses.page(_team_page(team_id))
+    return responses.page(_html(page))
 
 
 def _team_page(
     team_id: int, error: LeaderboardError | None = None, *, invitation: str = "", offer: str = ""
 ) -> str:
     page = team_pages.team_page(reading(), viewer(), team_id)
+    return _html(page, error, invitation=invitation, offer=offer)
+
+
+def _html(
+    page: TeamPage, error: LeaderboardError | None = None, *, invitation: str = "", offer: str = ""
+) -> str:
     links = listed.invitation_rows(reading(), invitations.TEAM, team_id=page.id) if page.is_member else ()
     return render_template(
         "accounts/team.html",
