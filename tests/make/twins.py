@@ -1,10 +1,12 @@
 """Two sites with the same clock and ids that differ only in what is held back from readers."""
 
 import shutil
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from flask import Flask
@@ -26,9 +28,11 @@ from leaderboard.db.tables import (
     WebSession,
     metadata,
 )
+from leaderboard.pages.bundles import export
 from leaderboard.services import audit, policy, snapshots
 from leaderboard.services.accounts import sessions
 from leaderboard.services.assessors import links
+from leaderboard.services.bundles import writing
 from leaderboard.services.pools import pools, previews
 from leaderboard.services.pools.plans import Plan
 from leaderboard.services.runs.admission import RunRequest
@@ -225,8 +229,10 @@ def _compare_by_eye(database: Database, slug: str) -> None:
 
 
 def note_at_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let what a walk leaves behind have one time in both worlds: accounts can read and export it."""
+    """Let what a walk leaves behind, and an export, have one time in both worlds: accounts read both."""
     moment = datetime.now(UTC).replace(microsecond=0)
+    monkeypatch.setattr(writing, "time", SimpleNamespace(time=moment.timestamp, gmtime=time.gmtime))
+    monkeypatch.setattr(export, "datetime", SimpleNamespace(now=lambda _: moment))
     monkeypatch.setattr(audit, "now", lambda _: moment)
     monkeypatch.setattr(sessions, "stamp", lambda *_: None)
 
