@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.pages.boards import citations
 from leaderboard.services.boards.board import Board
 from leaderboard.services.evaluations.shown import Basis

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from sqlalchemy.orm import Session
 
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.pages.boards import coverage as coverages
 from leaderboard.pages.boards.coverage import Bounds, Coverage, CoveredRun
 from leaderboard.pages.boards.efficiency import front_of

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Task, Topic
 from leaderboard.errors import Invalid, NotFound
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.pages.comparisons.paired_rankings import (
     PairedRankings,
     PairedTopic,

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Run, Task
 from leaderboard.errors import Conflict, Invalid, LeaderboardError
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.pages.revisions import changed, judgment_changes, rank_changes
 from leaderboard.pages.revisions.changed import ChangedJudgments, titles
 from leaderboard.pages.revisions.judgment_changes import Changes

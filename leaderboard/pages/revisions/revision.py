@@ -24,6 +24,7 @@ from leaderboard.pages.revisions.lists import (
 from leaderboard.pages.revisions.rank_changes import RankChanges
 from leaderboard.pages.scores import fields
 from leaderboard.services import policy
+from leaderboard.services.evaluations import over_topics
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import means, scores_of, source_of
 from leaderboard.services.phase_rules import ALL_TOPICS
@@ -228,7 +229,8 @@ def _topic_means(
     by_edition: list[dict[str, float]] = []
     for edition in (old, new):
         versions = {measure["key"]: measure["version"] for measure in edition.measures}
-        source = source_of(edition, session.get_one(QrelsRevision, edition.revision_id), ALL_TOPICS)
+        whole = source_of(edition, session.get_one(QrelsRevision, edition.revision_id), ALL_TOPICS)
+        source = over_topics.narrowed(whole, edition, by.key)
         scores = scores_of(session, source, by.key, versions[by.key], ids)
         if not scores or not source.topics:
             return {}

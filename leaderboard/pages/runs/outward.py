@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard import __version__
 from leaderboard.errors import Invalid, NotFound
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.pages.runs.run import RunPage, run_page
 from leaderboard.pages.runs.scores import MeasureValue
 from leaderboard.services import policy

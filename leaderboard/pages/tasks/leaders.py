@@ -16,9 +16,9 @@ from leaderboard.db.tables import (
     Task,
     TopicSet,
 )
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.services import shown_names
-from leaderboard.services.evaluations import choices
+from leaderboard.services.evaluations import choices, over_topics
 from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import column
 from leaderboard.services.evaluations.shown import Source, source_of
@@ -71,7 +71,12 @@ def bases(session: Session, phases: Mapping[int, PhaseRule]) -> dict[int, ShownB
     )
     return {
         edition.task_id: ShownBasis(
-            revision.number, source_of(edition, revision, phases[edition.task_id].topic_set)
+            revision.number,
+            over_topics.narrowed(
+                source_of(edition, revision, phases[edition.task_id].topic_set),
+                edition,
+                edition.primary_measure,
+            ),
         )
         for edition, revision in rows
     }
@@ -81,7 +86,11 @@ def leaders(
     session: Session, viewer: Viewer, phases: Mapping[int, PhaseRule], rests_on: Mapping[int, ShownBasis]
 ) -> dict[int, LeaderOfTask]:
     """Task id -> who leads the board of the phase that is given for it, which is shown to everybody."""
-    ranked = _ranked(session, viewer, {phase.id for phase in phases.values()})
+    ranked = {
+        task_id: whole
+        for task_id, runs in _ranked(session, viewer, {phase.id for phase in phases.values()}).items()
+        if (whole := [run for run in runs if run.is_whole(rests_on[task_id].source)])
+    }
     leading = {task_id: _leader(runs) for task_id, runs in ranked.items()}
     fields = {
         task_id: field
@@ -105,6 +114,12 @@ class _Ranked:
     measure: str
     version: int
     mean: float
+    judged: int | None = None
+    """Of a measure of answers on how many topics the run is judged."""
+
+    def is_whole(self, source: Source) -> bool:
+        """Whether it is judged on all topics that its measure is over."""
+        return self.judged is None or self.judged >= len(source.topics)
 
 
 def _ranked(session: Session, viewer: Viewer, phase_ids: set[int]) -> dict[int, list[_Ranked]]:
@@ -122,6 +137,7 @@ def _ranked(session: Session, viewer: Viewer, phase_ids: set[int]) -> dict[int, 
             Evaluation.measure,
             Evaluation.measure_version,
             EvaluationMean.mean,
+            EvaluationMean.topics,
         )
         .join(Edition, (Edition.task_id == Task.id) & (Edition.state == "current"))
         .join(
@@ -155,10 +171,13 @@ def _ranked(session: Session, viewer: Viewer, phase_ids: set[int]) -> dict[int, 
     }
     left_out = _left_out(session, phase_ids)
     ranked: dict[int, list[_Ranked]] = {}
-    for task_id, _, measures, run_id, name, *facts in rows:
+    for task_id, _, measures, run_id, name, *facts, topics in rows:
         shown = named[task_id].run(run_id, name) if task_id in named else name
         run = _Ranked(run_id, shown, *facts)
-        if run_id not in left_out and {"key": run.measure, "version": run.version} in measures:
+        entry = next((each for each in measures if each["key"] == run.measure), {"version": None})
+        if "left_out" in entry:
+            run = replace(run, judged=topics)
+        if run_id not in left_out and run.version == entry["version"]:
             ranked.setdefault(task_id, []).append(run)
     return {task_id: sorted(runs, key=lambda run: run.name) for task_id, runs in ranked.items()}
 

@@ -33,6 +33,8 @@ class RevisionInputs:
     collection_size: int | None = None
     name: str = ""
     """What to call them in an error, such as `revision 2`."""
+    is_of_answers: bool = False
+    """Whether the judgments are of answers: nuggets and labels, no documents by grade."""
 
 
 def compiled_inputs(inputs: RevisionInputs) -> CompiledJudgments:
