@@ -94,6 +94,7 @@ def revision_page(
         topics=_topic_means(session, old, new, by, ranks),
         building=on_its_way if on_its_way is not None and on_its_way.revision == number else None,
         level=task.level,
+        of_answers=changed.of_answers(session, task, lines.stored(session, revision), topic_titles),
     )
 
 

@@ -196,5 +196,6 @@ def caption(page: RunHead, what: str, by: str = "") -> str:
     """What a table says of itself where it stands alone."""
     on = ""
     if (basis := page.basis) is not None:
-        on = f", {basis.topics} topics, qrels revision {basis.revision}, trec_eval {basis.dialect}"
+        on = f", {basis.topics} topics, qrels revision {basis.revision}"
+        on += f", trec_eval {basis.dialect}" if basis.dialect else ""
     return f"{what} of {page.name}{f' by {by}' if by else ''} on {page.task}{on}."

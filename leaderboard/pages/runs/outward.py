@@ -91,7 +91,7 @@ def results(session: Session, viewer: Viewer, run_id: int, at: RunAddresses) -> 
         "eval_library": {
             "name": "leaderboard",
             "version": __version__,
-            "additional_details": {"as_trec_eval": str(basis.dialect)},
+            "additional_details": {"as_trec_eval": str(basis.dialect)} if basis.dialect else {},
         },
         "model_info": {
             "name": page.name,

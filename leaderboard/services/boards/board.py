@@ -144,7 +144,10 @@ def board(
         sight=sight,
         editions=shown.numbers,
         standing=standing,
-        sentences=_on_the_choice(task, rows) + sentences + board_measures.lacking(shown),
+        sentences=_on_the_choice(task, rows)
+        + sentences
+        + board_measures.lacking(shown)
+        + _on_nuggets(session, shown, sight),
         comparison=task.comparison,
         one_per_team=one_per_team,
         groups=groups.names_of(session, task) if shown.may_have_groups else (),
@@ -186,6 +189,16 @@ def _rows(
 
 def _of_group(rows: list[Row], group: Group | None) -> list[Row]:
     return [row for row in rows if group is None or group.has(row.team_id, row.run_id)]
+
+
+def _on_nuggets(session: Session, shown: ShownEdition, sight: Sight) -> tuple[str, ...]:
+    """What is to be known of the nuggets and labels that a board of answers rests on."""
+    if board_measures.ANSWERS not in shown.kinds or shown.edition is None or not sight.details:
+        return ()
+    # Where there are rankings only, no module of answers is ever loaded.
+    from leaderboard.services.nuggets import said
+
+    return said.sentences(session, shown.edition.revision_id)
 
 
 def _on_the_choice(task: Task, rows: tuple[Row, ...]) -> tuple[str, ...]:

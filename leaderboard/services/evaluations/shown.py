@@ -40,6 +40,7 @@ class Basis:
     origin: str
     origin_name: str
     dialect: int
+    """Whose arithmetic rankings are scored with; 0 for answers, which trec_eval knows nothing of."""
     topics: int
     is_current: bool
     shown_from: datetime | None = None
@@ -62,7 +63,7 @@ def basis_of(
         revision_sha256=revision.sha256 if sight.details else "",
         origin=qrels.origin,
         origin_name=qrels.origin_name,
-        dialect=edition.dialect,
+        dialect=edition.dialect if qrels.kind != "answers" else 0,
         topics=len(edition.topic_sets.get(sight.topic_set, {"topics": ()})["topics"]),
         is_current=edition.state == "current",
         shown_from=edition.shown_from,
@@ -76,9 +77,16 @@ def rests_on(revision: int, topics: int, dialect: int) -> str:
 
     >>> rests_on(2, 50, 10)
     'qrels revision 2, 50 topics, as trec_eval 10 computes them'
+    >>> rests_on(2, 50, 0)
+    'qrels revision 2, 50 topics'
     """
     counted = f"{topics:,} {'topic' if topics == 1 else 'topics'}"
-    return f"qrels revision {revision}, {counted}, as trec_eval {dialect} computes them"
+    return f"qrels revision {revision}, {counted}{computed_as(dialect)}"
+
+
+def computed_as(dialect: int) -> str:
+    """Whose arithmetic scores are, as the end of a sentence; empty for scores of answers."""
+    return f", as trec_eval {dialect} computes them" if dialect else ""
 
 
 @dataclass(frozen=True, slots=True)
