@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.pages.tasks import leaders, overviews
 from leaderboard.pages.tasks.leaders import LeaderOfTask
 from leaderboard.pages.tasks.overviews import TaskRow

@@ -10,7 +10,8 @@ from leaderboard.db.tables import Task
 from leaderboard.errors import Conflict, Invalid
 from leaderboard.measures.binding import bind
 from leaderboard.measures.catalogue.names import examples
-from leaderboard.measures.grammar import BoundMeasure, parse, with_level
+from leaderboard.measures.grammar import BoundMeasure, with_level
+from leaderboard.measures.naming import parse
 from leaderboard.measures.registry import NAMES
 from leaderboard.services import audit, policy
 from leaderboard.services.evaluations import editions
