@@ -15,7 +15,7 @@ from leaderboard.services.nuggets.reading import PartFile
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.revisions import publish
 from leaderboard.services.revisions.publish import NewRevision, Revision
-from leaderboard.services.tasks import board_measures
+from leaderboard.services.tasks import board_measures, drafts
 from leaderboard.trec.answers.files import read_answers
 from leaderboard.trec.nuggets.packing import MadeBy, Part
 from tests.make import answers, build
@@ -43,7 +43,7 @@ def task(database: Database, folder: Path, slug: str = "t", topics: Iterable[str
     with database.write() as session:
         made = session.scalars(select(Task).where(Task.slug == slug)).one()
         made.kind = "answers"
-        assert board_measures.put(session, made, board_measures.OF_ANSWERS, "")
+        assert board_measures.put(session, made, drafts.OF_ANSWERS, "")
     return slug
 
 

@@ -40,14 +40,15 @@ def of_topic(session: Session, run_id: int, topic_id: str) -> Answer | None:
 
 def of_run(session: Session, run_id: int) -> Iterator[Answer]:
     """All answers of a run by topic id in byte order, a few in memory at a time; raises Damaged."""
-    rows = session.execute(
+    wanted = (
         select(StoredAnswer.topic_id, StoredAnswer.body)
         .where(StoredAnswer.run_id == run_id)
         .order_by(StoredAnswer.topic_id)
         .execution_options(yield_per=BATCH)
     )
-    for topic_id, body in rows:
-        yield opened(run_id, topic_id, body)
+    with session.execute(wanted) as rows:
+        for topic_id, body in rows:
+            yield opened(run_id, topic_id, body)
 
 
 def of_topic_in(session: Session, run_ids: Collection[int], topic_id: str) -> Iterator[tuple[int, Answer]]:

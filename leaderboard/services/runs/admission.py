@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -18,6 +19,9 @@ from leaderboard.services.tasks import entries, phases, scored_topics, topic_set
 from leaderboard.trec.documents.documents import DocnoFilter
 from leaderboard.trec.facts.fields import FactValue
 from leaderboard.trec.runs.check import Rules
+
+if TYPE_CHECKING:
+    from leaderboard.trec.answers.check import AnswerRules
 
 KINDS = ("official", "baseline", "late", "unofficial")
 ORGANISERS_KINDS = frozenset({"baseline", "late"})
@@ -47,6 +51,8 @@ class UploadRules:
     is_blind: bool
     earlier: tuple[tuple[int, str, bytes], ...] = field(default=())
     """(run id, name, sketch) of the team's runs in this task."""
+    answers: "AnswerRules | None" = None
+    """What a file of answers is checked against; None where the task takes rankings."""
 
 
 def rules_for(session: Session, viewer: Viewer, slug: str, team_id: int, phase_name: str = "") -> UploadRules:
@@ -174,8 +180,21 @@ def _rules(session: Session, task: Task, phase: Phase, team_id: int | None) -> U
         select(Run.id, Run.name, Run.sketch).where(Run.task_id == task.id, Run.team_id == team_id)
     )
     return UploadRules(
-        task.id, checks, visibility == "blind", tuple((row.id, row.name, row.sketch) for row in runs)
+        task.id,
+        checks,
+        visibility == "blind",
+        tuple((row.id, row.name, row.sketch) for row in runs),
+        _answer_rules(session, task, topics),
     )
+
+
+def _answer_rules(session: Session, task: Task, topics: list[str]) -> "AnswerRules | None":
+    if task.kind != "answers":
+        return None
+    # Where there are rankings only, no module of answers is ever loaded.
+    from leaderboard.services.answers import sending
+
+    return sending.rules_of(session, task, topics)
 
 
 def topics_of(session: Session, task: Task, phase: Phase) -> list[str]:

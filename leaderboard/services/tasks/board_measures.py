@@ -24,8 +24,6 @@ BESIDE = frozenset({"subtopics", "preferences"})
 """Needs that judgments may meet besides grades."""
 ANSWERS = "answers"
 """What a task of answers has in place of grades."""
-OF_ANSWERS = ("V_strict", "A", "W", "SupportP", "SupportR", "AnswerLength")
-"""The measures of a task of answers unless its organisers choose others, the first one ranks."""
 REMEDIES = {
     "subtopics": "add judgments of subtopics first",
     "preferences": "add preferences first",
