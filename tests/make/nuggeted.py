@@ -1,24 +1,17 @@
 """Tasks of answers with runs, and revisions of their nuggets and labels."""
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from sqlalchemy import select
-
-from leaderboard.db.engine import Database, now
-from leaderboard.db.tables import Phase, Run, Task, Upload
-from leaderboard.services.answers import store
-from leaderboard.services.evaluations import editions
+from leaderboard.db.engine import Database
 from leaderboard.services.nuggets import uploads
 from leaderboard.services.nuggets.reading import PartFile
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.revisions import publish
 from leaderboard.services.revisions.publish import NewRevision, Revision
-from leaderboard.services.tasks import board_measures, drafts
-from leaderboard.trec.answers.files import read_answers
+from leaderboard.services.runs.admission import RunRequest
 from leaderboard.trec.nuggets.packing import MadeBy, Part
-from tests.make import answers, build
+from tests.make import answered, answers, build
 from tests.make.build import built_once
 
 WORKED = {
@@ -36,18 +29,11 @@ WORKED = {
 """Topic -> nugget -> importance and label: the worked example of the measures of nuggets."""
 
 
-@built_once
 def task(database: Database, folder: Path, slug: str = "t", topics: Iterable[str] = ("1", "2")) -> str:
     """A published task of answers without judgments; its slug."""
-    build.task(database, folder, slug, judgments=None, topics=topics)
-    with database.write() as session:
-        made = session.scalars(select(Task).where(Task.slug == slug)).one()
-        made.kind = "answers"
-        assert board_measures.put(session, made, drafts.OF_ANSWERS, "")
-    return slug
+    return answered.task(database, folder, slug, topics=topics)
 
 
-@built_once
 def run(
     database: Database,
     folder: Path,
@@ -58,48 +44,12 @@ def run(
     team_name: str = "Team",
     llm: str = "",
 ) -> int:
-    """The id of a run with these answers, stored as an upload stores it once it is checked."""
-    team_id = build.team(database, team_name)
+    """The id of an accepted run with these answers, whose team says which model it used."""
     path = answers.jsonl(folder / f"{name}.jsonl", lines)
-    _, given = read_answers(path)
-    with database.write() as session:
-        task_id = session.scalars(select(Task.id).where(Task.slug == slug)).one()
-        phase_id = session.scalars(select(Phase.id).where(Phase.task_id == task_id)).first()
-        at = now(session)
-        upload = Upload(
-            task_id=task_id,
-            team_id=team_id,
-            file_name=path.name,
-            sha256="",
-            bytes=path.stat().st_size,
-            state="accepted",
-            wishes={},
-            phase_id=phase_id,
-            report=None,
-            created_at=at,
-        )
-        session.add(upload)
-        session.flush()
-        made = Run(
-            upload_id=upload.id,
-            task_id=task_id,
-            phase_id=phase_id,
-            team_id=team_id,
-            name=name,
-            tag=name,
-            details={"form": {"llm": llm}} if llm else {},
-            topics=len(given),
-            entries=sum(len(one.segments) for one in given.values()),
-            deepest=0,
-            ranking_sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
-            sketch=b"",
-            created_at=at,
-        )
-        session.add(made)
-        session.flush()
-        store.add(session, made.id, given.values())
-        editions.queue_run(session, made)
-        return made.id
+    wishes = RunRequest(name, facts={"llm": llm} if llm else {})
+    made = build.submit(database, path, slug, team_name=team_name, wishes=wishes)
+    assert made.run_id is not None, made.report
+    return made.run_id
 
 
 def files(folder: Path, **parts: Iterable[object]) -> dict[Part, PartFile]:

@@ -151,8 +151,8 @@ NUGGET_RECALL = AnswerMeasure(
         ("W", "NuggetRecall(set=weighted)"),
         ("W_strict", "NuggetRecall(set=weighted,strict=1)"),
     ),
-    note="Topics without nuggets do not count. V_strict is what TREC RAG ranks by. As castorini/nuggetizer computes "
-    "it in core/metrics.py; the weighted set is in the paper, not in the code.",
+    note="Topics without nuggets do not count. V_strict is what TREC RAG ranks by. As castorini/nuggetizer "
+    "computes it in core/metrics.py; the weighted set is in the paper, not in the code.",
 )
 NUGGET_COVERAGE = AnswerMeasure(
     name="NuggetCoverage",

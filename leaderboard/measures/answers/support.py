@@ -107,7 +107,7 @@ SUPPORT_P = AnswerMeasure(
     compute=support_precision,
     parameters=PARAMETERS,
     basis="support",
-    note="With first citations only and no segment without one it is SupportR. As RAGDoll, support/metrics.py.",
+    note="With first citations only and no segment without one it is SupportR. As in RAGDoll.",
 )
 SUPPORT_R = AnswerMeasure(
     name="SupportR",

@@ -3,6 +3,15 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from leaderboard.db.tables import Task
+from leaderboard.errors import NotFound
+
+
+def require_rankings(task: Task) -> None:
+    """Raise NotFound for a task of answers, on pages that look at rankings of documents."""
+    if task.kind == "answers":
+        raise NotFound(f"{task.name} takes answers, which rank no documents: there is nothing to show here.")
+
 
 @dataclass(frozen=True, slots=True)
 class SeenNote:
