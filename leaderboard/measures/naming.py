@@ -5,6 +5,7 @@
 """
 
 from functools import lru_cache
+from importlib import import_module
 
 from leaderboard.errors import UnknownMeasure
 from leaderboard.measures import grammar
@@ -20,12 +21,12 @@ def parse(text: str) -> BoundMeasure:
         return grammar.parse(text)
     except UnknownMeasure as unknown:
         # Where there are rankings only, no module of answers is ever loaded.
-        from leaderboard.measures.answers import registry
-
+        registry = import_module("leaderboard.measures.answers.registry")
         stem = text.strip().split("(")[0]
         if stem not in registry.NAMES and stem not in registry.CALLED:
             raise unknown
-        return registry.parse(text)
+        bound: BoundMeasure = registry.parse(text)
+        return bound
 
 
 def is_of_answers(measure: Measure) -> bool:

@@ -79,6 +79,7 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("GET", "/tasks/robots/compare.md"): (422,) * 6,
     **{("GET", f"/{of}/card.png"): OPEN for of in ("runs/{run}", "tasks/robots", "snapshots/{snapshot}")},
     ("GET", "/runs/{run}/results.json"): (404,) * 6,
+    **{("GET", f"/runs/{{run}}/answers/1{suffix}"): (404,) * 6 for suffix in ("", *FILES)},
     ("GET", "/runs/{run}/eval-results.yaml"): (422,) * 6,
     ("GET", "/runs/{run}/eval-results.yaml?dataset=owner/name&task=t"): (404,) * 6,
     ("GET", "/runs/{run}/ir-metadata.yaml"): OPEN,

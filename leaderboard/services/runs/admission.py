@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from sqlalchemy import select
@@ -192,9 +193,9 @@ def _answer_rules(session: Session, task: Task, topics: list[str]) -> "AnswerRul
     if task.kind != "answers":
         return None
     # Where there are rankings only, no module of answers is ever loaded.
-    from leaderboard.services.answers import sending
-
-    return sending.rules_of(session, task, topics)
+    sending = import_module("leaderboard.services.answers.sending")
+    rules: AnswerRules = sending.rules_of(session, task, topics)
+    return rules
 
 
 def topics_of(session: Session, task: Task, phase: Phase) -> list[str]:

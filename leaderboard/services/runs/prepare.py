@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -126,8 +127,7 @@ def checked(
 
 def _checked_answers(source: Source, rules: UploadRules) -> tuple[Report, PackedRun | None]:
     # Where there are rankings only, no module of answers is ever loaded.
-    from leaderboard.services.answers import sending
-
+    sending = import_module("leaderboard.services.answers.sending")
     assert rules.answers is not None, "the task takes answers"
     report, packed = sending.checked(source, rules.answers)
     if rules.is_blind:

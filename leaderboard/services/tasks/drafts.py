@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 
 from leaderboard.errors import Invalid, Problem
@@ -178,8 +179,7 @@ def _measures(draft: TaskDraft, judged: PreparedQrels | None) -> tuple[tuple[str
 
 def _of_answers(draft: TaskDraft) -> tuple[tuple[str, ...], str]:
     # Tasks of rankings load no module of answers.
-    from leaderboard.measures.answers import registry
-
+    registry = import_module("leaderboard.measures.answers.registry")
     bound = [registry.parse(name) for name in draft.measures or OF_ANSWERS]
     primary = registry.parse(draft.primary) if draft.primary else bound[0]
     if primary.measure.direction == "none":

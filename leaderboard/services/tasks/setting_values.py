@@ -92,14 +92,14 @@ def some_of(choices: Sequence[str]) -> Read:
 
 def pattern(text: str) -> str:
     """A regular expression of one line; empty: none."""
-    tidy = text.strip()
+    docno_pattern = text.strip()
     try:
-        re.compile(tidy)
+        re.compile(docno_pattern)
     except re.error as error:
         raise ValueError(f"must be a regular expression: {error}.") from None
-    if len(tidy) > LINE_CHARACTERS or not tidy.isprintable():
+    if len(docno_pattern) > LINE_CHARACTERS or not docno_pattern.isprintable():
         raise ValueError(f"must be one line of at most {LINE_CHARACTERS} characters.")
-    return tidy
+    return docno_pattern
 
 
 def yes_or_no(text: str) -> bool:

@@ -26,6 +26,7 @@ def test_an_answer_is_shown_as_text_with_its_citations(
 ) -> None:
     """Markup in it is text; citations lead to documents; numbers are those of what counts."""
     run_id = _cited(database, tmp_path)
+    assert pages.parsed(client.get(f"/runs/{run_id}")).find("a", href=f"/runs/{run_id}/answers/1")
     shown = client.get(f"/runs/{run_id}/answers/1")
     page = pages.parsed(shown)
     assert "<b>blue</b>" in page.find(class_="said").text
@@ -105,6 +106,8 @@ def test_answers_are_held_back_as_rankings_are(
     others = answered.run(database, tmp_path, {**answered.TEXTS, "3": []}, "others", team_name="Team")
     assert client.get(f"/runs/{others}/answers/1").status_code == 404
     assert client.get(f"/runs/{others}/topics/1").status_code == 404
+    assert "/answers/1" in client.get(f"/runs/{own}").text
+    assert "/answers/1" not in client.get(f"/runs/{others}").text
     page = client.get(f"/runs/{own}/answers/1")
     assert page.status_code == 200
     assert "others" not in page.text
