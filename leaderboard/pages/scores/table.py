@@ -98,6 +98,10 @@ def score_table(
     runs = _runs(session, viewer, task, sight, run_ids)
     ids = [run.run_id for run in runs]
     source = over_topics.narrowed(shown.source, shown.edition, column.key)
+    if not source.topics:
+        raise NotFound(
+            f"{task.name} has no topic with scores by {column.key}, so there is nothing to compare."
+        )
     scores = scores_of(session, source, column.key, column.version, ids)
     missing = [run.name for run in runs if run.run_id not in scores]
     if run_ids is not None and missing:

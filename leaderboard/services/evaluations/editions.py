@@ -53,7 +53,7 @@ def _measures(session: Session, task: Task, revision: QrelsRevision) -> list[dic
         # Where there are rankings only, no module of answers is ever loaded.
         from leaderboard.services.nuggets import scoring, stored
 
-        return scoring.measures(stored.of_revision(session, revision.id), task.measures)
+        return scoring.measures(stored.of_revision(session, revision.id), task.measures, task.primary_measure)
     return [{"key": key, "version": parse(key).measure.version} for key in task.measures]
 
 

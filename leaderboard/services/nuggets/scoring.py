@@ -68,10 +68,15 @@ def left_out(judged: PackedAnswers, key: str) -> list[str]:
     return [topic for topic in judged.topics if topic not in over]
 
 
-def measures(judged: PackedAnswers, keys: Sequence[str]) -> list[dict[str, Any]]:
-    """The measures of an edition, each with the topics that it is not over."""
+def measures(judged: PackedAnswers, keys: Sequence[str], primary: str) -> list[dict[str, Any]]:
+    """The measures of an edition, each with the topics that it is not over.
+
+    Without those that the judgments say nothing of; the primary one stays, and the board says what it lacks.
+    """
     return [
-        {"key": key, "version": parse(key).measure.version, "left_out": left_out(judged, key)} for key in keys
+        {"key": key, "version": parse(key).measure.version, "left_out": left_out(judged, key)}
+        for key in keys
+        if key == primary or judged.topics_of(parse(key))
     ]
 
 
