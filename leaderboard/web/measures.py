@@ -95,6 +95,8 @@ def _found(name: str) -> tuple[str, str]:
 
 
 def _named_of_answers(name: str) -> str | None:
+    if name in _of_answers():
+        return name
     try:
         bound = parse(name)
     except UnknownMeasure:

@@ -114,13 +114,13 @@ PAGES = (
     "/tasks/t",
     "/tasks/t.csv",
     "/tasks/t/intervals",
-    "/tasks/t/orders",
+    "/tasks/t/measures",
     "/tasks/t/efficiency",
     "/tasks/t/compare",
     "/tasks/t/compare?a=1&b=2",
     "/tasks/t/topics",
     "/tasks/t/topics/1",
-    "/tasks/t/topics/heat-map",
+    "/tasks/t/heatmap",
     "/tasks/t/revisions/1",
     "/tasks/t/organise",
     "/runs/1",
@@ -134,7 +134,7 @@ PAGES = (
 
 
 def test_pages_of_a_task_of_answers_are_whole(organiser: FlaskClient, database: Database) -> None:
-    """With a run that is judged on one topic only among the others; pages of rankings say why they are not."""
+    """With a run that is judged on one topic only among the others; pages of rankings are not there."""
     preview = _send(organiser)
     organiser.post(preview, data=pages.form(organiser.get(preview), preview))
     build.drain(database)
