@@ -52,6 +52,7 @@ KINDS = (
     Kind("document_block", "body", "documents", ("id",)),
     Kind("collection", "known_docnos", "known docnos", ("id",)),
     Kind("pool_topic", "body", "pools", ("pool_id", "topic_id")),
+    Kind("answer", "body", "answers", ("run_id", "topic_id")),
     Kind("click_log", "body", "query logs", ("id",)),
     Kind("task_picture", "body", "pictures", ("id",)),
 )

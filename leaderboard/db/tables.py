@@ -32,6 +32,7 @@ from leaderboard.db.pools import (
 )
 from leaderboard.db.qrels import Judgment, Qrels, QrelsRevision
 from leaderboard.db.runs import (
+    Answer,
     PartialUpload,
     RankingBlock,
     RankingIndex,
@@ -62,6 +63,7 @@ __all__ = [
     "Account",
     "Alignment",
     "Announcement",
+    "Answer",
     "ApiToken",
     "Assessment",
     "Assessor",

@@ -42,6 +42,7 @@ from leaderboard.web.accounts import (
     teams,
     tokens,
 )
+from leaderboard.web.answers import answers
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, room, settled
 from leaderboard.web.boards import boards, carried, efficiency, intervals, reveal, snapshots
 from leaderboard.web.bundles import bundles, imports
@@ -103,6 +104,7 @@ PAGES = (
     facts,
     outward,
     rankings,
+    answers,
     uploads,
     pieces,
     batches,

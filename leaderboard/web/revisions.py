@@ -135,15 +135,25 @@ def line(slug: str, line_id: int, number: int) -> ResponseReturnValue:
 def send(slug: str) -> ResponseReturnValue:
     """Keep judgments as a draft, and show what they would change."""
     asker = viewer()
-    policy.own_task(reading(), asker, slug)
+    takes_answers = policy.own_task(reading(), asker, slug).kind == "answers"
     finish_reading()
     try:
-        token = _keep(slug)
+        token = _keep_answers(slug) if takes_answers else _keep(slug)
     except LeaderboardError as error:
         if wants_json():
             raise
         return _list_page(slug, error), status_of(error)
     return redirect(url_for("revisions.draft", slug=slug, token=token), 303)
+
+
+def _keep_answers(slug: str) -> str:
+    # Where there are rankings only, no module of answers is ever loaded.
+    from leaderboard.web.nuggets.uploads import prepared
+
+    made = prepared(slug, request.form)
+    finish_reading()
+    with writing() as session:
+        return drafts.keep(session, viewer(), slug, made, request.form.get("note", ""))
 
 
 def _keep(slug: str) -> str:

@@ -40,8 +40,8 @@ from leaderboard.services.side_by_side import answers, pairs, questions
 from leaderboard.services.tasks import announcements
 from leaderboard.services.tasks.announcements import AnnouncementDraft
 from leaderboard.settings import Settings
+from tests.make import answered, hooks, judged, people, pictures
 from tests.make import build as builders
-from tests.make import hooks, judged, people, pictures
 from tests.make.apps import application
 from tests.make.copies import built_once
 from tests.web.conftest import browser, enter
@@ -114,6 +114,7 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     builders.task(database, folder, "open", measures=("RR",))
     builders.run(database, folder, {"1": ["a"]}, "shown", slug="open", team_name="Owls")
     builders.run(database, folder, {"1": ["b", "a"]}, "masked", slug="open", team_name=MASKED[secret])
+    _answers(database, folder, secret)
     for slug in ("blind", "sealed", "open"):
         pictures.give(database, folder, slug)
     builders.task(database, folder, "olgas", viewer=people.viewer(database, olga))
@@ -272,6 +273,17 @@ def _held_back_task(database: Database, folder: Path, slug: str, secret: str) ->
     builders.drain(database)
     builders.revise(database, folder, _judged(secret, public, 5), slug)
     builders.drain(database)
+
+
+def _answers(database: Database, folder: Path, secret: str) -> None:
+    """A blind task of answers: what another team's run says and cites, as many segments, differs."""
+    answered.task(database, folder, "answers", visibility="blind")
+    answered.run(database, folder, name="own-answers", team_name="Owls")
+    texts = {
+        topic: [(f"Only {secret} says this.", [f"only-{secret}"])] * len(segments)
+        for topic, segments in answered.TEXTS.items()
+    }
+    answered.run(database, folder, texts, "other-answers", team_name=MASKED[secret])
 
 
 def stop_the_clock(database: Database, moment: datetime) -> None:

@@ -80,6 +80,7 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("GET", "/tasks/robots/compare.md"): (422,) * 6,
     **{("GET", f"/{of}/card.png"): OPEN for of in ("runs/{run}", "tasks/robots", "snapshots/{snapshot}")},
     **{("GET", f"/runs/{{run}}/{file}"): (404,) * 6 for file in ("results.json", NAMED)},
+    **{("GET", f"/runs/{{run}}/answers/1{suffix}"): (404,) * 6 for suffix in ("", *FILES)},
     ("GET", "/runs/{run}/eval-results.yaml"): (422,) * 6,
     ("GET", "/runs/{run}/ir-metadata.yaml"): OPEN,
     ("GET", "/tasks/robots/embed"): OPEN,

@@ -84,7 +84,7 @@ def _facts(measure: AnswerMeasure) -> Iterator[tuple[str, str]]:
     yield "Scores", span + ranked
     yield "Over all topics", AGGREGATES[measure.aggregate]
     yield "Needs", NEEDS[measure.basis]
-    yield "Source", measure.citation
+    yield "Source", measure.citation or "counted on the answer as it was sent"
     yield "Definition", f"version {measure.version}"
 
 

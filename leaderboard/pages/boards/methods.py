@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.pages.boards import citations
 from leaderboard.services.boards.board import Board
-from leaderboard.services.evaluations.shown import Basis
+from leaderboard.services.evaluations.shown import Basis, computed_as
 from leaderboard.services.statistics.standings import ALPHA, Standing
 from leaderboard.stats.pairs.corrections import LEVEL
 from leaderboard.stats.pairs.methods import BOTH_IN_ONE, CORRECTIONS, Method
@@ -87,7 +87,11 @@ def _by_what(shown: Board, works: dict[str, CitedWork]) -> Iterable[_Said]:
         cited = cited_works(parse(measure.key).measure.citation)
         yield _Said(f"{_between(place, len(shown.measures))}{measure.key}", _keys(works, cited))
         yield _Said(f" (definition version {measure.version})")
-    yield _Said(f", as trec_eval {shown.basis.dialect} computes them: ")
+    if not shown.basis.dialect:
+        yield _Said(". An answer that is empty or missing scores 0; one that nobody judged has no score. ")
+        yield _Said(f"Runs are ranked by {shown.ranked_by}. ")
+        return
+    yield _Said(f"{computed_as(shown.basis.dialect)}: ")
     yield _Said("documents in the order of their scores, ties by document id in descending byte order. ")
     yield _Said("A topic that a run misses scores as an empty ranking. ")
     yield _Said(f"Runs are ranked by {shown.ranked_by}. ")

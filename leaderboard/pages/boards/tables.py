@@ -1,6 +1,7 @@
 """A board as files: its facts, and its rows as a table with the best values and what is below them marked."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from leaderboard.pages.boards.facts import FactColumn
@@ -8,6 +9,7 @@ from leaderboard.pages.boards.view import View
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import PLACE_FACTS, Row, place_facts
 from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.services.evaluations.shown import computed_as
 from leaderboard.services.statistics.standings import Place as RankPlace
 from leaderboard.services.statistics.standings import Standing
 from leaderboard.tables.cells import DAGGER, DOT
@@ -93,10 +95,16 @@ def board_facts(
                 "kind": row.kind,
                 "moved": _moved(shown, row),
                 **place_facts(shown.places.get(row.run_id)),
+                **_partial(row),
             }
             for row in rows
         ],
     }
+
+
+def _partial(row: Row) -> dict[str, Any]:
+    """What a run got that is judged on some topics only; nothing where it is judged on all."""
+    return {"partial": {key: asdict(mean) for key, mean in row.partial.items()}} if row.partial else {}
 
 
 def board_table(shown: Board) -> Table[Row]:
@@ -225,7 +233,7 @@ def _caption(view: View) -> str:
     sentences = [
         f"The {view.total} {'run' if view.total == 1 else 'runs'}{some} of {shown.task}, ranked by "
         f"{shown.ranked_by}, over {topics}, by {measures}; edition {basis.edition}, qrels revision "
-        f"{basis.revision}{digest}, as trec_eval {basis.dialect} computes them.",
+        f"{basis.revision}{digest}{computed_as(basis.dialect)}.",
         "The best value of each measure is bold.",
     ]
     if any(row.rank is None for row in view.all_rows):

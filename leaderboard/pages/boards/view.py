@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from sqlalchemy.orm import Session
 
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.pages.boards import coverage as coverages
 from leaderboard.pages.boards.coverage import Bounds, Coverage, CoveredRun
 from leaderboard.pages.boards.efficiency import front_of
@@ -206,7 +206,7 @@ def _extras(shown: Board, wish: BoardChoice) -> frozenset[str]:
             {RANGES} if 0 < len(shown.places) <= RANGES_UP_TO else set()
         )
     extras |= {name for name, asked in ((BOUNDS, wish.bounds), (RANGES, wish.ranges)) if asked}
-    if shown.source is None:
+    if shown.source is None or (shown.basis is not None and not shown.basis.dialect):
         extras -= {UNJUDGED, BOUNDS}
     if shown.before is None:
         extras -= {MOVED}
@@ -237,7 +237,8 @@ def _scored(shown: Board) -> list[CoveredRun]:
 
 
 def _coverage(session: Session, shown: Board) -> dict[int, Coverage]:
-    if shown.source is None:
+    # Of answers no document is judged by itself.
+    if shown.source is None or (shown.basis is not None and not shown.basis.dialect):
         return {}
     return coverages.coverage(session, shown.source, parse(shown.sorted_by), _scored(shown))
 

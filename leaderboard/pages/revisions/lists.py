@@ -74,6 +74,8 @@ class RevisionList:
     rows: tuple[RevisionRow, ...]
     lines: tuple[Line, ...]
     building: BuildingEdition | None
+    takes_answers: bool = False
+    """Whether the task's runs are answers."""
 
 
 def revision_list(session: Session, viewer: Viewer, slug: str) -> RevisionList:
@@ -92,6 +94,7 @@ def revision_list(session: Session, viewer: Viewer, slug: str) -> RevisionList:
         rows=board.rows if board is not None else (),
         lines=tuple(line for line in lines if line.name != MAIN),
         building=building(session, viewer, task) if sight.details else None,
+        takes_answers=task.kind == "answers",
     )
 
 

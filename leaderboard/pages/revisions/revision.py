@@ -24,6 +24,7 @@ from leaderboard.pages.revisions.lists import (
 from leaderboard.pages.revisions.rank_changes import RankChanges
 from leaderboard.pages.scores import fields
 from leaderboard.services import policy
+from leaderboard.services.evaluations import over_topics
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import means, scores_of, source_of
 from leaderboard.services.phase_rules import ALL_TOPICS
@@ -93,6 +94,7 @@ def revision_page(
         topics=_topic_means(session, old, new, by, ranks),
         building=on_its_way if on_its_way is not None and on_its_way.revision == number else None,
         level=task.level,
+        of_answers=changed.of_answers(session, task, lines.stored(session, revision), topic_titles),
     )
 
 
@@ -228,7 +230,8 @@ def _topic_means(
     by_edition: list[dict[str, float]] = []
     for edition in (old, new):
         versions = {measure["key"]: measure["version"] for measure in edition.measures}
-        source = source_of(edition, session.get_one(QrelsRevision, edition.revision_id), ALL_TOPICS)
+        whole = source_of(edition, session.get_one(QrelsRevision, edition.revision_id), ALL_TOPICS)
+        source = over_topics.narrowed(whole, edition, by.key)
         scores = scores_of(session, source, by.key, versions[by.key], ids)
         if not scores or not source.topics:
             return {}

@@ -10,8 +10,9 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Upload
 from leaderboard.errors import NotFound
 from leaderboard.measures.binding import BoundMeasure
-from leaderboard.measures.grammar import parse, with_level
+from leaderboard.measures.grammar import with_level
 from leaderboard.measures.judged import Judged
+from leaderboard.measures.naming import parse
 from leaderboard.measures.selection import select as select_measures
 from leaderboard.pages.runs.head import scored_run
 from leaderboard.services import policy, shown_names

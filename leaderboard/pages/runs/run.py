@@ -4,9 +4,10 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Upload
+from leaderboard.db.tables import Topic, Upload
 from leaderboard.errors import Problem
 from leaderboard.pages.runs.actions import RunActions, actions_of
 from leaderboard.pages.runs.head import RunHead, SeenRun, caption, head_facts, seen_run
@@ -57,6 +58,8 @@ class RunPage(RunHead):
     """The test and correction of place, in words."""
     leader: RivalRun | None
     """The run that is ranked first, where that is another one."""
+    first_answer: str | None = None
+    """Of a run of answers the first topic, where the reader may read them."""
 
     @property
     def headline(self) -> MeasureValue | None:
@@ -99,7 +102,15 @@ def run_page(session: Session, viewer: Viewer, run_id: int, measure: str | None 
         interval=standing.interval,
         comparison=method(seen.task.comparison).title if standing.place else "",
         leader=standing.leader,
+        first_answer=_first_answer(session, seen),
     )
+
+
+def _first_answer(session: Session, seen: SeenRun) -> str | None:
+    if seen.task.kind != "answers" or not (seen.sight.details or policy.owns(seen.viewer, seen.run.team_id)):
+        return None
+    first = select(Topic.topic_id).where(Topic.task_id == seen.task.id).order_by(Topic.position).limit(1)
+    return session.scalar(first)
 
 
 def _measure(seen: SeenRun, measure: str | None) -> str:

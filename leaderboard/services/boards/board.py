@@ -1,7 +1,7 @@
 """A task's board: runs ranked by a measure under one edition, as one viewer may see it."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from sqlalchemy import select
@@ -9,14 +9,14 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Job, Task
 from leaderboard.errors import Invalid, UnknownMeasure
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.services import policy
 from leaderboard.services.boards import chosen_topics, groups, moves
 from leaderboard.services.boards import rows as board_rows
 from leaderboard.services.boards.groups import Group
 from leaderboard.services.boards.moves import EditionBefore
 from leaderboard.services.boards.rows import Row, rank, read_rows
-from leaderboard.services.evaluations import choices
+from leaderboard.services.evaluations import choices, over_topics
 from leaderboard.services.evaluations.choices import NOT_CHOSEN
 from leaderboard.services.evaluations.columns import MeasureColumn, column, ranked_by
 from leaderboard.services.evaluations.shown import ShownEdition, Source, shown_edition
@@ -120,6 +120,8 @@ def board(
     measures, primary = _measures(task, sight, shown)
     sorted_by = _sort_measure(measures, measure, primary)
     chosen = groups.find(session, task, group) if group is not None else None
+    if shown.source is not None and shown.edition is not None:
+        shown = replace(shown, source=over_topics.narrowed(shown.source, shown.edition, sorted_by.key))
     rows = _rows(session, viewer, (task, sight, shown), measures, sorted_by, chosen, at, is_whole=not why)
     since = moves.since_before(shown, rows, sorted_by)
     standing, sentences = _standing(session, task, sight, shown, sorted_by, rows, chosen, why)
@@ -142,7 +144,10 @@ def board(
         sight=sight,
         editions=shown.numbers,
         standing=standing,
-        sentences=_on_the_choice(task, rows) + sentences + board_measures.lacking(shown),
+        sentences=_on_the_choice(task, rows)
+        + sentences
+        + board_measures.lacking(shown)
+        + _on_nuggets(session, shown, sight),
         comparison=task.comparison,
         one_per_team=one_per_team,
         groups=groups.names_of(session, task) if shown.may_have_groups else (),
@@ -184,6 +189,16 @@ def _rows(
 
 def _of_group(rows: list[Row], group: Group | None) -> list[Row]:
     return [row for row in rows if group is None or group.has(row.team_id, row.run_id)]
+
+
+def _on_nuggets(session: Session, shown: ShownEdition, sight: Sight) -> tuple[str, ...]:
+    """What is to be known of the nuggets and labels that a board of answers rests on."""
+    if board_measures.ANSWERS not in shown.kinds or shown.edition is None or not sight.details:
+        return ()
+    # Where there are rankings only, no module of answers is ever loaded.
+    from leaderboard.services.nuggets import said
+
+    return said.sentences(session, shown.edition.revision_id)
 
 
 def _on_the_choice(task: Task, rows: tuple[Row, ...]) -> tuple[str, ...]:

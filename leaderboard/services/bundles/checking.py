@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin
 from sqlalchemy import CheckConstraint, Column
 
 from leaderboard.errors import Invalid, LeaderboardError, Problem
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.services.accounts import names
 from leaderboard.services.accounts.teams import HOME_PAGE
 from leaderboard.services.bundles.opening import BundleFiles

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from leaderboard.measures.grammar import BoundMeasure, parse
+from leaderboard.measures.grammar import BoundMeasure
+from leaderboard.measures.naming import parse
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ def fitting(session: Session, task: Task, kind: str, by: Origin, name: str) -> Q
     """The line that judgments of a kind and origin go to, None where it would be a new one.
 
     Raises Conflict where the line's judgments are of another kind or origin, Invalid for a name that
-    no line may have.
+    no line may have. Judgments of answers say of each of their parts who made it, so they share a line.
     """
     qrels = find(session, task.id, name)
     if qrels is None:
@@ -59,7 +59,12 @@ def fitting(session: Session, task: Task, kind: str, by: Origin, name: str) -> Q
             raise Invalid(f"A line of judgments cannot be called {name!r}; choose another name.")
         return None
     who = "this task" if name == MAIN else f"the line {name}"
-    if by.kind is not None and (by.kind, by.name or qrels.origin_name) != (qrels.origin, qrels.origin_name):
+    is_one = kind == qrels.kind == "answers"
+    if (
+        not is_one
+        and by.kind is not None
+        and (by.kind, by.name or qrels.origin_name) != (qrels.origin, qrels.origin_name)
+    ):
         theirs = f"{qrels.origin} ({qrels.origin_name})" if qrels.origin_name else qrels.origin
         ours = f"{by.kind} ({by.name})" if by.name else by.kind
         raise Conflict(
@@ -111,6 +116,8 @@ def add(
         created_by=viewer.account_id,
     )
     session.add(revision)
+    if prepared.made_by is not None:
+        qrels.origin, qrels.origin_name = prepared.made_by
     session.flush()
     revision.sha256 = _digest(session, revision, content)
     for start in range(0, len(prepared.rows) if listed else 0, ROWS_AT_ONCE):
@@ -134,6 +141,11 @@ def stored(session: Session, revision: QrelsRevision) -> PreparedQrels:
     """What a revision holds, as it was prepared; the revision was read with its packed judgments."""
     qrels = session.get_one(Qrels, revision.qrels_id)
     name, sha256 = revision.file_name, revision.sha256
+    if qrels.kind == "answers":
+        # Where there are rankings only, no module of answers is ever loaded.
+        from leaderboard.services.nuggets import prepared
+
+        return prepared.of_packed(revision.packed, name)
     if qrels.kind == "preference":
         return of_preferences(unpack_preferences(revision.packed), name, sha256)
     if qrels.kind == "subtopic":
@@ -161,7 +173,10 @@ def has_its_digest(session: Session, revision: QrelsRevision) -> bool:
 
     A file of judgments is not: its digest says whether the same file is sent again.
     """
-    if not is_packed_whole(session.get_one(Qrels, revision.qrels_id)):
+    qrels = session.get_one(Qrels, revision.qrels_id)
+    if qrels.kind == "answers":
+        return revision.sha256 == stored(session, revision).sha256
+    if not is_packed_whole(qrels):
         return True
     return revision.sha256 == _digest(session, revision, revision.packed)
 

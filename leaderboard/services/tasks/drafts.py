@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 
 from leaderboard.errors import Invalid, Problem
@@ -14,6 +15,9 @@ from leaderboard.services.tasks.setting_values import Read
 from leaderboard.trec.topics import topics as trec_topics
 
 VISIBILITIES = ("open", "blind", "sealed")
+KINDS = ("rankings", "answers")
+OF_ANSWERS = ("V_strict", "A", "W", "SupportP", "SupportR", "AnswerLength")
+"""The measures of answers that a board has unless others are chosen, the first one ranks it."""
 DEEPEST = 100_000
 GRADED = ("nDCG@10", "AP", "RR@10", "R@1000")
 BINARY = ("AP", "nDCG@10", "P@10", "R@1000")
@@ -60,6 +64,8 @@ class TaskDraft:
     """A title and an address a line."""
     agreement: str = ""
     """What a team agrees to when it enters, in Markdown; empty: nothing."""
+    kind: str = "rankings"
+    """What its runs are: rankings or answers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,6 +137,13 @@ def _form_problems(draft: TaskDraft) -> list[Problem]:
             "make a new collection; give either a collection or documents.",
         ),
         (draft.origin in ("human", "machine"), "origin", draft.origin, "must be human or machine."),
+        (draft.kind in KINDS, "kind", draft.kind[:40], f"must be one of {', '.join(KINDS)}."),
+        (
+            not (draft.kind == "answers" and draft.qrels),
+            "qrels",
+            draft.qrels_name,
+            "are judgments of documents; nuggets and labels of answers are added once the draft is there.",
+        ),
         *(_read(read, field, getattr(draft, field)) for field, read in LIKE_SETTINGS.items()),
     ]
     return [
@@ -150,6 +163,8 @@ def _read(read: Read, field: str, text: str) -> tuple[bool, str, str, str]:
 
 
 def _measures(draft: TaskDraft, judged: PreparedQrels | None) -> tuple[tuple[str, ...], str]:
+    if draft.kind == "answers":
+        return _of_answers(draft)
     proposed, proposed_primary = propose_measures(judged.judgments if judged else None)
     wanted = list(draft.measures or proposed)
     primary = draft.primary or (wanted[0] if draft.measures else proposed_primary)
@@ -160,3 +175,16 @@ def _measures(draft: TaskDraft, judged: PreparedQrels | None) -> tuple[tuple[str
     elif judged.kind == "subtopic":
         there.add("subtopics")
     return board_measures.for_board(wanted, primary, draft.level, there)
+
+
+def _of_answers(draft: TaskDraft) -> tuple[tuple[str, ...], str]:
+    # Tasks of rankings load no module of answers.
+    registry = import_module("leaderboard.measures.answers.registry")
+    bound = [registry.parse(name) for name in draft.measures or OF_ANSWERS]
+    primary = registry.parse(draft.primary) if draft.primary else bound[0]
+    if primary.measure.direction == "none":
+        raise Invalid(
+            f"{primary.key} has no better or worse, so a board cannot rank by it; choose another primary."
+        )
+    keys = [one.key for one in bound]
+    return tuple(dict.fromkeys(keys if primary.key in keys else [primary.key, *keys])), primary.key

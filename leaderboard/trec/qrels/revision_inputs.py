@@ -33,6 +33,8 @@ class RevisionInputs:
     collection_size: int | None = None
     name: str = ""
     """What to call them in an error, such as `revision 2`."""
+    is_of_answers: bool = False
+    """Whether the judgments are of answers: nuggets and labels, no documents by grade."""
 
 
 def compiled_inputs(inputs: RevisionInputs) -> CompiledJudgments:
@@ -47,6 +49,8 @@ def compiled_inputs(inputs: RevisionInputs) -> CompiledJudgments:
 
 
 def _compiled(inputs: RevisionInputs) -> CompiledJudgments:
+    if inputs.is_of_answers:
+        return _without_documents(inputs)
     distractors = unpack_distractors(inputs.distractors)
     if inputs.subtopics is None and inputs.preferences is None:
         compiled = unpack_compiled(inputs.judgments)
@@ -54,6 +58,14 @@ def _compiled(inputs: RevisionInputs) -> CompiledJudgments:
         compiled = _with_companions(inputs, frozenset(distractors))
     sized = replace(compiled.judgments, collection_size=inputs.collection_size)
     return with_distractors(replace(compiled, judgments=sized), distractors)
+
+
+def _without_documents(inputs: RevisionInputs) -> CompiledJudgments:
+    """The topics of judgments of answers, none of which judges a document by itself."""
+    # Where there are rankings only, no module of answers is ever loaded.
+    from leaderboard.trec.nuggets.packing import unpacked
+
+    return compile_qrels(Qrels({topic: {} for topic in unpacked(inputs.judgments).topics}, "graded"))
 
 
 def _with_companions(inputs: RevisionInputs, distractors: Collection[bytes]) -> CompiledJudgments:

@@ -47,6 +47,7 @@ ROOMS = frozenset(
         "run_sections",
         "run_outward",
         "rankings",
+        "answers",
         "news",
         "phases",
         "revisions",

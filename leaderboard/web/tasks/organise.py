@@ -84,6 +84,7 @@ def _draft() -> TaskDraft:
         dialect=number("dialect", 10) or 0,
         visibility=form.get("visibility") or template.visibility,
         template=template.key,
+        kind=form.get("kind") or "rankings",
         second=form.get("second", ""),
         measures=tuple(re.split(r"[\s;]+", form.get("measures", "").strip())) if form.get("measures") else (),
         primary=form.get("primary", "").strip() or None,

@@ -50,7 +50,7 @@ NEW: dict[str, Any] = {**dict.fromkeys((*TEXTS, *LIMITS), ""), "zone": "UTC", "k
 
 def register(app: Flask) -> None:
     """Let every page of a task say its dates."""
-    app.jinja_env.globals.update(dates_of=dates_of, anywhere=pages.anywhere)
+    app.jinja_env.globals.update(dates_of=dates_of, takes_answers=takes_answers, anywhere=pages.anywhere)
 
 
 def dates_of(slug: str) -> tuple[DateRow, ...]:
@@ -61,6 +61,14 @@ def dates_of(slug: str) -> tuple[DateRow, ...]:
         return ()
     # The clock of this machine is good enough for how many days are left, and costs no statement.
     return pages.strip(known, datetime.now(UTC))
+
+
+def takes_answers(slug: str) -> bool:
+    """Whether a task takes answers, which have no pages of rankings."""
+    try:
+        return policy.seen_task(reading(), viewer(), slug).task.kind == "answers"
+    except NotFound:
+        return False
 
 
 @blueprint.get("/tasks/<slug>/phases")

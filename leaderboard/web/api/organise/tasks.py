@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -30,6 +30,7 @@ class NewTask:
     """A task's name, and what is not to be as its template says; measures: the first is the primary one."""
 
     name: str
+    kind: Literal["rankings", "answers"] = "rankings"
     template: str = templates.LIVING
     description: str = ""
     collection: str | None = None
@@ -100,6 +101,7 @@ def make_task(slug: str, query: NewTask, file: Path) -> OwnTask:
         level=query.level,
         visibility=query.visibility or template.visibility,
         template=template.key,
+        kind=query.kind,
         measures=query.measures,
         primary=next(iter(query.measures), None),
     )
