@@ -62,6 +62,12 @@ def of_topic_in(session: Session, run_ids: Collection[int], topic_id: str) -> It
         yield run_id, opened(run_id, topic_id, body)
 
 
+def topics_of(session: Session, run_ids: Collection[int]) -> set[str]:
+    """The topics that any of the runs answers; one statement."""
+    topics = select(StoredAnswer.topic_id).where(StoredAnswer.run_id.in_(run_ids)).distinct()
+    return set(session.scalars(topics))
+
+
 def packed(answer: Answer) -> bytes:
     """An answer as it is stored.
 

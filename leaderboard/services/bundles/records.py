@@ -43,6 +43,8 @@ from leaderboard.services.qrels.lines import DRAFT
 
 ROWS_AT_ONCE = 500
 FOLDER = "records"
+OF_ANSWERS = ("kind", "answer_rules")
+"""Columns of a task that stay: one of answers is not exported, and an import is one of rankings."""
 
 Numbers = dict[str, dict[int, int]]
 """Table -> id -> number in the bundle, or the other way round."""
@@ -114,7 +116,7 @@ TABLES = (
         name="task",
         model=Task,
         of_task=lambda task: Task.id == task,
-        left_out=frozenset({"collection_id", "entry_code", "pseudonym_seed", "frames"}),
+        left_out=frozenset({"collection_id", "entry_code", "pseudonym_seed", "frames", *OF_ANSWERS}),
         what="The settings of the task, and its collection by name and size.",
     ),
     RecordTable(

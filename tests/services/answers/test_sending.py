@@ -9,9 +9,13 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Answer as StoredAnswer
 from leaderboard.db.tables import Evaluation, Job, RankingIndex, Run, Task, UploadChunk
 from leaderboard.errors import Conflict, Invalid, UnknownMeasure
+from leaderboard.pages.bundles import export
 from leaderboard.services.answers import store
+from leaderboard.services.bundles import writing
 from leaderboard.services.checks.check import checks
 from leaderboard.services.policy import OPERATOR
+from leaderboard.services.pools import previews
+from leaderboard.services.pools.plans import Plan
 from leaderboard.services.tasks.drafts import OF_ANSWERS
 from leaderboard.services.tasks.settings import change, records
 from leaderboard.trec.answers.dialects import DIALECTS
@@ -144,3 +148,16 @@ def test_damaged_answers_are_found(database: Database, tmp_path: Path) -> None:
     assert damaged() == []
     damage(database, StoredAnswer.body)
     assert set(damaged()) == {"answers", "runs of answers"}
+
+
+def test_pools_and_exports_of_answers_are_refused(database: Database, tmp_path: Path) -> None:
+    """Both are made of rankings: nothing half is made, and no name leaves in a line of an answer."""
+    answered.task(database, tmp_path)
+    answered.run(database, tmp_path)
+    with database.read() as session, pytest.raises(Conflict, match="a pool is made of rankings"):
+        previews.preview(session, OPERATOR, "answers", Plan())
+    target = tmp_path / "task.zip"
+    for is_release in (True, False):
+        with pytest.raises(Conflict, match="a bundle cannot carry yet"):
+            export.export(database, OPERATOR, "answers", writing.writer(target), is_release=is_release)
+    assert not target.exists()

@@ -29,8 +29,8 @@ def test_an_answer_is_shown_as_text_with_its_citations(
     assert pages.parsed(client.get(f"/runs/{run_id}")).find("a", href=f"/runs/{run_id}/answers/1")
     shown = client.get(f"/runs/{run_id}/answers/1")
     page = pages.parsed(shown)
-    assert "<b>blue</b>" in page.find(class_="said").text
-    assert page.find(class_="said").find("b") is None
+    assert "<b>blue</b>" in page.find(class_="answer-text").text
+    assert page.find(class_="answer-text").find("b") is None
     numbers = [tag.text for tag in page.find("ul", class_="figures").find_all("b")]
     assert numbers == ["5", "1", "2", "0"]
     assert "It always did." in page.find(id="cut").find_next("ol").text
