@@ -3,7 +3,7 @@
 A real site over loopback that makes every page anew, or with --kept gives visitors what it has kept, and a
 browser whose processor is slowed four times. Each page is opened in a browser that knows nothing of the site,
 and again in one that has its style sheets and scripts from another page. Beside the largest contentful paint
-stands how much of it was waiting for the server's first byte, whose processor the browser shares here, and how
+stands how much of it was waiting for the first byte of a server that shares the processors, and how
 long the page's own thread had one: where others use the machine, only that says anything.
 """
 
