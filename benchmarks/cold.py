@@ -36,7 +36,8 @@ TARGET_MS = 60.0
 MOST_KB, MOST_KB_OF_A_RUN = 40.0, 60.0
 KINDS: Sequence[tuple[str, str]] = (
     ("home", "/"),
-    ("search", "/search?q=run"),
+    ("search, every run", "/search?q=run"),
+    ("search, a name", "/search?q={name}"),
     ("measures", "/measures"),
     ("one measure", "/measures/nDCG"),
     ("a team", "/teams/{team}"),

@@ -26,7 +26,7 @@ from leaderboard.web.kept import pages as kept_pages
 
 STRIDE = 1_000_000
 """Between the ids of one copy and those of the next."""
-TASKS, RUNS, ACCOUNTS = 200, 250, 500
+TASKS, RUNS, TOPICS, ACCOUNTS = 200, 250, 50, 500
 PASSWORD = "no password has this hash"
 COPIED = (
     *("task", "topic", "topic_set", "phase", "qrels", "qrels_revision", "judgment", "edition", "upload"),
@@ -44,9 +44,9 @@ PLAIN_IDS = {("job", "subject_id"), ("job", "edition_id")}
 """Ids that no foreign key says are ids."""
 
 
-def size(runs: int) -> pages.Site:
-    """A task of 50 topics with 500 judgments each."""
-    return pages.Site(runs=runs, topics=50, retrieved=100, pooled=1000, judged=500)
+def size(runs: int, topics: int = TOPICS) -> pages.Site:
+    """A task with 500 judgments for each topic."""
+    return pages.Site(runs=runs, topics=topics, retrieved=100, pooled=1000, judged=500)
 
 
 def grow(database: Database, tasks: int, accounts: int) -> None:
@@ -157,6 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--tasks", type=int, default=TASKS)
     parser.add_argument("--runs", type=int, default=RUNS, help="of each task")
+    parser.add_argument("--topics", type=int, default=TOPICS, help="of each task")
     parser.add_argument("--accounts", type=int, default=ACCOUNTS)
     parser.add_argument("--repeats", type=int, default=9)
     given = parser.parse_args(arguments)
@@ -165,7 +166,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         database = Database(given.url or f"sqlite:///{Path(passing) / 'site.sqlite3'}")
         try:
             if not schema.current(database):
-                pages.fill(database, Path(passing), size(given.runs))
+                pages.fill(database, Path(passing), size(given.runs, given.topics))
                 grow(database, given.tasks, given.accounts)
                 with database.engine.begin() as connection:
                     # As a database does by itself before long: plans rest on what it has counted.

@@ -98,10 +98,12 @@ def objects(database: Database, place: int = 0) -> dict[str, Any]:
             Judgment.revision_id == newest.id, Judgment.topic_id == topics[2], Judgment.grade >= task.level
         )
         middle = len(runs) // 2
+        name = session.scalars(select(Run.name).where(Run.id == runs[middle])).one()
         return {
             "slug": task.slug,
             "team": session.scalars(select(func.min(Run.team_id)).where(Run.task_id == task.id)).one(),
             **dict(zip(("run", "second", "third"), runs[middle:], strict=False)),
+            "name": name,
             "topic": topics[2],
             "other_topic": topics[0],
             "docno": session.scalars(judged.limit(1)).one(),

@@ -366,7 +366,7 @@ def test_pages_are_timed_on_a_site_that_is_filled_as_any(
         pages.main(["--repeats", "1"])
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 def test_pages_are_measured_that_nobody_asked_for(tmp_path: Path) -> None:
     """By the command itself, as it copies its process: a row for each page, with times and statements."""
     command = [

@@ -11,7 +11,7 @@ from bs4 import BeautifulSoup
 from tests.conftest import ROOT
 from tests.make import documents
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.trial
 
 DOORS = ["Organisers", "Participants", "Assessors", "Operators", "Developers", "Reference"]
 LOADED = {

@@ -37,6 +37,9 @@ def _command(folder: Path, *options: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(words, cwd=folder, env=environ, capture_output=True, text=True, check=False)
 
 
+pytestmark = pytest.mark.trial
+
+
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository of all files of this one, that states the version in its one commit."""
@@ -161,7 +164,6 @@ def test_what_lands_later_moves_into_the_section() -> None:
     assert moved(after, Release(ROOT, VERSION, DAY), line) == after
 
 
-@pytest.mark.trial
 def test_the_whole_command_builds_tries_and_tags(copy: Release) -> None:
     """Four files are left and a tag, and a second time is refused."""
     done = _command(copy.root)

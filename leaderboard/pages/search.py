@@ -1,12 +1,14 @@
 """What is on the site under some words: tasks, runs and teams, as far as a viewer may know of them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.orm import Session
 
+from leaderboard.db.letters import beyond_ascii
 from leaderboard.db.tables import Run, Task
 from leaderboard.errors import Invalid, Problem
 from leaderboard.pages.tasks import overviews
@@ -85,7 +87,7 @@ def search_page(session: Session, viewer: Viewer, query: str) -> SearchPage:
 
     Raises Invalid for a query that is too short or too long. What is held back is searched in no form: a run
     of a team that goes by a pseudonym is found by the pseudonym. A token for one task finds what is in it.
-    Five statements, and up to three for each task that masks names.
+    Six statements, and up to three for each task that masks names.
     """
     text = " ".join(query.split())
     if not text:
@@ -96,7 +98,6 @@ def search_page(session: Session, viewer: Viewer, query: str) -> SearchPage:
     words = text.casefold().split()
     rows = [row for row in overviews.listing(session, viewer) if viewer.only_task in (None, row.id)]
     known = _known(session, viewer, [row.id for row in rows])
-    runs = list(_runs(session, viewer, known))
     return SearchPage(
         query=text,
         tasks=tuple(
@@ -104,8 +105,8 @@ def search_page(session: Session, viewer: Viewer, query: str) -> SearchPage:
             for row in rows
             if _has(words, row.name, row.slug, row.description)
         ),
-        runs=tuple(_found(runs, known, words)),
-        teams=_teams(runs, known, words),
+        runs=tuple(_found(session, viewer, known, words)),
+        teams=_teams(session, viewer, known, words),
     )
 
 
@@ -155,48 +156,80 @@ def _known(session: Session, viewer: Viewer, task_ids: Sequence[int]) -> dict[in
     }
 
 
-def _runs(session: Session, viewer: Viewer, known: dict[int, _KnownTask]) -> Iterator[tuple[Any, Sight]]:
+def _found(
+    session: Session, viewer: Viewer, known: Mapping[int, _KnownTask], words: Sequence[str]
+) -> Iterator[FoundRun]:
     """The runs that the viewer may know of, without withdrawn ones, by task and name."""
-    rows = session.execute(select(*SEARCHED).where(Run.task_id.in_(known), Run.withdrawn_at.is_(None))).all()
+    rows = session.execute(
+        select(*SEARCHED).where(Run.task_id.in_(known), Run.withdrawn_at.is_(None), _may_have(known, words))
+    ).all()
     place = {task_id: at for at, task_id in enumerate(known)}
     for run in sorted(rows, key=lambda run: (place[run.task_id], run.name, run.id)):
         task = known[run.task_id]
-        if run.phase_id not in task.sights:
-            task.sights[run.phase_id] = policy.sight_by_rules(
-                session, viewer, task.task, task.phases, run.phase_id
-            )
-        seen = task.sights[run.phase_id]
-        if seen.means or policy.owns(viewer, run.team_id):
-            yield run, seen
-
-
-def _found(
-    runs: Iterable[tuple[Any, Sight]], known: dict[int, _KnownTask], words: Sequence[str]
-) -> Iterator[FoundRun]:
-    for run, seen in runs:
-        task = known[run.task_id]
+        seen = _sight(session, viewer, task, run.phase_id)
         name, team = task.names.run(run.id, run.name), task.names.team(run.team_id)
         told = () if task.names.is_masked(run.team_id) else (run.description, run.tag if seen.details else "")
-        if _has(words, name, team, *told):
+        if (seen.means or policy.owns(viewer, run.team_id)) and _has(words, name, team, *told):
             yield FoundRun(
                 run_id=run.id, name=name, team=team, kind=run.kind, task=task.task.name, slug=task.task.slug
             )
 
 
+def _may_have(known: Mapping[int, _KnownTask], words: Sequence[str]) -> ColumnElement[bool]:
+    """What each run that has the words meets, and few others: a site's other runs stay in the database.
+
+    Databases know the case of ASCII alone, and no pseudonyms: whatever else there is is looked at here.
+    """
+    masked = [
+        task_id for task_id, task in known.items() if any(team.masked for team in task.names.teams.values())
+    ]
+    named = {(team_id, team.name) for task in known.values() for team_id, team in task.names.teams.items()}
+    # One text for a run, as each comparison takes as long as all else of a row.
+    said = Run.name + "\n" + Run.description + "\n" + Run.tag
+    in_ascii = and_(
+        *(
+            or_(
+                said.icontains(word, autoescape=True),
+                Run.team_id.in_({team_id for team_id, name in named if _has([word], name)}),
+            )
+            for word in words
+        )
+    )
+    return or_(in_ascii, Run.task_id.in_(masked), beyond_ascii(said))
+
+
 def _teams(
-    runs: Iterable[tuple[Any, Sight]], known: dict[int, _KnownTask], words: Sequence[str]
+    session: Session, viewer: Viewer, known: Mapping[int, _KnownTask], words: Sequence[str]
 ) -> tuple[FoundTeam, ...]:
     """The teams that the viewer knows by their names from some run."""
-    counts: dict[tuple[int, str], int] = {}
-    for run, _ in runs:
-        task = known[run.task_id]
-        name = task.names.team(run.team_id)
-        if task.is_known and not task.names.is_masked(run.team_id) and _has(words, name):
-            counts[run.team_id, name] = counts.get((run.team_id, name), 0) + 1
+    named = {
+        (task_id, team_id): team.name
+        for task_id, task in known.items()
+        if task.is_known
+        for team_id, team in task.names.teams.items()
+        if not team.masked and _has(words, team.name)
+    }
+    of_them = Run.team_id.in_({team_id for _, team_id in named})
+    rows = session.execute(
+        select(Run.task_id, Run.team_id, Run.phase_id, func.count())
+        .where(Run.task_id.in_({task_id for task_id, _ in named}), Run.withdrawn_at.is_(None), of_them)
+        .group_by(Run.task_id, Run.team_id, Run.phase_id)
+    )
+    counts: Counter[tuple[int, str]] = Counter()
+    for task_id, team_id, phase_id, count in rows:
+        seen = _sight(session, viewer, known[task_id], phase_id)
+        if (task_id, team_id) in named and (seen.means or policy.owns(viewer, team_id)):
+            counts[team_id, named[task_id, team_id]] += count
     return tuple(
         FoundTeam(team_id, name, count)
         for (team_id, name), count in sorted(counts.items(), key=lambda item: item[0][1].casefold())
     )
+
+
+def _sight(session: Session, viewer: Viewer, task: _KnownTask, phase_id: int) -> Sight:
+    if phase_id not in task.sights:
+        task.sights[phase_id] = policy.sight_by_rules(session, viewer, task.task, task.phases, phase_id)
+    return task.sights[phase_id]
 
 
 def _has(words: Sequence[str], *texts: str) -> bool:

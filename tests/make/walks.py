@@ -8,6 +8,8 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote
 
+import pytest
+from _pytest.mark import ParameterSet
 from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy.orm import Session
@@ -130,6 +132,14 @@ def answered(app: Flask, environ: Mapping[str, Any]) -> Answer:
     assert status < 500, told.decode(errors="replace")
     headers = ((key, EXPIRES.sub("", value)) for key, value in begun[0][1] if key != "Date")
     return status, sorted(headers), told
+
+
+def viewers(*names: str | None) -> list[ParameterSet]:
+    """Whose walks a test makes: a visitor's always, those of who signed in as trials.
+
+    Each asks some thousand addresses twice: together they took a third of the quick tests' time.
+    """
+    return [pytest.param(name, marks=[pytest.mark.trial] if name else []) for name in names]
 
 
 def remembered(resume: Callable[..., Any]) -> Callable[..., Any]:

@@ -59,6 +59,23 @@ def test_letters_of_patterns_are_letters(database: Database, runs: list[int]) ->
     assert [found(database, query).found for query in ("%%", "__", "d_nse", "\\\\")] == [0] * 4
 
 
+@pytest.mark.dialect
+def test_letters_of_any_alphabet_are_found_in_any_case(database: Database, runs: list[int]) -> None:
+    """Also those whose case the database does not know, and a letter that is two in the other case."""
+    texts = ("Größe ÉTUDE", "STRASSE", "\N{KELVIN SIGN}elvin")
+    with database.write() as session:
+        for run_id, text in zip(runs, texts, strict=True):
+            session.execute(update(Run).where(Run.id == run_id).values(description=text))
+    for query, name in (
+        ("grösse étude", "dense-1"),
+        ("GRÖSSE", "dense-1"),
+        ("straße", "sparse"),
+        ("kelvin", "dense-2"),
+        ("étude owls", "dense-1"),
+    ):
+        assert names(found(database, query))[1] == [name], query
+
+
 @pytest.mark.parametrize("query", ["a", "x" * 101])
 def test_a_query_of_another_length_is_refused(database: Database, query: str) -> None:
     """One character finds nearly everything; no name is that long."""

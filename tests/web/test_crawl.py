@@ -138,7 +138,7 @@ def _table_faults(table: HtmlElement) -> Iterator[str]:
         yield "wide table that cannot be scrolled"
 
 
-@pytest.mark.parametrize("name", [None, "Nina", "Berta", "Olga"])
+@pytest.mark.parametrize("name", walks.viewers(None, "Nina", "Berta", "Olga"))
 def test_every_link_leads_somewhere_and_every_page_is_well_formed(
     site: Site, name: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

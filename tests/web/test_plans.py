@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import event, text
 
@@ -81,6 +82,7 @@ def _open_all(database: Database, client: FlaskClient, name: str, world: worlds.
             client.get(path.format(**vars(world)))
 
 
+@pytest.mark.trial
 def test_no_page_reads_a_table_that_grows_as_a_whole(on_postgresql: Database, tmp_path: Path) -> None:
     """Every page, table and file that a visitor, a member and an organiser may open."""
     settings = Settings(data=tmp_path, database_url=str(on_postgresql.engine.url))

@@ -50,6 +50,7 @@ def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tupl
     return filled
 
 
+@pytest.mark.trial
 def test_no_address_names_a_masked_team(worlds: tuple[World, World]) -> None:
     """A member of a team that shows its name gets the same bytes and headers."""
     assert list(gets._differences(worlds, "Ann", objects=masked.OBJECTS)) == []
@@ -87,6 +88,7 @@ def _sent(name: str) -> posts.Form:
     return {"team": 1, "name": name, "kind": "official", "file": (b"1 Q0 d00 1 9 tag\n", "run.txt")}
 
 
+@pytest.mark.trial
 def test_no_form_names_a_masked_team(worlds: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> None:
     """Uploads under every name a run of the others has or is known by, and all other forms."""
     both = [posts.Undoing(world, {"Ann": posts._token(world, "Ann")}) for world in worlds]

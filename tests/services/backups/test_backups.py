@@ -86,6 +86,7 @@ def test_a_backup_makes_the_same_site_again(database: Database, database_url: st
 
 
 @pytest.mark.dialect
+@pytest.mark.trial
 def test_a_backup_under_load_has_all_that_was_acknowledged_before(
     database: Database, database_url: str, tmp_path: Path
 ) -> None:

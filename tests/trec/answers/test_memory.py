@@ -22,7 +22,7 @@ print(report.facts["answers"], status["VmHWM"].split()[0])
 """
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
 def test_a_hundred_megabytes_take_less_than_two_hundred(tmp_path: Path) -> None:
     """The peak of a process that checks 100 MB of answers, nine short ones to each of 280 KB."""

@@ -58,7 +58,7 @@ def _move(database: Database, run_id: int, by: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [None, "Ann"])
+@pytest.mark.parametrize("name", walks.viewers(None, "Ann"))
 def test_no_address_tells_of_it(
     app: Flask, database: Database, ids: dict[str, int], monkeypatch: pytest.MonkeyPatch, name: str | None
 ) -> None:
