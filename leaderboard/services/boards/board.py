@@ -21,6 +21,7 @@ from leaderboard.services.evaluations import choices, over_topics
 from leaderboard.services.evaluations.choices import NOT_CHOSEN
 from leaderboard.services.evaluations.columns import MeasureColumn, column, ranked_by
 from leaderboard.services.evaluations.shown import ShownEdition, Source, shown_edition
+from leaderboard.services.nuggets.basis import AnswersBasis
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs import marks
 from leaderboard.services.statistics import standings
@@ -81,6 +82,8 @@ class Board(TaskHead):
     """The topics that all values are of, where a reader chose some; empty is all."""
     before: EditionBefore | None = None
     """The edition shown before, with how each run moved since; None where there is nothing to compare."""
+    answers: AnswersBasis | None = None
+    """What scores of answers rest on; None for rankings, and while judgments are held back."""
 
     @property
     def by(self) -> MeasureColumn:
@@ -122,11 +125,10 @@ def board(
     chosen = None if group is None else groups.find(session, task, group)
     shown = _over_its_topics(shown, sorted_by)
     rows = _rows(session, viewer, (task, sight, shown), measures, sorted_by, chosen, at, is_whole=not why)
+    answers = _answers(session, shown, sight)
     before = moves.since_before(shown, rows, sorted_by)
     standing, sentences = _standing(session, task, sight, shown, sorted_by, rows, chosen, why)
-    if one_per_team and sight.means:
-        # Chosen by their scores, so no family of their own: ranks and verdicts stay those of all runs.
-        rows = tuple(board_rows.one_per_team(rows, marks.shown(session, task)))
+    rows = _of_teams(session, task, rows) if one_per_team and sight.means else rows
     return Board(
         task=task.name,
         slug=task.slug,
@@ -143,7 +145,7 @@ def board(
         sight=sight,
         editions=shown.numbers,
         standing=standing,
-        sentences=_on_the_choice(task, rows) + sentences + _on_judgments(session, shown, sight),
+        sentences=_on_the_choice(task, rows) + sentences + _on_judgments(shown, answers),
         comparison=task.comparison,
         one_per_team=one_per_team,
         groups=groups.names_of(session, task) if shown.may_have_groups else (),
@@ -152,6 +154,7 @@ def board(
         at=at,
         chosen_topics=shown.source.topics if why and shown.source is not None else (),
         before=before,
+        answers=answers,
     )
 
 
@@ -197,15 +200,23 @@ def _of_group(rows: list[Row], group: Group | None) -> list[Row]:
     return [row for row in rows if group is None or group.has(row.team_id, row.run_id)]
 
 
-def _on_judgments(session: Session, shown: ShownEdition, sight: Sight) -> tuple[str, ...]:
-    """What the board lacks judgments for, and what is to be known of nuggets and labels that it rests on."""
-    lacking = board_measures.lacking(shown)
+def _answers(session: Session, shown: ShownEdition, sight: Sight) -> AnswersBasis | None:
     if board_measures.ANSWERS not in shown.kinds or shown.edition is None or not sight.details:
-        return lacking
+        return None
     # Where there are rankings only, no module of answers is ever loaded.
     said = import_module("leaderboard.services.nuggets.said")
-    sentences: tuple[str, ...] = said.sentences(session, shown.edition.revision_id)
-    return lacking + sentences
+    basis: AnswersBasis = said.basis(session, shown.edition.revision_id)
+    return basis
+
+
+def _of_teams(session: Session, task: Task, rows: tuple[Row, ...]) -> tuple[Row, ...]:
+    # Chosen by their scores, so no family of their own: ranks and verdicts stay those of all runs.
+    return tuple(board_rows.one_per_team(rows, marks.shown(session, task)))
+
+
+def _on_judgments(shown: ShownEdition, answers: AnswersBasis | None) -> tuple[str, ...]:
+    """What the board lacks judgments for, and what is to be known of those of answers."""
+    return board_measures.lacking(shown) + (answers.sentences if answers is not None else ())
 
 
 def _on_the_choice(task: Task, rows: tuple[Row, ...]) -> tuple[str, ...]:

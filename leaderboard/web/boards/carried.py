@@ -16,7 +16,7 @@ from leaderboard.web.session import OF_AN_EDITION
 BOARD = "boards.board"
 PACKED = "board"
 STATE = (*("at", "one", "group", "run", "reference"), *("q", "team", "kind", "tag", "field", "value", "pin"))
-FLAGS = ("all", "ranges", "bounds", "own")
+FLAGS = ("all", "ranges", "bounds", "own", "independent")
 MANY = ("columns", "ticked", "topics")
 """What only a board reads of its address: parameters of one value, those that count by being there, lists."""
 LONGEST = 8000

@@ -1,0 +1,31 @@
+"""What scores of answers rest on, as every board says it; loaded where there are rankings too."""
+
+from dataclasses import dataclass
+
+from leaderboard.trec.facts.models import families
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersBasis:
+    """Who made the judgments of an edition, and how good they are.
+
+    made_by: (part, who made it) in words. families: those of the language models that made any part.
+    median_vital: of the topics with nuggets the median number of vital ones, None where there are none.
+    failed: the share of assignments that failed, None without assignments. warning: what is wrong with them
+    where these are many, else empty; sentences: all that a board has to say, the warning among it.
+    """
+
+    made_by: tuple[tuple[str, str], ...]
+    families: frozenset[str]
+    median_vital: float | None
+    failed: float | None
+    warning: str = ""
+    sentences: tuple[str, ...] = ()
+
+    def shared_with(self, *stated: str) -> frozenset[str]:
+        """The families that what a run states of its models has in common with the judgments.
+
+        >>> AnswersBasis((), frozenset({"gpt"}), None, None).shared_with("GPT-4o mini", "monoT5")
+        frozenset({'gpt'})
+        """
+        return self.families & frozenset().union(*map(families, stated))
