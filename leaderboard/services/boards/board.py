@@ -3,7 +3,6 @@
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from importlib import import_module
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -21,6 +20,7 @@ from leaderboard.services.evaluations import choices, over_topics
 from leaderboard.services.evaluations.choices import NOT_CHOSEN
 from leaderboard.services.evaluations.columns import MeasureColumn, column, ranked_by
 from leaderboard.services.evaluations.shown import ShownEdition, Source, shown_edition
+from leaderboard.services.nuggets import basis as answers_basis
 from leaderboard.services.nuggets.basis import AnswersBasis
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs import marks
@@ -125,7 +125,7 @@ def board(
     chosen = None if group is None else groups.find(session, task, group)
     shown = _over_its_topics(shown, sorted_by)
     rows = _rows(session, viewer, (task, sight, shown), measures, sorted_by, chosen, at, is_whole=not why)
-    answers = _answers(session, shown, sight)
+    answers = answers_basis.of_edition(session, shown, sight)
     before = moves.since_before(shown, rows, sorted_by)
     standing, sentences = _standing(session, task, sight, shown, sorted_by, rows, chosen, why)
     rows = _of_teams(session, task, rows) if one_per_team and sight.means else rows
@@ -198,15 +198,6 @@ def _rows(
 
 def _of_group(rows: list[Row], group: Group | None) -> list[Row]:
     return [row for row in rows if group is None or group.has(row.team_id, row.run_id)]
-
-
-def _answers(session: Session, shown: ShownEdition, sight: Sight) -> AnswersBasis | None:
-    if board_measures.ANSWERS not in shown.kinds or shown.edition is None or not sight.details:
-        return None
-    # Where there are rankings only, no module of answers is ever loaded.
-    said = import_module("leaderboard.services.nuggets.said")
-    basis: AnswersBasis = said.basis(session, shown.edition.revision_id)
-    return basis
 
 
 def _of_teams(session: Session, task: Task, rows: tuple[Row, ...]) -> tuple[Row, ...]:

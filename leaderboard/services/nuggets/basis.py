@@ -1,8 +1,16 @@
 """What scores of answers rest on, as every board says it; loaded where there are rankings too."""
 
 from dataclasses import dataclass
+from importlib import import_module
 
+from sqlalchemy.orm import Session
+
+from leaderboard.services.evaluations.shown import ShownEdition
+from leaderboard.services.policy import Sight
 from leaderboard.trec.facts.models import families
+
+KIND = "answers"
+"""What judgments of answers are called among kinds of judgments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +37,13 @@ class AnswersBasis:
         frozenset({'gpt'})
         """
         return self.families & frozenset().union(*map(families, stated))
+
+
+def of_edition(session: Session, shown: ShownEdition, sight: Sight) -> AnswersBasis | None:
+    """What the scores of an edition rest on; None for rankings, and while judgments are held back."""
+    if KIND not in shown.kinds or shown.edition is None or not sight.details:
+        return None
+    # Where there are rankings only, no module of answers is ever loaded.
+    said = import_module("leaderboard.services.nuggets.said")
+    basis: AnswersBasis = said.basis(session, shown.edition.revision_id)
+    return basis

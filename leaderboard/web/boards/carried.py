@@ -33,7 +33,7 @@ PAGES = frozenset(
             "reveal.show",
         ),
         *("comparisons.compare", "curves.show", "topics.index", "topics.show", "heat_maps.show"),
-        *("runs.show", "rankings.show", "rankings.document", "answers.show"),
+        *("runs.show", "rankings.show", "rankings.document", "answers.show", "nuggets.show"),
         *(f"run_sections.{name}" for name in ("explained", "topics", "curves", "ties", "measures", "origin")),
         *("tasks.about", "news.show", "revisions.index", "revisions.show", "combined.show", "phases.show"),
     )
