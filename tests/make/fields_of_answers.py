@@ -39,7 +39,7 @@ class AnsweredField:
 
 
 def generated(runs: int, topics: int, seed: int = 7) -> AnsweredField:
-    """The field of a seed; on the first topic the last run is not judged, and the one before has no answer."""
+    """The field of a seed; on the first topic the last run is not judged, the one before does not answer."""
     rng = random.Random(seed)
     made = AnsweredField(
         tuple(f"run-{number:02}" for number in range(runs)),
@@ -47,7 +47,10 @@ def generated(runs: int, topics: int, seed: int = 7) -> AnsweredField:
     )
     for topic in made.topics:
         importances = ["vital", "vital", *rng.choices(("vital", "okay"), k=rng.randint(4, 10))]
-        made.nuggets[topic] = [(f"fact {at} of {topic}", one) for at, one in enumerate(importances)]
+        made.nuggets[topic] = [
+            (f"fact {at} of {topic}: {' '.join(rng.choices(WORDS, k=9))}", one)
+            for at, one in enumerate(importances)
+        ]
     for place, run in enumerate(made.runs):
         made.models[run] = MODELS[place % len(MODELS)]
         for topic in made.topics:

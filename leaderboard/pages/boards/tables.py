@@ -23,7 +23,7 @@ BELOW_THE_FIRST, MAY_BE_BEST = DAGGER, DOT
 def facts(view: View) -> dict[str, Any]:
     """The rows and columns of a view as plain values, and what the board says of them."""
     whole = board_facts(view.board, view.measures, view.all_rows)
-    whole["sentences"] = list(view.sentences)
+    whole["sentences"] = list(view.all_sentences)
     whole["chosen_topics"] = list(view.board.chosen_topics) or None
     for row, of_row in zip(view.all_rows, whole["rows"], strict=True):
         of_row |= _covered(view, row)

@@ -115,9 +115,14 @@ class View:
     @property
     def sentences(self) -> tuple[str, ...]:
         """What is said of the order, and where not all runs are shown, of which it is said."""
-        warning = self.board.answers.warning if self.board.answers else ""
-        said = tuple(sentence for sentence in self.board.sentences if sentence != warning)
-        return said + self._about_all
+        # What is to be known of judgments of answers stands above the order.
+        above = self.board.answers.sentences if self.board.answers else ()
+        return tuple(sentence for sentence in self.all_sentences if sentence not in above)
+
+    @property
+    def all_sentences(self) -> tuple[str, ...]:
+        """The same, and what is to be known of the judgments of answers."""
+        return self.board.sentences + self._about_all
 
     @property
     def _about_all(self) -> tuple[str, ...]:

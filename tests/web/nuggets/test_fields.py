@@ -141,7 +141,7 @@ def _require_scores(made: AnsweredField, rows: dict[str, dict[str, object]]) -> 
 
 
 def _require_board(made: AnsweredField, client: FlaskClient, board: dict[str, object]) -> None:
-    """Who made the judgments, vital nuggets of a topic, runs of the judge's models; the board without these."""
+    """Who made the judgments, vital nuggets a topic, runs of the judge's models, the board without these."""
     vital = [sum(one == "vital" for _, one in made.nuggets[topic]) for topic in made.topics]
     assert board["median_vital"] == median(vital)
     page = client.get("/tasks/t")
