@@ -54,6 +54,7 @@ from leaderboard.web.kept import pages as kept_pages
 from leaderboard.web.kept import static
 from leaderboard.web.kept.files import KeptFiles
 from leaderboard.web.metrics import metrics, request_counts
+from leaderboard.web.nuggets import topics as nuggets
 from leaderboard.web.pools import audits, combined, pools
 from leaderboard.web.runs import batches, checks, facts, files, outward, pieces, runs, sections, uploads
 from leaderboard.web.scores import heat_maps, measure_orders
@@ -105,6 +106,7 @@ PAGES = (
     outward,
     rankings,
     answers,
+    nuggets,
     uploads,
     pieces,
     batches,

@@ -1,6 +1,7 @@
 """The catalogue of measures: the list, and a page for each."""
 
 from dataclasses import asdict
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -107,8 +108,7 @@ def _named_of_answers(name: str) -> str | None:
 def _of_answers() -> "dict[str, AnswerMeasurePage]":
     """The measures of answers by name, in order."""
     # Pages of scores of rankings load no module of answers.
-    from leaderboard.measures.answers import catalogue
-
+    catalogue = import_module("leaderboard.measures.answers.catalogue")
     return {page.name: page for page in catalogue.pages()}
 
 

@@ -1,5 +1,6 @@
 """Revisions of judgments: looked at before they are published, and read ever after."""
 
+from importlib import import_module
 from typing import Any
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -148,9 +149,8 @@ def send(slug: str) -> ResponseReturnValue:
 
 def _keep_answers(slug: str) -> str:
     # Where there are rankings only, no module of answers is ever loaded.
-    from leaderboard.web.nuggets.uploads import prepared
-
-    made = prepared(slug, request.form)
+    uploads = import_module("leaderboard.web.nuggets.uploads")
+    made = uploads.prepared(slug, request.form)
     finish_reading()
     with writing() as session:
         return drafts.keep(session, viewer(), slug, made, request.form.get("note", ""))

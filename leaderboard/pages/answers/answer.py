@@ -10,6 +10,8 @@ from leaderboard.db.tables import Answer as StoredAnswer
 from leaderboard.db.tables import Collection as StoredCollection
 from leaderboard.db.tables import Run, Task, Topic, Upload
 from leaderboard.errors import NotFound
+from leaderboard.pages.answers.judged import AnswerLabels, answer_labels
+from leaderboard.pages.nuggets.labels import LabelShape
 from leaderboard.services import collections, policy, shown_names
 from leaderboard.services.answers import store
 from leaderboard.services.evaluations.shown import shown_edition
@@ -33,6 +35,8 @@ class CitedDocument:
     title: str
     is_stored: bool
     """Whether the collection has its text."""
+    support: LabelShape | None
+    """Its support label; None where nobody labelled any of the answer, and beyond the limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,8 @@ class ShownSegment:
     number: int
     text: str
     citations: tuple[CitedDocument, ...]
+    borne_out: int | None
+    """How many of its citations bear it out, as Auto-ARGUE judged it; None where it did not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,7 @@ class AnswerPage(TaskHead):
     unit: str
     limit: int | None
     """The limit that held when the run came; None: there was none."""
+    labels: AnswerLabels
     opened: OpenedDocument | None
     previous: str | None
     following: str | None
@@ -117,14 +124,16 @@ def answer_page(
     documents = collections.texts(session, task.collection_id, sorted(cited))
     unit, limit = _rules(session, run)
     names = shown_names.shown_names(session, viewer, task)
+    shown = shown_edition(session, task, sight)
+    labels = answer_labels(session, shown, sight, run.ranking_sha256, topic_id, answer)
     before, after = topics.neighbours(session, task, topic)
     earlier, later = _next_runs(session, viewer, run, sight, names, topic_id)
-    segments = tuple(_segments(sent, documents))
+    segments = tuple(_segments(sent, documents, labels, len(counted.segments)))
     return AnswerPage(
         task=task.name,
         slug=task.slug,
         sight=sight,
-        basis=shown_edition(session, task, sight).basis,
+        basis=shown.basis,
         run_id=run.id,
         run=names.run(run.id, run.name),
         team=names.team(run.team_id),
@@ -142,6 +151,7 @@ def answer_page(
         length_as_sent=COUNTS[unit]([segment.text for segment in sent]),
         unit=UNIT_WORDS[unit],
         limit=limit,
+        labels=labels,
         opened=_opened(session, task, documents.get(docno)) if docno in cited else None,
         previous=before,
         following=after,
@@ -164,18 +174,27 @@ def _rules(session: Session, run: Run) -> tuple[Unit, int | None]:
     return facts.get("length", {}).get("unit", "words"), facts.get("limit")
 
 
-def _segments(segments: Sequence[Segment], documents: Mapping[str, Document]) -> Iterator[ShownSegment]:
-    for number, segment in enumerate(segments, start=1):
+def _segments(
+    segments: Sequence[Segment], documents: Mapping[str, Document], labels: AnswerLabels, counted: int
+) -> Iterator[ShownSegment]:
+    """The segments with their labels, which only the first ones have: those that count."""
+    for at, segment in enumerate(segments):
         cited = (
             CitedDocument(
                 docno=citation.docno,
                 confidence=citation.confidence,
                 title=documents[citation.docno].title if citation.docno in documents else "",
                 is_stored=citation.docno in documents,
+                support=labels.of_citation(at, place) if at < counted else None,
             )
-            for citation in segment.citations
+            for place, citation in enumerate(segment.citations)
         )
-        yield ShownSegment(number=number, text=segment.text, citations=tuple(cited))
+        yield ShownSegment(
+            number=at + 1,
+            text=segment.text,
+            citations=tuple(cited),
+            borne_out=labels.borne_out[at] if at < len(labels.borne_out) else None,
+        )
 
 
 def _opened(session: Session, task: Task, document: Document | None) -> OpenedDocument | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leaderboard.pages.answers.answer import AnswerPage, CitedDocument, ShownSegment
+from leaderboard.pages.answers.judged import HeldNugget
 from leaderboard.tables.record import Column, Files, Table
 
 
@@ -34,6 +35,13 @@ def facts(page: AnswerPage) -> dict[str, Any]:
         "segments": [_segment(segment) for segment in page.segments],
         "cut_off": [_segment(segment) for segment in page.cut_off],
         "references": list(page.references),
+        "nuggets": [
+            {"text": nugget.text, "importance": nugget.importance, "label": nugget.label}
+            for nugget in page.labels.nuggets
+        ],
+        "nuggets_by": page.labels.nuggets_by or None,
+        "labels_by": page.labels.labels_by or None,
+        "support_by": page.labels.support_by or None,
     }
 
 
@@ -53,13 +61,32 @@ def table(page: AnswerPage) -> Table[CitationRow]:
                 value=lambda row: row.cited.confidence if row.cited else None,
                 digits=4,
             ),
+            Column(key="support", head="Support", value=_support),
             Column(key="counts", head="Counts", value=lambda row: row.counts),
         ],
         rows=tuple(_rows(page)),
     )
 
 
-FILES = Files(facts=facts, tables={"answer": table})
+def nuggets(page: AnswerPage) -> Table[HeldNugget]:
+    """The topic's nuggets, vital ones first, with the answer's labels."""
+    return Table(
+        name=f"{page.run}-{page.topic_id}-nuggets",
+        caption=f"Nuggets of topic {page.topic_id} of {page.task} in the answer of run {page.run}.",
+        columns=[
+            Column(key="nugget", head="Nugget", value=lambda row: row.text),
+            Column(key="importance", head="Importance", value=lambda row: row.importance),
+            Column(key="label", head="Label", value=lambda row: row.label, words=lambda row: row.shape.word),
+        ],
+        rows=page.labels.nuggets,
+    )
+
+
+FILES = Files(facts=facts, tables={"answer": table, "nuggets": nuggets})
+
+
+def _support(row: CitationRow) -> str | None:
+    return row.cited.support.word if row.cited and row.cited.support else None
 
 
 def _rows(page: AnswerPage) -> Iterator[CitationRow]:
@@ -74,8 +101,14 @@ def _rows(page: AnswerPage) -> Iterator[CitationRow]:
 def _segment(segment: ShownSegment) -> dict[str, Any]:
     return {
         "text": segment.text,
+        "borne_out": segment.borne_out,
         "citations": [
-            {"docno": cited.docno, "confidence": cited.confidence, "title": cited.title}
+            {
+                "docno": cited.docno,
+                "confidence": cited.confidence,
+                "title": cited.title,
+                "support": cited.support.word if cited.support else None,
+            }
             for cited in segment.citations
         ],
     }

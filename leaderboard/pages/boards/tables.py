@@ -23,7 +23,7 @@ BELOW_THE_FIRST, MAY_BE_BEST = DAGGER, DOT
 def facts(view: View) -> dict[str, Any]:
     """The rows and columns of a view as plain values, and what the board says of them."""
     whole = board_facts(view.board, view.measures, view.all_rows)
-    whole["sentences"] = list(view.sentences)
+    whole["sentences"] = list(view.all_sentences)
     whole["chosen_topics"] = list(view.board.chosen_topics) or None
     for row, of_row in zip(view.all_rows, whole["rows"], strict=True):
         of_row |= _covered(view, row)
@@ -33,6 +33,8 @@ def facts(view: View) -> dict[str, Any]:
             of_row |= _public(view, row)
         if view.facts:
             of_row["facts"] = {column.key: _stated(column, row) for column in view.facts}
+        if row.run_id in view.circular:
+            of_row["shares_models"] = view.circular[row.run_id]
     return whole
 
 
@@ -79,6 +81,7 @@ def board_facts(
         "measure_versions": {measure.key: measure.version for measure in measures},
         "comparison": shown.comparison if shown.places else None,
         "sentences": list(shown.sentences),
+        **_of_answers(shown),
         "one_per_team": shown.one_per_team,
         "group": shown.group.name if shown.group else None,
         "runs": len(shown.rows),
@@ -99,6 +102,17 @@ def board_facts(
             }
             for row in rows
         ],
+    }
+
+
+def _of_answers(shown: Board) -> dict[str, Any]:
+    """Who made the judgments of answers and how good they are; nothing for rankings."""
+    if (answers := shown.answers) is None:
+        return {}
+    return {
+        "made_by": dict(answers.made_by),
+        "median_vital": answers.median_vital,
+        "failed_assignments": answers.failed,
     }
 
 

@@ -14,7 +14,7 @@ def require_rankings(task: Task) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenNote:
+class AnswersNote:
     """What was noticed when files were read; links: (topic, run number) of answers that it is about."""
 
     rule: str
@@ -41,7 +41,7 @@ class AnswersFacts:
     without_nuggets: tuple[str, ...]
     leaves_out: bool
     failed: float | None
-    notes: tuple[SeenNote, ...] = field(default=())
+    notes: tuple[AnswersNote, ...] = field(default=())
 
 
 def facts(of: AnswersFacts) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Run, Task
-from leaderboard.pages.nuggets.facts import AnswersFacts, SeenNote
+from leaderboard.pages.nuggets.facts import AnswersFacts, AnswersNote
 from leaderboard.services.nuggets.reading import WORDS
 from leaderboard.trec.nuggets.packing import PARTS, Note, PackedAnswers
 
@@ -41,7 +41,7 @@ def _cells(judged: PackedAnswers) -> Iterator[tuple[str, str]]:
     yield from judged.judgments.argued.cells
 
 
-def _notes(session: Session, task: Task, notes: Iterable[Note]) -> Iterator[SeenNote]:
+def _notes(session: Session, task: Task, notes: Iterable[Note]) -> Iterator[AnswersNote]:
     digests = {note.run for note in notes if note.run}
     found: dict[str, int] = {}
     if digests:
@@ -53,4 +53,4 @@ def _notes(session: Session, task: Task, notes: Iterable[Note]) -> Iterator[Seen
         found = {sha256: run_id for sha256, run_id in rows}
     for note in notes:
         topics = note.topics[:MOST_LINKS] if note.run in found else ()
-        yield SeenNote(note.rule, note.remedy, tuple((topic, found[note.run]) for topic in topics))
+        yield AnswersNote(note.rule, note.remedy, tuple((topic, found[note.run]) for topic in topics))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 from sqlalchemy import select
@@ -51,10 +52,10 @@ def of_answers(
     if prepared.kind != "answers":
         return None
     # Where there are rankings only, no module of answers is ever loaded.
-    from leaderboard.pages.nuggets import revision
-    from leaderboard.services.nuggets.stored import opened
-
-    return revision.of_judgments(session, task, opened(prepared.packed), titles)
+    revision = import_module("leaderboard.pages.nuggets.revision")
+    stored = import_module("leaderboard.services.nuggets.stored")
+    held: AnswersFacts = revision.of_judgments(session, task, stored.opened(prepared.packed), titles)
+    return held
 
 
 def titles(session: Session, task: Task) -> dict[str, str]:

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Topic, Upload
 from leaderboard.errors import Problem
+from leaderboard.pages.boards import circular
 from leaderboard.pages.runs.actions import RunActions, actions_of
 from leaderboard.pages.runs.head import RunHead, SeenRun, caption, head_facts, seen_run
 from leaderboard.pages.runs.scores import MeasureValue, RivalRun, RunStanding, explained, stand
@@ -18,6 +19,7 @@ from leaderboard.services.boards.rows import place_facts
 from leaderboard.services.evaluations.choices import is_over
 from leaderboard.services.jobs import queue
 from leaderboard.services.jobs.queue import RunState
+from leaderboard.services.nuggets import basis as answers_basis
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import facts as run_facts
 from leaderboard.services.runs.facts import COST_OF, Fact, header_of
@@ -60,6 +62,8 @@ class RunPage(RunHead):
     """The run that is ranked first, where that is another one."""
     first_answer: str | None = None
     """Of a run of answers the first topic, where the reader may read them."""
+    shares_models: str = ""
+    """The families of models that it states and that made the judgments of its answers, in words."""
 
     @property
     def headline(self) -> MeasureValue | None:
@@ -103,7 +107,12 @@ def run_page(session: Session, viewer: Viewer, run_id: int, measure: str | None 
         comparison=method(seen.task.comparison).title if standing.place else "",
         leader=standing.leader,
         first_answer=_first_answer(session, seen),
+        shares_models=_shares_models(session, seen),
     )
+
+
+def _shares_models(session: Session, seen: SeenRun) -> str:
+    return circular.of_run(answers_basis.of_edition(session, seen.shown, seen.sight), seen.run.details)
 
 
 def _first_answer(session: Session, seen: SeenRun) -> str | None:
@@ -138,6 +147,7 @@ def facts(page: RunPage) -> dict[str, Any]:
         "message": page.state.message,
         "scores": {row.column.key: row.value for row in page.measures},
         **place_facts(page.place),
+        **({"shares_models": page.shares_models} if page.shares_models else {}),
         "interval": page.interval,
         "ranks": {row.column.key: row.rank for row in page.measures},
         "field": {row.column.key: asdict(row.spread) for row in page.measures if row.spread},

@@ -15,7 +15,8 @@ from leaderboard.services.boards import board
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.columns import MeasureColumn
-from leaderboard.services.evaluations.shown import FloatArray, scores_of, source_by
+from leaderboard.services.evaluations.over_topics import source_by
+from leaderboard.services.evaluations.shown import FloatArray, scores_of
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.statistics import standings

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from importlib import import_module
 
 import numpy as np
 from sqlalchemy import ColumnElement, select, tuple_, union
@@ -51,8 +52,7 @@ def _computed_again(database: Database, key: Key) -> Iterator[str]:
         run = session.get_one(Run, run_id)
     if _inputs(database, revision_id).is_of_answers:
         # Where there are rankings only, no module of answers is ever loaded.
-        from leaderboard.services.nuggets import scoring
-
+        scoring = import_module("leaderboard.services.nuggets.scoring")
         plan = Plan(dialect, (), False, _inputs(database, revision_id), run.ranking_sha256)
         yield from _all_differences(database, key, scoring.again(database, run_id, plan))
         return

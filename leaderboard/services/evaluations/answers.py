@@ -6,7 +6,7 @@ from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, Run
-from leaderboard.services.evaluations import over_topics
+from leaderboard.services.evaluations import judged_topics
 from leaderboard.services.evaluations.columns import column_of
 from leaderboard.services.evaluations.shown import means, means_of_all
 from leaderboard.services.policy import Sight
@@ -89,11 +89,11 @@ def primary_scores(
     primary: dict[int, float] = {}
     for edition, sight in shown:
         key = edition.primary_measure
-        needed = over_topics.needed(edition, sight.topic_set)
+        needed = judged_topics.needed(edition, sight.topic_set)
         scores = {
             row.run_id: {key: row.mean}
             for row in rows
-            if row.revision_id == edition.revision_id and over_topics.is_whole(needed, key, row.topics)
+            if row.revision_id == edition.revision_id and judged_topics.is_whole(needed, key, row.topics)
         }
         seen = _told(edition, scores, sight.step, team_of) if sight.step is not None else scores
         told = _rounded(seen, sight.decimals).items()

@@ -1,5 +1,6 @@
 """What a board shows: editions are built by jobs and switched to at once when all of these are done."""
 
+from importlib import import_module
 from typing import Any
 
 from sqlalchemy import func, select, update
@@ -51,9 +52,11 @@ def _measures(session: Session, task: Task, revision: QrelsRevision) -> list[dic
     """The measures of a task as an edition keeps them; those of answers with the topics they are not over."""
     if task.kind == "answers":
         # Where there are rankings only, no module of answers is ever loaded.
-        from leaderboard.services.nuggets import scoring, stored
-
-        return scoring.measures(stored.of_revision(session, revision.id), task.measures, task.primary_measure)
+        scoring = import_module("leaderboard.services.nuggets.scoring")
+        stored = import_module("leaderboard.services.nuggets.stored")
+        judged = stored.of_revision(session, revision.id)
+        measures: list[dict[str, Any]] = scoring.measures(judged, task.measures, task.primary_measure)
+        return measures
     return [{"key": key, "version": parse(key).measure.version} for key in task.measures]
 
 

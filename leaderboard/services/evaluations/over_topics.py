@@ -1,20 +1,13 @@
-"""Which topics a measure of an edition is over, and runs that are judged on some of them only.
+"""Scores by measures that are not over all topics, and what runs got that are judged on some only."""
 
-A measure of rankings is over all judged topics. One of answers may be over fewer, which its edition says,
-and a run has a value by it only where it is judged on every one of them: not judged is not 0.
-"""
-
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Edition, Evaluation, EvaluationMean
-
-if TYPE_CHECKING:
-    from leaderboard.services.evaluations.shown import Source
+from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, QrelsRevision
+from leaderboard.services.evaluations.judged_topics import left_out, needed
+from leaderboard.services.evaluations.shown import Source, source_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +19,7 @@ class PartialMean:
     topics: int
 
 
-def left_out(edition: Edition, key: str) -> frozenset[str]:
-    """The judged topics that a measure of the edition is not over."""
-    found = next((measure for measure in edition.measures if measure["key"] == key), {})
-    return frozenset(found.get("left_out", ()))
-
-
-def narrowed(source: "Source", edition: Edition, key: str) -> "Source":
+def narrowed(source: Source, edition: Edition, key: str) -> Source:
     """The source with the topics that a measure is over; itself for a measure of rankings."""
     without = left_out(edition, key)
     if not without.intersection(source.topics):
@@ -42,14 +29,13 @@ def narrowed(source: "Source", edition: Edition, key: str) -> "Source":
     return replace(source, topics=topics, places=tuple(source.places[at] for at in kept))
 
 
-def needed(edition: Edition, topic_set: str) -> dict[str, int]:
-    """Key -> on how many topics of a set a run is to be judged; of the measures where it may be on fewer."""
-    topics = edition.topic_sets.get(topic_set, {"topics": ()})["topics"]
-    return {
-        measure["key"]: len(set(topics) - set(measure["left_out"]))
-        for measure in edition.measures
-        if "left_out" in measure
-    }
+def source_by(session: Session, source: Source, key: str) -> Source:
+    """Where the scores by another measure of the source's edition are, which may be over other topics."""
+    edition = session.get_one(Edition, source.edition_id)
+    if not any(measure.get("left_out") for measure in edition.measures):
+        return source
+    revision = session.get_one(QrelsRevision, source.revision_id)
+    return narrowed(source_of(edition, revision, source.topic_set), edition, key)
 
 
 def partial_means(
@@ -75,8 +61,3 @@ def partial_means(
             value = mean if decimals is None else round(mean, decimals)
             found.setdefault(run_id, {})[key] = PartialMean(value, judged, whole[key])
     return found
-
-
-def is_whole(needed: Mapping[str, int], key: str, topics: Any) -> bool:
-    """Whether a mean over so many topics is one to rank by."""
-    return key not in needed or topics >= needed[key]

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -120,9 +121,9 @@ def compute(database: Database, run_id: int, plan: Plan) -> RunScores:
         return RunScores({}, None)
     if plan.inputs.is_of_answers:
         # Where there are rankings only, no module of answers is ever loaded.
-        from leaderboard.services.nuggets import scoring
-
-        return scoring.compute(database, run_id, plan)
+        scoring = import_module("leaderboard.services.nuggets.scoring")
+        scores: RunScores = scoring.compute(database, run_id, plan)
+        return scores
     aligner = Aligner(compiled_inputs(plan.inputs), dialect=plan.dialect)
     for block in whole_blocks(database, run_id, plan.ranking_sha256):
         aligner.add(block)

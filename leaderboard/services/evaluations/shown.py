@@ -20,7 +20,7 @@ from leaderboard.db.tables import (
     Task,
 )
 from leaderboard.errors import NotFound
-from leaderboard.services.evaluations import over_topics
+from leaderboard.services.evaluations import judged_topics
 from leaderboard.services.evaluations.damaged import scores_of_runs
 from leaderboard.services.policy import Sight
 
@@ -211,10 +211,10 @@ def means_of_all(
         for at, (edition, _) in enumerate(editions)
         if topic_set in edition.topic_sets
     ]
-    needed = [over_topics.needed(edition, topic_set) for edition, _ in editions]
+    needed = [judged_topics.needed(edition, topic_set) for edition, _ in editions]
     # Each has its own way through the indexes, which one condition with OR would not take.
     for at, run_id, measure, version, mean, topics in session.execute(union_all(*queries)) if queries else ():
-        if versions[at][measure] == version and over_topics.is_whole(needed[at], measure, topics):
+        if versions[at][measure] == version and judged_topics.is_whole(needed[at], measure, topics):
             by_edition[at].setdefault(run_id, {})[measure] = mean
     return by_edition
 
@@ -271,15 +271,6 @@ def source_of(edition: Edition, revision: QrelsRevision, topic_set: str) -> Sour
     place = {topic: index for index, topic in enumerate(revision.topics)}
     places = tuple(place[topic] for topic in topics)
     return Source(edition.id, revision.id, revision.sha256, edition.dialect, topic_set, topics, places)
-
-
-def source_by(session: Session, source: Source, key: str) -> Source:
-    """Where the scores by another measure of the source's edition are, which may be over other topics."""
-    edition = session.get_one(Edition, source.edition_id)
-    if not any(measure.get("left_out") for measure in edition.measures):
-        return source
-    revision = session.get_one(QrelsRevision, source.revision_id)
-    return over_topics.narrowed(source_of(edition, revision, source.topic_set), edition, key)
 
 
 def scores_of(

@@ -23,6 +23,11 @@ def of_revision(session: Session, revision_id: int) -> PackedAnswers:
     return _of(session.scalars(query.options(undefer(QrelsRevision.packed))).one())
 
 
+def packed_of(session: Session, revision_id: int) -> bytes:
+    """The judgments of a revision of answers as they are stored; one statement."""
+    return session.scalars(select(QrelsRevision.packed).where(QrelsRevision.id == revision_id)).one()
+
+
 def _of(revision: QrelsRevision) -> PackedAnswers:
     with belonging_to(f"revision {revision.number} (number {revision.id} of all)"):
         return opened(revision.packed)

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from importlib import import_module
 
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
@@ -143,9 +144,9 @@ def stored(session: Session, revision: QrelsRevision) -> PreparedQrels:
     name, sha256 = revision.file_name, revision.sha256
     if qrels.kind == "answers":
         # Where there are rankings only, no module of answers is ever loaded.
-        from leaderboard.services.nuggets import prepared
-
-        return prepared.of_packed(revision.packed, name)
+        answers = import_module("leaderboard.services.nuggets.prepared")
+        prepared: PreparedQrels = answers.of_packed(revision.packed, name)
+        return prepared
     if qrels.kind == "preference":
         return of_preferences(unpack_preferences(revision.packed), name, sha256)
     if qrels.kind == "subtopic":

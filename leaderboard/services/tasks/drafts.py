@@ -16,7 +16,7 @@ from leaderboard.trec.topics import topics as trec_topics
 
 VISIBILITIES = ("open", "blind", "sealed")
 KINDS = ("rankings", "answers")
-OF_ANSWERS = ("V_strict", "A", "W", "SupportP", "SupportR", "AnswerLength")
+OF_ANSWERS = ("V_strict", "A", "W", "SupportP", "SupportR", "AnswerLength", "NumCitations")
 """The measures of answers that a board has unless others are chosen, the first one ranks it."""
 DEEPEST = 100_000
 GRADED = ("nDCG@10", "AP", "RR@10", "R@1000")

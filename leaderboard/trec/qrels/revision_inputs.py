@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from importlib import import_module
 
 from leaderboard.checksums import belonging_to, compressed, plain_bytes
 from leaderboard.measures.judged import UNJUDGED
@@ -63,9 +64,8 @@ def _compiled(inputs: RevisionInputs) -> CompiledJudgments:
 def _without_documents(inputs: RevisionInputs) -> CompiledJudgments:
     """The topics of judgments of answers, none of which judges a document by itself."""
     # Where there are rankings only, no module of answers is ever loaded.
-    from leaderboard.trec.nuggets.packing import unpacked
-
-    return compile_qrels(Qrels({topic: {} for topic in unpacked(inputs.judgments).topics}, "graded"))
+    packing = import_module("leaderboard.trec.nuggets.packing")
+    return compile_qrels(Qrels({topic: {} for topic in packing.unpacked(inputs.judgments).topics}, "graded"))
 
 
 def _with_companions(inputs: RevisionInputs, distractors: Collection[bytes]) -> CompiledJudgments:

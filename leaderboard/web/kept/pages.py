@@ -48,6 +48,7 @@ ROOMS = frozenset(
         "run_outward",
         "rankings",
         "answers",
+        "nuggets",
         "news",
         "phases",
         "revisions",

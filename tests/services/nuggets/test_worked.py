@@ -28,7 +28,7 @@ def test_files_of_labels_make_the_board_of_the_worked_example(database: Database
     assert row.scores[V_STRICT] == pytest.approx(0.25, abs=1e-12)
     assert row.scores[A] == pytest.approx((4 / 7 + 0.5) / 2, abs=1e-12)
     assert row.scores[W] == pytest.approx((3.25 / 5.5 + 0.5) / 2, abs=1e-12)
-    assert set(row.scores) == {V_STRICT, A, W, "AnswerLength"}
+    assert set(row.scores) == {V_STRICT, A, W, "AnswerLength", "NumCitations"}
 
 
 def test_a_cell_that_nobody_judged_blocks_the_rank(database: Database, tmp_path: Path) -> None:

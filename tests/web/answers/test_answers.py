@@ -58,10 +58,10 @@ def test_the_files_say_the_same(database: Database, client: FlaskClient, tmp_pat
     run_id = _cited(database, tmp_path)
     facts = json.loads(client.get(f"/runs/{run_id}/answers/1.json").data)
     assert [one["docno"] for one in facts["segments"][0]["citations"]] == ["d4", "d9"]
-    assert facts["cut_off"] == [{"text": "It always did.", "citations": []}]
+    assert facts["cut_off"] == [{"text": "It always did.", "borne_out": None, "citations": []}]
     assert (facts["length"], facts["length_as_sent"], facts["limit"]) == (5, 8, 7)
     rows = client.get(f"/runs/{run_id}/answers/1.csv").text.splitlines()
-    assert rows[0] == "segment,text,citation,docno,confidence,counts"
+    assert rows[0] == "segment,text,citation,docno,confidence,support,counts"
     assert len(rows) == 4
 
 

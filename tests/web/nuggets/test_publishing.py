@@ -72,7 +72,7 @@ def test_files_are_looked_at_published_and_ranked_by(organiser: FlaskClient, dat
     build.drain(database)
     page = organiser.get("/tasks/t")
     text = pages.main(page)
-    assert "judged by a machine (nuggets by GPT-4o; assignments by GPT-4o)" in text
+    assert "nuggets by GPT-4o · assignments by GPT-4o" in text
     assert "0.5000 1 of 2 topics" in text
     assert "A topic has 2 vital nuggets in the median" in text
     assert "Warning: 11.8% of all assignments failed" in text
