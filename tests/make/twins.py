@@ -40,7 +40,7 @@ from leaderboard.services.side_by_side import answers, pairs, questions
 from leaderboard.services.tasks import announcements
 from leaderboard.services.tasks.announcements import AnnouncementDraft
 from leaderboard.settings import Settings
-from tests.make import answered, hooks, judged, people, pictures
+from tests.make import answered, hooks, judged, people, pictures, twin_nuggets
 from tests.make import build as builders
 from tests.make.apps import application
 from tests.make.copies import built_once
@@ -284,6 +284,10 @@ def _answers(database: Database, folder: Path, secret: str) -> None:
         for topic, segments in answered.TEXTS.items()
     }
     answered.run(database, folder, texts, "other-answers", team_name=MASKED[secret])
+    with database.read() as session:
+        of_task = TopicSet.task_id == select(Task.id).where(Task.slug == "answers").scalar_subquery()
+        public = session.scalar(select(TopicSet.topics).where(TopicSet.name == "public", of_task)) or ()
+    twin_nuggets.revise(database, folder, secret, public)
 
 
 def stop_the_clock(database: Database, moment: datetime) -> None:
