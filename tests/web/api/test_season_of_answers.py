@@ -101,7 +101,7 @@ def test_parts_are_published_one_by_one_and_read_back(site: Site, olga: Program,
     assert len(whole) == len(nuggets) + len(read) + 2
     gone = olga.ask("GET", f"{file}argue")
     assert (gone.status_code, "has no argue" in gone.text) == (404, True)
-    again = olga.ask("POST", f"{TASK}/revisions/drafts?note=again&holds=support", data=support).json
+    again = _done(olga, "POST", f"{TASK}/revisions/drafts?note=again&holds=support", support)
     assert "Nothing is new" in again["refused"]
 
 
