@@ -10,9 +10,7 @@ from leaderboard.db.tables import Answer as StoredAnswer
 from leaderboard.db.tables import Evaluation, Job, RankingIndex, Run, Task, Topic, UploadChunk
 from leaderboard.errors import Conflict, Invalid, UnknownMeasure
 from leaderboard.pages.answers import answer
-from leaderboard.pages.bundles import export
 from leaderboard.services.answers import store
-from leaderboard.services.bundles import writing
 from leaderboard.services.checks.check import checks
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.pools import previews
@@ -155,17 +153,12 @@ def test_damaged_answers_are_found(database: Database, tmp_path: Path) -> None:
     assert set(damaged()) == {"answers", "runs of answers"}
 
 
-def test_pools_and_exports_of_answers_are_refused(database: Database, tmp_path: Path) -> None:
-    """Both are made of rankings: nothing half is made, and no name leaves in a line of an answer."""
+def test_pools_of_rankings_are_refused(database: Database, tmp_path: Path) -> None:
+    """Answers rank no documents; only what they cite can be pooled."""
     answered.task(database, tmp_path)
     answered.run(database, tmp_path)
-    with database.read() as session, pytest.raises(Conflict, match="a pool is made of rankings"):
+    with database.read() as session, pytest.raises(Conflict, match="a pool is made of what they cite"):
         previews.preview(session, OPERATOR, "answers", Plan())
-    target = tmp_path / "task.zip"
-    for is_release in (True, False):
-        with pytest.raises(Conflict, match="a bundle cannot carry yet"):
-            export.export(database, OPERATOR, "answers", writing.writer(target), is_release=is_release)
-    assert not target.exists()
 
 
 def test_a_topics_own_limit_overrides_the_tasks(database: Database, tmp_path: Path) -> None:
