@@ -124,6 +124,25 @@ def test_parts_come_together_in_a_zip(site: Site, olga: Program, run: int) -> No
     assert "Nothing is new" in draft["refused"]
 
 
+def test_cited_documents_are_pooled_judged_and_published_beside_the_board(
+    site: Site, olga: Program, run: int
+) -> None:
+    """Labels of the pool become grades in a line of their own; the board rests on nuggets still."""
+    made = _done(olga, "POST", f"{TASK}/pools", body={"note": "cited"})
+    assert [row["docno"] for row in _done(olga, "GET", f"{TASK}/pools/1/topics/1")["rows"]] == ["d4"]
+    _done(olga, "PUT", f"{TASK}/pools/{made['pool']}/state", body={"state": "open"})
+    _done(olga, "POST", f"{TASK}/pools/1/labels?name=Ada", "1 0 d4 1\n2 0 d7 0\n")
+    draft = _done(olga, "POST", f"{TASK}/pools/1/settle", body={"note": "By people.", "rule": "majority"})
+    assert (draft["line"], draft["refused"], draft["answers"]) == ("people", "", None)
+    made = _done(olga, "POST", f"{TASK}/revisions/drafts/{draft['draft']}/publish", body={})
+    assert made == {"line": "people", "number": 1}
+    _publish(olga, "holds=assignments", _lines(nuggeted.worked_labels()))
+    build.drain(site.database)
+    (row,) = _done(olga, "GET", f"{TASK}/board")["rows"]
+    assert row["scores"][VITAL] == 0.25
+    assert olga.ask("POST", f"{TASK}/pools", json={"method": {"name": "rrf"}}).status_code == 409
+
+
 @pytest.mark.parametrize(
     ("query", "file", "said"),
     [
