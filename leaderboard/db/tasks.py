@@ -212,6 +212,8 @@ class Topic(Base):
     subtopics: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     excluded: Mapped[str] = mapped_column(default="")
     """Why the organiser left this topic out of the means; empty where it counts."""
+    answer_limit: Mapped[int | None]
+    """How long an answer to it may be, in the task's unit; None for the task's own limit."""
 
 
 class TopicSet(Base):

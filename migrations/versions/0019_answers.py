@@ -40,6 +40,7 @@ def upgrade() -> None:
         batch.alter_column("answer_rules", server_default=None)
         if op.get_bind().dialect.name == "postgresql":
             batch.create_check_constraint(op.f("ck_task_kind"), KIND["ck_task_kind"])
+    op.add_column("topic", sa.Column("answer_limit", Id, nullable=True))
     _check_lines(LINES)
     op.create_table(
         "answer",
@@ -56,6 +57,8 @@ def downgrade() -> None:
     if op.get_bind().scalar(sa.text("SELECT count(*) FROM task WHERE kind = 'answers'")):
         raise ValueError("This site has tasks of answers, which earlier versions cannot show.")
     op.drop_table("answer")
+    with op.batch_alter_table("topic") as batch:
+        batch.drop_column("answer_limit")
     _check_lines(LINES_BEFORE)
     if op.get_bind().dialect.name == "postgresql":
         op.drop_constraint(op.f("ck_task_kind"), "task", type_="check")

@@ -1,6 +1,7 @@
 """A task of answers and its runs, by the road of a user."""
 
 import json
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ TEXTS: Texts = {
     "2": [("Rivers carry salt.", ["d7"])],
     "3": [("Nobody knows.", [])],
 }
+METADATA = "method:\n  automatic: true\nplatform:\n  hardware:\n    ram: 64 GB\nactor:\n  team: Owls\n"
 
 
 def task(database: Database, folder: Path, slug: str = "answers", **options: Any) -> str:
@@ -45,6 +47,23 @@ def line(topic: str, segments: Sequence[tuple[str, Sequence[str]]], name: str = 
         "responses": [{"text": text, "citations": list(docnos)} for text, docnos in segments],
         "references": list(dict.fromkeys(docno for _, docnos in segments for docno in docnos)),
     }
+
+
+def longeval_zip(path: Path, texts: Texts = TEXTS, name: str = "answered", metadata: str = METADATA) -> Path:
+    """LongEval's zip of these answers, with positions for citations, and what is said of the run."""
+    lines = []
+    for topic, segments in texts.items():
+        references = list(dict.fromkeys(docno for _, docnos in segments for docno in docnos)) or ["d0"]
+        said = [
+            {"text": text, "citations": [references.index(docno) for docno in docnos]}
+            for text, docnos in segments
+        ]
+        facts = {"team_id": "u", "run_id": name, "narrative_id": topic, "type": "automatic"}
+        lines.append({"metadata": facts, "references": references, "answer": said})
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("generated-responses.jsonl", "".join(f"{json.dumps(one)}\n" for one in lines))
+        archive.writestr("ir-metadata.yml", metadata)
+    return path
 
 
 def submit(

@@ -122,7 +122,7 @@ def answer_page(
     counted, sent = answer or NOTHING, (answer.segments + answer.cut_off if answer else ())
     cited = {citation.docno for segment in sent for citation in segment.citations} | set(counted.references)
     documents = collections.texts(session, task.collection_id, sorted(cited))
-    unit, limit = _rules(session, run)
+    unit, limit = _rules(session, run, topic_id)
     names = shown_names.shown_names(session, viewer, task)
     shown = shown_edition(session, task, sight)
     labels = answer_labels(session, shown, sight, run.ranking_sha256, topic_id, answer)
@@ -167,11 +167,12 @@ def _visible(session: Session, viewer: Viewer, run_id: int, topic_id: str) -> tu
     return run, task, sight, topics.find(session, task, topic_id)
 
 
-def _rules(session: Session, run: Run) -> tuple[Unit, int | None]:
-    """How the run's answers were counted, and the limit, when it was checked."""
+def _rules(session: Session, run: Run, topic_id: str) -> tuple[Unit, int | None]:
+    """How the run's answers were counted, and the topic's limit, when it was checked."""
     report = session.scalar(select(Upload.report).where(Upload.id == run.upload_id))
     facts = (report or {}).get("facts", {})
-    return facts.get("length", {}).get("unit", "words"), facts.get("limit")
+    limit = facts.get("limits", {}).get(topic_id, facts.get("limit"))
+    return facts.get("length", {}).get("unit", "words"), limit
 
 
 def _segments(

@@ -26,12 +26,13 @@ class AnswersNote:
 class AnswersFacts:
     """What a revision holds of nuggets and labels.
 
-    made_by: (part, who made it) in words; median_vital: of the topics with nuggets the median number of
-    vital ones; without_vital, without_nuggets: topics of the task that lack them; leaves_out: whether the
-    former are left out of measures of vital nuggets; failed: the share of assignments that failed, None
-    without assignments.
+    parts: those that are there; made_by: (part, who made it) in words; median_vital: of the topics with
+    nuggets the median number of vital ones; without_vital, without_nuggets: topics of the task that lack
+    them; leaves_out: whether the former are left out of measures of vital nuggets; failed: the share of
+    assignments that failed, None without assignments.
     """
 
+    parts: tuple[str, ...]
     made_by: tuple[tuple[str, str], ...]
     nuggets: int
     topics: int

@@ -21,6 +21,7 @@ def of_judgments(session: Session, task: Task, judged: PackedAnswers, topics: It
     vital = [sum(nugget.importance == "vital" for nugget in given) for given in there.values()]
     assigned = judged.judgments.assignments
     return AnswersFacts(
+        parts=tuple(part for part in PARTS if part in judged.made_by),
         made_by=tuple((WORDS[part], str(judged.made_by[part])) for part in PARTS if part in judged.made_by),
         nuggets=sum(map(len, there.values())),
         topics=len(there),

@@ -14,8 +14,8 @@ from leaderboard.services.qrels import judged_inputs, lines
 from leaderboard.services.qrels.files import PreparedQrels
 from leaderboard.services.qrels.lines import DRAFT
 
-PARTS = ("qrels", "subtopics", "preferences", "distractors")
-"""What a revision may have a file of."""
+PARTS = ("qrels", "subtopics", "preferences", "distractors", "nuggets", "assignments", "support", "argue")
+"""What a revision may have a file of; qrels stands for all judgments of answers."""
 _KINDS = {"subtopics": "subtopic", "preferences": "preference"}
 
 
@@ -23,6 +23,8 @@ def of_revision(session: Session, viewer: Viewer, slug: str, number: int, part: 
     """A part of what the scores under a revision rest on; raises NotFound where it has no such part."""
     revision_id = revision_pages.revision_id(session, viewer, slug, number)
     revision = _whole(session, revision_id)
+    if session.get_one(Qrels, revision.qrels_id).kind == "answers":
+        return _of_answers(session, viewer, slug, revision, part)
     if part == "qrels":
         return text(lines.stored(session, revision))
     if part == "distractors" and revision.distractors is not None:
@@ -31,6 +33,15 @@ def of_revision(session: Session, viewer: Viewer, slug: str, number: int, part: 
     if beside is None:
         raise NotFound(f"Revision {number} has no {part}.")
     return text(lines.stored(session, _whole(session, beside)))
+
+
+def _of_answers(session: Session, viewer: Viewer, slug: str, revision: QrelsRevision, part: str) -> str:
+    # Where there are rankings only, no module of answers is ever loaded.
+    from leaderboard.pages.nuggets.files import text_of
+    from leaderboard.services.nuggets.stored import opened
+
+    task, sight = policy.visible_task(session, viewer, slug)
+    return text_of(session, viewer, task, sight, opened(revision.packed), part)
 
 
 def of_line(session: Session, viewer: Viewer, slug: str, line_id: int, number: int) -> str:

@@ -2,12 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import NamedTemporaryFile
+from typing import Any
 
 import numpy as np
 from sqlalchemy import select
@@ -19,6 +20,7 @@ from leaderboard.errors import Problem
 from leaderboard.services.answers import store
 from leaderboard.trec.answers.check import AnswerRules, check_answers
 from leaderboard.trec.answers.dialects import DIALECTS
+from leaderboard.trec.answers.packages import metadata_of
 from leaderboard.trec.answers.record import Answer
 from leaderboard.trec.answers.topics import AnswerTopic
 from leaderboard.trec.read.lines import Source
@@ -32,7 +34,8 @@ class PackedAnswers:
     """The answers of an accepted file; bodies are those of the topics in their order.
 
     segments: of all topics; most: of one topic; digest: of the canonical form, whatever the file's order and
-    dialect; sketch: of cited documents and texts, to find near copies.
+    dialect; sketch: of cited documents and texts, to find near copies; details: what metadata beside the
+    answers say of the run.
     """
 
     run: str
@@ -42,19 +45,20 @@ class PackedAnswers:
     most: int
     digest: str
     sketch: bytes
+    details: Mapping[str, Any]
 
 
 def rules_of(session: Session, task: Task, topic_ids: list[str]) -> AnswerRules:
     """What the task asks of a file of answers to these of its topics."""
     rows = session.execute(
-        select(Topic.topic_id, Topic.title, Topic.description, Topic.narrative).where(
+        select(Topic.topic_id, Topic.answer_limit, Topic.title, Topic.description, Topic.narrative).where(
             Topic.task_id == task.id
         )
     )
-    texts = {topic_id: tuple(filter(None, parts)) for topic_id, *parts in rows}
+    topics = {topic: AnswerTopic(topic, tuple(filter(None, parts)), limit) for topic, limit, *parts in rows}
     given = task.answer_rules
     return AnswerRules(
-        topics={topic_id: AnswerTopic(topic_id, texts.get(topic_id, ())) for topic_id in topic_ids},
+        topics={topic_id: topics[topic_id] for topic_id in topic_ids},
         dialects=tuple(given.get("dialects") or ()),
         limit=given.get("limit"),
         unit=given.get("unit") or None,
@@ -64,14 +68,17 @@ def rules_of(session: Session, task: Task, topic_ids: list[str]) -> AnswerRules:
 
 
 def checked(source: Source, rules: AnswerRules) -> tuple[Report, PackedAnswers | None]:
-    """The report on a file, with the limit that held, and its answers if it can be accepted."""
+    """The report on a file, with the limits that held, and its answers if it can be accepted."""
     packer = _Packer()
     with _on_disk(source) as path:
         report = check_answers(path, rules, packer.add)
+        details = metadata_of(path) if report.accepted else {}
     if report.facts:
         limit = DIALECTS[report.facts["dialect"]].limit if rules.limit is None else rules.limit
-        report = replace(report, facts={**report.facts, "limit": limit})
-    return report, packer.packed() if report.accepted else None
+        own = {topic: one.limit for topic, one in (rules.topics or {}).items() if one.limit is not None}
+        limits = {"limit": limit, **({"limits": own} if own else {})}
+        report = replace(report, facts={**report.facts, **limits})
+    return report, packer.packed(details) if report.accepted else None
 
 
 def probe_problems(report: Report, rules: AnswerRules, least: float) -> tuple[Problem, ...]:
@@ -106,8 +113,8 @@ class _Packer:
         hashes = np.array(sorted(_hashes(answer)), "<u8")
         self._smallest = np.union1d(self._smallest, hashes)[:SKETCH_SIZE]
 
-    def packed(self) -> PackedAnswers:
-        """All of them."""
+    def packed(self, details: Mapping[str, Any]) -> PackedAnswers:
+        """All of them, and what is said of the run."""
         whole = hashlib.sha256()
         for topic in sorted(self._digests):
             whole.update(topic.encode() + b"\n" + self._digests[topic])
@@ -119,6 +126,7 @@ class _Packer:
             most=max(self._sizes, default=0),
             digest=whole.hexdigest(),
             sketch=with_checksum(self._smallest.astype("<u8").tobytes()),
+            details=details,
         )
 
 

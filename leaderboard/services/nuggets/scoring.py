@@ -19,10 +19,15 @@ from leaderboard.trec.nuggets.packing import PackedAnswers
 
 def compute(database: Database, run_id: int, plan: Plan) -> RunScores:
     """All scores that the run lacks, by the measures of a plan; raises Damaged."""
-    with belonging_to(plan.inputs.name):
-        judged = opened(plan.inputs.judgments)
     with database.read() as session:
         answers = {answer.topic: answer for answer in store.of_run(session, run_id)}
+    return of_answers(plan, answers)
+
+
+def of_answers(plan: Plan, answers: Mapping[str, Answer]) -> RunScores:
+    """The same of the answers by topic, wherever they were read; raises Damaged."""
+    with belonging_to(plan.inputs.name):
+        judged = opened(plan.inputs.judgments)
     keys = [measure["key"] for measure in plan.missing]
     return RunScores(scores(judged, plan.ranking_sha256, answers, keys), None)
 

@@ -51,9 +51,15 @@ def find(session: Session, task_id: int, name: str) -> Qrels | None:
 def fitting(session: Session, task: Task, kind: str, by: Origin, name: str) -> Qrels | None:
     """The line that judgments of a kind and origin go to, None where it would be a new one.
 
-    Raises Conflict where the line's judgments are of another kind or origin, Invalid for a name that
-    no line may have. Judgments of answers say of each of their parts who made it, so they share a line.
+    Raises Conflict where the line's judgments are of another kind or origin, or not of the kind that the
+    task's board rests on, Invalid for a name that no line may have. Judgments of answers say of each of their
+    parts who made it, so they share a line.
     """
+    if name in (MAIN, *COMPANIONS) and (kind == "answers") != (task.kind == "answers"):
+        raise Conflict(
+            f"{task.name} takes {task.kind}: its board does not rest on {KINDS[kind]}. "
+            "Give them a line of their own: name it when you add them."
+        )
     qrels = find(session, task.id, name)
     if qrels is None:
         if name not in (MAIN, *COMPANIONS) and (names.displayed(name, "a line") != name or _is_kept(name)):

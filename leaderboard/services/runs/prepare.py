@@ -137,7 +137,7 @@ def _checked_answers(source: Source, rules: UploadRules) -> tuple[Report, Packed
         return report, None
     run = PackedRun(
         tag=packed.run,
-        details={},
+        details=dict(packed.details),
         topics=len(packed.topics),
         entries=packed.segments,
         deepest=packed.most,

@@ -99,8 +99,13 @@ class PackedAnswers:
 
 def packed(answers: PackedAnswers) -> bytes:
     """The judgments as they are stored; the same judgments give the same text, see `sha256`."""
+    return checksums.compressed(_MAGIC, text(answers), _LEVEL)
+
+
+def text(answers: PackedAnswers) -> bytes:
+    """The judgments and notes as one JSON text."""
     notes = [asdict(note) for note in answers.notes]
-    return checksums.compressed(_MAGIC, _text({"notes": notes, "body": _body(answers)}), _LEVEL)
+    return _text({"notes": notes, "body": _body(answers)})
 
 
 def sha256(answers: PackedAnswers) -> str:
@@ -110,7 +115,11 @@ def sha256(answers: PackedAnswers) -> str:
 
 def unpacked(stored: bytes) -> PackedAnswers:
     """The judgments of `packed`; raises Damaged."""
-    whole = json.loads(checksums.plain_bytes(_MAGIC, stored, "judgments of answers"))
+    return of_record(json.loads(checksums.plain_bytes(_MAGIC, stored, "judgments of answers")))
+
+
+def of_record(whole: dict[str, Any]) -> PackedAnswers:
+    """The judgments in the object of `text`, whose values nobody looks at here."""
     data = whole["body"]
     nuggets = NuggetSet({topic: tuple(map(_nugget, given)) for topic, given in data["nuggets"].items()})
     assigned = data["assignments"]

@@ -1,19 +1,17 @@
 """Files of nuggets and labels that a form brought along."""
 
-from collections.abc import Mapping
-from typing import cast
+from contextlib import ExitStack
+from pathlib import Path
 
 from werkzeug.datastructures import MultiDict
 
-from leaderboard.errors import Invalid
 from leaderboard.services.nuggets import uploads
 from leaderboard.services.nuggets.prepared import PreparedAnswers
 from leaderboard.services.nuggets.reading import PartFile
-from leaderboard.trec.nuggets.packing import PARTS, MadeBy, Maker, Part
+from leaderboard.services.nuggets.senders import maker, parts_of
+from leaderboard.trec.nuggets.packing import PARTS, Part
 from leaderboard.web.files import received
 from leaderboard.web.session import reading, viewer
-
-NAME_CHARACTERS = 100
 
 
 def prepared(slug: str, form: "MultiDict[str, str]") -> PreparedAnswers:
@@ -23,15 +21,17 @@ def prepared(slug: str, form: "MultiDict[str, str]") -> PreparedAnswers:
         if (file := received(part)) is not None:
             files[part] = PartFile(file.path, file.name)
     choice = {"1": True, "0": False}.get(form.get("leaves_out", ""))
-    makers = {part: _maker(form, part) for part in files}
+    makers = {part: maker(form.get(f"{part}_by") or "human", form.get(f"{part}_name", "")) for part in files}
     return uploads.prepare(reading(), viewer(), slug, files, makers, leaves_out=choice)
 
 
-def _maker(form: Mapping[str, str], part: Part) -> MadeBy:
-    kind = form.get(f"{part}_by") or "human"
-    if kind not in ("human", "machine", "both"):
-        raise Invalid("Nuggets and labels are made by people, by a machine, or by both.")
-    name = form.get(f"{part}_name", "").strip()[:NAME_CHARACTERS]
-    if kind != "human" and not name:
-        raise Invalid("Say which machine made them: scores are shown with its name.")
-    return MadeBy(cast(Maker, kind), name)
+def sent(
+    slug: str, holds: str, path: Path, name: str, *, by: tuple[str | None, str], leaves_out: bool | None
+) -> PreparedAnswers:
+    """As `prepared`, of a file that a program sent: one part, or an archive of several; by: kind and name."""
+    made_by = maker(by[0] or "human", by[1])
+    with ExitStack() as open_until:
+        part = next((each for each in PARTS if each == holds), None)
+        files = {part: PartFile(path, name or part)} if part else open_until.enter_context(parts_of(path))
+        makers = dict.fromkeys(files, made_by)
+        return uploads.prepare(reading(), viewer(), slug, files, makers, leaves_out=leaves_out)

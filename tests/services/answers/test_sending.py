@@ -7,19 +7,22 @@ from sqlalchemy import func, select
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Answer as StoredAnswer
-from leaderboard.db.tables import Evaluation, Job, RankingIndex, Run, Task, UploadChunk
+from leaderboard.db.tables import Evaluation, Job, RankingIndex, Run, Task, Topic, UploadChunk
 from leaderboard.errors import Conflict, Invalid, UnknownMeasure
-from leaderboard.pages.bundles import export
+from leaderboard.pages.answers import answer
 from leaderboard.services.answers import store
-from leaderboard.services.bundles import writing
 from leaderboard.services.checks.check import checks
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.pools import previews
 from leaderboard.services.pools.plans import Plan
-from leaderboard.services.tasks.drafts import OF_ANSWERS
+from leaderboard.services.runs import facts
+from leaderboard.services.tasks import create, drafts, life
+from leaderboard.services.tasks.drafts import OF_ANSWERS, TaskDraft
+from leaderboard.services.tasks.life import TaskCopy
 from leaderboard.services.tasks.settings import change, records
 from leaderboard.trec.answers.dialects import DIALECTS
 from leaderboard.trec.runs.fingerprints import similarity
+from leaderboard.trec.topics.topics import read_topics
 from tests.make import answered, build
 from tests.make.damage import damage
 
@@ -150,14 +153,58 @@ def test_damaged_answers_are_found(database: Database, tmp_path: Path) -> None:
     assert set(damaged()) == {"answers", "runs of answers"}
 
 
-def test_pools_and_exports_of_answers_are_refused(database: Database, tmp_path: Path) -> None:
-    """Both are made of rankings: nothing half is made, and no name leaves in a line of an answer."""
+def test_pools_of_rankings_are_refused(database: Database, tmp_path: Path) -> None:
+    """Answers rank no documents; only what they cite can be pooled."""
     answered.task(database, tmp_path)
     answered.run(database, tmp_path)
-    with database.read() as session, pytest.raises(Conflict, match="a pool is made of rankings"):
+    with database.read() as session, pytest.raises(Conflict, match="a pool is made of what they cite"):
         previews.preview(session, OPERATOR, "answers", Plan())
-    target = tmp_path / "task.zip"
-    for is_release in (True, False):
-        with pytest.raises(Conflict, match="a bundle cannot carry yet"):
-            export.export(database, OPERATOR, "answers", writing.writer(target), is_release=is_release)
-    assert not target.exists()
+
+
+def test_a_topics_own_limit_overrides_the_tasks(database: Database, tmp_path: Path) -> None:
+    """It comes with the topics file, is in the report, and a copy of the task has it too."""
+    topics = tmp_path / "topics.jsonl"
+    topics.write_text('{"narrative_id": 1, "title": "one", "limit": 3}\n{"id": "2", "title": "two"}\n')
+    draft = TaskDraft(slug="answers", name="A", topics=topics, kind="answers")
+    with database.write() as session:
+        create.create(session, OPERATOR, drafts.prepare(draft))
+        create.publish(session, OPERATOR, "answers")
+        session.query(Task).update({"answer_rules": {"limit": 2, "unit": "words", "over": "refuse"}})
+    texts = {"1": [("Three words here.", ["d1"])], "2": [("Two words.", ["d1"])]}
+    sent = answered.submit(database, tmp_path, texts)
+    assert sent.report is not None
+    assert sent.run_id is not None, sent.report
+    assert (sent.report.facts["limit"], sent.report.facts["limits"]) == (2, {"1": 3})
+    with database.read() as session:
+        shown = [answer.answer_page(session, OPERATOR, sent.run_id, topic).limit for topic in ("1", "2")]
+    assert shown == [3, 2]
+    refused = answered.submit(database, tmp_path, {**texts, "2": [("These are three.", ["d1"])]}, "longer")
+    assert [problem.value for problem in refused.report.problems] == ["2"] if refused.report else False
+    with database.write() as session:
+        life.clone(session, OPERATOR, "answers", TaskCopy("copy", "Copy", life.NEWEST))
+        limits = select(Topic.answer_limit).join(Task, Task.id == Topic.task_id).where(Task.slug == "copy")
+        assert session.scalars(limits.order_by(Topic.position)).all() == [3, None]
+
+
+def test_a_limit_that_is_not_a_number_is_refused(tmp_path: Path) -> None:
+    """With line and remedy."""
+    topics = tmp_path / "topics.jsonl"
+    topics.write_text('{"id": "1", "title": "one", "limit": "long"}\n')
+    with pytest.raises(Invalid) as refused:
+        read_topics(topics)
+    assert [(problem.line, problem.field) for problem in refused.value.problems] == [(1, "limit")]
+
+
+def test_longevals_zip_is_a_run_with_its_metadata(database: Database, tmp_path: Path) -> None:
+    """The answers are those of its lines, and the facts those of its metadata."""
+    answered.task(database, tmp_path)
+    path = answered.longeval_zip(tmp_path / "owls.zip")
+    sent = build.submit(database, path, "answers")
+    assert sent.run_id is not None, sent.report
+    plain = answered.run(database, tmp_path, name="plain")
+    with database.read() as session:
+        run = session.get_one(Run, sent.run_id)
+        known = {fact.key: fact.text for fact in facts.facts(run.details)}
+        assert (known["type"], known["hardware"]) == ("automatic", "64 GB RAM")
+        zipped, lines = (list(store.of_run(session, run_id)) for run_id in (sent.run_id, plain))
+        assert [one.segments for one in zipped] == [one.segments for one in lines]

@@ -2,6 +2,7 @@
 
 import io
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -149,3 +150,43 @@ def test_an_evaluator_checks_what_was_kept_for_it(
     build.drain(database)
     shown = [client.get(f"/runs/{run_id}/answers/1") for run_id in (1, 2)]
     assert [page.status_code for page in shown] == [200, 200]
+
+
+def test_longevals_zip_is_one_run_by_the_form(
+    database: Database, client: FlaskClient, sign_in: SignIn, tmp_path: Path
+) -> None:
+    """Alone it is a run with the facts of its metadata; beside others it stays one, in a batch."""
+    team = people.team(database, "Owls", sign_in(client, "Ann"))
+    answered.task(database, tmp_path)
+    path = answered.longeval_zip(tmp_path / "owls.zip")
+    data = {"file": _sent(path), "team": team, "kind": "official"}
+    accepted = client.post("/tasks/answers/submit", data=data, follow_redirects=True)
+    assert accepted.status_code == 200, pages.main(accepted)
+    assert client.get("/runs/1/file").data == path.read_bytes()
+    assert "64 GB RAM" in client.get("/runs/1").text
+    assert client.get("/runs/1/answers/2").status_code == 200
+    two, three = answered.longeval_zip(tmp_path / "two.zip"), answered.run_file(tmp_path, name="three")
+    both = {**data, "file": [_sent(two), _sent(three)]}
+    assert client.post("/tasks/answers/submit", data=both).status_code == 303
+    build.drain(database)
+    assert [client.get(f"/runs/{run}.json").get_json()["run"] for run in (2, 3)] == ["two", "three"]
+
+
+def test_other_zips_are_many_runs(
+    database: Database, client: FlaskClient, sign_in: SignIn, tmp_path: Path
+) -> None:
+    """A zip of files of answers is a batch, as one of rankings is; a damaged one is refused."""
+    team = people.team(database, "Owls", sign_in(client, "Ann"))
+    answered.task(database, tmp_path)
+    many = tmp_path / "many.zip"
+    with zipfile.ZipFile(many, "w") as archive:
+        for name in ("one", "two"):
+            archive.write(answered.run_file(tmp_path, name=name), f"{name}.jsonl")
+    data = {"file": _sent(many), "team": team, "kind": "official"}
+    assert "/batches/" in client.post("/tasks/answers/submit", data=data).headers["Location"]
+    build.drain(database)
+    assert [client.get(f"/runs/{run_id}/answers/1").status_code for run_id in (1, 2)] == [200, 200]
+    cut = tmp_path / "cut.zip"
+    cut.write_bytes(answered.longeval_zip(tmp_path / "whole.zip").read_bytes()[:-30])
+    refused = client.post("/tasks/answers/submit", data={**data, "file": _sent(cut)})
+    assert "The zip archive is cut off" in pages.main(refused)

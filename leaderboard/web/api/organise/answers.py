@@ -139,7 +139,10 @@ class AnnouncementAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftAnswer:
-    """A draft of a revision, kept for a day: what it would change, and why it cannot be published, if so."""
+    """A draft of a revision, kept for a day: what it would change, and why it cannot be published, if so.
+
+    answers: what it holds of nuggets and labels, who made them, what was noticed; null of other judgments.
+    """
 
     draft: str
     line: str
@@ -149,6 +152,7 @@ class DraftAnswer:
     changed: int
     removed: int
     refused: str
+    answers: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
