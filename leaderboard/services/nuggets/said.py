@@ -50,8 +50,9 @@ def _warning(failed: float | None) -> str:
 
 def _sentences(judged: PackedAnswers, middle: float | None) -> Iterator[str]:
     if middle is not None:
+        nuggets = "nugget" if middle == 1 else "nuggets"
         yield (
-            f"A topic has {middle:g} vital nuggets in the median, so its scores are coarse, and their "
+            f"A topic has {middle:g} vital {nuggets} in the median, so its scores are coarse, and their "
             "differences often skewed: where topics are few, the guarded paired t allows for that."
         )
     if judged.leaves_out and judged.without_vital:
