@@ -1,4 +1,4 @@
-"""Rounds of labelling: which nuggets and labels of answers people make, who makes them, and what they made."""
+"""Rounds of labelling: which nuggets and labels of answers people make, who does, and what they made."""
 
 from datetime import datetime
 from typing import Any
