@@ -65,7 +65,7 @@ STAYS = frozenset(
             "invitation_use",
             "member",
         ),
-        "answer",
+        *("answer", "labelling_round", "labelling_topic", "labelling_share", "answer_label", "written_nugget"),
         *("task_role", "audit", "throttle", "api_token", "device_request", "idempotency_key", "mail"),
         *("webhook", "webhook_attempt", "webhook_delivery", "worker", "site_version", "former_slug"),
         *("collection", "document_block", "upload_batch", "partial_upload", "click_log"),
