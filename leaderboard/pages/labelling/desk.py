@@ -68,6 +68,7 @@ class OwnItem:
 
     name: str
     number: int
+    answer: str
     of: str
     label: int | None
 
@@ -159,6 +160,7 @@ def own_table(page: ItemPage) -> Table[OwnItem]:
     words = {label.value: label.name for label in page.kind.labels}
     columns: list[Column[OwnItem]] = [
         Column(key="number", head="Item", value=lambda row: row.number, digits=0),
+        Column(key="answer", head="Answer", value=lambda row: row.answer),
         Column(key="of", head="Of", value=lambda row: row.of),
         Column(
             key="label",
@@ -214,8 +216,9 @@ def _given(session: Session, here: TopicDesk) -> dict[LabelItem, int]:
 
 
 def _own(here: TopicDesk, given: dict[LabelItem, int], run_id: int | None) -> tuple[OwnItem, ...]:
+    runs = list(dict.fromkeys(item.run_id for item in here.shared.items.values()))
     return tuple(
-        OwnItem(name, number, _words(here, item), given.get(item))
+        OwnItem(name, number, f"answer {runs.index(item.run_id) + 1}", _words(here, item), given.get(item))
         for number, (name, item) in enumerate(here.shared.items.items(), start=1)
         if run_id in (None, item.run_id)
     )

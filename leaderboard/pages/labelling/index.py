@@ -8,6 +8,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import LabellingRound, Topic
+from leaderboard.errors import NotFound
 from leaderboard.pages.labelling import progress
 from leaderboard.services import policy
 from leaderboard.services.labelling import rounds
@@ -57,9 +58,10 @@ class RoundList:
 
 
 def round_list(session: Session, viewer: Viewer, slug: str) -> RoundList:
-    """All rounds of a task of answers; raises as `own_task`, and Conflict for a task of rankings."""
+    """All rounds of a task of answers; raises as `own_task`, and NotFound for a task of rankings."""
     task = policy.own_task(session, viewer, slug, policy.knows)
-    rounds.require_answers(task)
+    if task.kind != "answers":
+        raise NotFound(f"{task.name} takes rankings, whose documents are judged in pools.")
     found = session.scalars(
         select(LabellingRound).where(LabellingRound.task_id == task.id).order_by(LabellingRound.number.desc())
     ).all()
