@@ -11,7 +11,7 @@ from leaderboard.errors import NotFound
 from leaderboard.pages.labelling.shown import ReadItem, TopicHead, head_of, read_item
 from leaderboard.services.labelling import desks, labels
 from leaderboard.services.labelling.desks import RoundDesk, TopicDesk
-from leaderboard.services.labelling.items import LabelItem
+from leaderboard.services.labelling.items import LabelItem, size
 from leaderboard.services.labelling.kinds import KINDS, NUGGETS, RoundKind
 from leaderboard.services.labelling.rounds import OPEN
 from leaderboard.services.tasks import topics
@@ -191,7 +191,7 @@ def _round(session: Session, desk: RoundDesk) -> DeskRound:
                 number=desk.here.number,
                 topic_id=here.topic.topic_id,
                 title=titles.get(here.topic.topic_id, ""),
-                items=1 if desk.here.kind == NUGGETS else len(here.shared.items),
+                items=1 if desk.here.kind == NUGGETS else size(desk.here, here.topic, here.share),
                 done=done.get(here.topic.topic_id, 0),
             )
             for here in desk.topics

@@ -7,14 +7,14 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import LabellingRound, Topic
+from leaderboard.db.tables import Assessor, LabellingRound, Topic
 from leaderboard.errors import NotFound
-from leaderboard.pages.labelling import progress
 from leaderboard.services import policy
-from leaderboard.services.labelling import rounds
-from leaderboard.services.labelling.kinds import KINDS
+from leaderboard.services.assessors import links
+from leaderboard.services.labelling import labels, rounds
+from leaderboard.services.labelling.items import size
+from leaderboard.services.labelling.kinds import KINDS, NUGGETS
 from leaderboard.services.labelling.rounds import RunChoice
-from leaderboard.services.labelling.settled import round_labels
 from leaderboard.services.nuggets import stored
 from leaderboard.services.policy import Viewer
 from leaderboard.services.side_by_side.pairs import able
@@ -103,15 +103,23 @@ FILES = Files(facts=facts, tables={"rounds": rounds_table})
 
 
 def _row(session: Session, here: LabellingRound) -> RoundRow:
-    made = round_labels(session, here)
-    people = progress.by_assessor(made, ())
+    topics = {topic.topic_id: topic for topic in rounds.topics_of(session, here.id)}
+    deciding = session.scalars(
+        select(Assessor.id).where(Assessor.task_id == here.task_id, Assessor.role == links.ADJUDICATOR)
+    ).all()
+    shares = [share for share in rounds.shares_of(session, here.id) if share.assessor_id not in deciding]
+    if here.kind == NUGGETS:
+        asked, done = len(shares), sum(share.done_at is not None for share in shares)
+    else:
+        asked = sum(size(here, topics[share.topic_id], share) for share in shares)
+        done = labels.count(session, here.id)
     return RoundRow(
         number=here.number,
         kind=KINDS[here.kind].title,
         state=here.state,
-        topics=len(made.topics),
-        assessors=len(people),
-        asked=sum(one.asked for one in people),
-        done=sum(one.done for one in people),
+        topics=len(topics),
+        assessors=len({share.assessor_id for share in shares}),
+        asked=asked,
+        done=done,
         created_at=here.created_at,
     )

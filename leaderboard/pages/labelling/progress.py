@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import LabellingShare, WrittenNugget
 from leaderboard.services.labelling import nuggets
-from leaderboard.services.labelling.items import shared
+from leaderboard.services.labelling.items import size
 from leaderboard.services.labelling.kinds import NUGGETS, UNSURE
 from leaderboard.services.labelling.labels import GivenItemLabel
 from leaderboard.services.labelling.settled import RoundLabels
@@ -109,7 +109,7 @@ def _asked(made: RoundLabels, share: LabellingShare) -> int:
     """What an assessor is asked for a topic: labels, or one list of nuggets."""
     if made.here.kind == NUGGETS:
         return 1
-    return len(shared(made.here, made.topics[share.topic_id], share).items)
+    return size(made.here, made.topics[share.topic_id], share)
 
 
 def _moments(given: Sequence[GivenItemLabel], own: Sequence[WrittenNugget]) -> list[datetime]:

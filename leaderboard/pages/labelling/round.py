@@ -144,8 +144,7 @@ def _open(session: Session, made: RoundLabels) -> tuple[tuple[str, ...], dict[st
     """Topics whose lists differ undecided; names of items that do, with their topics."""
     if made.here.kind == NUGGETS:
         return settled_nuggets(session, made).open, {}
-    found = settled_labels(made).open
-    return (), {name_of(made.here.secret, item): item.topic_id for item in found}
+    return (), {name_of(made.here.secret, item): item.topic_id for item in made.undecided}
 
 
 def _settled(session: Session, made: RoundLabels, rule: str) -> SettledCount:

@@ -55,13 +55,16 @@ def name_of(secret: bytes, item: LabelItem) -> str:
 
 def shared(here: LabellingRound, topic: LabellingTopic, share: LabellingShare) -> SharedItems:
     """What an assessor has of a topic: all answers, or as the second one those that are labelled twice."""
-    mine = list(topic.answers)
-    if share.is_second:
-        mine = labelled_twice(here, topic)
+    mine = _answers(here, topic, share)
     place = {run: at for at, run in enumerate(in_order(here, topic, share.assessor_id))}
-    mine.sort(key=lambda answer: place[answer["run"]])
-    items = (item for answer in mine for item in of_answer(topic.topic_id, answer))
+    ordered = sorted(mine, key=lambda answer: place[answer["run"]])
+    items = (item for answer in ordered for item in of_answer(topic.topic_id, answer))
     return SharedItems({name_of(here.secret, item): item for item in items})
+
+
+def size(here: LabellingRound, topic: LabellingTopic, share: LabellingShare) -> int:
+    """How many items an assessor has of a topic."""
+    return sum(sum(answer["labels"]) for answer in _answers(here, topic, share))
 
 
 def in_order(here: LabellingRound, topic: LabellingTopic, assessor_id: int) -> list[int]:
@@ -69,6 +72,10 @@ def in_order(here: LabellingRound, topic: LabellingTopic, assessor_id: int) -> l
     # Another order for each assessor: what one gets tired of is not what the other does.
     runs = [answer["run"] for answer in topic.answers]
     return sorted(runs, key=lambda run: _digest(here.secret, "order", assessor_id, topic.topic_id, run))
+
+
+def _answers(here: LabellingRound, topic: LabellingTopic, share: LabellingShare) -> Sequence[dict[str, Any]]:
+    return labelled_twice(here, topic) if share.is_second else topic.answers
 
 
 def labelled_twice(here: LabellingRound, topic: LabellingTopic) -> list[dict[str, Any]]:

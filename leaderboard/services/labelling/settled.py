@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -39,7 +40,7 @@ class RoundLabels:
     assessors: tuple[RoundAssessor, ...]
     given: tuple[GivenItemLabel, ...]
 
-    @property
+    @cached_property
     def items(self) -> tuple[LabelItem, ...]:
         """All that there is to be labelled."""
         return tuple(
@@ -49,18 +50,28 @@ class RoundLabels:
             for item in of_answer(topic.topic_id, answer)
         )
 
-    @property
+    @cached_property
     def adjudicators(self) -> frozenset[int]:
         """The ids of those whose labels decide."""
         return frozenset(one.id for one in self.assessors if one.is_adjudicator)
 
-    @property
+    @cached_property
     def by_item(self) -> dict[LabelItem, dict[int, int]]:
         """Item -> assessor -> label in force."""
         found: dict[LabelItem, dict[int, int]] = {}
         for one in self.given:
             found.setdefault(one.item, {})[one.assessor_id] = one.label
         return found
+
+    @property
+    def undecided(self) -> tuple[LabelItem, ...]:
+        """Items that assessors label differently and nobody decided on, in their order."""
+        deciding = self.adjudicators
+        return tuple(
+            item
+            for item, labels in sorted(self.by_item.items())
+            if deciding.isdisjoint(labels) and len(set(labels.values()) - {UNSURE}) > 1
+        )
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,8 @@ def test_support_from_the_round_to_the_revision(organiser: FlaskClient, database
         press(bob, f"{two}/labels/1/1", label)
     text = pages.main(organiser.get(show))
     assert "4 of 4 labels are given" in text
+    (row,) = organiser.get(f"{LIST}.json").get_json()["rounds"]
+    assert (row["done"], row["asked"], row["assessors"]) == (4, 4, 2)
     assert "1 item made differently" in text
     assert "1 item settled, 1 undecided" in text
     assert pages.table(organiser.get(show), "Agreement in round 1")[0][:4] == ["Ada", "Bob", "2", "0.500"]
@@ -98,6 +100,7 @@ def test_support_from_the_round_to_the_revision(organiser: FlaskClient, database
     }
     assert organiser.post(decide, data={**fields, "label": "1"}).status_code == 303
     assert "decided partial support" in pages.main(organiser.get(item))
+    assert organiser.get(f"{LIST}.json").get_json()["rounds"][0]["done"] == 4
     made = organiser.get(f"{show}/made.jsonl")
     assert [line["run_id"] for line in _records(made)] == ["zeppelin", "yacht"]
     page = organiser.get(show)
