@@ -19,6 +19,13 @@ from leaderboard.db.base import Base
 from leaderboard.db.entries import Entry, GroupedRun, GroupedTeam, RunGroup
 from leaderboard.db.evaluations import Alignment, Edition, Evaluation, EvaluationMean
 from leaderboard.db.jobs import Job, Worker
+from leaderboard.db.labelling import (
+    AnswerLabel,
+    LabellingRound,
+    LabellingShare,
+    LabellingTopic,
+    WrittenNugget,
+)
 from leaderboard.db.news import Announcement, Mail, TaskChange
 from leaderboard.db.pools import (
     Assessment,
@@ -64,6 +71,7 @@ __all__ = [
     "Alignment",
     "Announcement",
     "Answer",
+    "AnswerLabel",
     "ApiToken",
     "Assessment",
     "Assessor",
@@ -86,6 +94,9 @@ __all__ = [
     "InvitationUse",
     "Job",
     "Judgment",
+    "LabellingRound",
+    "LabellingShare",
+    "LabellingTopic",
     "Mail",
     "Member",
     "PartialUpload",
@@ -122,5 +133,6 @@ __all__ = [
     "WebhookAttempt",
     "WebhookDelivery",
     "Worker",
+    "WrittenNugget",
     "metadata",
 ]

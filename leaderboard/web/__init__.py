@@ -53,6 +53,9 @@ from leaderboard.web.feeds import feeds
 from leaderboard.web.kept import pages as kept_pages
 from leaderboard.web.kept import static
 from leaderboard.web.kept.files import KeptFiles
+from leaderboard.web.labelling import decisions as labelling_decisions
+from leaderboard.web.labelling import desk as labelling_desk
+from leaderboard.web.labelling import rounds as labelling_rounds
 from leaderboard.web.metrics import metrics, request_counts
 from leaderboard.web.nuggets import topics as nuggets
 from leaderboard.web.pools import audits, combined, pools
@@ -135,6 +138,9 @@ PAGES = (
     judging,
     side_by_side,
     side_by_side_judging,
+    labelling_rounds,
+    labelling_decisions,
+    labelling_desk,
     clicks,
     my,
     teams,

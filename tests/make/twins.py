@@ -40,7 +40,7 @@ from leaderboard.services.side_by_side import answers, pairs, questions
 from leaderboard.services.tasks import announcements
 from leaderboard.services.tasks.announcements import AnnouncementDraft
 from leaderboard.settings import Settings
-from tests.make import answered, hooks, judged, people, pictures, twin_nuggets
+from tests.make import answered, hooks, judged, labelled, people, pictures, twin_nuggets
 from tests.make import build as builders
 from tests.make.apps import application
 from tests.make.copies import built_once
@@ -288,6 +288,16 @@ def _answers(database: Database, folder: Path, secret: str) -> None:
         of_task = TopicSet.task_id == select(Task.id).where(Task.slug == "answers").scalar_subquery()
         public = session.scalar(select(TopicSet.topics).where(TopicSet.name == "public", of_task)) or ()
     twin_nuggets.revise(database, folder, secret, public)
+    if secret == "a":
+        _label(database)
+
+
+def _label(database: Database) -> None:
+    """Somebody labelled what runs cite, and wrote nuggets."""
+    (fay,) = labelled.people(database, "Fay", slug="answers")
+    number = labelled.opened(database, "support", [fay], "answers")
+    labelled.label_all(database, fay, number, 1)
+    labelled.opened(database, "nuggets", [fay], "answers")
 
 
 def stop_the_clock(database: Database, moment: datetime) -> None:

@@ -1,6 +1,6 @@
 """Files of judgments of answers, together with what the revision before has of the parts not sent."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -57,9 +57,9 @@ def read(files: Mapping[Part, PartFile], before: AnswerJudgments) -> ReadFiles:
         sent = replace(sent, support=support)
     if argued is not None:
         sent = replace(sent, argued=argued)
-    kept, dropped = _kept(files, before, nuggets)
+    left, dropped = kept(files, before, nuggets)
     notes = (*nuggets.notes, *(argued.notes if argued else ()))
-    return ReadFiles(sent, kept, (*(Note(note.rule, note.remedy) for note in notes), *dropped))
+    return ReadFiles(sent, left, (*(Note(note.rule, note.remedy) for note in notes), *dropped))
 
 
 def _assignments(files: Mapping[Part, PartFile], nuggets: NuggetSet) -> Assignments | None:
@@ -67,28 +67,28 @@ def _assignments(files: Mapping[Part, PartFile], nuggets: NuggetSet) -> Assignme
     return _read("assignments", lambda path: read_assignments(path, known), files)
 
 
-def _kept(
-    files: Mapping[Part, PartFile], before: AnswerJudgments, nuggets: NuggetSet
+def kept(
+    parts: Collection[Part], before: AnswerJudgments, nuggets: NuggetSet
 ) -> tuple[AnswerJudgments, tuple[Note, ...]]:
-    """What was not sent and stays; labels of nuggets that are others now are dropped, which is said."""
+    """What stays beside new parts; labels of nuggets that are others now are dropped, which is said."""
     notes = []
-    kept = AnswerJudgments(nuggets)
-    if "support" not in files:
-        kept = replace(kept, support=before.support)
-    if "assignments" in files or "argue" in files:
-        if before.argued.cells and "assignments" in files:
+    left = AnswerJudgments(nuggets)
+    if "support" not in parts:
+        left = replace(left, support=before.support)
+    if "assignments" in parts or "argue" in parts:
+        if before.argued.cells and "assignments" in parts:
             notes.append(Note("The judgments of Auto-ARGUE before give way to these assignments."))
-        if before.assignments is not None and "argue" in files:
+        if before.assignments is not None and "argue" in parts:
             notes.append(Note("The assignments before give way to Auto-ARGUE's judgments."))
-        return kept, tuple(notes)
+        return left, tuple(notes)
     if before.assignments is not None:
         cells = before.assignments.cells
         same = {key: cell for key, cell in cells.items() if _is_same(key[1], before.nuggets, nuggets)}
-        kept = replace(kept, assignments=Assignments(nuggets, same))
+        left = replace(left, assignments=Assignments(nuggets, same))
         if gone := tuple(sorted({topic for _, topic in cells.keys() - same.keys()})):
             rule = "Topics whose nuggets are others now, so that their assignments no longer hold"
             notes.append(Note(f"{rule}: {len(gone):,}.", "Send assignments of these nuggets.", "", gone))
-    return replace(kept, argued=ArguedAnswers(before.argued.cells)), tuple(notes)
+    return replace(left, argued=ArguedAnswers(before.argued.cells)), tuple(notes)
 
 
 def _is_same(topic: str, before: NuggetSet, after: NuggetSet) -> bool:

@@ -1,6 +1,6 @@
 """New judgments of answers: files of some parts, and what stays of the others."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from sqlalchemy.orm import Session
@@ -37,19 +37,29 @@ def prepare(
     before = newest(session, task.id) or PackedAnswers(AnswerJudgments())
     found = read(files, before.judgments)
     sent, notes = resolved(session, task.id, found.sent)
-    judgments = _joined(sent, found.kept)
+    makers = {part: made_by.get(part, MadeBy()) for part in files}
+    whole = together(before, sent, found.kept, makers, (*found.notes, *notes))
+    if leaves_out is not None:
+        whole = replace(whole, leaves_out=leaves_out)
+    return of_answers(whole, ", ".join(file.name for file in files.values()))
+
+
+def together(
+    before: PackedAnswers,
+    sent: AnswerJudgments,
+    kept: AnswerJudgments,
+    made_by: Mapping[Part, MadeBy],
+    notes: Iterable[Note] = (),
+) -> PackedAnswers:
+    """The new parts, and those before that stay; made_by: who made the new ones."""
+    judgments = _joined(sent, kept)
     makers = {part: maker for part, maker in before.made_by.items() if _is_there(judgments, part)}
-    makers |= {part: made_by.get(part, MadeBy()) for part in files}
+    makers |= made_by
     if "nuggets" not in makers and judgments.nuggets.topics:
         # Without a set of their own, assignments name the nuggets.
         makers["nuggets"] = makers.get("assignments", MadeBy())
-    whole = PackedAnswers(
-        judgments,
-        dict(sorted(makers.items())),
-        before.leaves_out if leaves_out is None else leaves_out,
-        (*found.notes, *notes, *_failed(judgments)),
-    )
-    return of_answers(whole, ", ".join(file.name for file in files.values()))
+    told = (*notes, *_failed(judgments))
+    return PackedAnswers(judgments, dict(sorted(makers.items())), before.leaves_out, told)
 
 
 def _joined(sent: AnswerJudgments, kept: AnswerJudgments) -> AnswerJudgments:
