@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException
+from importlib import import_module
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 from uuid import uuid4
@@ -207,14 +208,14 @@ class RemoteEvaluator:
 
     def _of_answers(self, job: HeldJob, plan: score.Plan, is_lost: threading.Event) -> score.RunScores:
         # Where there are rankings only, no module of answers is ever loaded.
-        from leaderboard.services.answers import sending, store
-        from leaderboard.services.nuggets import scoring
-
+        names = "answers.sending", "answers.store", "nuggets.scoring"
+        sending, store, scoring = (import_module(f"leaderboard.services.{name}") for name in names)
         pairs = (msgspec.msgpack.decode(body, type=tuple[str, bytes]) for body in self._blocks(job, is_lost))
         answers = {topic: store.opened(job.run_id, topic, body) for topic, body in pairs}
         if sending.digest_of(iter(answers.values())) != plan.ranking_sha256:
             raise damaged(f"answers of run {job.run_id}", "their digest does not match")
-        return scoring.of_answers(plan, answers)
+        scored: score.RunScores = scoring.of_answers(plan, answers)
+        return scored
 
     def _blocks(self, job: HeldJob, is_lost: threading.Event) -> Iterator[bytes]:
         first = 0

@@ -1,6 +1,7 @@
 """Judgments of any revision as text, in the forms they are read in."""
 
 from collections.abc import Iterator
+from importlib import import_module
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
@@ -37,11 +38,10 @@ def of_revision(session: Session, viewer: Viewer, slug: str, number: int, part: 
 
 def _of_answers(session: Session, viewer: Viewer, slug: str, revision: QrelsRevision, part: str) -> str:
     # Where there are rankings only, no module of answers is ever loaded.
-    from leaderboard.pages.nuggets.files import text_of
-    from leaderboard.services.nuggets.stored import opened
-
+    pages = import_module("leaderboard.pages.nuggets.files")
+    stored = import_module("leaderboard.services.nuggets.stored")
     task, sight = policy.visible_task(session, viewer, slug)
-    return text_of(session, viewer, task, sight, opened(revision.packed), part)
+    return str(pages.text_of(session, viewer, task, sight, stored.opened(revision.packed), part))
 
 
 def of_line(session: Session, viewer: Viewer, slug: str, line_id: int, number: int) -> str:

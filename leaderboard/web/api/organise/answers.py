@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from leaderboard.web.api.answers import Moment
 
@@ -152,7 +153,7 @@ class DraftAnswer:
     changed: int
     removed: int
     refused: str
-    answers: Mapping[str, object] | None = None
+    answers: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
 """Operations on the judgments of an organiser's task: sent, looked at, published; snapshots of its board."""
 
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
@@ -148,10 +149,9 @@ def keep_snapshot(slug: str) -> LinkAnswer:
 
 def _draft_answers(slug: str, query: JudgmentsQuery, file: Path) -> DraftAnswer:
     # Where there are rankings only, no module of answers is ever loaded.
-    from leaderboard.web.nuggets.uploads import sent
-
-    made = sent(slug, query.holds, file, base_name(query.file_name), by=(query.origin, query.origin_name),
-                leaves_out=query.leaves_out)  # fmt: skip
+    uploads = import_module("leaderboard.web.nuggets.uploads")
+    by, name = (query.origin, query.origin_name), base_name(query.file_name)
+    made = uploads.sent(slug, query.holds, file, name, by=by, leaves_out=query.leaves_out)
     finish_reading()
     with writing() as session:
         token = drafts.keep(session, viewer(), slug, made, query.note)
