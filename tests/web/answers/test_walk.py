@@ -6,7 +6,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from leaderboard.db.engine import Database
-from tests.make import answered, people, walks
+from tests.make import answered, labelled, people, walks
 from tests.web.conftest import SignIn, browser
 
 OBJECTS = {**walks.VALUES, "slug": ("answers",), "run_id": (1, 2), "topic_id": ("1",), "upload_id": (1,)}
@@ -20,6 +20,9 @@ def test_no_page_fails_on_a_task_of_answers(
     answered.task(database, tmp_path, viewer=people.viewer(database, olga))
     answered.run(database, tmp_path)
     answered.run(database, tmp_path, name="second", team_name="Other")
+    ada = labelled.people(database, "Ada", slug="answers")
+    for kind in ("support", "nuggets"):
+        labelled.opened(database, kind, ada, "answers")
     failed, opened = [], 0
     for rule in app.url_map.iter_rules():
         if "GET" not in (rule.methods or ()) or not {"slug", "run_id"} & rule.arguments:
