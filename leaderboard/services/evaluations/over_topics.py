@@ -6,6 +6,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, QrelsRevision
+from leaderboard.measures.naming import is_of_answers, parse
 from leaderboard.services.evaluations.judged_topics import left_out, needed
 from leaderboard.services.evaluations.shown import Source, source_of
 
@@ -31,9 +32,9 @@ def narrowed(source: Source, edition: Edition, key: str) -> Source:
 
 def source_by(session: Session, source: Source, key: str) -> Source:
     """Where the scores by another measure of the source's edition are, which may be over other topics."""
-    edition = session.get_one(Edition, source.edition_id)
-    if not any(measure.get("left_out") for measure in edition.measures):
+    if not is_of_answers(parse(key).measure):
         return source
+    edition = session.get_one(Edition, source.edition_id)
     revision = session.get_one(QrelsRevision, source.revision_id)
     return narrowed(source_of(edition, revision, source.topic_set), edition, key)
 
