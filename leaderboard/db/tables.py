@@ -33,6 +33,7 @@ from leaderboard.db.pools import (
 from leaderboard.db.qrels import Judgment, Qrels, QrelsRevision
 from leaderboard.db.runs import (
     Answer,
+    JudgeBoard,
     PartialUpload,
     RankingBlock,
     RankingIndex,
@@ -85,6 +86,7 @@ __all__ = [
     "Invitation",
     "InvitationUse",
     "Job",
+    "JudgeBoard",
     "Judgment",
     "Mail",
     "Member",

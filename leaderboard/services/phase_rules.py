@@ -139,10 +139,14 @@ def ladder_words(task: Task) -> str:
 
 
 def _rule(task: Task, phase: Phase, topic_set: str | None) -> PhaseRule:
+    visibility = phase.visibility or task.visibility
+    if task.kind == "judges" and visibility == "open":
+        # What the reference says is held back until the close, whatever was chosen later.
+        visibility = "blind"
     return PhaseRule(
         id=phase.id,
         name=phase.name,
-        visibility=phase.visibility or task.visibility,
+        visibility=visibility,
         topic_set=topic_set or ALL_TOPICS,
         is_ranked=phase.ranked,
         opens_at=phase.opens_at,

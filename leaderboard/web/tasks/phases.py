@@ -50,7 +50,8 @@ NEW: dict[str, Any] = {**dict.fromkeys((*TEXTS, *LIMITS), ""), "zone": "UTC", "k
 
 def register(app: Flask) -> None:
     """Let every page of a task say its dates."""
-    app.jinja_env.globals.update(dates_of=dates_of, takes_answers=takes_answers, anywhere=pages.anywhere)
+    named = {"takes_answers": takes_answers, "takes": takes, "anywhere": pages.anywhere}
+    app.jinja_env.globals.update(dates_of=dates_of, **named)
 
 
 def dates_of(slug: str) -> tuple[DateRow, ...]:
@@ -65,10 +66,15 @@ def dates_of(slug: str) -> tuple[DateRow, ...]:
 
 def takes_answers(slug: str) -> bool:
     """Whether a task takes answers, which have no pages of rankings."""
+    return takes(slug) == "answers"
+
+
+def takes(slug: str) -> str:
+    """What a task takes: rankings unless it is known to take something else."""
     try:
-        return policy.seen_task(reading(), viewer(), slug).task.kind == "answers"
+        return policy.seen_task(reading(), viewer(), slug).task.kind
     except NotFound:
-        return False
+        return "rankings"
 
 
 @blueprint.get("/tasks/<slug>/phases")
