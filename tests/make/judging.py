@@ -9,6 +9,7 @@ from leaderboard.services.judges import references
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.revisions import publish
 from leaderboard.services.revisions.publish import NewRevision, Revision
+from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.uploads import Submission
 from tests.make import build
 from tests.make.copies import built_once
@@ -98,7 +99,7 @@ def submit(
     slug, team_name = options.pop("slug", "judged"), options.pop("team_name", "Team")
     wishes = options.pop("wishes", None)
     path = board_file(folder, scores, name, **options)
-    return build.submit(database, path, slug, team_name=team_name, wishes=wishes)
+    return build.submit(database, path, slug, team_name=team_name, wishes=wishes or RunRequest(name))
 
 
 def judge(database: Database, folder: Path, scores: Scores = OAK, name: str = "oak", **options: Any) -> int:

@@ -32,6 +32,8 @@ RUN_READING = (
 )
 """What anybody may read of an open task, and only its organisers of a draft."""
 
+JUDGED = ("", "/{run}", "/{run}/topics/1")
+"""Pages of judges, which a task of rankings does not have."""
 SIDE_BY_SIDE = ("", ".json", ".csv", ".tex", "/answers.json", "/answers.csv", "/answers.tex")
 FILES = (".json", ".csv", ".tex")
 
@@ -81,6 +83,7 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     **{("GET", f"/{of}/card.png"): OPEN for of in ("runs/{run}", "tasks/robots", "snapshots/{snapshot}")},
     **{("GET", f"/runs/{{run}}/{file}"): (404,) * 6 for file in ("results.json", NAMED)},
     **{("GET", f"/runs/{{run}}/answers/1{suffix}"): (404,) * 6 for suffix in ("", *FILES)},
+    **{("GET", f"/tasks/robots/judges{of}{suffix}"): (404,) * 6 for of in JUDGED for suffix in ("", *FILES)},
     ("GET", "/runs/{run}/eval-results.yaml"): (422,) * 6,
     ("GET", "/runs/{run}/ir-metadata.yaml"): OPEN,
     ("GET", "/tasks/robots/embed"): OPEN,

@@ -40,8 +40,8 @@ class PreparedReference(PreparedQrels):
 
     @property
     def made_by(self) -> tuple[str, str] | None:
-        """Machine where the reference rests on a machine's judgments; in words where it is from."""
-        return ("machine" if self.kept.is_machine else "human"), self.kept.source
+        """Machine where the reference rests on a machine's judgments; where it is from is held back."""
+        return ("machine" if self.kept.is_machine else "human"), ""
 
     @property
     def topics(self) -> list[str]:
