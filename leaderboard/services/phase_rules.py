@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Phase, Task, TopicSet
+from leaderboard.errors import Invalid
 
 ALL_TOPICS = "all"
 PUBLIC_TOPICS = "public"
@@ -62,6 +63,14 @@ def with_phases(selected: Any) -> Any:
 def rules(task: Task, rows: Iterable[Any]) -> tuple[PhaseRule, ...]:
     """The rules in rows of `with_phases`."""
     return tuple(_rule(task, row[-2], row[-1]) for row in rows)
+
+
+def require_held_back(task: Task, visibility: str) -> None:
+    """Raise Invalid where a task of judges would be open: what its reference says waits for the close."""
+    if task.kind == "judges" and visibility == "open":
+        raise Invalid(
+            "What the reference of judges says is held back until the close: choose blind or sealed."
+        )
 
 
 def rules_of(session: Session, task: Task) -> tuple[PhaseRule, ...]:

@@ -15,6 +15,9 @@ from leaderboard.services.judges import references
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.revisions import publish
 from leaderboard.services.revisions.publish import NewRevision
+from leaderboard.services.tasks import phases
+from leaderboard.services.tasks.phases import PhasePlan
+from leaderboard.services.tasks.settings import change
 from leaderboard.stats.orders.rank_correlation import tau_b
 from tests.make import build, judging
 
@@ -176,6 +179,15 @@ def test_the_reference_is_never_open_before_the_close(database: Database, tmp_pa
         _, sight = policy.visible_task(session, policy.ANONYMOUS, "judged")
         assert not sight.details
         assert sight.topic_set == "public"
+
+
+def test_no_setting_opens_what_the_reference_says(database: Database, tmp_path: Path) -> None:
+    """Neither the task nor a phase of it can be set open."""
+    judging.task(database, tmp_path)
+    with database.write() as session, pytest.raises(Invalid, match="held back until the close"):
+        change.change(session, OPERATOR, "judged", {"visibility": "open"})
+    with database.write() as session, pytest.raises(Invalid, match="held back until the close"):
+        phases.add(session, OPERATOR, "judged", PhasePlan(name="second", visibility="open"))
 
 
 def from_task(database: Database, source: str = "t", measure: str = "") -> references.PreparedReference:
