@@ -53,6 +53,7 @@ KINDS = (
     Kind("collection", "known_docnos", "known docnos", ("id",)),
     Kind("pool_topic", "body", "pools", ("pool_id", "topic_id")),
     Kind("answer", "body", "answers", ("run_id", "topic_id")),
+    Kind("judge_board", "body", "boards of judges", ("run_id",)),
     Kind("click_log", "body", "query logs", ("id",)),
     Kind("task_picture", "body", "pictures", ("id",)),
 )

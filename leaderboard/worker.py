@@ -245,7 +245,7 @@ class Evaluator:
             name, sha256, size = uploads.stored(session, job.subject_id)
             rules = admission.check_rules(session, job.subject_id)
             # Answers are scored once they are stored.
-            ahead = [] if rules.answers else score.ahead(session, rules.task_id)
+            ahead = [] if rules.answers or rules.board else score.ahead(session, rules.task_id)
         # One reading finds damage; the next one checks, packs and scores.
         source = StoredFile(self.database, job.subject_id)
         source.require_whole(sha256)

@@ -179,3 +179,13 @@ class Answer(Base):
     topic_id: Mapped[str] = mapped_column(Bytewise, primary_key=True)
     body: Mapped[bytes]
     """Segments, citations, references and the line as sent, compressed, as services.answers.store packs."""
+
+
+class JudgeBoard(Base):
+    """What a run of a task of judges says: its board."""
+
+    __tablename__ = "judge_board"
+
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"), primary_key=True)
+    body: Mapped[bytes]
+    """Values by measure, run and topic, compressed, as trec.boards.packing packs them."""

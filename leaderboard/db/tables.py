@@ -40,6 +40,7 @@ from leaderboard.db.pools import (
 from leaderboard.db.qrels import Judgment, Qrels, QrelsRevision
 from leaderboard.db.runs import (
     Answer,
+    JudgeBoard,
     PartialUpload,
     RankingBlock,
     RankingIndex,
@@ -93,6 +94,7 @@ __all__ = [
     "Invitation",
     "InvitationUse",
     "Job",
+    "JudgeBoard",
     "Judgment",
     "LabellingRound",
     "LabellingShare",

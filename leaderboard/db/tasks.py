@@ -48,7 +48,7 @@ class Task(Base):
     __table_args__ = (
         CheckConstraint("visibility IN ('open', 'blind', 'sealed')", name="visibility"),
         CheckConstraint("dialect IN (9, 10)", name="dialect"),
-        CheckConstraint("kind IN ('rankings', 'answers')", name="kind"),
+        CheckConstraint("kind IN ('rankings', 'answers', 'judges')", name="kind"),
         CheckConstraint("entry_rule IN ('free', 'approval', 'code')", name="entry_rule"),
         CheckConstraint("unmarked IN ('best', 'newest')", name="unmarked"),
         CheckConstraint("naming IN ('names', 'date', 'close', 'team')", name="naming"),

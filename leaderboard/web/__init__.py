@@ -50,6 +50,7 @@ from leaderboard.web.cards import badges, frames, oembed
 from leaderboard.web.cards import pictures as card_pictures
 from leaderboard.web.comparisons import comparisons, curves, many
 from leaderboard.web.feeds import feeds
+from leaderboard.web.judges import judges
 from leaderboard.web.kept import pages as kept_pages
 from leaderboard.web.kept import static
 from leaderboard.web.kept.files import KeptFiles
@@ -110,6 +111,7 @@ PAGES = (
     rankings,
     answers,
     nuggets,
+    judges,
     uploads,
     pieces,
     batches,

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 from leaderboard.errors import NotFound, UnknownMeasure
 from leaderboard.measures.catalogue import entries
 from leaderboard.measures.catalogue.entries import Section
-from leaderboard.measures.naming import is_of_answers, parse
+from leaderboard.measures.naming import kind_of, parse
 from leaderboard.pages import measures as pages
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
@@ -34,7 +34,8 @@ def index() -> ResponseReturnValue:
         "measures/index.html",
         sections=sections,
         table=pages.table(sections),
-        of_answers=_of_answers() if not _query() else (),
+        of_answers=_of("answers") if not _query() else {},
+        of_judges=_of("judges") if not _query() else {},
         query=_query(),
         args=kept(["q"]),
     )
@@ -53,8 +54,8 @@ def export(form: str) -> ResponseReturnValue:
 def show(name: str) -> ResponseReturnValue:
     """One measure; other names of it, and it with parameters, lead to its own page."""
     canonical, written = _found(name)
-    if canonical in _of_answers():
-        return _show_of_answers(name, canonical, written)
+    if canonical in _of_others():
+        return _show_of_others(name, canonical, written)
     if canonical != name:
         return redirect(_address(canonical, written))
     page = entries.page(name, request.args.get("written", ""))
@@ -73,7 +74,7 @@ def show(name: str) -> ResponseReturnValue:
 def show_json(name: str) -> ResponseReturnValue:
     """One measure as JSON."""
     canonical, _ = _found(name)
-    if canonical in (others := _of_answers()):
+    if canonical in (others := _of_others()):
         return responses.as_json(asdict(others[canonical]))
     return responses.as_json(pages.page_facts(entries.page(canonical)))
 
@@ -85,39 +86,48 @@ def measure_address(key: str) -> str:
 
 
 def _found(name: str) -> tuple[str, str]:
-    """The measure of a name, of rankings or of answers, and the name where it has parameters."""
+    """The measure of a name, of rankings or of something else, and the name where it has parameters."""
     try:
         return entries.find(name)
     except NotFound:
-        measure = _named_of_answers(name)
+        measure = _named_of_others(name)
         if measure is None:
             raise
         return measure, "" if name == measure else name
 
 
-def _named_of_answers(name: str) -> str | None:
-    if name in _of_answers():
+def _named_of_others(name: str) -> str | None:
+    if name in _of_others():
         return name
     try:
         bound = parse(name)
     except UnknownMeasure:
         return None
-    return bound.measure.name if is_of_answers(bound.measure) else None
+    return bound.measure.name if kind_of(bound.measure) != "rankings" else None
 
 
-def _of_answers() -> "dict[str, AnswerMeasurePage]":
-    """The measures of answers by name, in order."""
-    # Pages of scores of rankings load no module of answers.
-    catalogue = import_module("leaderboard.measures.answers.catalogue")
+def _of(kind: str) -> "dict[str, AnswerMeasurePage]":
+    """The measures of answers, or of judges, by name, in order."""
+    # Pages of scores of rankings load no module of others.
+    catalogue = import_module(f"leaderboard.measures.{kind}.catalogue")
     return {page.name: page for page in catalogue.pages()}
 
 
-def _show_of_answers(name: str, canonical: str, written: str) -> ResponseReturnValue:
+def _of_others() -> "dict[str, AnswerMeasurePage]":
+    return {**_of("answers"), **_of("judges")}
+
+
+def _show_of_others(name: str, canonical: str, written: str) -> ResponseReturnValue:
     if canonical != name:
         return redirect(_address(canonical, written))
     written = request.args.get("written", "")
-    written = written if _named_of_answers(written) == name else ""
-    html = render_template("measures/of_answers.html", page=_of_answers()[name], written=written)
+    written = written if _named_of_others(written) == name else ""
+    html = render_template(
+        "measures/of_answers.html",
+        page=_of_others()[name],
+        kind=kind_of(parse(name).measure),
+        written=written,
+    )
     return responses.page(html)
 
 

@@ -136,10 +136,10 @@ def line(slug: str, line_id: int, number: int) -> ResponseReturnValue:
 def send(slug: str) -> ResponseReturnValue:
     """Keep judgments as a draft, and show what they would change."""
     asker = viewer()
-    takes_answers = policy.own_task(reading(), asker, slug).kind == "answers"
+    takes = policy.own_task(reading(), asker, slug).kind
     finish_reading()
     try:
-        token = _keep_answers(slug) if takes_answers else _keep(slug)
+        token = _keep(slug) if takes == "rankings" else _keep_others(slug, _FORMS[takes])
     except LeaderboardError as error:
         if wants_json():
             raise
@@ -147,10 +147,13 @@ def send(slug: str) -> ResponseReturnValue:
     return redirect(url_for("revisions.draft", slug=slug, token=token), 303)
 
 
-def _keep_answers(slug: str) -> str:
-    # Where there are rankings only, no module of answers is ever loaded.
-    uploads = import_module("leaderboard.web.nuggets.uploads")
-    made = uploads.prepared(slug, request.form)
+_FORMS = {"answers": "leaderboard.web.nuggets.uploads", "judges": "leaderboard.web.judges.uploads"}
+"""What a task takes -> the module that reads the form of its judgments."""
+
+
+def _keep_others(slug: str, module: str) -> str:
+    # Where there are rankings only, no module of others is ever loaded.
+    made = import_module(module).prepared(slug, request.form)
     finish_reading()
     with writing() as session:
         return drafts.keep(session, viewer(), slug, made, request.form.get("note", ""))

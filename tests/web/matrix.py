@@ -1,6 +1,6 @@
 """Who may open which address: what each kind of viewer is answered at every route."""
 
-from tests.web.matrix_of_answers import ANSWERS
+from tests.web.matrix_of_kinds import OTHER_KINDS
 
 VIEWERS = (None, "Nina", "Carl", "Berta", "Otto", "Olga")
 """A visitor, an account, another team's member, a member, another task's organiser, the organiser."""
@@ -36,12 +36,6 @@ RUN_READING = (
 
 SIDE_BY_SIDE = ("", ".json", ".csv", ".tex", "/answers.json", "/answers.csv", "/answers.tex")
 FILES = (".json", ".csv", ".tex")
-LABELLING = (
-    *("", ".json", ".csv", ".tex", "/1", "/1.json", "/1.csv", "/1.tex", "/1/made.jsonl"),
-    *("/1/adjudication", "/1/nuggets/1"),
-)
-"""Of a task of answers; tests/web/labelling asks for them where there is one."""
-
 LABELS = (
     *("/room", "/room.json", "/room.csv", "/room.tex", "/room?organisers"),
     *("/agreement", "/agreement.json", "/agreement.csv", "/agreement.tex", "/assessments.csv"),
@@ -86,7 +80,7 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("GET", "/tasks/robots/compare.md"): (422,) * 6,
     **{("GET", f"/{of}/card.png"): OPEN for of in ("runs/{run}", "tasks/robots", "snapshots/{snapshot}")},
     **{("GET", f"/runs/{{run}}/{file}"): (404,) * 6 for file in ("results.json", NAMED)},
-    **ANSWERS,
+    **OTHER_KINDS,
     ("GET", "/runs/{run}/eval-results.yaml"): (422,) * 6,
     ("GET", "/runs/{run}/ir-metadata.yaml"): OPEN,
     ("GET", "/tasks/robots/embed"): OPEN,
@@ -230,22 +224,11 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/tasks/robots/groups"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/groups/9/remove"): (401, 403, 403, 403, 403, 404),
     **{("GET", f"/tasks/robots/side-by-side{rest}"): ORGANISER for rest in SIDE_BY_SIDE},
-    **{("GET", f"/tasks/robots/labelling{rest}"): (401, 403, 403, 403, 403, 404) for rest in LABELLING},
-    **{
-        ("POST", f"/tasks/robots/labelling{rest}"): (401, 403, 403, 403, 403, 409)
-        for rest in ("", "/assessors")
-    },
-    **{
-        ("POST", f"/tasks/robots/labelling/1{rest}"): (401, 403, 403, 403, 403, 404)
-        for rest in ("/state", "/publish", "/adjudication", "/nuggets/1")
-    },
     ("POST", "/tasks/robots/side-by-side"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/side-by-side/assessors"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/side-by-side/end"): (401, 403, 403, 403, 403, 422),
     **{("GET", f"/tasks/robots/compare/side-by-side{rest}"): (404,) * 6 for rest in FILES},
     **{("GET", f"/judge/{{judge}}{rest}"): OPEN for rest in ("", "/1", "/1/1", "/1/1/documents")},
-    **{("GET", f"/judge/{{judge}}/labels{rest}"): (404,) * 6 for rest in ("/1", "/1/1")},
-    **{("POST", f"/judge/{{judge}}/labels/1/1{rest}"): (404,) * 6 for rest in ("", "/undo")},
     ("POST", "/judge/{judge}/1/1"): (422,) * 6,
     ("POST", "/judge/{judge}/1/1/undo"): (303,) * 6,
     ("POST", "/judge/{judge}/1/1/assessments"): (422,) * 6,
@@ -346,15 +329,6 @@ DRAFTS = {
     ("POST", "/tasks/draft/own-names/{owls}/show"): (401, 404, 404, 404, 404, 403),
     ("POST", "/tasks/draft/groups"): (401, 404, 404, 404, 404, 422),
     ("POST", "/tasks/draft/pseudonyms"): (401, 404, 404, 404, 404, 303),
-    **{("GET", f"/tasks/draft/labelling{rest}"): (401,) + (404,) * 5 for rest in LABELLING},
-    **{
-        ("POST", f"/tasks/draft/labelling{rest}"): (401, 404, 404, 404, 404, 409)
-        for rest in ("", "/assessors")
-    },
-    **{
-        ("POST", f"/tasks/draft/labelling/1{rest}"): (401,) + (404,) * 5
-        for rest in ("/state", "/publish", "/adjudication", "/nuggets/1")
-    },
     **{("GET", f"/tasks/draft/side-by-side{rest}"): (401, 404, 404, 404, 404, 200) for rest in SIDE_BY_SIDE},
     ("POST", "/tasks/draft/side-by-side"): (401, 404, 404, 404, 404, 422),
     ("POST", "/tasks/draft/side-by-side/assessors"): (401, 404, 404, 404, 404, 422),

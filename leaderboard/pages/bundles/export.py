@@ -43,10 +43,13 @@ def export(
     """Write the whole task; of a release, the map that leads from its pseudonyms back.
 
     For its organisers and the operator, as all is in it. Raises NotFound, SignInNeeded or Forbidden before
-    the target is opened, and Damaged where what is stored is not what was written.
+    the target is opened, Conflict for a task of judges, and Damaged where what is stored is not what was
+    written.
     """
     with _one_moment(database) as session:
         task = policy.own_task(session, viewer, slug)
+        if task.kind == "judges":
+            raise Conflict(f"{task.name} takes {task.kind}, which a bundle cannot carry yet.")
         by = release.draw(session, task) if is_release else None
         with target as made:
             _write(BundleSource(database, session, task, by), viewer, made, site)

@@ -171,7 +171,7 @@ def pair_page(
     scores = _compared(one, two, _seed(table), table.sign)
     rankings = (
         _rankings(session, table, (rows[first], rows[second]), task.level, p)
-        if task.kind != "answers"
+        if task.kind == "rankings"
         else no_rankings()
     )
     return PairPage(
@@ -190,7 +190,7 @@ def pair_page(
         topic=topic,
         side_by_side=(
             paired_topic(session, table.source, first, second, topic, task.collection_id)
-            if topic and task.kind != "answers"
+            if topic and task.kind == "rankings"
             else None
         ),
         level=task.level,

@@ -8,9 +8,11 @@ from leaderboard.errors import NotFound
 
 
 def require_rankings(task: Task) -> None:
-    """Raise NotFound for a task of answers, on pages that look at rankings of documents."""
-    if task.kind == "answers":
-        raise NotFound(f"{task.name} takes answers, which rank no documents: there is nothing to show here.")
+    """Raise NotFound for a task of answers or judges, on pages that look at rankings of documents."""
+    if task.kind != "rankings":
+        raise NotFound(
+            f"{task.name} takes {task.kind}, which rank no documents: there is nothing to show here."
+        )
 
 
 @dataclass(frozen=True, slots=True)

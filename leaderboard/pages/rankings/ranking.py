@@ -213,6 +213,8 @@ def _visible(
     if task.kind == "answers":
         topics.find(session, task, topic_id)
         raise IsAnswer(f"Run {run_id} has answers, not rankings: /runs/{run_id}/answers/{topic_id}.")
+    if task.kind == "judges":
+        raise NotFound(f"Run {run_id} is the board of a judge, which ranks no documents.", run=run_id)
     return run, task, sight, topics.find(session, task, topic_id), shown_edition(session, task, sight)
 
 

@@ -74,8 +74,8 @@ class RevisionList:
     rows: tuple[RevisionRow, ...]
     lines: tuple[Line, ...]
     building: BuildingEdition | None
-    takes_answers: bool = False
-    """Whether the task's runs are answers."""
+    takes: str = "rankings"
+    """What the task's runs are."""
     nugget_topics: tuple[str, ...] = ()
     """The topics of the newest judgments of answers."""
 
@@ -96,7 +96,7 @@ def revision_list(session: Session, viewer: Viewer, slug: str) -> RevisionList:
         rows=board.rows if board is not None else (),
         lines=tuple(line for line in lines if line.name != MAIN),
         building=building(session, viewer, task) if sight.details else None,
-        takes_answers=task.kind == "answers",
+        takes=task.kind,
         nugget_topics=_nugget_topics(session, task, board) if board and task.kind == "answers" else (),
     )
 

@@ -129,8 +129,8 @@ def _ranks(
     """Where the runs of the board would stand, or why that cannot be said."""
     if draft.line != MAIN:
         return None, "No score rests on this line of judgments, so no rank changes."
-    if draft.prepared.kind == "answers":
-        return None, "Ranks by judgments of answers are known once these are published and all runs scored."
+    if draft.prepared.kind in ("answers", "board"):
+        return None, "Ranks by these are known once they are published and all runs scored."
     shown = shown_edition(session, task, sight)
     if shown.edition is None or shown.source is None:
         return None, "No board is shown yet, so there are no ranks to change."

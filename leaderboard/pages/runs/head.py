@@ -163,8 +163,8 @@ def scores_of_topics(session: Session, seen: SeenRun) -> ScoredRun | None:
 def ranked_documents(session: Session, viewer: Viewer, run_id: int) -> ScoredRun:
     """As `scored_run`, of a run of rankings; raises NotFound for one of answers, which ranks no documents."""
     scored = scored_run(session, viewer, run_id)
-    if scored.seen.task.kind == "answers":
-        raise NotFound(f"Run {run_id} is of answers, so there are no rankings to look at.", run=run_id)
+    if (kind := scored.seen.task.kind) != "rankings":
+        raise NotFound(f"Run {run_id} is of {kind}, so there are no rankings to look at.", run=run_id)
     return scored
 
 

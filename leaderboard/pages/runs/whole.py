@@ -46,7 +46,7 @@ def whole_run(session: Session, viewer: Viewer, run_id: int, asked: RunChoice) -
     page = run.run_page(session, viewer, run_id)
     if scored is None:
         return _without_topics(page, origin.origin_page(session, seen), seen)
-    if seen.task.kind == "answers":
+    if seen.task.kind != "rankings":
         whole = _without_topics(page, origin.origin_page(session, seen), seen)
         return replace(whole, topics=topics.topics_page(session, scored, asked.measure, asked.order))
     no_measures = MeasuresPage(**seen.head(by_topic=True), every=())

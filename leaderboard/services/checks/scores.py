@@ -50,10 +50,12 @@ def _computed_again(database: Database, key: Key) -> Iterator[str]:
     revision_id, run_id, dialect = key
     with database.read() as session:
         run = session.get_one(Run, run_id)
-    if _inputs(database, revision_id).is_of_answers:
-        # Where there are rankings only, no module of answers is ever loaded.
-        scoring = import_module("leaderboard.services.nuggets.scoring")
-        plan = Plan(dialect, (), False, _inputs(database, revision_id), run.ranking_sha256)
+    inputs = _inputs(database, revision_id)
+    if not inputs.are_of_documents:
+        # Where there are rankings only, no module of others is ever loaded.
+        room = "judges" if inputs.is_board else "nuggets"
+        scoring = import_module(f"leaderboard.services.{room}.scoring")
+        plan = Plan(dialect, (), False, inputs, run.ranking_sha256)
         yield from _all_differences(database, key, scoring.again(database, run_id, plan))
         return
     aligner = Aligner(_compiled(database, revision_id), dialect=dialect)

@@ -57,6 +57,12 @@ def _measures(session: Session, task: Task, revision: QrelsRevision) -> list[dic
         judged = stored.of_revision(session, revision.id)
         measures: list[dict[str, Any]] = scoring.measures(judged, task.measures, task.primary_measure)
         return measures
+    if task.kind == "judges":
+        references = import_module("leaderboard.services.judges.references")
+        scoring = import_module("leaderboard.services.judges.scoring")
+        reference = references.of_revision(session, revision.id).reference
+        of_judges: list[dict[str, Any]] = scoring.measures(reference, task.measures)
+        return of_judges
     return [{"key": key, "version": parse(key).measure.version} for key in task.measures]
 
 

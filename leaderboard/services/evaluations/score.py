@@ -63,7 +63,7 @@ def plan(session: Session, run_id: int, edition_id: int) -> Plan:
     scored = stored(session, run_id, edition)
     missing = tuple(measure for measure in edition.measures if measure["key"] not in scored)
     whole = _plan(session, edition, missing, lacks_hits=not _has_hits(session, run_id, edition))
-    if whole.inputs.is_of_answers:
+    if not whole.inputs.are_of_documents:
         whole = replace(whole, lacks_hits=False)
     return replace(whole, ranking_sha256=run.ranking_sha256)
 
@@ -75,7 +75,7 @@ def ahead(session: Session, task_id: int) -> list["EarlyEvaluation"]:
         (edition.id, _plan(session, edition, tuple(edition.measures), lacks_hits=True))
         for edition in session.scalars(editions)
     ]
-    return [EarlyEvaluation(number, plan) for number, plan in plans if not plan.inputs.is_of_answers]
+    return [EarlyEvaluation(number, plan) for number, plan in plans if plan.inputs.are_of_documents]
 
 
 def _has_hits(session: Session, run_id: int, edition: Edition) -> bool:
@@ -119,9 +119,10 @@ def compute(database: Database, run_id: int, plan: Plan) -> RunScores:
     """
     if not plan.missing and not plan.lacks_hits:
         return RunScores({}, None)
-    if plan.inputs.is_of_answers:
-        # Where there are rankings only, no module of answers is ever loaded.
-        scoring = import_module("leaderboard.services.nuggets.scoring")
+    if not plan.inputs.are_of_documents:
+        # Where there are rankings only, no module of others is ever loaded.
+        room = "judges" if plan.inputs.is_board else "nuggets"
+        scoring = import_module(f"leaderboard.services.{room}.scoring")
         scores: RunScores = scoring.compute(database, run_id, plan)
         return scores
     aligner = Aligner(compiled_inputs(plan.inputs), dialect=plan.dialect)

@@ -40,7 +40,7 @@ class Basis:
     origin: str
     origin_name: str
     dialect: int
-    """Whose arithmetic rankings are scored with; 0 for answers, which trec_eval knows nothing of."""
+    """Whose arithmetic rankings are scored with; 0 for answers and judges, unknown to trec_eval."""
     topics: int
     is_current: bool
     shown_from: datetime | None = None
@@ -63,7 +63,7 @@ def basis_of(
         revision_sha256=revision.sha256 if sight.details else "",
         origin=qrels.origin,
         origin_name=qrels.origin_name,
-        dialect=edition.dialect if qrels.kind != "answers" else 0,
+        dialect=edition.dialect if qrels.kind not in ("answers", "board") else 0,
         topics=len(edition.topic_sets.get(sight.topic_set, {"topics": ()})["topics"]),
         is_current=edition.state == "current",
         shown_from=edition.shown_from,

@@ -173,6 +173,8 @@ def preview(session: Session, viewer: Viewer, slug: str, plan: Plan) -> Preview:
     the task, Invalid for a plan that cannot be carried out, Conflict where there are no runs or topics.
     """
     task = policy.own_task(session, viewer, slug, policy.knows)
+    if task.kind == "judges":
+        raise Conflict(f"{task.name} takes {task.kind}; a pool is made of rankings or answers.")
     plans.check(plan)
     runs = plans.pooled_runs(plan, plans.candidates(session, viewer, task))
     bound = plans.bound(plan, runs)

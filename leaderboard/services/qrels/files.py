@@ -27,6 +27,7 @@ KINDS = {
     "subtopic": "grades by subtopic",
     "preference": "preferences",
     "answers": "nuggets and labels",
+    "board": "values of a reference",
 }
 """Kind of judgments -> what they are, in words."""
 

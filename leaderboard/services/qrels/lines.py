@@ -31,6 +31,11 @@ from leaderboard.trec.qrels.revision_inputs import pack_subtopics, unpack_prefer
 DRAFT = "draft "
 """How the names of lines begin that hold what is not published yet."""
 ROWS_AT_ONCE = 5_000
+PACKED = {
+    "answers": "leaderboard.services.nuggets.prepared",
+    "board": "leaderboard.services.judges.references",
+}
+"""Kinds whose revisions say themselves who made them, and the module that opens them."""
 MOST_NAMED = 10
 """Documents named in a message."""
 
@@ -66,7 +71,7 @@ def fitting(session: Session, task: Task, kind: str, by: Origin, name: str) -> Q
             raise Invalid(f"A line of judgments cannot be called {name!r}; choose another name.")
         return None
     who = "this task" if name == MAIN else f"the line {name}"
-    is_one = kind == qrels.kind == "answers"
+    is_one = kind == qrels.kind and kind in PACKED
     if (
         not is_one
         and by.kind is not None
@@ -148,10 +153,9 @@ def stored(session: Session, revision: QrelsRevision) -> PreparedQrels:
     """What a revision holds, as it was prepared; the revision was read with its packed judgments."""
     qrels = session.get_one(Qrels, revision.qrels_id)
     name, sha256 = revision.file_name, revision.sha256
-    if qrels.kind == "answers":
-        # Where there are rankings only, no module of answers is ever loaded.
-        answers = import_module("leaderboard.services.nuggets.prepared")
-        prepared: PreparedQrels = answers.of_packed(revision.packed, name)
+    if qrels.kind in PACKED:
+        # Where there are rankings only, no module of others is ever loaded.
+        prepared: PreparedQrels = import_module(PACKED[qrels.kind]).of_packed(revision.packed, name)
         return prepared
     if qrels.kind == "preference":
         return of_preferences(unpack_preferences(revision.packed), name, sha256)
@@ -181,7 +185,7 @@ def has_its_digest(session: Session, revision: QrelsRevision) -> bool:
     A file of judgments is not: its digest says whether the same file is sent again.
     """
     qrels = session.get_one(Qrels, revision.qrels_id)
-    if qrels.kind == "answers":
+    if qrels.kind in PACKED:
         return revision.sha256 == stored(session, revision).sha256
     if not is_packed_whole(qrels):
         return True

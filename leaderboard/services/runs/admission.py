@@ -22,6 +22,7 @@ from leaderboard.trec.facts.fields import FactValue
 from leaderboard.trec.runs.check import Rules
 
 if TYPE_CHECKING:
+    from leaderboard.services.judges.sending import BoardRules
     from leaderboard.trec.answers.check import AnswerRules
 
 KINDS = ("official", "baseline", "late", "unofficial")
@@ -53,7 +54,9 @@ class UploadRules:
     earlier: tuple[tuple[int, str, bytes], ...] = field(default=())
     """(run id, name, sketch) of the team's runs in this task."""
     answers: "AnswerRules | None" = None
-    """What a file of answers is checked against; None where the task takes rankings."""
+    """What a file of answers is checked against; None where the task takes other runs."""
+    board: "BoardRules | None" = None
+    """What a board file of a judge is checked against; None where the task takes other runs."""
 
 
 def rules_for(
@@ -189,6 +192,7 @@ def _rules(session: Session, task: Task, phase: Phase, team_id: int | None) -> U
         visibility == "blind",
         tuple((row.id, row.name, row.sketch) for row in runs),
         _answer_rules(session, task, topics),
+        _board_rules(session, task, topics),
     )
 
 
@@ -198,6 +202,14 @@ def _answer_rules(session: Session, task: Task, topics: list[str]) -> "AnswerRul
     # Where there are rankings only, no module of answers is ever loaded.
     sending = import_module("leaderboard.services.answers.sending")
     rules: AnswerRules = sending.rules_of(session, task, topics)
+    return rules
+
+
+def _board_rules(session: Session, task: Task, topics: list[str]) -> "BoardRules | None":
+    if task.kind != "judges":
+        return None
+    sending = import_module("leaderboard.services.judges.sending")
+    rules: BoardRules = sending.rules_of(session, task, topics)
     return rules
 
 

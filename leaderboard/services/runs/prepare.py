@@ -49,6 +49,8 @@ class PackedRun:
     blocks: PackedBlocks
     answers: tuple[str, ...] | None = None
     """Of a run of answers the topics, whose answers are the blocks; it has no index."""
+    board: bytes | None = None
+    """Of a run of a task of judges its board; it has neither blocks nor an index."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +96,8 @@ def check_only(path: Path, rules: UploadRules, limits: Limits) -> Report | None:
     quickly = replace(limits, memory=QUICK_MEMORY, buffer_bytes=QUICK_BUFFER)
     if rules.answers is not None:
         return _checked_answers(path, rules)[0]
+    if rules.board is not None:
+        return _checked_board(path, rules, limits)[0]
     try:
         scanned, report = read_and_check(path, rules.checks, quickly)
     except TooSlow:
@@ -115,6 +119,8 @@ def checked(
     """The report of a file, and the packed run if it can be accepted; others take the run's blocks too."""
     if rules.answers is not None:
         return _checked_answers(source, rules)
+    if rules.board is not None:
+        return _checked_board(source, rules, limits)
     makers: list[Callable[[], Consumer]] = [RunPacker, RankingDigest, Sketch, *others]
     scanned, report = read_and_check(source, rules.checks, limits, *makers)
     if scanned is not None and rules.is_blind:
@@ -150,6 +156,32 @@ def _checked_answers(source: Source, rules: UploadRules) -> tuple[Report, Packed
     )
     copies = _copies(run.sketch, rules, "cited documents and segments")
     return replace(report, warnings=(*report.warnings, *copies)), run
+
+
+def _checked_board(source: Source, rules: UploadRules, limits: Limits) -> tuple[Report, PackedRun | None]:
+    # As that of answers.
+    sending = import_module("leaderboard.services.judges.sending")
+    assert rules.board is not None, "the task takes boards"
+    report, packed = sending.checked(source, rules.board, limits)
+    if rules.is_blind:
+        probes = sending.probe_problems(report, rules.board, LEAST_COVERAGE)
+        report = replace(report, problems=(*report.problems, *probes))
+    if packed is None or not report.accepted:
+        return report, None
+    run = PackedRun(
+        tag="",
+        details={},
+        topics=packed.topics,
+        entries=packed.values,
+        deepest=packed.runs,
+        digest=packed.digest,
+        sketch=packed.sketch,
+        order_differs=False,
+        index=b"",
+        blocks=PackedBlocks(),
+        board=packed.body,
+    )
+    return replace(report, warnings=(*report.warnings, *_copies(run.sketch, rules, "values"))), run
 
 
 def unchecked(path: Path, file_name: str) -> PreparedUpload:

@@ -317,7 +317,10 @@ def _new_run(session: Session, checked: _Checked, name: str) -> Run:
 
 
 def add_rankings(session: Session, run_id: int, packed: PackedRun) -> None:
-    """Store a run's rankings, or its answers."""
+    """Store a run's rankings, its answers, or its board."""
+    if packed.board is not None:
+        import_module("leaderboard.services.judges.store").add(session, run_id, packed.board)
+        return
     if packed.answers is not None:
         # Where there are rankings only, no module of answers is ever loaded.
         store = import_module("leaderboard.services.answers.store")

@@ -11,7 +11,7 @@ from leaderboard.errors import Conflict, Invalid
 from leaderboard.measures.binding import bind
 from leaderboard.measures.catalogue.names import examples
 from leaderboard.measures.grammar import BoundMeasure, with_level
-from leaderboard.measures.naming import is_of_answers, parse
+from leaderboard.measures.naming import kind_of, parse
 from leaderboard.measures.registry import NAMES
 from leaderboard.services import audit, policy
 from leaderboard.services.evaluations import editions
@@ -22,8 +22,8 @@ from leaderboard.services.qrels import files, judged_inputs
 SIZE = "collection size"
 BESIDE = frozenset({"subtopics", "preferences"})
 """Needs that judgments may meet besides grades."""
-ANSWERS = "answers"
-"""What a task of answers has in place of grades."""
+OTHERS = ("answers", "judges")
+"""Kinds of tasks that have no grades, and what they have in place of them."""
 REMEDIES = {
     "subtopics": "add judgments of subtopics first",
     "preferences": "add preferences first",
@@ -107,8 +107,8 @@ def _at_level(bound: BoundMeasure, before: int, after: int) -> BoundMeasure:
 
 def available(session: Session, task: Task) -> frozenset[str]:
     """The needs of measures that the task meets, or may meet with judgments that are still to come."""
-    if task.kind == ANSWERS:
-        return frozenset({ANSWERS})
+    if task.kind in OTHERS:
+        return frozenset({task.kind})
     size = session.get_one(CollectionOfDocuments, task.collection_id).size
     needs = {"graded"} if size is None else {"graded", SIZE}
     revision = files.newest(session, task.id)
@@ -127,7 +127,7 @@ def lacking(shown: ShownEdition) -> tuple[str, ...]:
     """Why measures of the shown edition have no scores, in sentences; empty where all have what they need."""
     if shown.edition is None or shown.basis is None:
         return ()
-    if ANSWERS in shown.kinds:
+    if shown.kinds & {"answers", "board"}:
         return _lacking_of_answers(shown.edition, shown.basis.revision)
     has = judged_inputs.needs_met_by(shown.kinds)
     needs = {measure["key"]: parse(measure["key"]).measure.needs for measure in shown.edition.measures}
@@ -151,8 +151,9 @@ def _lacking_of_answers(edition: Edition, revision: int) -> tuple[str, ...]:
 
 def _fit(bound: BoundMeasure, there: Collection[str]) -> BoundMeasure:
     """The measure itself; raises Invalid where a board cannot have it."""
-    if is_of_answers(bound.measure) != (ANSWERS in there):
-        of, takes = ("answers", "rankings") if ANSWERS not in there else ("rankings", "answers")
+    of = kind_of(bound.measure)
+    takes = next((kind for kind in OTHERS if kind in there), "rankings")
+    if of != takes:
         raise Invalid(f"{bound.key} is a measure of {of}, and this task takes {takes}; leave it out.")
     missing = sorted(bound.measure.needs - {"graded"} - set(there))
     if missing:

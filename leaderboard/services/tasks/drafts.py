@@ -15,9 +15,11 @@ from leaderboard.services.tasks.setting_values import Read
 from leaderboard.trec.topics import topics as trec_topics
 
 VISIBILITIES = ("open", "blind", "sealed")
-KINDS = ("rankings", "answers")
+KINDS = ("rankings", "answers", "judges")
 OF_ANSWERS = ("V_strict", "A", "W", "SupportP", "SupportR", "AnswerLength", "NumCitations")
 """The measures of answers that a board has unless others are chosen, the first one ranks it."""
+OF_JUDGES = ("BoardTau", "TopicTau", "TopicAccuracy")
+"""As those of answers, of judges."""
 DEEPEST = 100_000
 GRADED = ("nDCG@10", "AP", "RR@10", "R@1000")
 BINARY = ("AP", "nDCG@10", "P@10", "R@1000")
@@ -65,7 +67,7 @@ class TaskDraft:
     agreement: str = ""
     """What a team agrees to when it enters, in Markdown; empty: nothing."""
     kind: str = "rankings"
-    """What its runs are: rankings or answers."""
+    """What its runs are: rankings, answers or boards of judges."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,10 +141,17 @@ def _form_problems(draft: TaskDraft) -> list[Problem]:
         (draft.origin in ("human", "machine"), "origin", draft.origin, "must be human or machine."),
         (draft.kind in KINDS, "kind", draft.kind[:40], f"must be one of {', '.join(KINDS)}."),
         (
-            not (draft.kind == "answers" and draft.qrels),
+            not (draft.kind != "rankings" and draft.qrels),
             "qrels",
             draft.qrels_name,
-            "are judgments of documents; nuggets and labels of answers are added once the draft is there.",
+            "are judgments of documents; nuggets and labels of answers, or the reference of judges, are "
+            "added once the draft is there.",
+        ),
+        (
+            not (draft.kind == "judges" and draft.visibility == "open"),
+            "visibility",
+            draft.visibility,
+            "must be blind or sealed: what the reference of judges says is held back until the task closes.",
         ),
         *(_read(read, field, getattr(draft, field)) for field, read in LIKE_SETTINGS.items()),
     ]
@@ -163,8 +172,8 @@ def _read(read: Read, field: str, text: str) -> tuple[bool, str, str, str]:
 
 
 def _measures(draft: TaskDraft, judged: PreparedQrels | None) -> tuple[tuple[str, ...], str]:
-    if draft.kind == "answers":
-        return _of_answers(draft)
+    if draft.kind != "rankings":
+        return _of_kind(draft)
     proposed, proposed_primary = propose_measures(judged.judgments if judged else None)
     wanted = list(draft.measures or proposed)
     primary = draft.primary or (wanted[0] if draft.measures else proposed_primary)
@@ -177,10 +186,11 @@ def _measures(draft: TaskDraft, judged: PreparedQrels | None) -> tuple[tuple[str
     return board_measures.for_board(wanted, primary, draft.level, there)
 
 
-def _of_answers(draft: TaskDraft) -> tuple[tuple[str, ...], str]:
-    # Tasks of rankings load no module of answers.
-    registry = import_module("leaderboard.measures.answers.registry")
-    bound = [registry.parse(name) for name in draft.measures or OF_ANSWERS]
+def _of_kind(draft: TaskDraft) -> tuple[tuple[str, ...], str]:
+    # Tasks of rankings load no module of others.
+    registry = import_module(f"leaderboard.measures.{draft.kind}.registry")
+    usual = OF_ANSWERS if draft.kind == "answers" else OF_JUDGES
+    bound = [registry.parse(name) for name in draft.measures or usual]
     primary = registry.parse(draft.primary) if draft.primary else bound[0]
     if primary.measure.direction == "none":
         raise Invalid(

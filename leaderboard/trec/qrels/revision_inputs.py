@@ -36,6 +36,13 @@ class RevisionInputs:
     """What to call them in an error, such as `revision 2`."""
     is_of_answers: bool = False
     """Whether the judgments are of answers: nuggets and labels, no documents by grade."""
+    is_board: bool = False
+    """Whether they are the reference of a task of judges."""
+
+    @property
+    def are_of_documents(self) -> bool:
+        """Whether documents are judged, so that a run has judged hits."""
+        return not (self.is_of_answers or self.is_board)
 
 
 def compiled_inputs(inputs: RevisionInputs) -> CompiledJudgments:
@@ -50,7 +57,7 @@ def compiled_inputs(inputs: RevisionInputs) -> CompiledJudgments:
 
 
 def _compiled(inputs: RevisionInputs) -> CompiledJudgments:
-    if inputs.is_of_answers:
+    if not inputs.are_of_documents:
         return _without_documents(inputs)
     distractors = unpack_distractors(inputs.distractors)
     if inputs.subtopics is None and inputs.preferences is None:
@@ -62,10 +69,14 @@ def _compiled(inputs: RevisionInputs) -> CompiledJudgments:
 
 
 def _without_documents(inputs: RevisionInputs) -> CompiledJudgments:
-    """The topics of judgments of answers, none of which judges a document by itself."""
-    # Where there are rankings only, no module of answers is ever loaded.
-    packing = import_module("leaderboard.trec.nuggets.packing")
-    return compile_qrels(Qrels({topic: {} for topic in packing.unpacked(inputs.judgments).topics}, "graded"))
+    """The topics of judgments of answers or of a reference, none of which judges a document by itself."""
+    # Where there are rankings only, no module of others is ever loaded.
+    if inputs.is_board:
+        boards = import_module("leaderboard.trec.boards.packing")
+        topics = boards.unpack_reference(inputs.judgments).reference.topics
+    else:
+        topics = import_module("leaderboard.trec.nuggets.packing").unpacked(inputs.judgments).topics
+    return compile_qrels(Qrels({topic: {} for topic in topics}, "graded"))
 
 
 def _with_companions(inputs: RevisionInputs, distractors: Collection[bytes]) -> CompiledJudgments:

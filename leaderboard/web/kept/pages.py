@@ -49,6 +49,7 @@ ROOMS = frozenset(
         "rankings",
         "answers",
         "nuggets",
+        "judges",
         "news",
         "phases",
         "revisions",

@@ -50,7 +50,7 @@ NEW: dict[str, Any] = {**dict.fromkeys((*TEXTS, *LIMITS), ""), "zone": "UTC", "k
 
 def register(app: Flask) -> None:
     """Let every page of a task say its dates."""
-    app.jinja_env.globals.update(dates_of=dates_of, takes_answers=takes_answers, anywhere=pages.anywhere)
+    app.jinja_env.globals.update(dates_of=dates_of, takes=takes, anywhere=pages.anywhere)
 
 
 def dates_of(slug: str) -> tuple[DateRow, ...]:
@@ -63,12 +63,12 @@ def dates_of(slug: str) -> tuple[DateRow, ...]:
     return pages.strip(known, datetime.now(UTC))
 
 
-def takes_answers(slug: str) -> bool:
-    """Whether a task takes answers, which have no pages of rankings."""
+def takes(slug: str) -> str:
+    """What a task takes: rankings unless it is known to take something else."""
     try:
-        return policy.seen_task(reading(), viewer(), slug).task.kind == "answers"
+        return policy.seen_task(reading(), viewer(), slug).task.kind
     except NotFound:
-        return False
+        return "rankings"
 
 
 @blueprint.get("/tasks/<slug>/phases")

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_row
 from leaderboard.db.tables import Collection, Edition, Task
 from leaderboard.errors import Conflict, Invalid, Problem
-from leaderboard.services import collections, policy
+from leaderboard.services import collections, phase_rules, policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics import methods
 from leaderboard.services.tasks import board_measures, changes, grade_scales, phases, slugs, topic_sets
@@ -183,6 +183,7 @@ def _put_grades(changing: _Changing, named: dict[int, str]) -> None:
 
 def _put_visibility(changing: _Changing, visibility: str) -> None:
     session, task = changing.session, changing.task
+    phase_rules.require_held_back(task, visibility)
     task.visibility = visibility
     following = [phase for phase in phases.of_task(session, task.id) if phase.visibility is None]
     for phase in following if visibility == "blind" else ():

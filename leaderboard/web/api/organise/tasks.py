@@ -30,7 +30,7 @@ class NewTask:
     """A task's name, and what is not to be as its template says; measures: the first is the primary one."""
 
     name: str
-    kind: Literal["rankings", "answers"] = "rankings"
+    kind: Literal["rankings", "answers", "judges"] = "rankings"
     template: str = templates.LIVING
     description: str = ""
     collection: str | None = None
