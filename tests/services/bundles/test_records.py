@@ -66,6 +66,7 @@ STAYS = frozenset(
             "member",
         ),
         "answer",
+        "judge_board",
         *("task_role", "audit", "throttle", "api_token", "device_request", "idempotency_key", "mail"),
         *("webhook", "webhook_attempt", "webhook_delivery", "worker", "site_version", "former_slug"),
         *("collection", "document_block", "upload_batch", "partial_upload", "click_log"),
