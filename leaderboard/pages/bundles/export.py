@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Evaluation, Phase, QrelsRevision, Run
-from leaderboard.errors import NotFound
+from leaderboard.errors import Conflict, NotFound
 from leaderboard.pages.boards import tables
 from leaderboard.pages.bundles.citation import citation_of
 from leaderboard.services import policy

@@ -100,7 +100,7 @@ def from_task(
     origin = shown.basis.origin if shown.basis is not None else "human"
     kept = KeptReference(
         reference=reference,
-        source=f"{other.name} ({other.slug}), edition {shown.edition.number}, {by.key}",
+        source=f"{other.name} ({other.slug}), edition {shown.edition.number}",
         facts={row.run: _declared(row) for row in rows},
         is_machine=origin == "machine",
     )
@@ -133,7 +133,7 @@ def from_file(
     known = read_declared(declared, "run") if declared is not None else {}
     if strangers := [run for run in known if run not in reference.runs]:
         raise Invalid(f"The reference has no run {strangers[0]!r}, of which facts are declared.")
-    kept = KeptReference(reference, f"{file_name}, {reference.measure}", known, is_machine)
+    kept = KeptReference(reference, file_name, known, is_machine)
     _require_topics(session, task, reference)
     return of_reference(kept, file_name)
 

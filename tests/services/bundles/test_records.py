@@ -74,6 +74,7 @@ STAYS = frozenset(
             "answer_label",
             "written_nugget",
         ),
+        "judge_board",
         *("task_role", "audit", "throttle", "api_token", "device_request", "idempotency_key", "mail"),
         *("webhook", "webhook_attempt", "webhook_delivery", "worker", "site_version", "former_slug"),
         *("collection", "document_block", "upload_batch", "partial_upload", "click_log"),

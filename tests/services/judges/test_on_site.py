@@ -205,7 +205,7 @@ def test_the_board_of_a_task_becomes_a_reference_and_stays(database: Database, t
     judging.task(database, tmp_path)
     made = from_task(database, measure="nDCG@10")
     assert set(made.kept.reference.runs) == {"one", "two", "three"}
-    assert made.kept.source == "Task t (t), edition 1, nDCG@10"
+    assert made.kept.source == "Task t (t), edition 1"
     with database.write() as session:
         publish.revise(session, OPERATOR, "judged", NewRevision(prepared=made, note="The board."))
     board = {run: row for run, row in zip(made.kept.reference.runs, made.kept.reference.scores, strict=True)}
