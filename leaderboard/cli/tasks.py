@@ -98,14 +98,16 @@ def create(
 ) -> None:
     """Make a task and publish it; counts and mismatches are printed."""
     template = next((kind for kind in kinds if kind in templates.TEMPLATES), None)
+    takes = next((kind for kind in kinds if kind in drafts.KINDS), "rankings")
+    preset = templates.find(template) if template else None
     wanted = TaskDraft(
         slug=slug,
-        kind=next((kind for kind in kinds if kind in drafts.KINDS), "rankings"),
+        kind=takes,
         topics=topics,
         description=description.read_text(encoding="utf-8") if description else "",
         dialect=int(dialect),
         measures=measures,
-        visibility=visibility or (templates.find(template).visibility if template else "open"),
+        visibility=visibility or drafts.usual_visibility(takes, preset),
         template=template or "",
         second=second or "",
         **options,  # type: ignore[arg-type]

@@ -22,7 +22,7 @@ BY_MEASURE: Mapping[str, RankBy] = {"BoardTau": "tau_b", "TopicTau": "topics", "
 """The measure that a task ranks judges by -> what its judges' board does."""
 MOST_KEPT = 256
 
-# An agreement takes a tenth of a second and more, mostly resampling, and never changes.
+# An agreement takes tens of milliseconds and more, mostly resampling, and never changes.
 _kept: LRUCache[tuple[str, ...], JudgeAgreement] = LRUCache(MOST_KEPT)
 # Reading changes the order in which agreements go, so threads take turns.
 _lock = threading.Lock()

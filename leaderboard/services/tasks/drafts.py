@@ -12,6 +12,7 @@ from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.files import PreparedQrels
 from leaderboard.services.tasks import board_measures, setting_values, slugs, templates
 from leaderboard.services.tasks.setting_values import Read
+from leaderboard.services.tasks.templates import TaskTemplate
 from leaderboard.trec.topics import topics as trec_topics
 
 VISIBILITIES = ("open", "blind", "sealed")
@@ -95,6 +96,16 @@ def propose_measures(judgments: Mapping[str, Mapping[bytes, int]] | None) -> tup
     elif positive and sum(len(grades) <= 1 for grades in positive) >= MOSTLY * len(positive):
         chosen = ONE_RELEVANT
     return (*chosen, ALWAYS), chosen[0]
+
+
+def usual_visibility(kind: str | None, template: TaskTemplate | None) -> str:
+    """What a new task shows unless that is chosen: as its template, but the reference of judges never openly.
+
+    >>> usual_visibility("judges", None), usual_visibility("answers", None)
+    ('blind', 'open')
+    """
+    visibility = template.visibility if template is not None else "open"
+    return "blind" if kind == "judges" and visibility == "open" else visibility
 
 
 def prepare(draft: TaskDraft) -> PreparedTask:

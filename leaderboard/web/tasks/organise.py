@@ -82,7 +82,7 @@ def _draft() -> TaskDraft:
         depth=number("depth", 1000) or 0,
         level=number("level", 1) or 0,
         dialect=number("dialect", 10) or 0,
-        visibility=form.get("visibility") or _usual_visibility(form.get("kind"), template.visibility),
+        visibility=form.get("visibility") or drafts.usual_visibility(form.get("kind"), template),
         template=template.key,
         kind=form.get("kind") or "rankings",
         second=form.get("second", ""),
@@ -92,11 +92,6 @@ def _draft() -> TaskDraft:
         origin_name=form.get("origin_name", "").strip(),
     )
     return draft if judged is None else replace(draft, qrels=judged.path, qrels_name=judged.name)
-
-
-def _usual_visibility(kind: str | None, of_template: str) -> str:
-    """What is shown unless it is chosen: the reference of judges is never open."""
-    return "blind" if kind == "judges" and of_template == "open" else of_template
 
 
 def _path(file: Received | None) -> Path | None:

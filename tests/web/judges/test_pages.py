@@ -5,11 +5,13 @@ from pathlib import Path
 from urllib.parse import urljoin
 
 import pytest
+from click.testing import CliRunner
 from flask import Flask
 from flask.testing import FlaskClient
 
+from leaderboard.cli import main
 from leaderboard.db.engine import Database, now
-from leaderboard.db.tables import Phase
+from leaderboard.db.tables import Phase, Task
 from leaderboard.services.runs.admission import RunRequest
 from tests.make import build, judging, people
 from tests.web.conftest import SignIn, browser
@@ -117,3 +119,31 @@ def test_the_form_chooses_a_reference(
     with board.open("rb") as sent:
         again = client.post(address, data={"note": "Again.", "source": "t", "board": (sent, "board.txt")})
     assert again.status_code == 422
+
+
+def test_a_task_of_judges_is_made_by_the_form(
+    client: FlaskClient, database: Database, sign_in: SignIn, tmp_path: Path
+) -> None:
+    """It is blind and ranks by the agreement of the boards; an open one is refused."""
+    sign_in(client, "Olga", is_organiser=True)
+    for visibility, status in (("open", 422), ("", 303)):
+        with build.topics_file(tmp_path).open("rb") as topics:
+            fields = {"name": "Judges 2026", "kind": "judges", "visibility": visibility}
+            answer = client.post("/tasks/new", data={**fields, "topics": (topics, "topics.tsv")})
+        assert answer.status_code == status
+    assert client.get(answer.location).status_code == 200
+    with database.read() as session:
+        task = session.query(Task).one()
+        assert (task.kind, task.visibility, task.primary_measure) == ("judges", "blind", "BoardTau")
+
+
+def test_a_task_of_judges_is_made_by_a_command(tmp_path: Path) -> None:
+    """As by the form, on a site of its own."""
+    topics, data = build.topics_file(tmp_path), tmp_path / "site"
+    given = ("task", "create", "j", "--name", "J", "--topics", str(topics), "--kind", "judges")
+    made = CliRunner().invoke(main, [*given, "--data", str(data)])
+    assert made.exit_code == 0, made.output
+    database = Database(f"sqlite:///{data}/leaderboard.sqlite3")
+    with database.read() as session:
+        assert [(task.kind, task.visibility) for task in session.query(Task)] == [("judges", "blind")]
+    database.dispose()

@@ -99,7 +99,7 @@ def make_task(slug: str, query: NewTask, file: Path) -> OwnTask:
         collection=query.collection,
         depth=query.depth,
         level=query.level,
-        visibility=query.visibility or template.visibility,
+        visibility=query.visibility or drafts.usual_visibility(query.kind, template),
         template=template.key,
         kind=query.kind,
         measures=query.measures,
