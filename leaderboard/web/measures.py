@@ -125,7 +125,8 @@ def _show_of_others(name: str, canonical: str, written: str) -> ResponseReturnVa
     html = render_template(
         "measures/of_answers.html",
         page=_of_others()[name],
-        kind=kind_of(parse(name).measure),
+        # Not parsed: some have no name without parameters.
+        kind="answers" if name in _of("answers") else "judges",
         written=written,
     )
     return responses.page(html)

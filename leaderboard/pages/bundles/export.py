@@ -59,12 +59,14 @@ def export(
 def export_public(database: Database, slug: str, target: Target, *, site: str = "") -> None:
     """Write what every visitor reads of a task, whoever asks for it.
 
-    Raises NotFound, before the target is opened, for a draft and while something of the task is held back.
+    Raises NotFound before the target is opened: for a draft, for judges, and while something is held back.
     """
     with _one_moment(database) as session:
         task, sight = policy.visible_task(session, ANONYMOUS, slug)
         if not sight.details:
             raise NotFound(f"{sight.why} The whole of {task.name} can be had when all of it is shown.")
+        if task.kind == "judges":
+            raise NotFound(f"{task.name} takes {task.kind}, which a bundle cannot carry yet.")
         view = public.view(session, task)
         with target as made:
             _write(BundleSource(database, session, task, view=view), ANONYMOUS, made, site)

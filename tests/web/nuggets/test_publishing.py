@@ -80,6 +80,19 @@ def test_files_are_looked_at_published_and_ranked_by(organiser: FlaskClient, dat
     assert ranks == {"one": 1, "two": 2, "three": 2, "four": None}
 
 
+def test_what_was_noticed_in_files_is_for_organisers(organiser: FlaskClient, database: Database) -> None:
+    """It calls runs by their names in the files, which a pseudonym may hide from readers."""
+    preview = _send(organiser)
+    organiser.post(preview, data=pages.form(organiser.get(preview), preview))
+    visitor = organiser.application.test_client()
+    for ending in ("", ".json"):
+        said = {one: one.get(f"{LIST}/1{ending}").get_data(as_text=True) for one in (organiser, visitor)}
+        assert "of run one are of another text" in said[organiser]
+        assert "GPT-4o" in said[visitor]
+        assert "another text" not in said[visitor]
+        assert "passed over" not in said[visitor]
+
+
 def test_parts_that_are_not_sent_stay(organiser: FlaskClient, database: Database) -> None:
     """Support labels are a second revision; topics without vital nuggets are left out from then on."""
     preview = _send(organiser)
