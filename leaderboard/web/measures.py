@@ -122,13 +122,8 @@ def _show_of_others(name: str, canonical: str, written: str) -> ResponseReturnVa
         return redirect(_address(canonical, written))
     written = request.args.get("written", "")
     written = written if _named_of_others(written) == name else ""
-    html = render_template(
-        "measures/of_answers.html",
-        page=_of_others()[name],
-        # Not parsed: some have no name without parameters.
-        kind="answers" if name in _of("answers") else "judges",
-        written=written,
-    )
+    kind = "answers" if name in _of("answers") else "judges"
+    html = render_template("measures/of_answers.html", page=_of_others()[name], kind=kind, written=written)
     return responses.page(html)
 
 

@@ -19,21 +19,13 @@ from leaderboard.errors import Closed, Invalid, Problem
 from leaderboard.services.judges import references
 from leaderboard.trec.boards.align import FEWEST_RUNS, align
 from leaderboard.trec.boards.board_files import BoardFile, Known, read_board
-from leaderboard.trec.boards.packing import KeptBoard, KeptReference, pack_board
+from leaderboard.trec.boards.packing import BoardRules, KeptBoard, pack_board
 from leaderboard.trec.read.lines import Limits, Source, numbered_lines, shown
 from leaderboard.trec.runs.fingerprints import SKETCH_SIZE
 from leaderboard.trec.runs.reports import Report
 
 _PRIMARY = re.compile(r"#\s*primary\s*[:=]\s*(\S+)\s*", re.IGNORECASE)
 PRIMARY_REMEDY = "Write `# primary: NAME` as a line of the file."
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BoardRules:
-    """What a judge's board file is checked against: the task's topics and its reference's runs and topics."""
-
-    topics: tuple[str, ...]
-    kept: KeptReference
 
 
 @dataclass(frozen=True, slots=True, eq=False)

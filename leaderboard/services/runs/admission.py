@@ -22,8 +22,8 @@ from leaderboard.trec.facts.fields import FactValue
 from leaderboard.trec.runs.check import Rules
 
 if TYPE_CHECKING:
-    from leaderboard.services.judges.sending import BoardRules
     from leaderboard.trec.answers.check import AnswerRules
+    from leaderboard.trec.boards.packing import BoardRules
 
 KINDS = ("official", "baseline", "late", "unofficial")
 ORGANISERS_KINDS = frozenset({"baseline", "late"})

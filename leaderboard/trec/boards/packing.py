@@ -49,6 +49,14 @@ class KeptBoard:
         return hashlib.sha256(_text(self)).hexdigest()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class BoardRules:
+    """What a judge's board file is checked against: the task's topics and its reference's runs and topics."""
+
+    topics: tuple[str, ...]
+    kept: KeptReference
+
+
 def pack_reference(kept: KeptReference) -> bytes:
     """A reference as it is stored."""
     return compressed(_REFERENCE, _text(kept), _LEVEL)
