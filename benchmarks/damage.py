@@ -57,7 +57,7 @@ KINDS = (
     Kind("click_log", "body", "query logs", ("id",)),
     Kind("task_picture", "body", "pictures", ("id",)),
 )
-SECRETS = {("task", "click_key"), ("idempotency_key", "body")}
+SECRETS = {("task", "click_key"), ("labelling_round", "secret"), ("idempotency_key", "body")}
 """Columns of bytes without a checksum: random bits, and answers of the API, which are kept for a day only."""
 
 

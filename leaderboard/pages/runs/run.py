@@ -112,6 +112,8 @@ def run_page(session: Session, viewer: Viewer, run_id: int, measure: str | None 
 
 
 def _shares_models(session: Session, seen: SeenRun) -> str:
+    if answers_basis.KIND not in seen.shown.kinds:
+        return ""
     return circular.of_run(answers_basis.of_edition(session, seen.shown, seen.sight), seen.run.details)
 
 

@@ -61,7 +61,9 @@ def test_support_is_labelled_settled_and_published(database: Database, tmp_path:
     for item in found.open:
         with database.write() as session:
             _, here = rounds.own_round(session, OPERATOR, "t", number)
-            sent = SentItemLabel(labels.name_of(here.secret, item), 1, f"decided {item.run_id}")
+            sent = SentItemLabel(
+                labels.name_of(here.secret, item), 1, f"decided {item.topic_id} {item.run_id}"
+            )
             decisions.decide(session, OPERATOR, "t", number, sent)
     assert not _settled(database, number).open
     lines = _lines(database, number)
