@@ -52,10 +52,12 @@ KINDS = (
     Kind("document_block", "body", "documents", ("id",)),
     Kind("collection", "known_docnos", "known docnos", ("id",)),
     Kind("pool_topic", "body", "pools", ("pool_id", "topic_id")),
+    Kind("answer", "body", "answers", ("run_id", "topic_id")),
+    Kind("judge_board", "body", "boards of judges", ("run_id",)),
     Kind("click_log", "body", "query logs", ("id",)),
     Kind("task_picture", "body", "pictures", ("id",)),
 )
-SECRETS = {("task", "click_key"), ("idempotency_key", "body")}
+SECRETS = {("task", "click_key"), ("labelling_round", "secret"), ("idempotency_key", "body")}
 """Columns of bytes without a checksum: random bits, and answers of the API, which are kept for a day only."""
 
 

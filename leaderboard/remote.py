@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException
+from importlib import import_module
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 from uuid import uuid4
@@ -193,11 +194,11 @@ class RemoteEvaluator:
     def _computed(self, job: HeldJob, is_lost: threading.Event) -> bytes:
         packed = self._site.ask("GET", f"/jobs/{job.number}/plan", fence=job.fence)
         plan = wire.opened_plan(packed)
+        if plan.inputs.is_of_answers:
+            return wire.packed_scores(self._of_answers(job, plan, is_lost), packed)
         aligner = Aligner(compiled_inputs(plan.inputs), dialect=plan.dialect)
         digest = RankingDigest()
-        for body in self._blocks(job):
-            if is_lost.is_set():
-                raise LeaseLost(f"The lease of job {job.number} was lost while it was being done.")
+        for body in self._blocks(job, is_lost):
             block = opened(job.run_id, body)
             digest.add(block)
             aligner.add(block)
@@ -205,13 +206,27 @@ class RemoteEvaluator:
             raise damaged(f"rankings of run {job.run_id}", "their digest does not match")
         return wire.packed_scores(score.of_judged(plan, aligner.judged()), packed)
 
-    def _blocks(self, job: HeldJob) -> Iterator[bytes]:
+    def _of_answers(self, job: HeldJob, plan: score.Plan, is_lost: threading.Event) -> score.RunScores:
+        # Where there are rankings only, no module of answers is ever loaded.
+        names = "answers.sending", "answers.store", "nuggets.scoring"
+        sending, store, scoring = (import_module(f"leaderboard.services.{name}") for name in names)
+        pairs = (msgspec.msgpack.decode(body, type=tuple[str, bytes]) for body in self._blocks(job, is_lost))
+        answers = {topic: store.opened(job.run_id, topic, body) for topic, body in pairs}
+        if sending.digest_of(iter(answers.values())) != plan.ranking_sha256:
+            raise damaged(f"answers of run {job.run_id}", "their digest does not match")
+        scored: score.RunScores = scoring.of_answers(plan, answers)
+        return scored
+
+    def _blocks(self, job: HeldJob, is_lost: threading.Event) -> Iterator[bytes]:
         first = 0
         while bodies := msgspec.msgpack.decode(
             self._site.ask("GET", f"/jobs/{job.number}/rankings", fence=job.fence, first=first),
             type=list[bytes],
         ):
-            yield from bodies
+            for body in bodies:
+                if is_lost.is_set():
+                    raise LeaseLost(f"The lease of job {job.number} was lost while it was being done.")
+                yield body
             first += len(bodies)
 
     def _hand_in(self, job: HeldJob, result: bytes, is_lost: threading.Event) -> None:

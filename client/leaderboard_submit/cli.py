@@ -334,16 +334,22 @@ def download(ctx: click.Context, run: int, output: BinaryIO) -> None:
 @main.command()
 @click.argument("task")
 @click.option("--revision", type=int, help="Which one, else the newest.")
+@click.option(
+    "--part",
+    type=click.Choice(("qrels", "distractors", "nuggets", "assignments", "support", "argue")),
+    default="qrels",
+    help="Of it; qrels is all of the judgments.",
+)
 @click.option("--output", "-o", type=click.File("wb"), default="-", help="A file, else standard output.")
 @click.pass_context
-def qrels(ctx: click.Context, task: str, revision: int | None, output: BinaryIO) -> None:
+def qrels(ctx: click.Context, task: str, revision: int | None, part: str, output: BinaryIO) -> None:
     """The judgments of TASK, where you may see them."""
     client = _client(ctx)
     if revision is None:
         revision = max((row["revision"] for row in client.rows(f"/tasks/{task}/revisions")), default=None)
     if revision is None:
         raise NotFound(f"{task} has no judgments yet.")
-    _write(output, client.download(f"/tasks/{task}/revisions/{revision}/file"))
+    _write(output, client.download(f"/tasks/{task}/revisions/{revision}/file", part=part))
 
 
 @main.command()

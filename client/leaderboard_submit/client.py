@@ -17,7 +17,7 @@ from leaderboard_submit.rankings import written
 from leaderboard_submit.transport import PIECE, Progress, Transport
 
 Json = dict[str, Any]
-ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".txt", ".run", ".trec", ".res")
+ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".txt", ".run", ".trec", ".res", ".jsonl", ".zip")
 FIRST_LOOK_S, LATEST_LOOK_S = 0.1, 3.0
 ON_ITS_WAY = ("queued", "running")
 
@@ -113,6 +113,10 @@ class Client:
     def run(self, run_id: int) -> Json:
         """A run with its state, rank and scores."""
         return _object(self.ask("GET", f"/runs/{run_id}"))
+
+    def answer(self, run_id: int, topic: str) -> Json:
+        """What a run of answers says on a topic: segments and what they cite, length, limit, what was cut."""
+        return _object(self.ask("GET", f"/runs/{run_id}/answers/{topic}"))
 
     def check(self, task: str, run: Any, *, tag: str = "run") -> Verdict:
         """What a task says to a file or rankings, without sending them."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import json
 import lzma
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -20,7 +22,7 @@ def problems(path: Path) -> list[dict[str, Any]]:
     """The first things that are wrong with the file's lines; none for a file that only the site can read."""
     with path.open("rb") as file:
         magic = file.read(2)
-    if magic == b"\x28\xb5":
+    if magic in (b"\x28\xb5", b"PK"):
         return []
     found: list[dict[str, Any]] = []
     try:
@@ -43,10 +45,31 @@ def _opened(path: Path, magic: bytes) -> BinaryIO:
     return cast(BinaryIO, lzma.open(path, "rb") if magic == b"\xfd7" else path.open("rb"))
 
 
-def _of_lines(lines: BinaryIO) -> Iterator[dict[str, Any]]:
+def _of_lines(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """Of a run of rankings or, where its first line is an object, of answers."""
+    numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+    first = next(numbered, None)
+    if first is not None and first[1].lstrip(b"\xef\xbb\xbf \t").startswith(b"{"):
+        yield from _of_answers(chain([first], numbered))
+    else:
+        yield from _of_rankings(chain([first] if first else [], numbered))
+
+
+def _of_answers(numbered: Iterable[tuple[int, bytes]]) -> Iterator[dict[str, Any]]:
+    for number, line in numbered:
+        try:
+            is_object = isinstance(json.loads(line.decode("utf-8-sig")), dict)
+        except (ValueError, RecursionError):
+            is_object = False
+        if not is_object:
+            shown = line[:60].decode("utf-8", "replace").rstrip()
+            yield _problem(number, shown, "A line of answers is one JSON object.", "Write one a topic.")
+
+
+def _of_rankings(numbered: Iterable[tuple[int, bytes]]) -> Iterator[dict[str, Any]]:
     is_empty = True
-    for number, line in enumerate(lines, 1):
-        if line.startswith(b"#") or not line.strip():
+    for number, line in numbered:
+        if line.startswith(b"#"):
             continue
         is_empty = False
         fields = line.split()

@@ -20,6 +20,7 @@ COMMANDS = {
     "collection": ("leaderboard.cli.collections:collection", "Collections of documents."),
     "task": ("leaderboard.cli.tasks:task", "Shared tasks: make, change, list, archive."),
     "qrels": ("leaderboard.cli.qrels:qrels", "Judgments of a task."),
+    "nuggets": ("leaderboard.cli.nuggets:nuggets", "Nuggets and labels of a task of answers."),
     "clicks": ("leaderboard.cli.clicks:clicks", "Query logs of a task, and preferences from them."),
     "run": ("leaderboard.cli.runs:run", "Runs of a task."),
     "pool": ("leaderboard.cli.pools:pool", "Which documents to judge: pools of run files or of a task."),

@@ -34,7 +34,7 @@ def _spec_options(command: Any) -> Any:
                 "name",
                 default="staged",
                 show_default=True,
-                help="depth, rrf, hedge, ...; an unknown one lists all.",
+                help="depth, rrf, hedge, ..., of answers citations or references; an unknown one lists all.",
             ),
             click.option("--then", "then", help="Of a staged pool: the method after the first stage [rrf]."),
             click.option(

@@ -15,6 +15,7 @@ from leaderboard.db.engine import Database
 from leaderboard.errors import LeaderboardError
 from leaderboard.pages.runs import outward
 from leaderboard.pages.runs.outward import HubTask, RunAddresses
+from leaderboard.services import policy
 from leaderboard.services.accounts import teams
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import admission, marks, prepare, uploads, withdrawals
@@ -26,6 +27,7 @@ from leaderboard.services.runs.batch_plans import (
     BatchFile,
     BatchRequest,
     FileRequest,
+    archive_kind,
     plan,
 )
 from leaderboard.services.runs.limits import RULE
@@ -95,7 +97,8 @@ def add(
     )
     with opened(data) as (database, settings), TemporaryDirectory() as folder:
         limits = Limits(plain_bytes=settings.plain_bytes)
-        found = [each for path in files for each in _members(path, Path(folder), limits)]
+        task_kind = _task_kind(database, slug)
+        found = [each for path in files for each in _members(path, Path(folder), limits, task_kind)]
         planned = plan(found, wished, most=len(found))
         messages = [f"rejected  {name}: {problem}" for name, problem in planned.refused]
         failed = len(messages)
@@ -114,6 +117,11 @@ def add(
         raise click.exceptions.Exit(1)
 
 
+def _task_kind(database: Database, slug: str) -> str:
+    with database.read() as session:
+        return policy.visible_task(session, OPERATOR, slug)[0].kind
+
+
 def _left(database: Database, slug: str, team: str, phase: str) -> str:
     """How many runs the team itself may still send, in words; empty where that is not limited."""
     try:
@@ -123,7 +131,7 @@ def _left(database: Database, slug: str, team: str, phase: str) -> str:
         return ""
 
 
-def _members(path: Path, folder: Path, limits: Limits) -> Iterator[BatchFile]:
+def _members(path: Path, folder: Path, limits: Limits, task_kind: str) -> Iterator[BatchFile]:
     """The files that a path stands for: itself, those in it, or those in the archive that it is."""
     if path.is_dir():
         inside = sorted(each for each in path.rglob("*") if each.is_file())
@@ -131,7 +139,7 @@ def _members(path: Path, folder: Path, limits: Limits) -> Iterator[BatchFile]:
             name = str(file.relative_to(path.parent))
             if not bundles.is_hidden(name):
                 yield BatchFile(name, file)
-    elif kind := bundles.kind_of(path, limits):
+    elif kind := archive_kind(path, limits, task_kind):
         for one in bundles.unbundled(path, kind, Path(mkdtemp(dir=folder)), limits):
             yield BatchFile(one.name, one.path, one.problem)
     else:

@@ -55,9 +55,11 @@ for command in (*settings.COMMANDS, *pictures.COMMANDS):
 )
 @click.option(
     "--kind",
-    "template",
-    type=click.Choice(list(templates.TEMPLATES)),
-    help="Preset limits, what is shown and which runs count, as in the browser's form.",
+    "kinds",
+    type=click.Choice([*templates.TEMPLATES, *drafts.KINDS]),
+    multiple=True,
+    help="What its runs are [rankings], or preset limits, what is shown and which runs count, as in "
+    "the browser's form; may come twice.",
 )
 @click.option("--organiser", help="Account that organises it in the browser [the only organiser there is].")
 @click.option(
@@ -90,18 +92,22 @@ def create(
     draft: bool,
     organiser: str | None,
     visibility: str | None,
-    template: str | None,
+    kinds: tuple[str, ...],
     data: Path | None,
     **options: str | int | Path | None,
 ) -> None:
     """Make a task and publish it; counts and mismatches are printed."""
+    template = next((kind for kind in kinds if kind in templates.TEMPLATES), None)
+    takes = next((kind for kind in kinds if kind in drafts.KINDS), "rankings")
+    preset = templates.find(template) if template else None
     wanted = TaskDraft(
         slug=slug,
+        kind=takes,
         topics=topics,
         description=description.read_text(encoding="utf-8") if description else "",
         dialect=int(dialect),
         measures=measures,
-        visibility=visibility or (templates.find(template).visibility if template else "open"),
+        visibility=visibility or drafts.usual_visibility(takes, preset),
         template=template or "",
         second=second or "",
         **options,  # type: ignore[arg-type]

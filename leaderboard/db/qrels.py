@@ -14,7 +14,9 @@ class Qrels(Base):
     __tablename__ = "qrels"
     __table_args__ = (
         UniqueConstraint("task_id", "name"),
-        CheckConstraint("kind IN ('graded', 'subtopic', 'preference', 'sampled')", name="kind"),
+        CheckConstraint(
+            "kind IN ('graded', 'subtopic', 'preference', 'sampled', 'answers', 'board')", name="kind"
+        ),
         CheckConstraint("origin IN ('human', 'machine', 'click')", name="origin"),
     )
 
@@ -46,7 +48,10 @@ class QrelsRevision(Base):
     rounds: Mapped[str] = mapped_column(default="", server_default=text("''"))
     """Values of the file's second column where it was passed over although topics have several of them."""
     packed: Mapped[bytes] = mapped_column(deferred=True)
-    """All judgments as trec.packing writes them, for the evaluator."""
+    """All judgments as trec.packing writes them, for the evaluator.
+
+    Of answers: nuggets and labels; of judges: the reference.
+    """
     distractors: Mapped[bytes | None] = mapped_column(deferred=True)
     """Docnos known not to be relevant to any topic, packed; None where there are none."""
     created_at: Mapped[datetime]

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from leaderboard.db.base import Base
+from leaderboard.db.base import Base, Bytewise
 
 
 class UploadBatch(Base):
@@ -168,3 +168,24 @@ class RankingBlock(Base):
     run_id: Mapped[int] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"), primary_key=True)
     number: Mapped[int] = mapped_column(primary_key=True)
     body: Mapped[bytes]
+
+
+class Answer(Base):
+    """What one run of a task of answers says on one topic."""
+
+    __tablename__ = "answer"
+
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"), primary_key=True)
+    topic_id: Mapped[str] = mapped_column(Bytewise, primary_key=True)
+    body: Mapped[bytes]
+    """Segments, citations, references and the line as sent, compressed, as services.answers.store packs."""
+
+
+class JudgeBoard(Base):
+    """What a run of a task of judges says: its board."""
+
+    __tablename__ = "judge_board"
+
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"), primary_key=True)
+    body: Mapped[bytes]
+    """Values by measure, run and topic, compressed, as trec.boards.packing packs them."""

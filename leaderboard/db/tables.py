@@ -19,6 +19,13 @@ from leaderboard.db.base import Base
 from leaderboard.db.entries import Entry, GroupedRun, GroupedTeam, RunGroup
 from leaderboard.db.evaluations import Alignment, Edition, Evaluation, EvaluationMean
 from leaderboard.db.jobs import Job, Worker
+from leaderboard.db.labelling import (
+    AnswerLabel,
+    LabellingRound,
+    LabellingShare,
+    LabellingTopic,
+    WrittenNugget,
+)
 from leaderboard.db.news import Announcement, Mail, TaskChange
 from leaderboard.db.pools import (
     Assessment,
@@ -32,6 +39,8 @@ from leaderboard.db.pools import (
 )
 from leaderboard.db.qrels import Judgment, Qrels, QrelsRevision
 from leaderboard.db.runs import (
+    Answer,
+    JudgeBoard,
     PartialUpload,
     RankingBlock,
     RankingIndex,
@@ -62,6 +71,8 @@ __all__ = [
     "Account",
     "Alignment",
     "Announcement",
+    "Answer",
+    "AnswerLabel",
     "ApiToken",
     "Assessment",
     "Assessor",
@@ -83,7 +94,11 @@ __all__ = [
     "Invitation",
     "InvitationUse",
     "Job",
+    "JudgeBoard",
     "Judgment",
+    "LabellingRound",
+    "LabellingShare",
+    "LabellingTopic",
     "Mail",
     "Member",
     "PartialUpload",
@@ -120,5 +135,6 @@ __all__ = [
     "WebhookAttempt",
     "WebhookDelivery",
     "Worker",
+    "WrittenNugget",
     "metadata",
 ]

@@ -48,6 +48,7 @@ class Task(Base):
     __table_args__ = (
         CheckConstraint("visibility IN ('open', 'blind', 'sealed')", name="visibility"),
         CheckConstraint("dialect IN (9, 10)", name="dialect"),
+        CheckConstraint("kind IN ('rankings', 'answers', 'judges')", name="kind"),
         CheckConstraint("entry_rule IN ('free', 'approval', 'code')", name="entry_rule"),
         CheckConstraint("unmarked IN ('best', 'newest')", name="unmarked"),
         CheckConstraint("naming IN ('names', 'date', 'close', 'team')", name="naming"),
@@ -68,6 +69,10 @@ class Task(Base):
     description: Mapped[str] = mapped_column(default="")
     """Markdown."""
     collection_id: Mapped[int] = mapped_column(ForeignKey("collection.id"), index=True)
+    kind: Mapped[str] = mapped_column(default="rankings", server_default="rankings")
+    """What its runs are."""
+    answer_rules: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    """Of answers: dialects, limit, unit, over, docno_pattern; what is missing is the dialect's own."""
     visibility: Mapped[str] = mapped_column(default="open")
     published_at: Mapped[datetime | None]
     """None: a draft only its organisers see."""
@@ -207,6 +212,8 @@ class Topic(Base):
     subtopics: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     excluded: Mapped[str] = mapped_column(default="")
     """Why the organiser left this topic out of the means; empty where it counts."""
+    answer_limit: Mapped[int | None]
+    """How long an answer to it may be, in the task's unit; None for the task's own limit."""
 
 
 class TopicSet(Base):

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.letters import beyond_ascii
+from leaderboard.db.base import beyond_ascii
 from leaderboard.db.tables import Run, Task
 from leaderboard.errors import Invalid, Problem
 from leaderboard.pages.tasks import overviews

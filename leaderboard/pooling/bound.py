@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from leaderboard.pooling.parameters import Value
-from leaderboard.pooling.registry import METHODS, Method
+from leaderboard.pooling.parameters import LARGEST, Value
+from leaderboard.pooling.registry import METHODS, OF_ANSWERS, Method
 
 Spec = Mapping[str, object]
 
@@ -71,7 +71,12 @@ class BoundMethod:
 
     @property
     def reach(self) -> int:
-        """How many top ranks of a run it looks at: what rankings have below changes nothing."""
+        """How many top ranks of a run it looks at: what rankings have below changes nothing.
+
+        What answers cite is chosen when it is read, and looked at to its end.
+        """
+        if self.method.of_answers:
+            return LARGEST
         depth = self.values["depth"]
         assert isinstance(depth, int), "every method has a depth"
         return depth if self.then is None else max(depth, self.then.reach)
@@ -87,9 +92,10 @@ def method(spec: Spec) -> BoundMethod:
     >>> method({"name": "staged", "depth": 5, "then": {"name": "hedge"}}).title
     'Depth 5, then Hedge'
     """
-    chosen = METHODS.get(str(spec.get("name")))
+    known = {**METHODS, **OF_ANSWERS}
+    chosen = known.get(str(spec.get("name")))
     if chosen is None:
-        raise ValueError(f"there is no pooling method {spec.get('name')!r}: choose {', '.join(METHODS)}")
+        raise ValueError(f"there is no pooling method {spec.get('name')!r}: choose {', '.join(known)}")
     given = {name: value for name, value in spec.items() if name not in ("name", "then")}
     for name in given:
         if chosen.parameter(name) is None:
@@ -107,7 +113,7 @@ def _stage(chosen: Method, then: object) -> BoundMethod | None:
     if not isinstance(then, Mapping):
         raise ValueError("a staged pool needs `then`, the method of its second stage")
     after = method(then)
-    if after.method.staged or after.method.name in ("depth", "priority"):
+    if after.method.staged or after.method.of_answers or after.method.name in ("depth", "priority"):
         raise ValueError(f"{after.method.title} cannot be a second stage: choose one that orders documents")
     if after.budget is not None:
         raise ValueError("the budget of a staged pool is for both stages: write it beside `depth`")

@@ -158,6 +158,8 @@ def _comb_mnz(every: Candidates, scores: Scores) -> orders.Order:
 _Make = Callable[[Candidates, BoundMethod, int, Scores], orders.Order]
 _ORDERS: Mapping[str, _Make] = {
     "depth": lambda every, bound, *_: _by_depth(every, bound.values["depth"]),
+    "citations": lambda every, *_: orders.by_depth(every),
+    "references": lambda every, *_: orders.by_depth(every),
     "priority": lambda every, bound, *_: orders.by_priority(every, _value(bound, "priorities")),
     "take": lambda every, *_: orders.take(every),
     "fair_take": lambda every, *_: orders.fair_take(every),

@@ -117,6 +117,12 @@ TOP = Parameter(
 POOL_DEPTH = Parameter(
     "depth", "integer", "depth", "how many top ranks of every run are candidates", 100, 1, LARGEST
 )
+FIRST_CITATIONS = Parameter(
+    "first", "integer", "citations", "how many citations of each segment, strongest first", 1, 1, LARGEST
+)
+FIRST_REFERENCES = Parameter(
+    "first", "integer", "references", "how many references of each answer, in its order", 10, 1, LARGEST
+)
 BUDGET = Parameter(
     "budget",
     "integer",

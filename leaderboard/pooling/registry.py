@@ -7,6 +7,8 @@ from leaderboard.pooling.parameters import (
     BETA,
     BUDGET,
     CREDIT,
+    FIRST_CITATIONS,
+    FIRST_REFERENCES,
     FUSION,
     POOL_DEPTH,
     PRIORITIES,
@@ -39,6 +41,8 @@ class Method:
     """Whether it needs the runs' scores beside their rankings."""
     staged: bool = False
     """Whether another method follows, under `then`."""
+    of_answers: bool = False
+    """Whether it pools what answers cite, which takes the place of rankings, instead of what runs rank."""
 
     def parameter(self, name: str) -> Parameter | None:
         """Its parameter of that name."""
@@ -199,5 +203,30 @@ METHODS: Mapping[str, Method] = {
 }
 """All there are, by name."""
 
+OF_ANSWERS: Mapping[str, Method] = {
+    method.name: method
+    for method in (
+        Method(
+            "citations",
+            "First citations of each segment",
+            "What the segments of every answer cite first, then what they cite second, and so on.",
+            "",
+            (FIRST_CITATIONS, BUDGET),
+            of_answers=True,
+        ),
+        Method(
+            "references",
+            "First references of each answer",
+            "What every answer lists first among its references, cited or not.",
+            "",
+            (FIRST_REFERENCES, BUDGET),
+            of_answers=True,
+        ),
+    )
+}
+"""Those of tasks of answers, by name."""
+
+DEFAULT_OF_ANSWERS: Mapping[str, object] = {"name": "citations", "first": 1}
+"""What an organiser of answers is offered first: of the citations of TREC 2024 only the first was judged."""
 DEFAULT: Mapping[str, object] = {"name": "staged", "depth": 10, "budget": 200, "then": {"name": "rrf"}}
 """What an organiser is offered first: a stage that is fair to every run, then what most runs agree on."""

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Phase, Task, TopicSet
+from leaderboard.errors import Invalid
 
 ALL_TOPICS = "all"
 PUBLIC_TOPICS = "public"
@@ -62,6 +63,14 @@ def with_phases(selected: Any) -> Any:
 def rules(task: Task, rows: Iterable[Any]) -> tuple[PhaseRule, ...]:
     """The rules in rows of `with_phases`."""
     return tuple(_rule(task, row[-2], row[-1]) for row in rows)
+
+
+def require_held_back(task: Task, visibility: str) -> None:
+    """Raise Invalid where a task of judges would be open: what its reference says waits for the close."""
+    if task.kind == "judges" and visibility == "open":
+        raise Invalid(
+            "What the reference of judges says is held back until the close: choose blind or sealed."
+        )
 
 
 def rules_of(session: Session, task: Task) -> tuple[PhaseRule, ...]:
@@ -139,10 +148,14 @@ def ladder_words(task: Task) -> str:
 
 
 def _rule(task: Task, phase: Phase, topic_set: str | None) -> PhaseRule:
+    visibility = phase.visibility or task.visibility
+    if task.kind == "judges" and visibility == "open":
+        # What the reference says is held back until the close, whatever was chosen later.
+        visibility = "blind"
     return PhaseRule(
         id=phase.id,
         name=phase.name,
-        visibility=phase.visibility or task.visibility,
+        visibility=visibility,
         topic_set=topic_set or ALL_TOPICS,
         is_ranked=phase.ranked,
         opens_at=phase.opens_at,

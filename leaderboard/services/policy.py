@@ -282,6 +282,7 @@ def visible_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Tas
         if published and (seen.means or owns(viewer, run.team_id)):
             require_bound(viewer, task)
             logos.note(session, task.slug, rows[0])
+            session.info[f"kind of {task.slug}"] = task.kind
             return run, task, seen
     raise NotFound(f"There is no run {run_id}.", run=run_id)
 

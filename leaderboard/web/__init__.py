@@ -42,6 +42,7 @@ from leaderboard.web.accounts import (
     teams,
     tokens,
 )
+from leaderboard.web.answers import answers
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, room, settled
 from leaderboard.web.boards import boards, carried, efficiency, intervals, reveal, snapshots
 from leaderboard.web.bundles import bundles, imports
@@ -49,10 +50,15 @@ from leaderboard.web.cards import badges, frames, oembed
 from leaderboard.web.cards import pictures as card_pictures
 from leaderboard.web.comparisons import comparisons, curves, many
 from leaderboard.web.feeds import feeds
+from leaderboard.web.judges import judges
 from leaderboard.web.kept import pages as kept_pages
 from leaderboard.web.kept import static
 from leaderboard.web.kept.files import KeptFiles
+from leaderboard.web.labelling import decisions as labelling_decisions
+from leaderboard.web.labelling import desk as labelling_desk
+from leaderboard.web.labelling import rounds as labelling_rounds
 from leaderboard.web.metrics import metrics, request_counts
+from leaderboard.web.nuggets import topics as nuggets
 from leaderboard.web.pools import audits, combined, pools
 from leaderboard.web.runs import batches, checks, facts, files, outward, pieces, runs, sections, uploads
 from leaderboard.web.scores import heat_maps, measure_orders
@@ -103,6 +109,9 @@ PAGES = (
     facts,
     outward,
     rankings,
+    answers,
+    nuggets,
+    judges,
     uploads,
     pieces,
     batches,
@@ -131,6 +140,9 @@ PAGES = (
     judging,
     side_by_side,
     side_by_side_judging,
+    labelling_rounds,
+    labelling_decisions,
+    labelling_desk,
     clicks,
     my,
     teams,

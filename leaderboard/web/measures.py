@@ -1,15 +1,24 @@
 """The catalogue of measures: the list, and a page for each."""
 
+from dataclasses import asdict
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup, escape
 
+from leaderboard.errors import NotFound, UnknownMeasure
 from leaderboard.measures.catalogue import entries
 from leaderboard.measures.catalogue.entries import Section
+from leaderboard.measures.naming import kind_of, parse
 from leaderboard.pages import measures as pages
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
 from leaderboard.web.rules import PUBLIC, rule
+
+if TYPE_CHECKING:
+    from leaderboard.measures.answers.catalogue import AnswerMeasurePage
 
 blueprint = Blueprint("measures", __name__)
 
@@ -25,6 +34,8 @@ def index() -> ResponseReturnValue:
         "measures/index.html",
         sections=sections,
         table=pages.table(sections),
+        of_answers=_of("answers") if not _query() else {},
+        of_judges=_of("judges") if not _query() else {},
         query=_query(),
         args=kept(["q"]),
     )
@@ -42,7 +53,9 @@ def export(form: str) -> ResponseReturnValue:
 @rule(PUBLIC)
 def show(name: str) -> ResponseReturnValue:
     """One measure; other names of it, and it with parameters, lead to its own page."""
-    canonical, written = entries.find(name)
+    canonical, written = _found(name)
+    if canonical in _of_others():
+        return _show_of_others(name, canonical, written)
     if canonical != name:
         return redirect(_address(canonical, written))
     page = entries.page(name, request.args.get("written", ""))
@@ -60,14 +73,58 @@ def show(name: str) -> ResponseReturnValue:
 @rule(PUBLIC)
 def show_json(name: str) -> ResponseReturnValue:
     """One measure as JSON."""
-    canonical, _ = entries.find(name)
+    canonical, _ = _found(name)
+    if canonical in (others := _of_others()):
+        return responses.as_json(asdict(others[canonical]))
     return responses.as_json(pages.page_facts(entries.page(canonical)))
 
 
 @blueprint.app_template_filter()
 def measure_address(key: str) -> str:
     """Where the measure of a key such as nDCG@10 is explained, with its parameters."""
-    return _address(*entries.find(key))
+    return _address(*_found(key))
+
+
+def _found(name: str) -> tuple[str, str]:
+    """The measure of a name, of rankings or of something else, and the name where it has parameters."""
+    try:
+        return entries.find(name)
+    except NotFound:
+        measure = _named_of_others(name)
+        if measure is None:
+            raise
+        return measure, "" if name == measure else name
+
+
+def _named_of_others(name: str) -> str | None:
+    if name in _of_others():
+        return name
+    try:
+        bound = parse(name)
+    except UnknownMeasure:
+        return None
+    return bound.measure.name if kind_of(bound.measure) != "rankings" else None
+
+
+def _of(kind: str) -> "dict[str, AnswerMeasurePage]":
+    """The measures of answers, or of judges, by name, in order."""
+    # Pages of scores of rankings load no module of others.
+    catalogue = import_module(f"leaderboard.measures.{kind}.catalogue")
+    return {page.name: page for page in catalogue.pages()}
+
+
+def _of_others() -> "dict[str, AnswerMeasurePage]":
+    return {**_of("answers"), **_of("judges")}
+
+
+def _show_of_others(name: str, canonical: str, written: str) -> ResponseReturnValue:
+    if canonical != name:
+        return redirect(_address(canonical, written))
+    written = request.args.get("written", "")
+    written = written if _named_of_others(written) == name else ""
+    kind = "answers" if name in _of("answers") else "judges"
+    html = render_template("measures/of_answers.html", page=_of_others()[name], kind=kind, written=written)
+    return responses.page(html)
 
 
 @blueprint.app_template_filter()

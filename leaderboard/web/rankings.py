@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from flask import Blueprint, render_template, request, url_for
+from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup, escape
 
@@ -11,7 +11,7 @@ from leaderboard.errors import NotFound
 from leaderboard.pages.rankings import document as document_pages
 from leaderboard.pages.rankings import ranking, tables
 from leaderboard.pages.rankings.document import DocumentPage
-from leaderboard.pages.rankings.ranking import RankingPage
+from leaderboard.pages.rankings.ranking import IsAnswer, RankingPage
 from leaderboard.trec.documents.marking import Piece
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
@@ -36,7 +36,10 @@ RankAddress = Callable[[int, str, int], str]
 @rule(PUBLIC)
 def show(run_id: int, topic_id: str) -> ResponseReturnValue:
     """What the run ranked for one topic, with grades."""
-    page = ranking.ranking_page(reading(), viewer(), run_id, topic_id, _limit(), read="texts")
+    try:
+        page = ranking.ranking_page(reading(), viewer(), run_id, topic_id, _limit(), read="texts")
+    except IsAnswer:
+        return redirect(url_for("answers.show", run_id=run_id, topic_id=topic_id))
     return responses.page(
         render_template(
             "rankings/ranking.html",
@@ -58,14 +61,17 @@ def show(run_id: int, topic_id: str) -> ResponseReturnValue:
 @rule(PUBLIC)
 def export(run_id: int, topic_id: str, form: str) -> ResponseReturnValue:
     """The ranking as a file; in print its first documents, unless ?all asks for all of them."""
-    page = ranking.ranking_page(
-        reading(),
-        viewer(),
-        run_id,
-        topic_id,
-        _limit() if form in responses.PRINTED else None,
-        read="titles" if form == "csv" else "nothing",
-    )
+    try:
+        page = ranking.ranking_page(
+            reading(),
+            viewer(),
+            run_id,
+            topic_id,
+            _limit() if form in responses.PRINTED else None,
+            read="titles" if form == "csv" else "nothing",
+        )
+    except IsAnswer:
+        return redirect(url_for("answers.export", run_id=run_id, topic_id=topic_id, form=form))
     return responses.export(form, tables.FILES, page)
 
 

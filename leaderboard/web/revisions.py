@@ -1,5 +1,6 @@
 """Revisions of judgments: looked at before they are published, and read ever after."""
 
+from importlib import import_module
 from typing import Any
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -135,15 +136,27 @@ def line(slug: str, line_id: int, number: int) -> ResponseReturnValue:
 def send(slug: str) -> ResponseReturnValue:
     """Keep judgments as a draft, and show what they would change."""
     asker = viewer()
-    policy.own_task(reading(), asker, slug)
+    takes = policy.own_task(reading(), asker, slug).kind
     finish_reading()
     try:
-        token = _keep(slug)
+        token = _keep(slug) if takes == "rankings" else _keep_others(slug, _FORMS[takes])
     except LeaderboardError as error:
         if wants_json():
             raise
         return _list_page(slug, error), status_of(error)
     return redirect(url_for("revisions.draft", slug=slug, token=token), 303)
+
+
+_FORMS = {"answers": "leaderboard.web.nuggets.uploads", "judges": "leaderboard.web.judges.uploads"}
+"""What a task takes -> the module that reads the form of its judgments."""
+
+
+def _keep_others(slug: str, module: str) -> str:
+    # Where there are rankings only, no module of others is ever loaded.
+    made = import_module(module).prepared(slug, request.form)
+    finish_reading()
+    with writing() as session:
+        return drafts.keep(session, viewer(), slug, made, request.form.get("note", ""))
 
 
 def _keep(slug: str) -> str:

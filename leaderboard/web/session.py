@@ -35,7 +35,7 @@ IS_SHARED = "is_shared"
 OF_AN_EDITION = frozenset(
     (
         *("boards", "intervals", "measure_orders", "efficiency", "comparisons", "curves"),
-        *("topics", "heat_maps", "runs", "run_sections", "rankings"),
+        *("topics", "heat_maps", "runs", "run_sections", "rankings", "answers", "nuggets", "judges"),
     )
 )
 """The rooms whose pages and files show what they show under an earlier edition where one is asked for."""

@@ -13,7 +13,7 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Account, Run, Task, TaskRole, WebhookAttempt, WebhookDelivery
 from leaderboard.services.accounts import device_logins, sessions
 from tests.browser.conftest import Demo
-from tests.make import blind, build, pictures, sampled
+from tests.make import blind, build, fields_of_answers, pictures, sampled
 from tests.make.people import account
 
 pytestmark = [pytest.mark.browser, pytest.mark.trial]
@@ -202,6 +202,27 @@ def test_the_board_of_people_and_machine_is_for_everybody(
         fold.evaluate("details => details.open = true")
     assert window.get_by_role("table").count() == 3
     faults = page_faults(window, width)
+    context.close()
+    assert faults == []
+
+
+def test_answers_and_their_nuggets_are_for_everybody(
+    width: int, browser: Browser, address: str, site_database: Database, tmp_path: Path
+) -> None:
+    """A board of judged answers, a run of the judge's models, an answer with labels, nuggets by runs."""
+    made = fields_of_answers.generated(24, 5)
+    fields_of_answers.build_field(site_database, tmp_path, made)
+    run, topic = made.ids[made.runs[0]], made.topics[0]
+    context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
+    window, faults = context.new_page(), []
+    for step in (
+        *("/tasks/t", "/tasks/t?independent=", "/tasks/t/revisions", f"/tasks/t/topics/{topic}/nuggets"),
+        *(f"/runs/{run}", f"/runs/{run}/answers/{topic}"),
+    ):
+        window.goto(f"{address}{step}")
+        for fold in window.get_by_role("group").all():
+            fold.evaluate("details => details.open = true")
+        faults += [f"{step}: {fault}" for fault in page_faults(window, width)]
     context.close()
     assert faults == []
 

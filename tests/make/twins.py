@@ -40,8 +40,8 @@ from leaderboard.services.side_by_side import answers, pairs, questions
 from leaderboard.services.tasks import announcements
 from leaderboard.services.tasks.announcements import AnnouncementDraft
 from leaderboard.settings import Settings
+from tests.make import answered, hooks, judged, judging, labelled, people, pictures, twin_nuggets
 from tests.make import build as builders
-from tests.make import hooks, judged, people, pictures
 from tests.make.apps import application
 from tests.make.copies import built_once
 from tests.web.conftest import browser, enter
@@ -114,6 +114,8 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     builders.task(database, folder, "open", measures=("RR",))
     builders.run(database, folder, {"1": ["a"]}, "shown", slug="open", team_name="Owls")
     builders.run(database, folder, {"1": ["b", "a"]}, "masked", slug="open", team_name=MASKED[secret])
+    _answers(database, folder, secret)
+    _judges(database, folder, secret)
     for slug in ("blind", "sealed", "open"):
         pictures.give(database, folder, slug)
     builders.task(database, folder, "olgas", viewer=people.viewer(database, olga))
@@ -272,6 +274,52 @@ def _held_back_task(database: Database, folder: Path, slug: str, secret: str) ->
     builders.drain(database)
     builders.revise(database, folder, _judged(secret, public, 5), slug)
     builders.drain(database)
+
+
+def _answers(database: Database, folder: Path, secret: str) -> None:
+    """A blind task of answers: what another team's run says and cites, as many segments, differs."""
+    answered.task(database, folder, "answers", visibility="blind")
+    answered.run(database, folder, name="own-answers", team_name="Owls")
+    texts = {
+        topic: [(f"Only {secret} says this.", [f"only-{secret}"])] * len(segments)
+        for topic, segments in answered.TEXTS.items()
+    }
+    answered.run(database, folder, texts, "other-answers", team_name=MASKED[secret])
+    with database.read() as session:
+        of_task = TopicSet.task_id == select(Task.id).where(Task.slug == "answers").scalar_subquery()
+        public = session.scalar(select(TopicSet.topics).where(TopicSet.name == "public", of_task)) or ()
+    twin_nuggets.revise(database, folder, secret, public)
+    if secret == "a":
+        _label(database)
+
+
+def _label(database: Database) -> None:
+    """Somebody labelled what runs cite, and wrote nuggets."""
+    (fay,) = labelled.people(database, "Fay", slug="answers")
+    number = labelled.opened(database, "support", [fay], "answers")
+    labelled.label_all(database, fay, number, 1)
+    labelled.opened(database, "nuggets", [fay], "answers")
+
+
+def _judges(database: Database, folder: Path, secret: str) -> None:
+    """A blind task of judges: on hidden topics the reference differs, and another team's board."""
+    judging.task(database, folder, topics=TOPICS, visibility="blind")
+    with database.read() as session:
+        of = TopicSet.task_id == _task_id(session, "judged")
+        public = list(session.scalar(select(TopicSet.topics).where(of, TopicSet.name == "public")) or ())
+    judging.refer(database, folder, _valued(secret, public, 3), topics=TOPICS, facts=f"run,llm\nA,{secret}\n")
+    judging.judge(database, folder, _valued("", TOPICS, 7), "own-judge", team_name="Owls", topics=TOPICS)
+    other, team = _valued(secret, public, 11), MASKED[secret]
+    judging.judge(database, folder, other, "other-judge", team_name=team, topics=TOPICS)
+
+
+def _valued(secret: str, alike: Sequence[str], step: int) -> dict[str, tuple[float, ...]]:
+    """Values of five runs on all topics, otherwise in world b where they are not to be alike."""
+    turned = [secret == "b" and topic not in alike for topic in TOPICS]
+    return {
+        run: tuple((place * step + at * (7 - 3 * turned[at])) % 13 / 13 for at in range(len(TOPICS)))
+        for place, run in enumerate("ABCDE")
+    }
 
 
 def stop_the_clock(database: Database, moment: datetime) -> None:

@@ -22,10 +22,10 @@ from tests.make import pictures, twins
 
 NO_TASK = "nothing"
 VALUES: dict[str, Sequence[object]] = {
-    "slug": ("blind", "sealed", "open", "draft", NO_TASK),
-    "run_id": range(1, 9),
+    "slug": ("blind", "sealed", "open", "answers", "judged", "draft", NO_TASK),
+    "run_id": range(1, 13),
     "topic_id": ("1", "2", "3", "4", "77"),
-    "upload_id": range(1, 11),
+    "upload_id": range(1, 15),
     "batch_id": (1, 9),
     "team_id": range(1, 5),
     "name": ("AP", "nothing"),

@@ -1,5 +1,7 @@
 """Who may open which address: what each kind of viewer is answered at every route."""
 
+from tests.web.matrix_of_kinds import OTHER_KINDS
+
 VIEWERS = (None, "Nina", "Carl", "Berta", "Otto", "Olga")
 """A visitor, an account, another team's member, a member, another task's organiser, the organiser."""
 
@@ -34,7 +36,6 @@ RUN_READING = (
 
 SIDE_BY_SIDE = ("", ".json", ".csv", ".tex", "/answers.json", "/answers.csv", "/answers.tex")
 FILES = (".json", ".csv", ".tex")
-
 LABELS = (
     *("/room", "/room.json", "/room.csv", "/room.tex", "/room?organisers"),
     *("/agreement", "/agreement.json", "/agreement.csv", "/agreement.tex", "/assessments.csv"),
@@ -59,12 +60,11 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("GET", "/"): OPEN,
     **{("GET", f"/tasks/robots{rest}"): OPEN for rest in READING},
     **{("GET", f"/tasks/robots/reveal{rest}"): (404,) * 6 for rest in ("", *FILES)},
-    ("GET", "/tasks.json"): OPEN,
-    ("GET", "/dates.ics"): OPEN,
-    ("GET", "/feed.atom"): OPEN,
-    ("GET", "/tasks.csv"): OPEN,
+    **{
+        ("GET", f"/{file}"): OPEN
+        for file in ("tasks.json", "tasks.csv", "tasks.tex", "dates.ics", "feed.atom")
+    },
     **{("GET", f"/search{rest}"): OPEN for rest in ("", "?q=run", *FILES)},
-    ("GET", "/tasks.tex"): OPEN,
     **{("GET", f"/snapshots/{{snapshot}}{rest}"): OPEN for rest in ("", ".json", ".csv", ".tex", ".bib")},
     ("POST", "/tasks/robots/snapshots"): (401,) + (303,) * 5,
     **{
@@ -80,6 +80,7 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("GET", "/tasks/robots/compare.md"): (422,) * 6,
     **{("GET", f"/{of}/card.png"): OPEN for of in ("runs/{run}", "tasks/robots", "snapshots/{snapshot}")},
     **{("GET", f"/runs/{{run}}/{file}"): (404,) * 6 for file in ("results.json", NAMED)},
+    **OTHER_KINDS,
     ("GET", "/runs/{run}/eval-results.yaml"): (422,) * 6,
     ("GET", "/runs/{run}/ir-metadata.yaml"): OPEN,
     ("GET", "/tasks/robots/embed"): OPEN,
@@ -112,14 +113,11 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/account/tokens/999999/revoke"): (401,) + (404,) * 5,
     ("GET", "/device"): ACCOUNT,
     **{("POST", f"/device{rest}"): (401,) + (404,) * 5 for rest in ("", "/answer")},
-    ("GET", "/second-factor"): (401,) * 6,
-    ("POST", "/second-factor"): (401,) * 6,
+    **{(method, "/second-factor"): (401,) * 6 for method in ("GET", "POST")},
     ("GET", "/account/second-factor"): ACCOUNT,
     ("POST", "/account/second-factor"): (401,) + (303,) * 5,
-    ("GET", "/sign-in/with/nothing"): (404,) * 6,
-    ("GET", "/sign-in/with/nothing/back"): (404,) * 6,
-    ("GET", "/sign-in/new"): (401,) * 6,
-    ("POST", "/sign-in/new"): (401,) * 6,
+    **{("GET", f"/sign-in/with/nothing{rest}"): (404,) * 6 for rest in ("", "/back")},
+    **{(method, "/sign-in/new"): (401,) * 6 for method in ("GET", "POST")},
     ("POST", "/account/identities/nothing"): (401,) + (404,) * 5,
     ("POST", "/account/identities/nothing/remove"): (401,) + (404,) * 5,
     ("GET", "/account/export.json"): ACCOUNT,
@@ -128,12 +126,9 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
         ("POST", f"/account/second-factor/{act}"): (401,) + (422,) * 5
         for act in ("confirm", "recovery-codes", "remove")
     },
-    ("POST", "/account/address"): (401,) + (404,) * 5,
-    ("POST", "/account/address/remove"): (401,) + (404,) * 5,
-    ("GET", "/lost-password"): (404,) * 6,
-    ("POST", "/lost-password"): (404,) * 6,
-    ("GET", "/confirm-mail/nonsense"): (404,) * 6,
-    ("POST", "/confirm-mail/nonsense"): (404,) * 6,
+    **{("POST", f"/account/address{rest}"): (401,) + (404,) * 5 for rest in ("", "/remove")},
+    **{(method, "/lost-password"): (404,) * 6 for method in ("GET", "POST")},
+    **{(method, "/confirm-mail/nonsense"): (404,) * 6 for method in ("GET", "POST")},
     ("GET", "/site"): OPERATOR,
     **{
         ("GET", f"/site/{page}{rest}"): OPERATOR

@@ -61,8 +61,8 @@ SEARCHES = tuple(f"?q={words}&all" for words in (*twins.MASKED.values(), "team",
 OEMBEDS = tuple(
     f"?url=http://localhost/{page}"
     for page in (
-        *(f"tasks/{slug}" for slug in ("blind", "sealed", "open", "draft")),
-        *(f"runs/{run_id}" for run_id in range(1, 9)),
+        *(f"tasks/{slug}" for slug in ("blind", "sealed", "open", "answers", "judged", "draft")),
+        *(f"runs/{run_id}" for run_id in range(1, 13)),
         *(f"snapshots/{address}" for address in twins.SNAPSHOTS.values()),
     )
 )

@@ -100,6 +100,8 @@ def pool_files(paths: Sequence[Path], options: Options) -> FilePool:
 def _bound(options: Options) -> BoundMethod:
     try:
         bound = method(options.spec)
+        if bound.method.of_answers:
+            raise ValueError("run files of rankings are pooled here; answers are pooled on a site")
     except ValueError as error:
         raise Invalid(sentence(error)) from None
     if bound.adaptive and options.qrels is None:

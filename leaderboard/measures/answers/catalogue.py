@@ -10,7 +10,7 @@ from leaderboard.errors import NotFound, UnknownMeasure
 from leaderboard.measures.answers.record import AnswerMeasure, Basis
 from leaderboard.measures.answers.registry import MEASURES, NAMES, parse
 from leaderboard.measures.catalogue.definitions import definition
-from leaderboard.measures.record import Parameter, value_text
+from leaderboard.measures.record import Measure, Parameter, value_text
 
 NEEDS: dict[Basis, str] = {
     "nuggets": "assignments of nuggets; or a nugget set of questions and Auto-ARGUE's judgments",
@@ -71,7 +71,7 @@ def _page(measure: AnswerMeasure) -> AnswerMeasurePage:
         tuple(_facts(measure)),
         tuple((f"{parameter.name}=", _told(parameter)) for parameter in measure.parameters),
         told.explanation,
-        _worked(measure),
+        worked(measure),
     )
 
 
@@ -84,7 +84,7 @@ def _facts(measure: AnswerMeasure) -> Iterator[tuple[str, str]]:
     yield "Scores", span + ranked
     yield "Over all topics", AGGREGATES[measure.aggregate]
     yield "Needs", NEEDS[measure.basis]
-    yield "Source", measure.citation
+    yield "Source", measure.citation or "counted on the answer as it was sent"
     yield "Definition", f"version {measure.version}"
 
 
@@ -96,7 +96,7 @@ def _told(parameter: Parameter) -> str:
     return f"{parameter.text} {rule}; {default}."
 
 
-def _worked(measure: AnswerMeasure) -> str:
+def worked(measure: Measure) -> str:
     """The example in the docstring, which is a doctest, without what it imports."""
     found = DocTestParser().get_examples(inspect.getdoc(measure.compute) or "")
     shown = []

@@ -118,8 +118,11 @@ def _labels(answer: JudgedAnswer) -> tuple[Assignment, ...] | None:
     return answer.assignments
 
 
-NUGGETIZER = "castorini/nuggetizer, core/metrics.py; Pradeep et al. 2024, arXiv 2411.09607"
-ARGUE = "Walden et al. 2025, Auto-ARGUE, arXiv 2509.26184"
+NUGGETIZER = (
+    "Pradeep et al., Initial Nugget Evaluation Results for the TREC 2024 RAG Track with the AutoNuggetizer "
+    "Framework, arXiv 2411.09607, 2024"
+)
+ARGUE = "Walden et al., Auto-ARGUE: LLM-Based Report Generation Evaluation, arXiv 2509.26184, 2025"
 SET = Parameter(
     "set",
     "choice",
@@ -132,7 +135,7 @@ NUGGET_RECALL = AnswerMeasure(
     name="NuggetRecall",
     title="Recall of nuggets",
     formula="(Σ w·s) / (Σ w); s = 1 held, 1/2 in part (0 if strict), 0 else; w by set and importance",
-    citation=f"{NUGGETIZER} (the weighted set is in the paper, not in the code)",
+    citation=NUGGETIZER,
     compute=nugget_recall,
     parameters=(SET, switch("strict", "1: a nugget that is held in part counts nothing.")),
     basis="nuggets",
@@ -148,7 +151,8 @@ NUGGET_RECALL = AnswerMeasure(
         ("W", "NuggetRecall(set=weighted)"),
         ("W_strict", "NuggetRecall(set=weighted,strict=1)"),
     ),
-    note="Topics without nuggets do not count. V_strict is what TREC RAG ranks by.",
+    note="Topics without nuggets do not count. V_strict is what TREC RAG ranks by. As castorini/nuggetizer "
+    "computes it in core/metrics.py; the weighted set is in the paper, not in the code.",
 )
 NUGGET_COVERAGE = AnswerMeasure(
     name="NuggetCoverage",

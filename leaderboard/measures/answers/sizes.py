@@ -61,12 +61,12 @@ def num_uncited(answers: JudgedAnswers) -> FloatArray:
     return scores(answers, lambda answer: float(answer.size.segments - answer.size.cited))
 
 
-COUNTED = "counted on the answer as it was sent"
 ANSWER_LENGTH = AnswerMeasure(
     name="AnswerLength",
     title="Length of answers",
     formula="words or characters of all segments",
-    citation=f"TREC RAG and RAGTIME, their checkers; {COUNTED}",
+    citation="",
+    note="Counted as the checkers of TREC RAG and RAGTIME count.",
     compute=answer_length,
     parameters=(
         Parameter(
@@ -85,7 +85,7 @@ NUM_SEGMENTS = AnswerMeasure(
     name="NumSegments",
     title="Segments of answers",
     formula="segments",
-    citation=COUNTED,
+    citation="",
     compute=num_segments,
     direction="none",
     range=(0.0, math.inf),
@@ -95,7 +95,7 @@ NUM_CITATIONS = AnswerMeasure(
     name="NumCitations",
     title="Citations of answers",
     formula="citations, each document once a segment",
-    citation=COUNTED,
+    citation="",
     compute=num_citations,
     direction="none",
     range=(0.0, math.inf),
@@ -105,7 +105,7 @@ NUM_UNCITED = AnswerMeasure(
     name="NumUncited",
     title="Segments without a citation",
     formula="segments that cite nothing",
-    citation=COUNTED,
+    citation="",
     compute=num_uncited,
     direction="none",
     range=(0.0, math.inf),

@@ -85,7 +85,10 @@ def _support(segments: tuple[tuple[int, ...], ...], weights: dict[int, float], c
     return _Support(total, judged, unjudged)
 
 
-SOURCE = "Thakur et al. 2025, arXiv 2504.15205; RAGDoll, support/metrics.py"
+SOURCE = (
+    "Thakur et al., Support Evaluation for the TREC 2024 RAG Track: Comparing Human versus LLM Judges, "
+    "arXiv 2504.15205, 2025"
+)
 PARAMETERS = (
     switch("hard", "1: only what is borne out in full counts."),
     Parameter(
@@ -104,7 +107,7 @@ SUPPORT_P = AnswerMeasure(
     compute=support_precision,
     parameters=PARAMETERS,
     basis="support",
-    note="With first citations only and no segment without one it is SupportR.",
+    note="With first citations only and no segment without one it is SupportR. As in RAGDoll.",
 )
 SUPPORT_R = AnswerMeasure(
     name="SupportR",

@@ -10,7 +10,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from leaderboard.errors import Invalid, NotFound, UnknownMeasure
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.services import policy
 from leaderboard.services.boards.rows import Row, rank, read_rows
 from leaderboard.services.evaluations.columns import MeasureColumn, column, ranked_by

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Qrels, QrelsRevision, Run, Task
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.pages.tasks.leaders import LeadingRun
 from leaderboard.services import policy, shown_names, snapshots
 from leaderboard.services.boards.rows import of_phase

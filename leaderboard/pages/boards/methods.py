@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import kind_of, parse
 from leaderboard.pages.boards import citations
 from leaderboard.services.boards.board import Board
-from leaderboard.services.evaluations.shown import Basis
+from leaderboard.services.evaluations.shown import Basis, computed_as
 from leaderboard.services.statistics.standings import ALPHA, Standing
 from leaderboard.stats.pairs.corrections import LEVEL
 from leaderboard.stats.pairs.methods import BOTH_IN_ONE, CORRECTIONS, Method
@@ -80,6 +80,14 @@ def _judged(basis: Basis) -> str:
     return f"{by}{digest}"
 
 
+_MISSING = {
+    "answers": ". An answer that is empty or missing scores 0; one that nobody judged has no score. ",
+    "judges": ". Topics on which the reference ties all runs are left out; who lacks a run has no score. ",
+    "rankings": ". ",
+}
+"""What a measure is of -> what becomes of what is missing, where scores are not trec_eval's."""
+
+
 def _by_what(shown: Board, works: dict[str, CitedWork]) -> Iterable[_Said]:
     assert shown.basis is not None, "only a board with scores has measures"
     yield _Said("The measures are ")
@@ -87,7 +95,11 @@ def _by_what(shown: Board, works: dict[str, CitedWork]) -> Iterable[_Said]:
         cited = cited_works(parse(measure.key).measure.citation)
         yield _Said(f"{_between(place, len(shown.measures))}{measure.key}", _keys(works, cited))
         yield _Said(f" (definition version {measure.version})")
-    yield _Said(f", as trec_eval {shown.basis.dialect} computes them: ")
+    if not shown.basis.dialect:
+        yield _Said(_MISSING[kind_of(parse(shown.sorted_by).measure)])
+        yield _Said(f"Runs are ranked by {shown.ranked_by}. ")
+        return
+    yield _Said(f"{computed_as(shown.basis.dialect)}: ")
     yield _Said("documents in the order of their scores, ties by document id in descending byte order. ")
     yield _Said("A topic that a run misses scores as an empty ranking. ")
     yield _Said(f"Runs are ranked by {shown.ranked_by}. ")

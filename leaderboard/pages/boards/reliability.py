@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.services.boards.board import Board
 from leaderboard.services.statistics import requests, standings
 from leaderboard.services.statistics.requests import Request, WaitingResult

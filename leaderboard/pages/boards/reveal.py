@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Evaluation, Run, Task
 from leaderboard.errors import NotFound
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.pages.revisions import rank_changes
 from leaderboard.pages.revisions.rank_changes import RankChange, RankChanges, scored_runs
 from leaderboard.services import policy

@@ -1,6 +1,7 @@
 """A board as files: its facts, and its rows as a table with the best values and what is below them marked."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from leaderboard.pages.boards.facts import FactColumn
@@ -8,6 +9,7 @@ from leaderboard.pages.boards.view import View
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import PLACE_FACTS, Row, place_facts
 from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.services.evaluations.shown import computed_as
 from leaderboard.services.statistics.standings import Place as RankPlace
 from leaderboard.services.statistics.standings import Standing
 from leaderboard.tables.cells import DAGGER, DOT
@@ -21,7 +23,7 @@ BELOW_THE_FIRST, MAY_BE_BEST = DAGGER, DOT
 def facts(view: View) -> dict[str, Any]:
     """The rows and columns of a view as plain values, and what the board says of them."""
     whole = board_facts(view.board, view.measures, view.all_rows)
-    whole["sentences"] = list(view.sentences)
+    whole["sentences"] = list(view.all_sentences)
     whole["chosen_topics"] = list(view.board.chosen_topics) or None
     for row, of_row in zip(view.all_rows, whole["rows"], strict=True):
         of_row |= _covered(view, row)
@@ -31,6 +33,8 @@ def facts(view: View) -> dict[str, Any]:
             of_row |= _public(view, row)
         if view.facts:
             of_row["facts"] = {column.key: _stated(column, row) for column in view.facts}
+        if row.run_id in view.circular:
+            of_row["shares_models"] = view.circular[row.run_id]
     return whole
 
 
@@ -77,6 +81,7 @@ def board_facts(
         "measure_versions": {measure.key: measure.version for measure in measures},
         "comparison": shown.comparison if shown.places else None,
         "sentences": list(shown.sentences),
+        **_of_answers(shown),
         "one_per_team": shown.one_per_team,
         "group": shown.group.name if shown.group else None,
         "runs": len(shown.rows),
@@ -93,10 +98,27 @@ def board_facts(
                 "kind": row.kind,
                 "moved": _moved(shown, row),
                 **place_facts(shown.places.get(row.run_id)),
+                **_partial(row),
             }
             for row in rows
         ],
     }
+
+
+def _of_answers(shown: Board) -> dict[str, Any]:
+    """Who made the judgments of answers and how good they are; nothing for rankings."""
+    if (answers := shown.answers) is None:
+        return {}
+    return {
+        "made_by": dict(answers.made_by),
+        "median_vital": answers.median_vital,
+        "failed_assignments": answers.failed,
+    }
+
+
+def _partial(row: Row) -> dict[str, Any]:
+    """What a run got that is judged on some topics only; nothing where it is judged on all."""
+    return {"partial": {key: asdict(mean) for key, mean in row.partial.items()}} if row.partial else {}
 
 
 def board_table(shown: Board) -> Table[Row]:
@@ -225,7 +247,7 @@ def _caption(view: View) -> str:
     sentences = [
         f"The {view.total} {'run' if view.total == 1 else 'runs'}{some} of {shown.task}, ranked by "
         f"{shown.ranked_by}, over {topics}, by {measures}; edition {basis.edition}, qrels revision "
-        f"{basis.revision}{digest}, as trec_eval {basis.dialect} computes them.",
+        f"{basis.revision}{digest}{computed_as(basis.dialect)}.",
         "The best value of each measure is bold.",
     ]
     if any(row.rank is None for row in view.all_rows):

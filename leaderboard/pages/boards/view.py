@@ -9,7 +9,8 @@ from itertools import pairwise
 
 from sqlalchemy.orm import Session
 
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
+from leaderboard.pages.boards import circular
 from leaderboard.pages.boards import coverage as coverages
 from leaderboard.pages.boards.coverage import Bounds, Coverage, CoveredRun
 from leaderboard.pages.boards.efficiency import front_of
@@ -47,6 +48,8 @@ class BoardChoice:
     value: str = ""
     own: bool = False
     """Only runs of the viewer's teams."""
+    independent: bool = False
+    """Only runs that state no model of a family that made the judgments of their answers."""
     columns: tuple[str, ...] = ()
     """Measures, facts and extras; all measures, and the extras that suit the board, where none is named."""
     in_line: bool = False
@@ -57,7 +60,7 @@ class BoardChoice:
     @property
     def filters(self) -> bool:
         """Whether some rows may be hidden."""
-        return any((self.search, self.team, self.kind, self.tag, self.field, self.own))
+        return any((self.search, self.team, self.kind, self.tag, self.field, self.own, self.independent))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,8 @@ class View:
 
     fronts: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """Key of a cost that is shown -> the runs that no other beats in both it and the board's measure."""
+    circular: Mapping[int, str] = field(default_factory=dict)
+    """Run id -> the families of models that it states and that made the judgments, in words."""
     public: dict[int, PublicPlace] = field(default_factory=dict)
     """Run id -> where it stood on the public topics of a blind task; empty while the others are held back."""
 
@@ -110,6 +115,13 @@ class View:
     @property
     def sentences(self) -> tuple[str, ...]:
         """What is said of the order, and where not all runs are shown, of which it is said."""
+        # What is to be known of judgments of answers stands above the order.
+        above = self.board.answers.sentences if self.board.answers else ()
+        return tuple(sentence for sentence in self.all_sentences if sentence not in above)
+
+    @property
+    def all_sentences(self) -> tuple[str, ...]:
+        """The same, and what is to be known of the judgments of answers."""
         return self.board.sentences + self._about_all
 
     @property
@@ -148,7 +160,12 @@ def view(session: Session, viewer: Viewer, shown: Board, wish: BoardChoice) -> V
     Names of columns that the board does not have, or that are held back, are passed over.
     """
     details = shown.sight.details
-    rows = tuple(row for row in shown.rows if _matches(row, viewer, wish, details))
+    shared = circular.runs(shown)
+    rows = tuple(
+        row
+        for row in shown.rows
+        if _matches(row, viewer, wish, details) and not (wish.independent and row.run_id in shared)
+    )
     pinned = () if wish.in_line else tuple(row for row in rows if row.kind == BASELINE)
     extras = _extras(shown, wish)
     covered = _coverage(session, shown)
@@ -169,6 +186,7 @@ def view(session: Session, viewer: Viewer, shown: Board, wish: BoardChoice) -> V
         outside=coverages.outside_the_pool(covered),
         bounds=bounds,
         bounds_said=bounds_said,
+        circular=shared,
         fronts={fact.key: front_of(shown.rows, fact.key, shown.by) for fact in stated if fact.key in COST_OF},
         public=public_places(session, shown),
     )
@@ -206,7 +224,7 @@ def _extras(shown: Board, wish: BoardChoice) -> frozenset[str]:
             {RANGES} if 0 < len(shown.places) <= RANGES_UP_TO else set()
         )
     extras |= {name for name, asked in ((BOUNDS, wish.bounds), (RANGES, wish.ranges)) if asked}
-    if shown.source is None:
+    if shown.source is None or (shown.basis is not None and not shown.basis.dialect):
         extras -= {UNJUDGED, BOUNDS}
     if shown.before is None:
         extras -= {MOVED}
@@ -237,7 +255,8 @@ def _scored(shown: Board) -> list[CoveredRun]:
 
 
 def _coverage(session: Session, shown: Board) -> dict[int, Coverage]:
-    if shown.source is None:
+    # Of answers no document is judged by itself.
+    if shown.source is None or (shown.basis is not None and not shown.basis.dialect):
         return {}
     return coverages.coverage(session, shown.source, parse(shown.sorted_by), _scored(shown))
 

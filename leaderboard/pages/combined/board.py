@@ -9,6 +9,7 @@ from leaderboard.db.tables import Task
 from leaderboard.errors import NotFound, UnknownMeasure
 from leaderboard.measures.grammar import parse
 from leaderboard.pages.combined.standings import CombinedBoard, combined_board
+from leaderboard.pages.nuggets.facts import require_rankings
 from leaderboard.services import policy
 from leaderboard.services.boards.rows import Row, rank, read_rows
 from leaderboard.services.combined import samples
@@ -63,6 +64,7 @@ def combined_page(session: Session, viewer: Viewer, slug: str, choice: CombinedC
     Organisers see those that are not shown to everybody too, and the page without any sample.
     """
     task, sight = policy.visible_task(session, viewer, slug)
+    require_rankings(task)
     shown = shown_edition(session, task, sight)
     pools = [pool for pool in samples.of_task(session, task) if sight.organises or pool.shown_at is not None]
     if not (sight.organises or (sight.details and pools)):

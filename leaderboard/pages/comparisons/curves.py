@@ -14,6 +14,7 @@ from leaderboard.errors import Invalid, NotFound, Problem
 from leaderboard.measures.drawn_curves import DEPTH, DEPTHS, KINDS, Drawn, Kind, draw
 from leaderboard.measures.grammar import parse, with_level
 from leaderboard.measures.judged import Judged
+from leaderboard.pages.nuggets.facts import require_rankings
 from leaderboard.pages.scores.table import require_details
 from leaderboard.services import policy
 from leaderboard.services.boards import rows as board_rows
@@ -96,6 +97,7 @@ def curves_page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> 
     for a kind or depth that does not exist.
     """
     task, sight = policy.visible_task(session, viewer, slug)
+    require_rankings(task)
     require_details(sight)
     kind = _kind(choice)
     shown = shown_edition(session, task, sight)

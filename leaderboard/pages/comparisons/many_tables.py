@@ -17,7 +17,7 @@ from leaderboard.pages.comparisons.many import (
 )
 from leaderboard.pages.comparisons.many_latex import MeasureOfRuns, means_table
 from leaderboard.pages.comparisons.words import short_p, span
-from leaderboard.services.evaluations.shown import rests_on
+from leaderboard.services.evaluations.shown import computed_as, rests_on
 from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.stats.pairs.corrections import LEVEL
@@ -114,7 +114,7 @@ def means(
         [_measure(comparison).in_order(_places(comparison, order)) for comparison in compared],
         name=f"{slug}-comparison",
         topics=len(scores.topics),
-        judgments=f"qrels revision {basis.revision}, as trec_eval {basis.dialect} computes them",
+        judgments=f"qrels revision {basis.revision}{computed_as(basis.dialect)}",
     )
 
 

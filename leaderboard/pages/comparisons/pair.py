@@ -9,10 +9,11 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Task, Topic
 from leaderboard.errors import Invalid, NotFound
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.pages.comparisons.paired_rankings import (
     PairedRankings,
     PairedTopic,
+    no_rankings,
     paired_rankings,
     paired_topic,
 )
@@ -168,7 +169,11 @@ def pair_page(
     rows = {run.run_id: place for place, run in enumerate(table.runs)}
     one, two = table.scores[rows[first]], table.scores[rows[second]]
     scores = _compared(one, two, _seed(table), table.sign)
-    rankings = _rankings(session, table, (rows[first], rows[second]), task.level, p)
+    rankings = (
+        _rankings(session, table, (rows[first], rows[second]), task.level, p)
+        if task.kind == "rankings"
+        else no_rankings()
+    )
     return PairPage(
         task=table.task,
         slug=table.slug,
@@ -184,7 +189,9 @@ def pair_page(
         rankings=rankings,
         topic=topic,
         side_by_side=(
-            paired_topic(session, table.source, first, second, topic, task.collection_id) if topic else None
+            paired_topic(session, table.source, first, second, topic, task.collection_id)
+            if topic and task.kind == "rankings"
+            else None
         ),
         level=task.level,
         p=p,

@@ -82,7 +82,8 @@ def facts(page: PairPage) -> dict[str, Any]:
         "rankings_of_topics": len(page.rankings.topics),
         "rankings_with_ties": {key: float(values.mean()) for key, values in page.rankings.with_ties.items()},
         "compat": {
-            side: float(values.mean()) for side, values in zip("ab", page.rankings.compat, strict=True)
+            side: float(values.mean()) if len(values) else None
+            for side, values in zip("ab", page.rankings.compat, strict=True)
         },
         "overlap_by_depth": [] if alike is None else alike.overlap_by_depth.tolist(),
         "precision_at_recall": {f"{recall:g}": [one, two] for recall, one, two in _recall_rows(page)},
@@ -171,6 +172,7 @@ def rankings(page: PairPage) -> Table[RankingLikeness]:
     compat = [
         RankingLikeness(COMPAT, float(values.mean()), OF_COMPAT, run)
         for run, values in zip(names, page.rankings.compat, strict=True)
+        if len(values)
     ]
     return _likenesses(
         [*_read(coefficients.items()), *(compat if alike is not None else ())],

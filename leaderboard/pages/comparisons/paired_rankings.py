@@ -81,6 +81,12 @@ class PairedTopic:
     lengths: tuple[int, int]
 
 
+def no_rankings() -> PairedRankings:
+    """What is said of the rankings of runs that have none, as their runs are answers."""
+    none, precision = np.zeros(0), np.zeros(len(RECALLS))
+    return PairedRankings((), 0, None, (precision, precision), (none, none), (0, 0), {})
+
+
 def paired_rankings(
     session: Session, source: Source, first: int, second: int, level: int, *, k: int = 10, p: float = 0.9
 ) -> PairedRankings:

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, QrelsRevision
 from leaderboard.pages.my.tasks import SeenTask
-from leaderboard.services.evaluations import choices
+from leaderboard.services.evaluations import choices, over_topics
 from leaderboard.services.evaluations.answers import primary_scores
 from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import MeasureColumn, column_of
@@ -88,7 +88,9 @@ def _places(
     """The ranges of ranks that the board shows; none where details are held back, or still to be computed."""
     if not of.sight.details or not ranked or by.aggregate not in requests.COMPARED_AGGREGATES:
         return {}
-    source = source_of(row.Edition, row.QrelsRevision, of.sight.topic_set)
+    source = over_topics.narrowed(
+        source_of(row.Edition, row.QrelsRevision, of.sight.topic_set), row.Edition, by.key
+    )
     runs = [RankedRun(run.id, run.ranking_sha256, run.name, scores[run.id]) for run in ranked]
     compared = method(of.task.comparison)
     standing = standings.of_runs(session, source, (by.key, by.version), by.sign, runs, compared)

@@ -13,6 +13,7 @@ from leaderboard.db.tables import Assessment, Pool, Run, Task
 from leaderboard.errors import UnknownMeasure
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged
+from leaderboard.pages.nuggets.facts import require_rankings
 from leaderboard.pages.scores import fields, table
 from leaderboard.pages.scores.table import ComparedRun, comparable
 from leaderboard.services import policy
@@ -88,6 +89,7 @@ def audited(session: Session, viewer: Viewer, slug: str, measure: str | None) ->
     is not on the board or that fewer judgments cannot be made for.
     """
     task, sight = policy.visible_task(session, viewer, slug)
+    require_rankings(task)
     table.require_details(sight)
     shown = shown_edition(session, task, sight)
     if shown.edition is None or shown.basis is None or shown.source is None:

@@ -21,6 +21,7 @@ class PoolOffer:
 
     task: str
     slug: str
+    task_kind: str
     sight: Sight
     runs: tuple[PooledRun, ...]
     topics: int
@@ -42,10 +43,11 @@ class PoolOffer:
 def offer(session: Session, viewer: Viewer, slug: str) -> PoolOffer:
     """What there is; raises NotFound, SignInNeeded or Forbidden unless the viewer organises the task."""
     task, sight = organised(session, viewer, slug)
-    revision = files.newest(session, task.id)
+    revision = files.newest(session, task.id) if task.kind == "rankings" else None
     return PoolOffer(
         task=task.name,
         slug=task.slug,
+        task_kind=task.kind,
         sight=sight,
         runs=plans.candidates(session, viewer, task),
         topics=len(titles_of(session, task)),

@@ -33,6 +33,10 @@ MISSED_AT_FIRST = 50
 """Missed documents that are listed where not all of a ranking is asked for."""
 
 
+class IsAnswer(NotFound):
+    """What was asked for as a ranking is an answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunningScores:
     """What the ranking would score had it ended at this rank."""
@@ -140,7 +144,8 @@ def ranking_page(
     """The first `limit` documents (all where None) in the order they were scored in.
 
     read: whether documents have titles, and snippets too, with the topic's words marked in both. Raises
-    NotFound for an unknown run or topic, and, while judgments are held back, for the runs of others.
+    NotFound for an unknown run or topic, and, while judgments are held back, for the runs of others;
+    IsAnswer where the run has answers.
     """
     run, task, sight, topic, shown = _visible(session, viewer, run_id, topic_id)
     dialect = shown.edition.dialect if shown.edition is not None else task.dialect
@@ -205,6 +210,11 @@ def _visible(
     run, task, sight = policy.visible_run(session, viewer, run_id)
     if not (sight.details or policy.owns(viewer, run.team_id)):
         raise NotFound(f"There is no run {run_id}.", run=run_id)
+    if task.kind == "answers":
+        topics.find(session, task, topic_id)
+        raise IsAnswer(f"Run {run_id} has answers, not rankings: /runs/{run_id}/answers/{topic_id}.")
+    if task.kind == "judges":
+        raise NotFound(f"Run {run_id} is the board of a judge, which ranks no documents.", run=run_id)
     return run, task, sight, topics.find(session, task, topic_id), shown_edition(session, task, sight)
 
 

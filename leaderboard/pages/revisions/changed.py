@@ -2,15 +2,19 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Task, Topic
+from leaderboard.pages.nuggets import facts as answers_facts
+from leaderboard.pages.nuggets.facts import AnswersFacts
 from leaderboard.pages.revisions import judgment_changes, rank_changes
 from leaderboard.pages.revisions.judgment_changes import Changes, GradeChange, TopicChange, TopicMeans
 from leaderboard.pages.revisions.rank_changes import RankChange, RankChanges
+from leaderboard.services.qrels.files import PreparedQrels
 from leaderboard.tables.record import Table
 
 
@@ -32,11 +36,26 @@ class ChangedJudgments:
     ranks: RankChanges | None
     why_no_ranks: str
     topics: Mapping[str, TopicMeans] = field(default_factory=dict)
+    of_answers: AnswersFacts | None = None
+    """What judgments of answers hold; None for others."""
 
     @property
     def stem(self) -> str:
         """How the names of its files begin."""
         return f"{self.slug}-revision-{self.number}"
+
+
+def of_answers(
+    session: Session, task: Task, prepared: PreparedQrels, titles: Mapping[str, str]
+) -> AnswersFacts | None:
+    """What judgments of answers hold, as the task's organisers sent them; None for others."""
+    if prepared.kind != "answers":
+        return None
+    # Where there are rankings only, no module of answers is ever loaded.
+    revision = import_module("leaderboard.pages.nuggets.revision")
+    stored = import_module("leaderboard.services.nuggets.stored")
+    held: AnswersFacts = revision.of_judgments(session, task, stored.opened(prepared.packed), titles)
+    return held
 
 
 def titles(session: Session, task: Task) -> dict[str, str]:
@@ -53,6 +72,7 @@ def facts(page: ChangedJudgments) -> dict[str, Any]:
         "task": page.slug,
         "kind": page.kind,
         "changes": judgment_changes.facts(page.changes),
+        **({"answers": answers_facts.facts(page.of_answers)} if page.of_answers is not None else {}),
         "ranks": None if page.ranks is None else rank_changes.facts(page.ranks),
     }
 

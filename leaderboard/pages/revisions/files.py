@@ -1,6 +1,7 @@
 """Judgments of any revision as text, in the forms they are read in."""
 
 from collections.abc import Iterator
+from importlib import import_module
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
@@ -14,8 +15,8 @@ from leaderboard.services.qrels import judged_inputs, lines
 from leaderboard.services.qrels.files import PreparedQrels
 from leaderboard.services.qrels.lines import DRAFT
 
-PARTS = ("qrels", "subtopics", "preferences", "distractors")
-"""What a revision may have a file of."""
+PARTS = ("qrels", "subtopics", "preferences", "distractors", "nuggets", "assignments", "support", "argue")
+"""What a revision may have a file of; qrels stands for all judgments of answers."""
 _KINDS = {"subtopics": "subtopic", "preferences": "preference"}
 
 
@@ -23,6 +24,8 @@ def of_revision(session: Session, viewer: Viewer, slug: str, number: int, part: 
     """A part of what the scores under a revision rest on; raises NotFound where it has no such part."""
     revision_id = revision_pages.revision_id(session, viewer, slug, number)
     revision = _whole(session, revision_id)
+    if session.get_one(Qrels, revision.qrels_id).kind == "answers":
+        return _of_answers(session, viewer, slug, revision, part)
     if part == "qrels":
         return text(lines.stored(session, revision))
     if part == "distractors" and revision.distractors is not None:
@@ -31,6 +34,14 @@ def of_revision(session: Session, viewer: Viewer, slug: str, number: int, part: 
     if beside is None:
         raise NotFound(f"Revision {number} has no {part}.")
     return text(lines.stored(session, _whole(session, beside)))
+
+
+def _of_answers(session: Session, viewer: Viewer, slug: str, revision: QrelsRevision, part: str) -> str:
+    # Where there are rankings only, no module of answers is ever loaded.
+    pages = import_module("leaderboard.pages.nuggets.files")
+    stored = import_module("leaderboard.services.nuggets.stored")
+    task, sight = policy.visible_task(session, viewer, slug)
+    return str(pages.text_of(session, viewer, task, sight, stored.opened(revision.packed), part))
 
 
 def of_line(session: Session, viewer: Viewer, slug: str, line_id: int, number: int) -> str:

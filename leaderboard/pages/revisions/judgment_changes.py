@@ -93,7 +93,7 @@ def changes(
     named = sorted(judged[0].keys() | judged[1].keys(), key=str.encode)
     order = [topic for topic in titles if topic in judged[0] or topic in judged[1]]
     order += [topic for topic in named if topic not in titles]
-    graded = after.preferences is None
+    graded = after.kind in ("graded", "subtopic")
     return Changes(
         kind=after.kind,
         total=compare(old, new),
@@ -149,7 +149,7 @@ def topic_table(
     by: MeasureColumn | None = None,
 ) -> Table[TopicChange]:
     """All topics before and after, on a page with the mean of the runs' scores by a measure."""
-    graded = Place.EVERYWHERE if changes.kind != "preference" else Place.DATA
+    graded = Place.EVERYWHERE if changes.kind in ("graded", "subtopic") else Place.DATA
     return Table(
         name=name,
         caption=caption,

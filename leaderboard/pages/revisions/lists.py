@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Account, Edition, Job, Qrels, QrelsRevision, Run, Task
+from leaderboard.db.tables import Account, Edition, Job, Qrels, QrelsRevision, Run, Task, Topic
 from leaderboard.services import policy, shown_names
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.qrels.judged_inputs import COMPANIONS, MAIN
@@ -74,6 +74,10 @@ class RevisionList:
     rows: tuple[RevisionRow, ...]
     lines: tuple[Line, ...]
     building: BuildingEdition | None
+    takes: str = "rankings"
+    """What the task's runs are."""
+    nugget_topics: tuple[str, ...] = ()
+    """The topics of the newest judgments of answers."""
 
 
 def revision_list(session: Session, viewer: Viewer, slug: str) -> RevisionList:
@@ -92,7 +96,17 @@ def revision_list(session: Session, viewer: Viewer, slug: str) -> RevisionList:
         rows=board.rows if board is not None else (),
         lines=tuple(line for line in lines if line.name != MAIN),
         building=building(session, viewer, task) if sight.details else None,
+        takes=task.kind,
+        nugget_topics=_nugget_topics(session, task, board) if board and task.kind == "answers" else (),
     )
+
+
+def _nugget_topics(session: Session, task: Task, board: Line) -> tuple[str, ...]:
+    """The task's topics that the newest judgments speak of, in the task's order; two statements."""
+    judged = select(QrelsRevision.topics).where(QrelsRevision.qrels_id == board.id)
+    newest = set(session.scalar(judged.order_by(QrelsRevision.number.desc()).limit(1)) or ())
+    topics = select(Topic.topic_id).where(Topic.task_id == task.id).order_by(Topic.position)
+    return tuple(topic for topic in session.scalars(topics) if topic in newest)
 
 
 def row_facts(row: RevisionRow) -> dict[str, Any]:

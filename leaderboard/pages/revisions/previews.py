@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Run, Task
 from leaderboard.errors import Conflict, Invalid, LeaderboardError
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.pages.revisions import changed, judgment_changes, rank_changes
 from leaderboard.pages.revisions.changed import ChangedJudgments, titles
 from leaderboard.pages.revisions.judgment_changes import Changes
@@ -61,12 +61,13 @@ def preview(session: Session, viewer: Viewer, slug: str, token: str) -> Preview:
     target = publish.target_of(session, task.id, draft.prepared.kind, draft.line)
     before = newest(session, task.id, target)
     beside = target != draft.line
+    names = titles(session, task)
     old = lines.distractors_of(before)
     changes = judgment_changes.changes(
         lines.stored(session, before) if before is not None else None,
         draft.prepared,
         (old, old if beside else draft.distractors),
-        titles(session, task),
+        names,
         task.level,
     )
     refused = _refusal(session, task, draft, target, changes)
@@ -94,6 +95,7 @@ def preview(session: Session, viewer: Viewer, slug: str, token: str) -> Preview:
         rounds=draft.prepared.rounds,
         runs=session.scalar(runs) or 0,
         level=task.level,
+        of_answers=changed.of_answers(session, task, draft.prepared, names),
     )
 
 
@@ -127,6 +129,8 @@ def _ranks(
     """Where the runs of the board would stand, or why that cannot be said."""
     if draft.line != MAIN:
         return None, "No score rests on this line of judgments, so no rank changes."
+    if draft.prepared.kind in ("answers", "board"):
+        return None, "Ranks by these are known once they are published and all runs scored."
     shown = shown_edition(session, task, sight)
     if shown.edition is None or shown.source is None:
         return None, "No board is shown yet, so there are no ranks to change."

@@ -1,7 +1,7 @@
 """One revision of judgments: what it changed, and where every run went."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session, undefer
 
 from leaderboard.db.tables import Edition, QrelsRevision, Task
 from leaderboard.errors import NotFound
+from leaderboard.pages.nuggets.facts import AnswersFacts
 from leaderboard.pages.revisions import changed, judgment_changes, rank_changes
 from leaderboard.pages.revisions.changed import ChangedJudgments, titles
 from leaderboard.pages.revisions.judgment_changes import Changes, TopicMeans
@@ -24,6 +25,7 @@ from leaderboard.pages.revisions.lists import (
 from leaderboard.pages.revisions.rank_changes import RankChanges
 from leaderboard.pages.scores import fields
 from leaderboard.services import policy
+from leaderboard.services.evaluations import over_topics
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import means, scores_of, source_of
 from leaderboard.services.phase_rules import ALL_TOPICS
@@ -66,6 +68,7 @@ def revision_page(
     revision = _stored(session, line.id, number)
     parent = session.get(QrelsRevision, revision.parent_id, options=_WHOLE) if revision.parent_id else None
     topic_titles = titles(session, task)
+    of_answers = changed.of_answers(session, task, lines.stored(session, revision), topic_titles)
     old, new = _editions(session, task, revision)
     measures = fields.columns_of(new) if new is not None else ()
     by = fields.chosen(measures, new.primary_measure, measure) if new is not None else None
@@ -93,7 +96,13 @@ def revision_page(
         topics=_topic_means(session, old, new, by, ranks),
         building=on_its_way if on_its_way is not None and on_its_way.revision == number else None,
         level=task.level,
+        of_answers=_without_notes(of_answers, sight),
     )
+
+
+def _without_notes(held: AnswersFacts | None, sight: Sight) -> AnswersFacts | None:
+    """The same for readers: notes call runs by their names in the files, whose teams may go by pseudonyms."""
+    return held if held is None or sight.organises else replace(held, notes=())
 
 
 def revision_id(session: Session, viewer: Viewer, slug: str, number: int) -> int:
@@ -228,7 +237,8 @@ def _topic_means(
     by_edition: list[dict[str, float]] = []
     for edition in (old, new):
         versions = {measure["key"]: measure["version"] for measure in edition.measures}
-        source = source_of(edition, session.get_one(QrelsRevision, edition.revision_id), ALL_TOPICS)
+        whole = source_of(edition, session.get_one(QrelsRevision, edition.revision_id), ALL_TOPICS)
+        source = over_topics.narrowed(whole, edition, by.key)
         scores = scores_of(session, source, by.key, versions[by.key], ids)
         if not scores or not source.topics:
             return {}

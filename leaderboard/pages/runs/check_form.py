@@ -1,6 +1,8 @@
 """What someone about to check a file must know: the task's rules, and nothing of who asks."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -20,6 +22,10 @@ class CheckForm:
     depth: int
     tag_pattern: str
     visibility: str
+    task_kind: str
+    """rankings or answers."""
+    answer_rules: Mapping[str, Any]
+    """What answers are checked against; empty where the task takes rankings."""
     organises: bool
     details: bool
     """Whether scores by topic are shown to the viewer."""
@@ -35,6 +41,8 @@ def check_form(session: Session, viewer: Viewer, slug: str) -> CheckForm:
         depth=task.depth,
         tag_pattern=task.tag_pattern,
         visibility=task.visibility,
+        task_kind=task.kind,
+        answer_rules=task.answer_rules,
         organises=policy.organises(viewer, task.id),
         details=sight.details,
     )

@@ -10,10 +10,11 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Upload
 from leaderboard.errors import NotFound
 from leaderboard.measures.binding import BoundMeasure
-from leaderboard.measures.grammar import parse, with_level
+from leaderboard.measures.grammar import with_level
 from leaderboard.measures.judged import Judged
+from leaderboard.measures.naming import parse
 from leaderboard.measures.selection import select as select_measures
-from leaderboard.pages.runs.head import scored_run
+from leaderboard.pages.runs.head import ranked_documents
 from leaderboard.services import policy, shown_names
 from leaderboard.services.evaluations.alignments import alignment
 from leaderboard.services.evaluations.shown import Source
@@ -98,10 +99,10 @@ def level_of(measures: Sequence[BoundMeasure], level: int) -> int:
 def trec_eval_text(session: Session, viewer: Viewer, run_id: int, *, all_trec: bool) -> str:
     """A run's scores by topic and over all topics, as trec_eval prints them.
 
-    By the board's measures, or by all of trec_eval's. Raises NotFound for an unknown run, for one that is
-    withdrawn or not scored, and while scores by topic are held back.
+    By the board's measures, or by all of trec_eval's. Raises NotFound for an unknown run, for one that ranks
+    no documents, is withdrawn or not scored, and while scores by topic are held back.
     """
-    scored = scored_run(session, viewer, run_id)
+    scored = ranked_documents(session, viewer, run_id)
     run, task, source = scored.run, scored.seen.task, scored.source
     judged = alignment(session, source, run.id)
     if all_trec:

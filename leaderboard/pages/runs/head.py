@@ -160,6 +160,14 @@ def scores_of_topics(session: Session, seen: SeenRun) -> ScoredRun | None:
     )
 
 
+def ranked_documents(session: Session, viewer: Viewer, run_id: int) -> ScoredRun:
+    """As `scored_run`, of a run of rankings; raises NotFound for one of answers, which ranks no documents."""
+    scored = scored_run(session, viewer, run_id)
+    if (kind := scored.seen.task.kind) != "rankings":
+        raise NotFound(f"Run {run_id} is of {kind}, so there are no rankings to look at.", run=run_id)
+    return scored
+
+
 def scored_run(session: Session, viewer: Viewer, run_id: int) -> ScoredRun:
     """The run with its scores by topic; raises NotFound where it has none that the viewer may see."""
     seen = seen_run(session, viewer, run_id)
@@ -196,5 +204,6 @@ def caption(page: RunHead, what: str, by: str = "") -> str:
     """What a table says of itself where it stands alone."""
     on = ""
     if (basis := page.basis) is not None:
-        on = f", {basis.topics} topics, qrels revision {basis.revision}, trec_eval {basis.dialect}"
+        on = f", {basis.topics} topics, qrels revision {basis.revision}"
+        on += f", trec_eval {basis.dialect}" if basis.dialect else ""
     return f"{what} of {page.name}{f' by {by}' if by else ''} on {page.task}{on}."

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard import __version__
 from leaderboard.errors import Invalid, NotFound
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.pages.runs.run import RunPage, run_page
 from leaderboard.pages.runs.scores import MeasureValue
 from leaderboard.services import policy
@@ -91,7 +91,7 @@ def results(session: Session, viewer: Viewer, run_id: int, at: RunAddresses) -> 
         "eval_library": {
             "name": "leaderboard",
             "version": __version__,
-            "additional_details": {"as_trec_eval": str(basis.dialect)},
+            "additional_details": {"as_trec_eval": str(basis.dialect)} if basis.dialect else {},
         },
         "model_info": {
             "name": page.name,

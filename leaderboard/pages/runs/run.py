@@ -4,10 +4,12 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Upload
+from leaderboard.db.tables import Topic, Upload
 from leaderboard.errors import Problem
+from leaderboard.pages.boards import circular
 from leaderboard.pages.runs.actions import RunActions, actions_of
 from leaderboard.pages.runs.head import RunHead, SeenRun, caption, head_facts, seen_run
 from leaderboard.pages.runs.scores import MeasureValue, RivalRun, RunStanding, explained, stand
@@ -17,6 +19,7 @@ from leaderboard.services.boards.rows import place_facts
 from leaderboard.services.evaluations.choices import is_over
 from leaderboard.services.jobs import queue
 from leaderboard.services.jobs.queue import RunState
+from leaderboard.services.nuggets import basis as answers_basis
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import facts as run_facts
 from leaderboard.services.runs.facts import COST_OF, Fact, header_of
@@ -57,6 +60,10 @@ class RunPage(RunHead):
     """The test and correction of place, in words."""
     leader: RivalRun | None
     """The run that is ranked first, where that is another one."""
+    first_answer: str | None = None
+    """Of a run of answers the first topic, where the reader may read them."""
+    shares_models: str = ""
+    """The families of models that it states and that made the judgments of its answers, in words."""
 
     @property
     def headline(self) -> MeasureValue | None:
@@ -99,7 +106,22 @@ def run_page(session: Session, viewer: Viewer, run_id: int, measure: str | None 
         interval=standing.interval,
         comparison=method(seen.task.comparison).title if standing.place else "",
         leader=standing.leader,
+        first_answer=_first_answer(session, seen),
+        shares_models=_shares_models(session, seen),
     )
+
+
+def _shares_models(session: Session, seen: SeenRun) -> str:
+    if answers_basis.KIND not in seen.shown.kinds:
+        return ""
+    return circular.of_run(answers_basis.of_edition(session, seen.shown, seen.sight), seen.run.details)
+
+
+def _first_answer(session: Session, seen: SeenRun) -> str | None:
+    if seen.task.kind != "answers" or not (seen.sight.details or policy.owns(seen.viewer, seen.run.team_id)):
+        return None
+    first = select(Topic.topic_id).where(Topic.task_id == seen.task.id).order_by(Topic.position).limit(1)
+    return session.scalar(first)
 
 
 def _measure(seen: SeenRun, measure: str | None) -> str:
@@ -127,6 +149,7 @@ def facts(page: RunPage) -> dict[str, Any]:
         "message": page.state.message,
         "scores": {row.column.key: row.value for row in page.measures},
         **place_facts(page.place),
+        **({"shares_models": page.shares_models} if page.shares_models else {}),
         "interval": page.interval,
         "ranks": {row.column.key: row.rank for row in page.measures},
         "field": {row.column.key: asdict(row.spread) for row in page.measures if row.spread},

@@ -12,6 +12,7 @@ from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, Run
 from leaderboard.measures.judged import FloatArray
 from leaderboard.pages.runs.head import SeenRun
 from leaderboard.services.boards.rows import of_phase
+from leaderboard.services.evaluations import judged_topics
 from leaderboard.services.evaluations.answers import seen_means
 from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import MeasureColumn
@@ -19,7 +20,7 @@ from leaderboard.services.statistics import requests, standings
 from leaderboard.services.statistics.standings import Place, RankedRun, Standing
 from leaderboard.stats.pairs.methods import method
 
-SCORED = Evaluation.measure, Evaluation.measure_version, EvaluationMean.mean
+SCORED = Evaluation.measure, Evaluation.measure_version, EvaluationMean.mean, EvaluationMean.topics
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +125,15 @@ def _rivals(session: Session, seen: SeenRun, edition: Edition | None) -> list[Ri
         statement.where(Run.task_id == seen.task.id, (Run.id == seen.run.id) | ranked)
     ).all()
     versions = {measure["key"]: measure["version"] for measure in edition.measures}
+    needed = judged_topics.needed(edition, seen.sight.topic_set)
     decimals = seen.sight.decimals
     values: dict[int, dict[str, float]] = {row.id: {} for row in rows}
     for row in rows:
-        if row.mean is not None and versions[row.measure] == row.measure_version:
+        if (
+            row.mean is not None
+            and versions[row.measure] == row.measure_version
+            and judged_topics.is_whole(needed, row.measure, row.topics)
+        ):
             values[row.id][row.measure] = row.mean if decimals is None else round(row.mean, decimals)
     if seen.sight.step is not None:
         values = seen_means(session, edition, seen.sight, values)

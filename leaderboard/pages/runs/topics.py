@@ -1,5 +1,6 @@
 """What a run got on every topic, by all measures and by one of them beside the ranked runs."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -10,9 +11,10 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Topic
 from leaderboard.errors import UnknownMeasure
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.pages.runs.head import RunHead, ScoredRun, board_rows, caption, head_facts
 from leaderboard.services.boards.rows import Row
+from leaderboard.services.evaluations import over_topics
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import FloatArray, scores_of
 from leaderboard.tables.record import Column, Files, Place, Table
@@ -68,9 +70,10 @@ class TopicField:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasureByTopic:
-    """The measure that topics are looked at by, and run id -> scores by it, (topics,)."""
+    """The measure that topics are looked at by, its topics, and run id -> scores by it, (topics,)."""
 
     column: MeasureColumn
+    topics: tuple[str, ...]
     scores: dict[int, FloatArray]
 
 
@@ -119,7 +122,9 @@ def looked_at(
     if column is None:
         return None
     run_ids = [row.run_id for row in rows]
-    return MeasureByTopic(column, scores_of(session, scored.source, column.key, column.version, run_ids))
+    source = over_topics.narrowed(scored.source, scored.edition, column.key)
+    scores = scores_of(session, source, column.key, column.version, run_ids)
+    return MeasureByTopic(column, source.topics, scores) if scored.run.id in scores else None
 
 
 def facts(page: TopicsPage) -> dict[str, Any]:
@@ -204,10 +209,15 @@ def _all_scores(titles: Mapping[str, str], scored: ScoredRun) -> tuple[TopicScor
     place = dict(zip(scored.source.topics, scored.source.places, strict=True))
     stored = [scored.stored[column.key].scores for column in scored.columns]
     return tuple(
-        TopicScores(topic, title, tuple(float(scores[place[topic]]) for scores in stored))
+        TopicScores(topic, title, tuple(_known(float(scores[place[topic]])) for scores in stored))
         for topic, title in titles.items()
         if topic in place
     )
+
+
+def _known(score: float) -> float | None:
+    """A score, None for nan: not judged there."""
+    return None if math.isnan(score) else score
 
 
 def titles_of(session: Session, task_id: int) -> dict[str, str]:
@@ -255,7 +265,7 @@ def places_of(
     """
     scores, sign, mine = looked.scores, looked.column.sign, looked.scores[scored.run.id]
     field = np.array([scores[row.run_id] for row in ranked]) if ranked else mine[None, :]
-    return _places(field * sign, mine * sign, sign, ranked, scored.source.topics, titles)
+    return _places(field * sign, mine * sign, sign, ranked, looked.topics, titles)
 
 
 def _places(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -55,6 +56,10 @@ class UploadForm:
     depth: int
     tag_pattern: str
     visibility: str
+    task_kind: str
+    """rankings or answers."""
+    answer_rules: Mapping[str, Any]
+    """What answers are checked against; empty where the task takes rankings."""
     largest: int | None
     """Largest file as sent that the chosen phase takes; None is the site's limit."""
     kinds: tuple[str, ...]
@@ -103,6 +108,8 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
         topics=len(topics),
         scored=len(set(topics) & set(scored_topics.scored(session, task))),
         depth=task.depth,
+        task_kind=task.kind,
+        answer_rules=task.answer_rules,
         tag_pattern=task.tag_pattern,
         visibility=chosen.visibility or task.visibility,
         largest=chosen.largest_bytes,

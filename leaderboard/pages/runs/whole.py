@@ -1,6 +1,6 @@
 """A run with all that its pages show, as one JSON file and one set of tables."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -46,6 +46,9 @@ def whole_run(session: Session, viewer: Viewer, run_id: int, asked: RunChoice) -
     page = run.run_page(session, viewer, run_id)
     if scored is None:
         return _without_topics(page, origin.origin_page(session, seen), seen)
+    if seen.task.kind != "rankings":
+        whole = _without_topics(page, origin.origin_page(session, seen), seen)
+        return replace(whole, topics=topics.topics_page(session, scored, asked.measure, asked.order))
     no_measures = MeasuresPage(**seen.head(by_topic=True), every=())
     return WholeRun(
         page=page,
@@ -63,7 +66,8 @@ def facts(whole: WholeRun) -> dict[str, Any]:
         **run.facts(whole.page),
         **topics.topic_facts(whole.topics),
         **origin.origin_facts(whole.origin),
-        **(_facts_by_topic(whole) if whole.topics.by_topic else {}),
+        **(_facts_by_topic(whole) if whole.curves.by_topic else {}),
+        **({"by_topic": topics.field_facts(whole.topics)} if whole.topics.by_topic else {}),
     }
 
 
@@ -84,7 +88,6 @@ FILES: Files[WholeRun] = Files(
 
 def _facts_by_topic(whole: WholeRun) -> dict[str, Any]:
     return {
-        "by_topic": topics.field_facts(whole.topics),
         "curves": curves.curve_facts(whole.curves),
         "ties": ties.tie_facts(whole.ties.ties),
         "near_duplicates": origin.near_facts(whole.origin),

@@ -9,8 +9,9 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Task
 from leaderboard.errors import UnknownMeasure
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.pages.scores.table import ComparedRun, named_runs
+from leaderboard.services.evaluations import over_topics
 from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import MeasureColumn, column
 from leaderboard.services.evaluations.shown import Basis, FloatArray, ShownEdition, Source, scores_of
@@ -78,16 +79,17 @@ def field(
     measures = columns_of(shown.edition)
     column = chosen(measures, shown.edition.primary_measure, measure)
     runs = runs_of(session, viewer, task, sight)
-    scores = scores_of(session, shown.source, column.key, column.version, [run.run_id for run in runs])
+    source = over_topics.narrowed(shown.source, shown.edition, column.key)
+    scores = scores_of(session, source, column.key, column.version, [run.run_id for run in runs])
     scored = tuple(run for run in runs if run.run_id in scores)
     table = np.array([scores[run.run_id] for run in scored], dtype=np.float64)
     return Field(
         measure=column,
         measures=tuple(measure for measure in measures if measure.direction != "none"),
         basis=shown.basis,
-        source=shown.source,
+        source=source,
         runs=scored,
-        scores=table.reshape(len(scored), len(shown.source.topics)),
+        scores=table.reshape(len(scored), len(source.topics)),
     )
 
 

@@ -8,13 +8,14 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from leaderboard.errors import Invalid, UnknownMeasure
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.pages.scores.measure_agreement import COEFFICIENTS, Coefficient, PairOfOrders, pair_of_orders
 from leaderboard.pages.scores.table import require_details
 from leaderboard.services.boards import board
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.services.evaluations.over_topics import source_by
 from leaderboard.services.evaluations.shown import FloatArray, scores_of
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.names import RunName
@@ -235,8 +236,9 @@ def _told_apart(session: Session, shown: Board, by: MeasureColumn, rows: Sequenc
     if shown.source is None or not rows:
         return PairsToldApart(pairs, None)
     ranked = [RankedRun(row.run_id, row.ranking_sha256, row.run, _value(row, by)) for row in rows]
+    source = source_by(session, shown.source, by.key)
     standing = standings.of_runs(
-        session, shown.source, (by.key, by.version), by.sign, ranked, method(shown.comparison)
+        session, source, (by.key, by.version), by.sign, ranked, method(shown.comparison)
     )
     if isinstance(standing, WaitingResult):
         return PairsToldApart(
@@ -251,7 +253,8 @@ def _standardised(
     if why := refusal(parse(by.key).measure):
         return StandardisedOrder(form, by, (), None, why)
     assert shown.source is not None, "the scores by topic are known where details are shown"
-    by_run = scores_of(session, shown.source, by.key, by.version, [row.run_id for row in rows])
+    source = source_by(session, shown.source, by.key)
+    by_run = scores_of(session, source, by.key, by.version, [row.run_id for row in rows])
     scores = by.sign * np.array([by_run[row.run_id] for row in rows])
     raw = by.sign * np.array([_value(row, by) for row in rows])
     # Equal scores stay equal only without the rounding of another order of summing.

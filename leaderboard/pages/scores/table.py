@@ -10,10 +10,10 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Run, Task
 from leaderboard.errors import Invalid, NotFound, UnknownMeasure
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.services import policy, shown_names
 from leaderboard.services.boards.rows import of_phase
-from leaderboard.services.evaluations import choices
+from leaderboard.services.evaluations import choices, over_topics
 from leaderboard.services.evaluations.columns import MeasureColumn, column
 from leaderboard.services.evaluations.shown import Basis, FloatArray, Source, scores_of, shown_edition
 from leaderboard.services.policy import Sight, Viewer
@@ -97,7 +97,12 @@ def score_table(
     column = _column(shown.edition, measure)
     runs = _runs(session, viewer, task, sight, run_ids)
     ids = [run.run_id for run in runs]
-    scores = scores_of(session, shown.source, column.key, column.version, ids)
+    source = over_topics.narrowed(shown.source, shown.edition, column.key)
+    if not source.topics:
+        raise NotFound(
+            f"{task.name} has no topic with scores by {column.key}, so there is nothing to compare."
+        )
+    scores = scores_of(session, source, column.key, column.version, ids)
     missing = [run.name for run in runs if run.run_id not in scores]
     if run_ids is not None and missing:
         raise Invalid(
@@ -105,13 +110,13 @@ def score_table(
             f"qrels revision {shown.basis.revision}: compare runs that were scored under the same revision."
         )
     scored = tuple(run for run in runs if run.run_id in scores)
-    topics = shown.source.topics
+    topics = source.topics
     return ScoreTable(
         task_id=task.id,
         task=task.name,
         slug=task.slug,
         basis=shown.basis,
-        source=shown.source,
+        source=source,
         measure=column,
         runs=scored,
         scores=np.array([scores[run.run_id] for run in scored]).reshape(len(scored), len(topics)),

@@ -1,4 +1,4 @@
-"""What an assessor compares: the list, and two rankings of one topic; never a run, a score or a grade."""
+"""What an assessor compares: the list, and two rankings or answers of one topic; never a run or a score."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Collection, SideBySide, Task, Topic
 from leaderboard.errors import NotFound
 from leaderboard.services import collections
+from leaderboard.services.answers import store
 from leaderboard.services.rankings.stored import ordered
 from leaderboard.services.side_by_side import questions
 from leaderboard.services.side_by_side.pairs import Answer
@@ -69,8 +70,28 @@ class ListedDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class SaidSegment:
+    """A segment of an answer, and the places of the documents it cites in the list of its side."""
+
+    text: str
+    cited: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """What a run has for the topic: documents and, of an answer, segments that cite them."""
+
+    docnos: tuple[str, ...]
+    said: tuple[SaidSegment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class QuestionPage:
-    """Two rankings of one topic without any name."""
+    """Two rankings of one topic, or two answers, without any name.
+
+    left, right: the documents ranked first, or those that are cited; said_left, said_right: what an answer
+    says, of the kind of task that takes them.
+    """
 
     assessor_id: int
     task: str
@@ -90,6 +111,10 @@ class QuestionPage:
     """Of the next answer: what is sent twice under it is stored once."""
     later: str | None
     """The next one without an answer."""
+    kind: str
+    """rankings or answers."""
+    said_left: tuple[SaidSegment, ...]
+    said_right: tuple[SaidSegment, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +165,8 @@ def question_page(session: Session, token: str, item: str) -> QuestionPage:
     """One question; raises NotFound for a dead link or what the assessor is not asked."""
     mine = questions.of_link(session, token)
     asked = mine.find(item)
-    left, right = (_best(session, mine.task, run_id, asked.topic) for run_id in asked.runs)
-    reading = _Reading.of(session, mine.task, asked.topic, [*left, *right])
+    left, right = (_side(session, mine.task, run_id, asked.topic) for run_id in asked.runs)
+    reading = _Reading.of(session, mine.task, asked.topic, [*left.docnos, *right.docnos])
     later = mine.following(asked)
     return QuestionPage(
         assessor_id=mine.assessor.id,
@@ -154,11 +179,14 @@ def question_page(session: Session, token: str, item: str) -> QuestionPage:
         title=asked.topic.title,
         description=asked.topic.description,
         narrative=asked.topic.narrative,
-        left=reading.listed(left),
-        right=reading.listed(right),
+        left=reading.listed(left.docnos),
+        right=reading.listed(right.docnos),
         given=mine.answer(asked),
         key=f"{item}-{_times(session, asked)}",
         later=later.item if later else None,
+        kind=mine.task.kind,
+        said_left=left.said,
+        said_right=right.said,
     )
 
 
@@ -166,7 +194,9 @@ def text_page(session: Session, token: str, item: str, side: str, place: int) ->
     """A document of one of the rankings; raises NotFound where there is none at that place."""
     mine = questions.of_link(session, token)
     asked = mine.find(item)
-    docnos = _best(session, mine.task, asked.runs[SIDES.index(side)], asked.topic) if side in SIDES else ()
+    docnos = (
+        _side(session, mine.task, asked.runs[SIDES.index(side)], asked.topic).docnos if side in SIDES else ()
+    )
     if not 1 <= place <= len(docnos):
         raise NotFound("There is no document at this place.")
     docno = docnos[place - 1]
@@ -217,8 +247,19 @@ class _Reading:
         )
 
 
-def _best(session: Session, task: Task, run_id: int, topic: Topic) -> tuple[str, ...]:
-    return ordered(session, run_id, topic.topic_id, task.dialect).docnos[:SHOWN]
+def _side(session: Session, task: Task, run_id: int, topic: Topic) -> _Side:
+    """The first documents of a ranking; of an answer what it says, and all that it cites in that order."""
+    if task.kind != "answers":
+        return _Side(ordered(session, run_id, topic.topic_id, task.dialect).docnos[:SHOWN])
+    answer = store.of_topic(session, run_id, topic.topic_id)
+    segments = answer.segments if answer else ()
+    docnos = tuple(dict.fromkeys(each.docno for segment in segments for each in segment.citations))
+    place = {docno: at for at, docno in enumerate(docnos, start=1)}
+    said = (
+        SaidSegment(segment.text, tuple(place[each.docno] for each in segment.citations))
+        for segment in segments
+    )
+    return _Side(docnos, tuple(said))
 
 
 def _times(session: Session, asked: AskedQuestion) -> int:

@@ -31,6 +31,7 @@ KINDS = {
     "evaluations": "scores",
     "files": "stored files",
     "jobs": "queue",
+    "labelling": "labels of answers",
     "news": "announcements and mail",
     "pools": "pools and assessments",
     "qrels": "judgments",

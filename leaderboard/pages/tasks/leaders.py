@@ -16,9 +16,9 @@ from leaderboard.db.tables import (
     Task,
     TopicSet,
 )
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.services import shown_names
-from leaderboard.services.evaluations import choices
+from leaderboard.services.evaluations import choices, over_topics
 from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import column
 from leaderboard.services.evaluations.shown import Source, source_of
@@ -59,11 +59,18 @@ class ShownBasis:
     """What the scores of a task's board rest on: the number of the revision, and where they are.
 
     version: of the primary measure, as the edition was made with it.
+    is_lazy: whether a run may be judged on some of the topics only, as answers are.
     """
 
     revision: int
     source: Source
     version: int
+    is_lazy: bool = False
+
+    def holds(self, run: "_Ranked") -> bool:
+        """Whether the run's mean is by this measure's version and over all of its topics."""
+        is_whole = not self.is_lazy or run.topics >= len(self.source.topics)
+        return run.version == self.version and is_whole
 
 
 def bases(session: Session, phases: Mapping[int, PhaseRule]) -> dict[int, ShownBasis]:
@@ -76,10 +83,17 @@ def bases(session: Session, phases: Mapping[int, PhaseRule]) -> dict[int, ShownB
     return {
         edition.task_id: ShownBasis(
             revision.number,
-            source_of(edition, revision, phases[edition.task_id].topic_set),
-            {each["key"]: each["version"] for each in edition.measures}[edition.primary_measure],
+            over_topics.narrowed(
+                source_of(edition, revision, phases[edition.task_id].topic_set),
+                edition,
+                edition.primary_measure,
+            ),
+            entry["version"],
+            "left_out" in entry,
         )
         for edition, revision in rows
+        for entry in edition.measures
+        if entry["key"] == edition.primary_measure
     }
 
 
@@ -87,8 +101,7 @@ def leaders(
     session: Session, viewer: Viewer, phases: Mapping[int, PhaseRule], rests_on: Mapping[int, ShownBasis]
 ) -> dict[int, LeaderOfTask]:
     """Task id -> who leads the board of the phase that is given for it, which is shown to everybody."""
-    versions = {task_id: basis.version for task_id, basis in rests_on.items()}
-    ranked = _ranked(session, viewer, {phase.id for phase in phases.values()}, versions)
+    ranked = _ranked(session, viewer, {phase.id for phase in phases.values()}, rests_on)
     leading = {task_id: _leader(runs) for task_id, runs in ranked.items()}
     fields = {
         task_id: field
@@ -112,12 +125,14 @@ class _Ranked:
     measure: str
     version: int
     mean: float
+    topics: int
+    """On how many topics it has a score."""
 
 
 def _ranked(
-    session: Session, viewer: Viewer, phase_ids: set[int], versions: Mapping[int, int]
+    session: Session, viewer: Viewer, phase_ids: set[int], rests_on: Mapping[int, ShownBasis]
 ) -> dict[int, list[_Ranked]]:
-    """Task id -> the ranked runs of its phase, in the order of their names; versions of primary measures."""
+    """Task id -> the ranked runs of its phase whose means the board rests on, in the order of their names."""
     rows = session.execute(
         select(
             Task.id,
@@ -130,6 +145,7 @@ def _ranked(
             Evaluation.measure,
             Evaluation.measure_version,
             EvaluationMean.mean,
+            EvaluationMean.topics,
         )
         .join(Edition, (Edition.task_id == Task.id) & (Edition.state == "current"))
         .join(
@@ -149,7 +165,7 @@ def _ranked(
             Phase.id.in_(phase_ids),
             Run.task_id == Task.id,
             # By these the runs are found in their index, a few tasks of many.
-            Run.task_id.in_(versions),
+            Run.task_id.in_(rests_on),
             Run.kind == RANKED_KIND,
             Run.withdrawn_at.is_(None),
             or_(
@@ -168,7 +184,7 @@ def _ranked(
     for task_id, _, run_id, name, *facts in rows:
         shown = named[task_id].run(run_id, name) if task_id in named else name
         run = _Ranked(run_id, shown, *facts)
-        if run_id not in left_out and run.version == versions[task_id]:
+        if run_id not in left_out and rests_on[task_id].holds(run):
             ranked.setdefault(task_id, []).append(run)
     return {task_id: sorted(runs, key=lambda run: run.name) for task_id, runs in ranked.items()}
 

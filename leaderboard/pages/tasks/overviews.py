@@ -95,7 +95,7 @@ def overview(session: Session, viewer: Viewer, slug: str) -> TaskOverview:
     topic_ids = {row.topic_id for row in rows}
     revision = files.newest(session, task.id)
     phase = phases.of_task(session, task.id)[0]
-    judgments = unpack_judgments(revision.packed) if revision else {}
+    judgments = unpack_judgments(revision.packed) if revision and task.kind == "rankings" else {}
     public = session.scalar(
         select(TopicSet).where(TopicSet.task_id == task.id, TopicSet.name == PUBLIC_TOPICS)
     )

@@ -20,7 +20,7 @@ from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.tasks import board_measures, life, topics
 from leaderboard.services.tasks.changes import ChangeRow
 from leaderboard.services.tasks.settings import change
-from leaderboard.services.tasks.settings.records import SECTIONS, SettingSection, TaskSetting
+from leaderboard.services.tasks.settings.records import SettingSection, TaskSetting, sections_of
 from leaderboard.tables.record import Column, Place, Table
 
 
@@ -127,7 +127,7 @@ def settings_page(session: Session, viewer: Viewer, slug: str) -> SettingsPage:
         slug=task.slug,
         values=values,
         stamps=change.stamps(values),
-        sections=SECTIONS,
+        sections=sections_of(task.kind),
         pictures=shown,
         picture_stamps={kind: pictures.stamp(shown.get(kind)) for kind in KINDS},
         collections=tuple(row.name for row in collections.choices(session, viewer)),

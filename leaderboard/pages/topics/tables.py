@@ -5,6 +5,7 @@ from typing import Any
 from leaderboard.pages.topics.documents import FoundDocument, GradeCount
 from leaderboard.pages.topics.topic import RunScore, TopicPage
 from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.services.evaluations.shown import computed_as
 from leaderboard.tables.record import Column, Files, Place, Table
 
 
@@ -148,6 +149,6 @@ def _caption(page: TopicPage) -> str:
     if page.basis is None or page.measure is None:
         return f"Runs on {name}: no scores are shown."
     return (
-        f"Scores on {name} under qrels revision {page.basis.revision}, as trec_eval {page.basis.dialect} "
-        f"computes them, in the order of {page.measure.key}."
+        f"Scores on {name} under qrels revision {page.basis.revision}{computed_as(page.basis.dialect)}, "
+        f"in the order of {page.measure.key}."
     )

@@ -40,7 +40,7 @@ def decide(session: Session, viewer: Viewer, slug: str, number: int, made: Decis
     )
     if session.scalar(judged.limit(1)) is None:
         raise NotFound(f"Nobody has judged document {docno!r} for topic {topic_id!r} in pool {number}.")
-    adjudicator = _adjudicator(session, viewer, task)
+    adjudicator = adjudicator_of(session, viewer, task)
     known = select(Assessment.id).where(Assessment.assessor_id == adjudicator.id, Assessment.key == made.key)
     if session.scalar(known) is not None:
         return False
@@ -65,7 +65,7 @@ def decide(session: Session, viewer: Viewer, slug: str, number: int, made: Decis
 def undo(session: Session, viewer: Viewer, slug: str, number: int) -> tuple[str, str]:
     """Take back the viewer's last decision in a pool; its topic and docno. Raises NotFound for none."""
     task, pool = links.own_pool(session, viewer, slug, number)
-    adjudicator = _adjudicator(session, viewer, task)
+    adjudicator = adjudicator_of(session, viewer, task)
     last = session.scalar(
         select(Assessment)
         .where(
@@ -100,7 +100,7 @@ def _check_decision(task: Task, pool: Pool, made: Decision) -> None:
         raise Invalid("This decision cannot be stored.", problems)
 
 
-def _adjudicator(session: Session, viewer: Viewer, task: Task) -> Assessor:
+def adjudicator_of(session: Session, viewer: Viewer, task: Task) -> Assessor:
     """The assessor whose labels are the viewer's decisions, made at the first one; it has no link."""
     name = f"{viewer.name or 'operator'} (adjudicator)"
     # Two first decisions at once would make two assessors of one name.

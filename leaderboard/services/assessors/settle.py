@@ -210,7 +210,8 @@ def _line(session: Session, task: Task, choice: Choice) -> tuple[str, str]:
     """The line that the judgments belong to, and who judged the board's."""
     board = lines.find(session, task.id, MAIN)
     if board is None:
-        return MAIN, ""
+        # The board of a task of answers never rests on grades of documents.
+        return (choice.machine or WORDS[PEOPLE]) if task.kind == "answers" else MAIN, ""
     words = f"the machine {board.origin_name}" if board.origin == "machine" else WORDS[board.origin]
     same = board.origin == choice.origin and board.origin_name in ("", choice.machine)
     return (MAIN if same and board.kind == "graded" else choice.machine or WORDS[PEOPLE]), words

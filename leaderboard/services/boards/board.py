@@ -1,7 +1,7 @@
 """A task's board: runs ranked by a measure under one edition, as one viewer may see it."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from sqlalchemy import select
@@ -9,17 +9,19 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Job, Task
 from leaderboard.errors import Invalid, UnknownMeasure
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.services import policy
 from leaderboard.services.boards import chosen_topics, groups, moves
 from leaderboard.services.boards import rows as board_rows
 from leaderboard.services.boards.groups import Group
 from leaderboard.services.boards.moves import EditionBefore
 from leaderboard.services.boards.rows import Row, rank, read_rows
-from leaderboard.services.evaluations import choices
+from leaderboard.services.evaluations import choices, over_topics
 from leaderboard.services.evaluations.choices import NOT_CHOSEN
 from leaderboard.services.evaluations.columns import MeasureColumn, column, ranked_by
 from leaderboard.services.evaluations.shown import ShownEdition, Source, shown_edition
+from leaderboard.services.nuggets import basis as answers_basis
+from leaderboard.services.nuggets.basis import AnswersBasis
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs import marks
 from leaderboard.services.statistics import standings
@@ -80,6 +82,8 @@ class Board(TaskHead):
     """The topics that all values are of, where a reader chose some; empty is all."""
     before: EditionBefore | None = None
     """The edition shown before, with how each run moved since; None where there is nothing to compare."""
+    answers: AnswersBasis | None = None
+    """What scores of answers rest on; None for rankings, and while judgments are held back."""
 
     @property
     def by(self) -> MeasureColumn:
@@ -109,23 +113,22 @@ def board(
     edition is the number of an earlier edition, at a moment whose edition and runs are wanted, with the
     scores these runs have by now. one_per_team leaves of each team's ranked runs the best that it marked,
     else its best, with ranks and verdicts among all; group of all runs those of a group, ranked within it;
-    topics are those that all values are of, without verdicts. Raises NotFound for an unknown task, edition
-    and group and a moment before the first, UnknownMeasure for one that is not a column or has no better and
-    worse, Invalid for an edition and a moment at once and for topics that do not count.
+    topics are those that all values are of, without verdicts. Raises NotFound for an unknown task, edition,
+    group and a moment before the first, UnknownMeasure for one that is not a column or cannot rank, Invalid
+    for an edition and a moment at once and for topics that do not count.
     """
     task, sight = policy.visible_task(session, viewer, slug)
     if edition is not None and at is not None:
         raise Invalid("Give either an edition or a date of the board, not both.")
     shown, why = chosen_topics.narrowed(shown_edition(session, task, sight, edition, at), sight, topics)
-    measures, primary = _measures(task, sight, shown)
-    sorted_by = _sort_measure(measures, measure, primary)
-    chosen = groups.find(session, task, group) if group is not None else None
+    measures, primary, sorted_by = _measures(task, sight, shown, measure)
+    chosen = None if group is None else groups.find(session, task, group)
+    shown = _over_its_topics(shown, sorted_by)
     rows = _rows(session, viewer, (task, sight, shown), measures, sorted_by, chosen, at, is_whole=not why)
-    since = moves.since_before(shown, rows, sorted_by)
+    answers = answers_basis.of_edition(session, shown, sight)
+    before = moves.since_before(shown, rows, sorted_by)
     standing, sentences = _standing(session, task, sight, shown, sorted_by, rows, chosen, why)
-    if one_per_team and sight.means:
-        # Chosen by their scores, so no family of their own: ranks and verdicts stay those of all runs.
-        rows = tuple(board_rows.one_per_team(rows, marks.shown(session, task)))
+    rows = _of_teams(session, task, rows) if one_per_team and sight.means else rows
     return Board(
         task=task.name,
         slug=task.slug,
@@ -142,7 +145,7 @@ def board(
         sight=sight,
         editions=shown.numbers,
         standing=standing,
-        sentences=_on_the_choice(task, rows) + sentences + board_measures.lacking(shown),
+        sentences=_on_the_choice(task, rows) + sentences + _on_judgments(shown, answers),
         comparison=task.comparison,
         one_per_team=one_per_team,
         groups=groups.names_of(session, task) if shown.may_have_groups else (),
@@ -150,18 +153,29 @@ def board(
         source=shown.source if sight.details else None,
         at=at,
         chosen_topics=shown.source.topics if why and shown.source is not None else (),
-        before=since,
+        before=before,
+        answers=answers,
     )
 
 
-def _measures(task: Task, sight: Sight, shown: ShownEdition) -> tuple[tuple[MeasureColumn, ...], str]:
-    """The measures that the viewer sees, and the key of the primary one."""
+def _measures(
+    task: Task, sight: Sight, shown: ShownEdition, name: str | None
+) -> tuple[tuple[MeasureColumn, ...], str, MeasureColumn]:
+    """The measures that the viewer sees, the key of the primary one, and the one to rank by."""
     edition = shown.edition
     if edition is None:
         keys, primary = task.measures, task.primary_measure
     else:
         keys, primary = [measure["key"] for measure in edition.measures], edition.primary_measure
-    return tuple(column(parse(key)) for key in keys if not sight.hides(key)), primary
+    seen = tuple(column(parse(key)) for key in keys if not sight.hides(key))
+    return seen, primary, _sort_measure(seen, name, primary)
+
+
+def _over_its_topics(shown: ShownEdition, by: MeasureColumn) -> ShownEdition:
+    """The edition with the topics that a measure of answers is over, which may be fewer than all."""
+    if shown.source is None or shown.edition is None:
+        return shown
+    return replace(shown, source=over_topics.narrowed(shown.source, shown.edition, by.key))
 
 
 def _rows(
@@ -184,6 +198,16 @@ def _rows(
 
 def _of_group(rows: list[Row], group: Group | None) -> list[Row]:
     return [row for row in rows if group is None or group.has(row.team_id, row.run_id)]
+
+
+def _of_teams(session: Session, task: Task, rows: tuple[Row, ...]) -> tuple[Row, ...]:
+    # Chosen by their scores, so no family of their own: ranks and verdicts stay those of all runs.
+    return tuple(board_rows.one_per_team(rows, marks.shown(session, task)))
+
+
+def _on_judgments(shown: ShownEdition, answers: AnswersBasis | None) -> tuple[str, ...]:
+    """What the board lacks judgments for, and what is to be known of those of answers."""
+    return board_measures.lacking(shown) + (answers.sentences if answers is not None else ())
 
 
 def _on_the_choice(task: Task, rows: tuple[Row, ...]) -> tuple[str, ...]:

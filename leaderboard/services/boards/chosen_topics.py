@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Evaluation
 from leaderboard.errors import Invalid, Problem
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.damaged import scores_of_runs

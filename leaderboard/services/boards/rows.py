@@ -1,7 +1,7 @@
 """The rows of a board: which runs a viewer may know of, what they got, in which order they stand."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from operator import attrgetter
 from typing import Any
@@ -15,6 +15,7 @@ from leaderboard.services.evaluations import choices
 from leaderboard.services.evaluations.answers import seen_means, seen_means_of_both
 from leaderboard.services.evaluations.choices import NOT_CHOSEN, RANKED_KIND
 from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.services.evaluations.over_topics import PartialMean, partial_means
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.statistics.standings import Place
@@ -47,6 +48,8 @@ class Row:
     """Whether runs of its phase have ranks, where they are official and scored."""
     earlier: float | None = None
     """What it got in the edition before, where that is asked for and its board had the run."""
+    partial: Mapping[str, PartialMean] = field(default_factory=dict)
+    """Measure -> what it got on the topics it is judged on, where these are not all."""
 
 
 _BESIDES_RANK = attrgetter(*(field.name for field in fields(Row) if field.name != "rank"))
@@ -111,8 +114,13 @@ def read_rows(
     if not sight.means:
         runs = [run for run in runs if policy.owns(viewer, run.team_id)]
     scores, earlier = _scores(session, sight, edition, before)
+    partial = _partial(session, sight, edition)
     keys = [measure.key for measure in measures]
-    unscored = {run.id: run.withdrawn_at is not None for run in runs if not scores.get(run.id)}
+    unscored = {
+        run.id: run.withdrawn_at is not None
+        for run in runs
+        if not scores.get(run.id) and run.id not in partial
+    }
     states = _states(session, sight, edition, unscored)
     left_out = choices.not_chosen(session, task, then)
     names = shown_names.shown_names(session, viewer, task)
@@ -134,6 +142,7 @@ def read_rows(
             masked=names.is_masked(run.team_id),
             is_ranked=sight.is_ranked,
             earlier=earlier.get(run.id) if before and _was_there(run.created_at, before[0]) else None,
+            partial=partial.get(run.id, {}),
         )
         for run in runs
     ]
@@ -150,6 +159,13 @@ def _scores(
     earlier, key = before
     scores, then = seen_means_of_both(session, edition, earlier, key, sight)
     return scores, {run_id: values[key] for run_id, values in then.items() if key in values}
+
+
+def _partial(session: Session, sight: Sight, edition: Edition | None) -> dict[int, dict[str, PartialMean]]:
+    """What runs got that are judged on some topics only; nothing of it where the Ladder answers."""
+    if edition is None or not sight.means or sight.step is not None:
+        return {}
+    return partial_means(session, edition, sight.topic_set, sight.decimals)
 
 
 def _was_there(sent: datetime, before: Edition) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin
 from sqlalchemy import CheckConstraint, Column
 
 from leaderboard.errors import Invalid, LeaderboardError, Problem
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.services.accounts import names
 from leaderboard.services.accounts.teams import HOME_PAGE
 from leaderboard.services.bundles.opening import BundleFiles
@@ -21,7 +21,7 @@ from leaderboard.services.pseudonyms.words import TITLES
 from leaderboard.services.runs.admission import KINDS
 from leaderboard.services.tasks import dates
 from leaderboard.services.tasks.setting_values import written
-from leaderboard.services.tasks.settings.records import SETTINGS
+from leaderboard.services.tasks.settings.records import ANSWER_RULES, SETTINGS
 from leaderboard.trec.read.lines import shown
 from leaderboard.trec.topics.topics import fault_of_id
 
@@ -234,11 +234,23 @@ def _are_kinds(kinds: list[str]) -> str:
     return "" if set(kinds) <= set(KINDS) else f"must be of {', '.join(KINDS)}."
 
 
+def _are_answer_rules(rules: dict[str, Any]) -> str:
+    names = {name: key for key, name in ANSWER_RULES.items()}
+    if unknown := rules.keys() - names.keys():
+        return f"has no rule {min(unknown)}."
+    for name, value in rules.items():
+        if SETTINGS[names[name]].read(written(value)) != value:
+            return f"has another value of {name} than its setting would."
+    return ""
+
+
 _RULES: dict[tuple[str, str], Callable[[Any], str | None]] = {
     ("task", "measures"): _measures,
     ("task", "primary_measure"): lambda key: _measures([key]),
     ("task", "pseudonym_list"): lambda kind: "" if not kind or kind in TITLES else "is not a list of names.",
+    ("task", "answer_rules"): _are_answer_rules,
     ("topics", "subtopics"): _are_subtopics,
+    ("topics", "answer_limit"): lambda limit: "" if limit >= 0 else "must not be below 0.",
     ("phases", "kinds"): _are_kinds,
     ("topics", "topic_id"): lambda topic: (fault_of_id(topic) or ("",))[0],
     ("phases", "zone"): dates.require_zone,

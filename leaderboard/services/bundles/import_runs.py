@@ -1,12 +1,13 @@
 """Runs of a bundle, checked and packed as any upload is, and the editions that they are scored for again."""
 
+from importlib import import_module
 from typing import Any
 
 from sqlalchemy import select
 
 from leaderboard.db.tables import Edition, Run, Upload
 from leaderboard.errors import Invalid
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.services.bundles import checking
 from leaderboard.services.bundles.checking import broken
 from leaderboard.services.bundles.importing import TaskImport, values_of
@@ -41,7 +42,12 @@ def _add_run(
     making: TaskImport, place: tuple[str, int], member: object, about: dict[str, Any], values: dict[str, Any]
 ) -> int:
     """Store a run with its file, whose rankings must be those on record; its id."""
-    rules = UploadRules(making.owner.id, Rules(topics=making.topics, depth=None), is_blind=False)
+    rules = UploadRules(
+        making.owner.id,
+        Rules(topics=making.topics, depth=None),
+        is_blind=False,
+        answers=_answer_rules(making, about.get("report")),
+    )
     made = prepare.prepare(making.files.file(member), about["file_name"], rules, making.request.limits)
     if made.run is None:
         raise Invalid(f"{member} is not accepted. Get the bundle anew.", made.report.problems)
@@ -67,6 +73,14 @@ def _add_run(
     making.session.flush()
     uploads.add_rankings(making.session, run.id, made.run)
     return run.id
+
+
+def _answer_rules(making: TaskImport, report: dict[str, Any] | None) -> Any:
+    if making.owner.kind != "answers":
+        return None
+    # Where there are rankings only, no module of answers is ever loaded.
+    of_answers = import_module("leaderboard.services.bundles.answers")
+    return of_answers.rules(making.topics, Report.from_json(report).facts if report else {})
 
 
 def add_editions(making: TaskImport, table: RecordTable) -> None:

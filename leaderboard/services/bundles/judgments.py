@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,8 @@ def add_revision(
                 f"{path.name} holds other judgments than its revision says: {name}. Get the bundle anew."
             )
     known = {name: record.get(name, "") for name in ("sha256", "file_name", "rounds")}
+    if line.kind == "answers" and known["sha256"] != prepared.sha256:
+        raise Invalid(f"{path.name} is not what its revision's digest is of. Get the bundle anew.")
     distractors = read_distractors(others, ANY_SIZE) if others is not None else ()
     made = lines.add(
         session, viewer, line, parent, replace(prepared, **known), record.get("note", ""), distractors
@@ -74,6 +77,10 @@ def add_pool(session: Session, pool_id: int, name: str, path: Path) -> None:
 
 
 def _prepared(path: Path, kind: str) -> PreparedQrels:
+    if kind == "answers":
+        # Where there are rankings only, no module of answers is ever loaded.
+        prepared: PreparedQrels = import_module("leaderboard.services.bundles.answers").read_judgments(path)
+        return prepared
     if kind == "preference":
         return files.of_preferences(PreferenceJudgments(_pairs(path)), path.name)
     return files.prepare(path, second="subtopics" if kind == "subtopic" else "rounds")

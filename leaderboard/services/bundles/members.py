@@ -4,7 +4,9 @@ import json
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import chain
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -87,7 +89,15 @@ def _records(source: BundleSource, table: RecordTable) -> Iterator[tuple[int, Re
         whole = {**record, **more(source, row_id, record)} if more is not None else record
         if source.by is not None:
             whole = release.hidden(table, whole, row_id, source.by)
-        yield row_id, whole if source.view is None else source.view.shown(table, whole, row_id)
+        if source.view is not None:
+            whole = source.view.shown(table, whole, row_id)
+        if (
+            table.name == "uploads"
+            and source.task.kind == "answers"
+            and whole["file_name"] == release.FILE_NAME
+        ):
+            whole["file_name"] = "run.jsonl.gz"
+        yield row_id, whole
 
 
 def _lines(rows: Iterator[Record]) -> Pieces:
@@ -120,22 +130,50 @@ def _of_revision(source: BundleSource, revision_id: int, record: Record) -> Reco
     ).one()
     name = suggested_name(row.name) if source.by is None else "line"
     start = f"qrels/{record['qrels_id']}-{name}-{record['number']}"
-    path = f"{start}.preferences.jsonl" if row.kind == "preference" else f"{start}.qrels.txt"
+    endings = {"preference": ".preferences.jsonl", "answers": ".answers.json"}
+    path = start + endings.get(row.kind, ".qrels.txt")
     source.paths["revision", revision_id] = path
     source.paths["distractors", revision_id] = others = f"{start}.distractors.txt" * row.has_distractors
-    return {"file": path, "distractors": others or None}
+    named = {"file": path, "distractors": others or None}
+    if row.kind == "answers" and source.by is not None:
+        # Names that are put out of it are part of what its digest is of.
+        return {**named, "sha256": _of_answers().digest(source.session, revision_id, source.by.hides)}
+    return named
 
 
 def _of_run(source: BundleSource, run_id: int, record: Record) -> Record:
     row = source.session.execute(
-        select(Run.name, Upload.file_name).join(Upload, Upload.id == Run.upload_id).where(Run.id == run_id)
+        select(Run.name, Upload.file_name, Upload.report)
+        .join(Upload, Upload.id == Run.upload_id)
+        .where(Run.id == run_id)
     ).one()
     ending = next((each for each in PACKED_ENDINGS if row.file_name.lower().endswith(each)), "")
     instead = pseudonym(source, run_id)
     name, ending = (row.name, ending) if instead is None else (instead, ".gz")
-    path = f"runs/{record['id']:04}-{suggested_name(name)}.txt{ending}"
+    kind = ".txt"
+    if source.task.kind == "answers":
+        kind = _of_answers().run_ending(_facts(row.report)) if instead is None else ".jsonl"
+    path = f"runs/{record['id']:04}-{suggested_name(name)}{kind}{ending}"
     source.paths["run", run_id] = path
     return {"file": path}
+
+
+def _of_upload(source: BundleSource, upload_id: int, _: Record) -> Record:
+    """Of answers, what visitors are told of the rules that the file was read by, which reading needs."""
+    if source.task.kind != "answers" or source.view is None or upload_id in source.view.masked_uploads:
+        return {}
+    report = source.session.scalars(select(Upload.report).where(Upload.id == upload_id)).one()
+    return {"report": _of_answers().told(_facts(report))}
+
+
+def _facts(report: dict[str, Any] | None) -> dict[str, Any]:
+    facts: dict[str, Any] = (report or {}).get("facts") or {}
+    return facts
+
+
+def _of_answers() -> Any:
+    # Where there are rankings only, no module of answers is ever loaded.
+    return import_module("leaderboard.services.bundles.answers")
 
 
 def pseudonym(source: BundleSource, run_id: int) -> str | None:
@@ -180,6 +218,7 @@ def _of_snapshot(source: BundleSource, snapshot_id: int, record: Record) -> Reco
 _MORE: dict[str, Callable[[BundleSource, int, Record], Record]] = {
     "task": _of_task,
     "revisions": _of_revision,
+    "uploads": _of_upload,
     "runs": _of_run,
     "editions": _of_edition,
     "pools": _of_pool,
@@ -193,6 +232,10 @@ _MORE: dict[str, Callable[[BundleSource, int, Record], Record]] = {
 def _write_judgments(source: BundleSource, target: BundleWriter) -> None:
     for revision_id in source.numbers.get("qrels_revision", {}):
         path = source.paths["revision", revision_id]
+        if path.endswith(".answers.json"):
+            hides = str if source.view is not None else source.by and source.by.hides
+            target.add(path, [_of_answers().judgments(source.session, revision_id, hides)])
+            continue
         is_preference = path.endswith(".jsonl")
         made = _preferences if is_preference else _judgments
         target.add(path, made(source.session, revision_id))
@@ -239,6 +282,9 @@ def _write_runs(source: BundleSource, target: BundleWriter) -> None:
         if run_id not in source.numbers["run"]:
             continue
         path, instead = source.paths["run", run_id], pseudonym(source, run_id)
+        if source.task.kind == "answers" and instead is not None:
+            target.add(path, _gzipped(_of_answers().anew(source.session, run_id, instead.replace(" ", "-"))))
+            continue
         if source.view is not None and instead is not None:
             target.add(path, rankings_only(whole_blocks(source.database, run_id, ranking_sha256), instead))
             continue

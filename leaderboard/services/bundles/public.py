@@ -28,10 +28,11 @@ DIALECT = 10
 """trec_eval's order of equal scores, in which the rankings of masked runs are written."""
 COLUMNS = {
     "task": (
-        "slug name description visibility published_at depth level dialect measures primary_measure "
-        "comparison grade_names organisers contact licence links final_runs unmarked archived_at created_at"
+        "slug name kind answer_rules description visibility published_at depth level dialect measures "
+        "primary_measure comparison grade_names organisers contact licence links final_runs unmarked "
+        "archived_at created_at"
     ),
-    "topics": "topic_id position title description narrative subtopics excluded",
+    "topics": "topic_id position title description narrative subtopics excluded answer_limit",
     "topic_sets": "name topics",
     "phases": "name position opens_at closes_at zone topic_set_id visibility at_close reveal_at kinds ranked",
     "teams": "name affiliation country home_page created_at",

@@ -43,6 +43,11 @@ from leaderboard.services.qrels.lines import DRAFT
 
 ROWS_AT_ONCE = 500
 FOLDER = "records"
+OF_RANKINGS: dict[str, dict[str, Any]] = {
+    "task": {"kind": "rankings", "answer_rules": {}},
+    "topics": {"answer_limit": None},
+}
+"""Table -> what its rows have in tasks of rankings: left out, so that earlier programs read these bundles."""
 
 Numbers = dict[str, dict[int, int]]
 """Table -> id -> number in the bundle, or the other way round."""
@@ -284,6 +289,9 @@ def records(
             own[row[0]] = number
         values = zip(table.columns, row[width:], strict=True)
         plain = {column.name: _plain(column, value, numbers) for column, value in values}
+        for name, usual in OF_RANKINGS.get(table.name, {}).items():
+            if plain.get(name) == usual:
+                plain.pop(name, None)
         yield row[0], {"id": number, **plain}
 
 

@@ -25,6 +25,8 @@ from leaderboard.services.shown_names import numbered_runs, shows_names
 TABLES_LEFT_OUT = frozenset({"pictures", "snapshots"})
 """Tables that no filter knows the names in."""
 NOBODY = "[a name]"
+FILE_NAME = "run.txt.gz"
+"""Of the files of runs whose own names are not told."""
 SHORTEST_WITHIN = 4
 """Letters from which on a name is put out inside of words too: shorter ones are parts of too many."""
 EMPTIED: dict[str, Record] = {
@@ -107,7 +109,7 @@ def hidden(table: RecordTable, record: Record, row_id: int, by: PseudonymMap) ->
     if table.name == "runs":
         return {**made, "name": by.runs[row_id], "tag": by.runs[row_id].replace(" ", "-")}
     if table.name == "uploads":
-        return {**made, "file_name": "run.txt.gz"}
+        return {**made, "file_name": FILE_NAME}
     if table.name == "lines" and made["name"] not in (MAIN, *COMPANIONS):
         made["name"] = by.hides(made["name"])
     written = WRITTEN.get(table.name, ())

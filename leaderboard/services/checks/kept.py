@@ -7,6 +7,7 @@ from sqlalchemy import select
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import (
+    Answer,
     ClickLog,
     Collection,
     DocumentBlock,
@@ -15,6 +16,7 @@ from leaderboard.db.tables import (
     Statistic,
     TaskPicture,
 )
+from leaderboard.services.answers import store as answers
 from leaderboard.services.checks.damage import DamageCheck
 from leaderboard.services.pictures import pictures
 from leaderboard.services.pools import documents as pool_documents
@@ -62,6 +64,11 @@ def _picture(sha256: str, body: bytes) -> Iterator[str]:
     yield from ()
 
 
+def _answer(run_id: int, topic_id: str, body: bytes) -> Iterator[str]:
+    answers.opened(run_id, topic_id, body)
+    yield from ()
+
+
 def _check(name: str, owner: str, key: tuple[Any, ...], columns: tuple[Any, ...], look: Any) -> DamageCheck:
     """The check of one kind of body: where the last of these columns has one, all of them are looked at."""
 
@@ -98,6 +105,13 @@ CHECKS = (
         (PoolTopic.pool_id, PoolTopic.topic_id),
         (PoolTopic.documents, PoolTopic.body),
         _pool,
+    ),
+    _check(
+        "answers",
+        "answer of run and topic",
+        (Answer.run_id, Answer.topic_id),
+        (Answer.run_id, Answer.topic_id, Answer.body),
+        _answer,
     ),
     _check("query logs", "query log", (ClickLog.id,), (ClickLog.sessions, ClickLog.body), _log),
     _check("pictures", "picture", (TaskPicture.id,), (TaskPicture.sha256, TaskPicture.body), _picture),

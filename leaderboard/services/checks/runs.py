@@ -5,8 +5,10 @@ from collections.abc import Iterator, Sequence
 from sqlalchemy import func, select
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import RankingBlock, RankingIndex, Run, Upload, UploadChunk
+from leaderboard.db.tables import RankingBlock, RankingIndex, Run, Task, Upload, UploadChunk
+from leaderboard.services.answers import sending, store
 from leaderboard.services.checks.damage import DamageCheck
+from leaderboard.services.judges import store as boards
 from leaderboard.services.rankings.blocks import whole_blocks
 from leaderboard.services.runs.files import StoredFile
 from leaderboard.trec.runs.fingerprints import similarity
@@ -31,7 +33,39 @@ def _file(database: Database, upload_id: int) -> Iterator[str]:
 
 def _runs(database: Database) -> Sequence[int]:
     with database.read() as session:
-        return session.scalars(select(Run.id).order_by(Run.id)).all()
+        of_rankings = select(Run.id).join(Task, Task.id == Run.task_id).where(Task.kind == "rankings")
+        return session.scalars(of_rankings.order_by(Run.id)).all()
+
+
+def _runs_of_answers(database: Database) -> Sequence[int]:
+    with database.read() as session:
+        of_answers = select(Run.id).join(Task, Task.id == Run.task_id).where(Task.kind == "answers")
+        return session.scalars(of_answers.order_by(Run.id)).all()
+
+
+def _answers(database: Database, run_id: int) -> Iterator[str]:
+    with database.read() as session:
+        run = session.get_one(Run, run_id)
+        # Its checksum is all there is to ask.
+        similarity(run.sketch, run.sketch)
+        if sending.digest_of(store.of_run(session, run_id)) != run.ranking_sha256:
+            yield "its answers do not have its digest"
+
+
+def _runs_of_judges(database: Database) -> Sequence[int]:
+    with database.read() as session:
+        of_judges = select(Run.id).join(Task, Task.id == Run.task_id).where(Task.kind == "judges")
+        return session.scalars(of_judges.order_by(Run.id)).all()
+
+
+def _board(database: Database, run_id: int) -> Iterator[str]:
+    with database.read() as session:
+        run = session.get_one(Run, run_id)
+        # Its checksum is all there is to ask.
+        similarity(run.sketch, run.sketch)
+        board = boards.of_runs(session, [(run_id, run.name)]).get(run_id)
+    if board is None or board.sha256 != run.ranking_sha256:
+        yield "its board does not have its digest"
 
 
 def _rankings(database: Database, run_id: int) -> Iterator[str]:
@@ -67,4 +101,6 @@ def _misplaced(database: Database, run_id: int, places: dict[str, tuple[int, int
 CHECKS = (
     DamageCheck("files as sent", "upload", _uploads, _file),
     DamageCheck("rankings", "run", _runs, _rankings),
+    DamageCheck("runs of answers", "run", _runs_of_answers, _answers),
+    DamageCheck("boards of judges", "run", _runs_of_judges, _board),
 )

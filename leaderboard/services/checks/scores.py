@@ -1,7 +1,8 @@
 """Checks of scores: as they were stored, and, on demand, computed again from the rankings."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from importlib import import_module
 
 import numpy as np
 from sqlalchemy import ColumnElement, select, tuple_, union
@@ -9,16 +10,20 @@ from sqlalchemy.orm import Session, undefer
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Alignment, Edition, Evaluation, EvaluationMean, QrelsRevision, Run
-from leaderboard.measures.grammar import parse
-from leaderboard.measures.judged import Judged
+from leaderboard.measures.binding import BoundMeasure
+from leaderboard.measures.judged import FloatArray, Judged
+from leaderboard.measures.naming import parse
 from leaderboard.services.checks.damage import DamageCheck
 from leaderboard.services.evaluations.damaged import damaged_scores
+from leaderboard.services.evaluations.score import Plan
 from leaderboard.services.qrels import judged_inputs
 from leaderboard.services.rankings.blocks import whole_blocks
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments
 from leaderboard.trec.qrels.packed_hits import pack_hits, unpack_hits
-from leaderboard.trec.qrels.revision_inputs import compiled_inputs
+from leaderboard.trec.qrels.revision_inputs import RevisionInputs, compiled_inputs
 
+Again = Callable[[BoundMeasure], tuple[FloatArray, FloatArray | None]]
+"""Scores by a measure computed anew, and the parts of their aggregate."""
 Key = tuple[int, int, int]
 """Revision, run, dialect: what one alignment and the scores by all measures rest on."""
 
@@ -26,6 +31,7 @@ Key = tuple[int, int, int]
 def _keys(database: Database) -> Sequence[Key]:
     """Those of all stored scores and hits, revision by revision: its judgments are compiled once."""
     _compiled.cache_clear()
+    _inputs.cache_clear()
     kinds = (select(kind.revision_id, kind.run_id, kind.dialect) for kind in (Evaluation, Alignment))
     with database.read() as session:
         return sorted(tuple(row) for row in session.execute(union(*kinds)))  # type: ignore[misc]
@@ -44,6 +50,14 @@ def _computed_again(database: Database, key: Key) -> Iterator[str]:
     revision_id, run_id, dialect = key
     with database.read() as session:
         run = session.get_one(Run, run_id)
+    inputs = _inputs(database, revision_id)
+    if not inputs.are_of_documents:
+        # Where there are rankings only, no module of others is ever loaded.
+        room = "judges" if inputs.is_board else "nuggets"
+        scoring = import_module(f"leaderboard.services.{room}.scoring")
+        plan = Plan(dialect, (), False, inputs, run.ranking_sha256)
+        yield from _all_differences(database, key, scoring.again(database, run_id, plan))
+        return
     aligner = Aligner(_compiled(database, revision_id), dialect=dialect)
     for block in whole_blocks(database, run_id, run.ranking_sha256):
         aligner.add(block)
@@ -52,19 +66,25 @@ def _computed_again(database: Database, key: Key) -> Iterator[str]:
         body = session.scalar(select(Alignment.body).where(_of(Alignment, key)))
         if body is not None and pack_hits(judged) != pack_hits(_hits(database, key, body)):
             yield "its judged hits come out differently"
-        wanted = select(Evaluation).where(_of(Evaluation, key))
+    yield from _all_differences(database, key, lambda bound: (bound.compute(judged), bound.parts(judged)))
+
+
+def _all_differences(database: Database, key: Key, again: Again) -> Iterator[str]:
+    """Where what is stored of a run is not what its scores are again."""
+    wanted = select(Evaluation).where(_of(Evaluation, key))
+    with database.read() as session:
         for evaluation in session.scalars(
             wanted.options(undefer(Evaluation.scores), undefer(Evaluation.parts))
         ):
-            yield from _differences(session, evaluation, judged)
+            yield from _differences(session, evaluation, again)
 
 
-def _differences(session: Session, evaluation: Evaluation, judged: Judged) -> Iterator[str]:
+def _differences(session: Session, evaluation: Evaluation, again: Again) -> Iterator[str]:
     bound = parse(evaluation.measure)
     if bound.measure.version != evaluation.measure_version:
         # Scores of an earlier version stay as they are; this program cannot compute them.
         return
-    scores, parts = bound.compute(judged), bound.parts(judged)
+    scores, parts = again(bound)
     if scores.tobytes() != evaluation.scores.tobytes():
         yield f"its scores by {bound.key} come out differently"
     kept = evaluation.parts
@@ -74,7 +94,7 @@ def _differences(session: Session, evaluation: Evaluation, judged: Judged) -> It
         yield f"the parts of its {bound.key} come out differently"
     means = select(EvaluationMean).where(EvaluationMean.evaluation_id == evaluation.id)
     for mean in session.scalars(means):
-        places = _places(session, evaluation.revision_id, mean.topic_set_id, mean.topics)
+        places = _places(session, evaluation.revision_id, mean.topic_set_id, mean.topics, scores)
         if not any(
             mean.mean == bound.aggregate(scores[chosen], None if parts is None else parts[:, chosen])
             for chosen in places
@@ -82,15 +102,20 @@ def _differences(session: Session, evaluation: Evaluation, judged: Judged) -> It
             yield f"its mean {bound.key} over topic set {mean.topic_set_id} comes out differently"
 
 
-def _places(session: Session, revision_id: int, set_id: int, size: int) -> Iterator[np.ndarray]:
-    """Where the topics of a set are in a revision's scores, as each edition under it had the set."""
+def _places(
+    session: Session, revision_id: int, set_id: int, size: int, scores: FloatArray
+) -> Iterator[np.ndarray]:
+    """Where the judged topics of a set are in a revision's scores, as each edition under it had the set."""
     topics = session.get_one(QrelsRevision, revision_id).topics
     place = {topic: index for index, topic in enumerate(topics)}
     editions = select(Edition.topic_sets).where(Edition.revision_id == revision_id)
     for sets in session.scalars(editions):
         for chosen in sets.values():
-            if chosen["id"] == set_id and len(chosen["topics"]) == size:
-                yield np.array([place[topic] for topic in chosen["topics"]], dtype=np.int64)
+            if chosen["id"] == set_id:
+                places = np.array([place[topic] for topic in chosen["topics"]], dtype=np.int64)
+                judged = places[~np.isnan(scores[places])]
+                if len(judged) == size:
+                    yield judged
 
 
 def _hits(database: Database, key: Key, body: bytes) -> Judged:
@@ -100,8 +125,14 @@ def _hits(database: Database, key: Key, body: bytes) -> Judged:
 @lru_cache(maxsize=1)
 def _compiled(database: Database, revision_id: int) -> CompiledJudgments:
     """A revision's judgments; all keys of one come one after the other."""
+    return compiled_inputs(_inputs(database, revision_id))
+
+
+@lru_cache(maxsize=1)
+def _inputs(database: Database, revision_id: int) -> RevisionInputs:
+    """What the scores under a revision rest on; all keys of one come one after the other."""
     with database.read() as session:
-        return compiled_inputs(judged_inputs.inputs(session, revision_id))
+        return judged_inputs.inputs(session, revision_id)
 
 
 def _of(kind: type[Evaluation] | type[Alignment], key: Key) -> ColumnElement[bool]:

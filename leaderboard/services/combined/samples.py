@@ -142,6 +142,8 @@ def draw_topics(
 def _drawn_from(session: Session, task: Task, plan: Plan) -> QrelsRevision:
     """The machine's newest judgments, from which a plan draws."""
     plans.check(plan)
+    if task.kind == "answers":
+        raise Conflict(f"{task.name} takes answers; a sample is drawn of judgments of documents.")
     machine_line(session, task)
     revision = files.newest(session, task.id)
     if revision is None:

@@ -6,6 +6,7 @@ from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, Run
+from leaderboard.services.evaluations import judged_topics
 from leaderboard.services.evaluations.columns import column_of
 from leaderboard.services.evaluations.shown import means, means_of_all
 from leaderboard.services.policy import Sight
@@ -81,14 +82,19 @@ def primary_scores(
     if not sets:
         return {}
     rows = session.execute(
-        select(Evaluation.run_id, Evaluation.revision_id, EvaluationMean.mean)
+        select(Evaluation.run_id, Evaluation.revision_id, EvaluationMean.mean, EvaluationMean.topics)
         .join(EvaluationMean, EvaluationMean.evaluation_id == Evaluation.id)
         .where(or_(*(_of_primary(edition) & (EvaluationMean.topic_set_id == of) for edition, of in sets)))
     ).all()
     primary: dict[int, float] = {}
     for edition, sight in shown:
         key = edition.primary_measure
-        scores = {row.run_id: {key: row.mean} for row in rows if row.revision_id == edition.revision_id}
+        needed = judged_topics.needed(edition, sight.topic_set)
+        scores = {
+            row.run_id: {key: row.mean}
+            for row in rows
+            if row.revision_id == edition.revision_id and judged_topics.is_whole(needed, key, row.topics)
+        }
         seen = _told(edition, scores, sight.step, team_of) if sight.step is not None else scores
         told = _rounded(seen, sight.decimals).items()
         primary |= {run_id: of_run[key] for run_id, of_run in told if key in of_run}

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from leaderboard.measures.grammar import BoundMeasure, parse
+from leaderboard.measures.grammar import BoundMeasure
+from leaderboard.measures.naming import parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,11 @@ class MeasureColumn:
     version: int
     aggregate: str
     """mean or sum: what a run's value is of its topics' scores."""
+
+    @property
+    def short(self) -> str:
+        """Its name where there is little room, which is its key unless that has a shorter one."""
+        return short_name(self.key)
 
     @property
     def lower_is_better(self) -> bool:
@@ -43,9 +49,22 @@ def column_of(key: str) -> MeasureColumn:
     return column(parse(key))
 
 
+@lru_cache(maxsize=1024)
+def short_name(key: str) -> str:
+    """What a measure of answers with parameters is called for short; the key where it has no such name.
+
+    >>> short_name("NuggetRecall(set='vital',strict=1)"), short_name("P(rel=2)@5")
+    ('V_strict', 'P(rel=2)@5')
+    """
+    if "(" not in key:
+        return key
+    called = getattr(parse(key).measure, "called", ())
+    return next((name for name, form in called if parse(form).key == key), key)
+
+
 def ranked_by(by: MeasureColumn) -> str:
     """A run's value by the measure in words, such as `mean AP`."""
-    words = {"mean": f"mean {by.key}", "sum": f"{by.key}, summed over topics"}
-    words["geometric"] = f"{by.key}, the geometric mean over topics"
-    words["micro"] = f"{by.key}, all topics pooled"
-    return words.get(by.aggregate, by.key)
+    words = {"mean": f"mean {by.short}", "sum": f"{by.short}, summed over topics"}
+    words["geometric"] = f"{by.short}, the geometric mean over topics"
+    words["micro"] = f"{by.short}, all topics pooled"
+    return words.get(by.aggregate, by.short)

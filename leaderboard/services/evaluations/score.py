@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from leaderboard import __version__
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Alignment, Edition, Evaluation, EvaluationMean, QrelsRevision, Run
 from leaderboard.errors import MissingInput, NotFound
-from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged
+from leaderboard.measures.naming import parse
 from leaderboard.services.evaluations.damaged import scores_of_runs
 from leaderboard.services.qrels import judged_inputs
 from leaderboard.services.rankings.blocks import whole_blocks
@@ -62,16 +63,19 @@ def plan(session: Session, run_id: int, edition_id: int) -> Plan:
     scored = stored(session, run_id, edition)
     missing = tuple(measure for measure in edition.measures if measure["key"] not in scored)
     whole = _plan(session, edition, missing, lacks_hits=not _has_hits(session, run_id, edition))
+    if not whole.inputs.are_of_documents:
+        whole = replace(whole, lacks_hits=False)
     return replace(whole, ranking_sha256=run.ranking_sha256)
 
 
 def ahead(session: Session, task_id: int) -> list["EarlyEvaluation"]:
     """What a run that comes now has to be scored for: the task's shown edition and one being built."""
     editions = select(Edition).where(Edition.task_id == task_id, Edition.state.in_(("current", "building")))
-    return [
-        EarlyEvaluation(edition.id, _plan(session, edition, tuple(edition.measures), lacks_hits=True))
+    plans = [
+        (edition.id, _plan(session, edition, tuple(edition.measures), lacks_hits=True))
         for edition in session.scalars(editions)
     ]
+    return [EarlyEvaluation(number, plan) for number, plan in plans if plan.inputs.are_of_documents]
 
 
 def _has_hits(session: Session, run_id: int, edition: Edition) -> bool:
@@ -115,6 +119,12 @@ def compute(database: Database, run_id: int, plan: Plan) -> RunScores:
     """
     if not plan.missing and not plan.lacks_hits:
         return RunScores({}, None)
+    if not plan.inputs.are_of_documents:
+        # Where there are rankings only, no module of others is ever loaded.
+        room = "judges" if plan.inputs.is_board else "nuggets"
+        scoring = import_module(f"leaderboard.services.{room}.scoring")
+        scores: RunScores = scoring.compute(database, run_id, plan)
+        return scores
     aligner = Aligner(compiled_inputs(plan.inputs), dialect=plan.dialect)
     for block in whole_blocks(database, run_id, plan.ranking_sha256):
         aligner.add(block)
@@ -185,17 +195,19 @@ def _add_means(session: Session, edition: Edition, evaluations: list[Evaluation]
     for topic_set in edition.topic_sets.values():
         chosen = np.array([place[topic] for topic in topic_set["topics"]], dtype=np.int64)
         for evaluation in evaluations:
-            if len(chosen) and (evaluation.id, topic_set["id"]) not in known:
+            # nan is not judged there, and is no part of a mean.
+            judged = chosen[~np.isnan(evaluation.scores[chosen])]
+            if len(judged) and (evaluation.id, topic_set["id"]) not in known:
                 scores, parts = evaluation.scores, evaluation.parts
                 if parts is not None:
-                    parts = parts.reshape(-1, len(scores))[:, chosen]
-                mean = parse(evaluation.measure).aggregate(scores[chosen], parts)
+                    parts = parts.reshape(-1, len(scores))[:, judged]
+                mean = parse(evaluation.measure).aggregate(scores[judged], parts)
                 session.add(
                     EvaluationMean(
                         evaluation_id=evaluation.id,
                         topic_set_id=topic_set["id"],
                         mean=mean,
-                        topics=len(chosen),
+                        topics=len(judged),
                     )
                 )
 

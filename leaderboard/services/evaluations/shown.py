@@ -20,6 +20,7 @@ from leaderboard.db.tables import (
     Task,
 )
 from leaderboard.errors import NotFound
+from leaderboard.services.evaluations import judged_topics
 from leaderboard.services.evaluations.damaged import scores_of_runs
 from leaderboard.services.policy import Sight
 
@@ -39,6 +40,7 @@ class Basis:
     origin: str
     origin_name: str
     dialect: int
+    """Whose arithmetic rankings are scored with; 0 for answers and judges, unknown to trec_eval."""
     topics: int
     is_current: bool
     shown_from: datetime | None = None
@@ -61,7 +63,7 @@ def basis_of(
         revision_sha256=revision.sha256 if sight.details else "",
         origin=qrels.origin,
         origin_name=qrels.origin_name,
-        dialect=edition.dialect,
+        dialect=edition.dialect if qrels.kind not in ("answers", "board") else 0,
         topics=len(edition.topic_sets.get(sight.topic_set, {"topics": ()})["topics"]),
         is_current=edition.state == "current",
         shown_from=edition.shown_from,
@@ -75,9 +77,16 @@ def rests_on(revision: int, topics: int, dialect: int) -> str:
 
     >>> rests_on(2, 50, 10)
     'qrels revision 2, 50 topics, as trec_eval 10 computes them'
+    >>> rests_on(2, 50, 0)
+    'qrels revision 2, 50 topics'
     """
     counted = f"{topics:,} {'topic' if topics == 1 else 'topics'}"
-    return f"qrels revision {revision}, {counted}, as trec_eval {dialect} computes them"
+    return f"qrels revision {revision}, {counted}{computed_as(dialect)}"
+
+
+def computed_as(dialect: int) -> str:
+    """Whose arithmetic scores are, as the end of a sentence; empty for scores of answers."""
+    return f", as trec_eval {dialect} computes them" if dialect else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +190,7 @@ def means(
 ) -> dict[int, dict[str, float]]:
     """Run id -> measure -> aggregate over the topic set; one statement, empty where the set is none.
 
-    run_ids and keys leave out other runs and measures.
+    run_ids and keys leave out other runs and measures. Runs that are not judged on all topics have none.
     """
     (of_one,) = means_of_all(session, [(edition, keys)], topic_set, run_ids)
     return of_one
@@ -202,9 +211,10 @@ def means_of_all(
         for at, (edition, _) in enumerate(editions)
         if topic_set in edition.topic_sets
     ]
+    needed = [judged_topics.needed(edition, topic_set) for edition, _ in editions]
     # Each has its own way through the indexes, which one condition with OR would not take.
-    for at, run_id, measure, version, mean in session.execute(union_all(*queries)) if queries else ():
-        if versions[at][measure] == version:
+    for at, run_id, measure, version, mean, topics in session.execute(union_all(*queries)) if queries else ():
+        if versions[at][measure] == version and judged_topics.is_whole(needed[at], measure, topics):
             by_edition[at].setdefault(run_id, {})[measure] = mean
     return by_edition
 
@@ -220,7 +230,7 @@ def _versions(edition: Edition, keys: Collection[str] | None) -> dict[str, int]:
 
 def _means_query(
     at: int, edition: Edition, topic_set_id: int, measures: Collection[str], run_ids: list[int] | None
-) -> Select[int, int, str, int, float]:
+) -> Select[int, int, str, int, float, int]:
     query = (
         select(
             literal(at),
@@ -228,6 +238,7 @@ def _means_query(
             Evaluation.measure,
             Evaluation.measure_version,
             EvaluationMean.mean,
+            EvaluationMean.topics,
         )
         .join(EvaluationMean, EvaluationMean.evaluation_id == Evaluation.id)
         .where(
@@ -265,7 +276,10 @@ def source_of(edition: Edition, revision: QrelsRevision, topic_set: str) -> Sour
 def scores_of(
     session: Session, source: Source, key: str, version: int, run_ids: Collection[int]
 ) -> dict[int, FloatArray]:
-    """Run id -> scores by a measure on the source's topics, (topics,); one statement; raises Damaged."""
+    """Run id -> scores by a measure on the source's topics, (topics,); one statement; raises Damaged.
+
+    Without runs that are not judged on some of the topics, where their score is nan.
+    """
     chosen = np.array(source.places, dtype=np.int64)
     wanted = (
         Evaluation.revision_id == source.revision_id,
@@ -276,7 +290,8 @@ def scores_of(
     )
     with scores_of_runs(session, *wanted):
         rows = session.execute(select(Evaluation.run_id, Evaluation.scores).where(*wanted)).all()
-    return {row.run_id: row.scores[chosen] for row in rows}
+    scores = ((row.run_id, row.scores[chosen]) for row in rows)
+    return {run_id: values for run_id, values in scores if not np.isnan(values).any()}
 
 
 def scored_runs(session: Session, source: Source, key: str, version: int) -> set[int]:

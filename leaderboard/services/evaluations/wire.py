@@ -1,7 +1,7 @@
 """Evaluations on their way to another machine and back: every number bit for bit, under a digest."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from leaderboard.errors import Invalid, Problem
-from leaderboard.services.evaluations.score import MeasureScores, Plan, RunScores
+from leaderboard.services.evaluations.score import MeasureScores, Plan, RunScores, Scores
 from leaderboard.trec.qrels.revision_inputs import RevisionInputs
 
 Pair = tuple[bytes, bytes | None]
@@ -82,14 +82,20 @@ def opened_scores(packed: bytes, plan: Plan, topics: int) -> RunScores:
         raise _unfit("has measures that nobody asked for.")
     if (sent.hits is None) == plan.lacks_hits:
         raise _unfit("has no judged hits, or has some that are here already.")
-    return RunScores({key: _opened(*pair, topics) for key, pair in sent.by_measure.items()}, sent.hits)
+    # A cell of answers that nobody judged has no number.
+    judges = np.isfinite if not plan.inputs.is_of_answers else lambda values: ~np.isinf(values)
+    return RunScores(
+        {key: _opened(*pair, topics, judges) for key, pair in sent.by_measure.items()}, sent.hits
+    )
 
 
-def _opened(scores: bytes, parts: bytes | None, topics: int) -> MeasureScores:
+def _opened(
+    scores: bytes, parts: bytes | None, topics: int, is_score: Callable[[Scores], Any]
+) -> MeasureScores:
     if len(scores) != topics * DOUBLES.itemsize or (parts and len(parts) % len(scores)):
         raise _unfit(f"has not one score for each of {topics} topics.")
     values = np.frombuffer(scores, DOUBLES).astype(np.float64)
-    if not np.isfinite(values).all():
+    if not is_score(values).all():
         raise _unfit("has a score that is no finite number.")
     shares = None if parts is None else np.frombuffer(parts, DOUBLES).astype(np.float64).reshape(-1, topics)
     return MeasureScores(values, shares)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from statistics import median
 
 import numpy as np
@@ -172,22 +173,19 @@ def preview(session: Session, viewer: Viewer, slug: str, plan: Plan) -> Preview:
     the task, Invalid for a plan that cannot be carried out, Conflict where there are no runs or topics.
     """
     task = policy.own_task(session, viewer, slug, policy.knows)
+    if task.kind == "judges":
+        raise Conflict(f"{task.name} takes {task.kind}; a pool is made of rankings or answers.")
     plans.check(plan)
     runs = plans.pooled_runs(plan, plans.candidates(session, viewer, task))
     bound = plans.bound(plan, runs)
+    plans.require_fitting(task, bound)
     titles = titles_of(session, task)
     if not titles:
         raise Conflict(f"{task.name} has no topics to be judged.")
-    revision = files.newest(session, task.id)
+    # Judgments of answers say nothing of documents by themselves.
+    revision = files.newest(session, task.id) if task.kind == "rankings" else None
     judged = unpack_judgments(revision.packed) if revision is not None and plan.reuse else {}
-    tops = pool_rankings.read_tops(
-        session,
-        [run.run_id for run in runs],
-        titles,
-        bound.reach,
-        task.dialect,
-        _distractors(session, revision),
-    )
+    tops = _tops(session, task, runs, bound, list(titles), _distractors(session, revision))
     pools = tuple(
         _topic_pool(bound, topic_id, title, tops[topic_id], judged.get(topic_id, {}), plan.seed)
         for topic_id, title in titles.items()
@@ -209,6 +207,23 @@ def preview(session: Session, viewer: Viewer, slug: str, plan: Plan) -> Preview:
         revision=revision.number if revision is not None else None,
         revision_id=revision.id if revision is not None else None,
     )
+
+
+def _tops(
+    session: Session,
+    task: Task,
+    runs: Sequence[PooledRun],
+    bound: BoundMethod,
+    topics: Sequence[str],
+    left_out: tuple[bytes, ...],
+) -> dict[str, TopicTops]:
+    run_ids = [run.run_id for run in runs]
+    if not bound.method.of_answers:
+        return pool_rankings.read_tops(session, run_ids, topics, bound.reach, task.dialect, left_out)
+    # Where there are rankings only, no module of answers is ever loaded.
+    cited = import_module("leaderboard.services.answers.cited")
+    tops: dict[str, TopicTops] = cited.read_cited(session, run_ids, topics, bound)
+    return tops
 
 
 def titles_of(session: Session, task: Task) -> dict[str, str]:

@@ -22,7 +22,13 @@ from leaderboard.trec.qrels.revision_inputs import (
     pack_subtopics,
 )
 
-KINDS = {"graded": "grades", "subtopic": "grades by subtopic", "preference": "preferences"}
+KINDS = {
+    "graded": "grades",
+    "subtopic": "grades by subtopic",
+    "preference": "preferences",
+    "answers": "nuggets and labels",
+    "board": "values of a reference",
+}
 """Kind of judgments -> what they are, in words."""
 
 Judged = Mapping[str, Mapping[bytes, int]]
@@ -46,6 +52,11 @@ class PreparedQrels:
     """Values of the file's second column, where it was taken for rounds without being asked to."""
     subtopics: dict[str, dict[str, dict[bytes, int]]] = field(default_factory=dict)
     preferences: PreferenceJudgments | None = None
+
+    @property
+    def made_by(self) -> tuple[str, str] | None:
+        """The origin and its name that their line has from now on; None for what never changes."""
+        return None
 
     @property
     def grades(self) -> dict[int, int]:

@@ -55,6 +55,8 @@ def inputs(session: Session, revision_id: int) -> RevisionInputs:
         distractors=revision.distractors,
         collection_size=row.size,
         name=f"revision {revision.number} (number {revision.id} of all)",
+        is_of_answers=row.kind == "answers",
+        is_board=row.kind == "board",
     )
 
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from importlib import import_module
 
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
@@ -30,6 +31,11 @@ from leaderboard.trec.qrels.revision_inputs import pack_subtopics, unpack_prefer
 DRAFT = "draft "
 """How the names of lines begin that hold what is not published yet."""
 ROWS_AT_ONCE = 5_000
+PACKED = {
+    "answers": "leaderboard.services.nuggets.prepared",
+    "board": "leaderboard.services.judges.references",
+}
+"""Kinds whose revisions say themselves who made them, and the module that opens them."""
 MOST_NAMED = 10
 """Documents named in a message."""
 
@@ -50,16 +56,27 @@ def find(session: Session, task_id: int, name: str) -> Qrels | None:
 def fitting(session: Session, task: Task, kind: str, by: Origin, name: str) -> Qrels | None:
     """The line that judgments of a kind and origin go to, None where it would be a new one.
 
-    Raises Conflict where the line's judgments are of another kind or origin, Invalid for a name that
-    no line may have.
+    Raises Conflict where the line's judgments are of another kind or origin, or not of the kind that the
+    task's board rests on, Invalid for a name that no line may have. Judgments of answers say of each of their
+    parts who made it, so they share a line.
     """
+    if name in (MAIN, *COMPANIONS) and (kind == "answers") != (task.kind == "answers"):
+        raise Conflict(
+            f"{task.name} takes {task.kind}: its board does not rest on {KINDS[kind]}. "
+            "Give them a line of their own: name it when you add them."
+        )
     qrels = find(session, task.id, name)
     if qrels is None:
         if name not in (MAIN, *COMPANIONS) and (names.displayed(name, "a line") != name or _is_kept(name)):
             raise Invalid(f"A line of judgments cannot be called {name!r}; choose another name.")
         return None
     who = "this task" if name == MAIN else f"the line {name}"
-    if by.kind is not None and (by.kind, by.name or qrels.origin_name) != (qrels.origin, qrels.origin_name):
+    is_one = kind == qrels.kind and kind in PACKED
+    if (
+        not is_one
+        and by.kind is not None
+        and (by.kind, by.name or qrels.origin_name) != (qrels.origin, qrels.origin_name)
+    ):
         theirs = f"{qrels.origin} ({qrels.origin_name})" if qrels.origin_name else qrels.origin
         ours = f"{by.kind} ({by.name})" if by.name else by.kind
         raise Conflict(
@@ -111,6 +128,8 @@ def add(
         created_by=viewer.account_id,
     )
     session.add(revision)
+    if prepared.made_by is not None:
+        qrels.origin, qrels.origin_name = prepared.made_by
     session.flush()
     revision.sha256 = _digest(session, revision, content)
     for start in range(0, len(prepared.rows) if listed else 0, ROWS_AT_ONCE):
@@ -134,6 +153,10 @@ def stored(session: Session, revision: QrelsRevision) -> PreparedQrels:
     """What a revision holds, as it was prepared; the revision was read with its packed judgments."""
     qrels = session.get_one(Qrels, revision.qrels_id)
     name, sha256 = revision.file_name, revision.sha256
+    if qrels.kind in PACKED:
+        # Where there are rankings only, no module of others is ever loaded.
+        prepared: PreparedQrels = import_module(PACKED[qrels.kind]).of_packed(revision.packed, name)
+        return prepared
     if qrels.kind == "preference":
         return of_preferences(unpack_preferences(revision.packed), name, sha256)
     if qrels.kind == "subtopic":
@@ -161,7 +184,10 @@ def has_its_digest(session: Session, revision: QrelsRevision) -> bool:
 
     A file of judgments is not: its digest says whether the same file is sent again.
     """
-    if not is_packed_whole(session.get_one(Qrels, revision.qrels_id)):
+    qrels = session.get_one(Qrels, revision.qrels_id)
+    if qrels.kind in PACKED:
+        return revision.sha256 == stored(session, revision).sha256
+    if not is_packed_whole(qrels):
         return True
     return revision.sha256 == _digest(session, revision, revision.packed)
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -18,6 +20,10 @@ from leaderboard.services.tasks import entries, phases, scored_topics, topic_set
 from leaderboard.trec.documents.documents import DocnoFilter
 from leaderboard.trec.facts.fields import FactValue
 from leaderboard.trec.runs.check import Rules
+
+if TYPE_CHECKING:
+    from leaderboard.trec.answers.check import AnswerRules
+    from leaderboard.trec.boards.packing import BoardRules
 
 KINDS = ("official", "baseline", "late", "unofficial")
 ORGANISERS_KINDS = frozenset({"baseline", "late"})
@@ -47,6 +53,10 @@ class UploadRules:
     is_blind: bool
     earlier: tuple[tuple[int, str, bytes], ...] = field(default=())
     """(run id, name, sketch) of the team's runs in this task."""
+    answers: "AnswerRules | None" = None
+    """What a file of answers is checked against; None where the task takes other runs."""
+    board: "BoardRules | None" = None
+    """What a board file of a judge is checked against; None where the task takes other runs."""
 
 
 def rules_for(
@@ -177,8 +187,30 @@ def _rules(session: Session, task: Task, phase: Phase, team_id: int | None) -> U
         select(Run.id, Run.name, Run.sketch).where(Run.task_id == task.id, Run.team_id == team_id)
     )
     return UploadRules(
-        task.id, checks, visibility == "blind", tuple((row.id, row.name, row.sketch) for row in runs)
+        task.id,
+        checks,
+        visibility == "blind",
+        tuple((row.id, row.name, row.sketch) for row in runs),
+        _answer_rules(session, task, topics),
+        _board_rules(session, task, topics),
     )
+
+
+def _answer_rules(session: Session, task: Task, topics: list[str]) -> "AnswerRules | None":
+    if task.kind != "answers":
+        return None
+    # Where there are rankings only, no module of answers is ever loaded.
+    sending = import_module("leaderboard.services.answers.sending")
+    rules: AnswerRules = sending.rules_of(session, task, topics)
+    return rules
+
+
+def _board_rules(session: Session, task: Task, topics: list[str]) -> "BoardRules | None":
+    if task.kind != "judges":
+        return None
+    sending = import_module("leaderboard.services.judges.sending")
+    rules: BoardRules = sending.rules_of(session, task, topics)
+    return rules
 
 
 def topics_of(session: Session, task: Task, phase: Phase) -> list[str]:

@@ -6,6 +6,7 @@ the same rules hold on the site and at the command line.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 
 from leaderboard.errors import Invalid, LeaderboardError, Problem, TooLarge
@@ -14,6 +15,7 @@ from leaderboard.services.runs.admission import KINDS, RunRequest
 from leaderboard.services.runs.lists import ListRow, RunList
 from leaderboard.trec.facts.fields import FactValue
 from leaderboard.trec.read.archives import Limits, any_blocks
+from leaderboard.trec.read.bundles import kind_of
 from leaderboard.trec.read.lines import shown
 
 MOST_FILES = 500
@@ -71,6 +73,16 @@ class BatchPlan:
     def teams(self) -> tuple[str, ...]:
         """The teams that files are for, in the order of their names."""
         return tuple(sorted({one.team for one in self.files if one.team}))
+
+
+def archive_kind(path: Path, limits: Limits, task_kind: str) -> str:
+    """'zip' or 'tar' for an archive of runs; '' for one run, which LongEval's zip of answers is too."""
+    kind = kind_of(path, limits)
+    if kind != "zip" or task_kind != "answers":
+        return kind
+    # Where there are rankings only, no module of answers is ever loaded.
+    packages = import_module("leaderboard.trec.answers.packages")
+    return "" if packages.is_package(path) else kind
 
 
 def plan(files: Sequence[BatchFile], wished: BatchRequest, most: int = MOST_FILES) -> BatchPlan:

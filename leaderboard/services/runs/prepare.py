@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from leaderboard.trec.runs.packing import PackedBlocks, RunPacker
 from leaderboard.trec.runs.reports import Report
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".txt", ".run", ".res", ".trec")
+ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".zip", ".txt", ".run", ".res", ".trec", ".jsonl")
 CHUNK_BYTES = 2**20
 _LEVEL = 1
 QUICK_MEMORY = 2**25
@@ -46,6 +47,10 @@ class PackedRun:
     order_differs: bool
     index: bytes
     blocks: PackedBlocks
+    answers: tuple[str, ...] | None = None
+    """Of a run of answers the topics, whose answers are the blocks; it has no index."""
+    board: bytes | None = None
+    """Of a run of a task of judges its board; it has neither blocks nor an index."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,6 +94,10 @@ def quick(path: Path, file_name: str, rules: UploadRules, limits: Limits) -> Pre
 def check_only(path: Path, rules: UploadRules, limits: Limits) -> Report | None:
     """The report of a file that is not sent, None where it takes longer than anybody can be made to wait."""
     quickly = replace(limits, memory=QUICK_MEMORY, buffer_bytes=QUICK_BUFFER)
+    if rules.answers is not None:
+        return _checked_answers(path, rules)[0]
+    if rules.board is not None:
+        return _checked_board(path, rules, limits)[0]
     try:
         scanned, report = read_and_check(path, rules.checks, quickly)
     except TooSlow:
@@ -108,6 +117,10 @@ def checked(
     source: Source, rules: UploadRules, limits: Limits, *others: Callable[[], Consumer]
 ) -> tuple[Report, PackedRun | None]:
     """The report of a file, and the packed run if it can be accepted; others take the run's blocks too."""
+    if rules.answers is not None:
+        return _checked_answers(source, rules)
+    if rules.board is not None:
+        return _checked_board(source, rules, limits)
     makers: list[Callable[[], Consumer]] = [RunPacker, RankingDigest, Sketch, *others]
     scanned, report = read_and_check(source, rules.checks, limits, *makers)
     if scanned is not None and rules.is_blind:
@@ -116,6 +129,59 @@ def checked(
         return report, None
     packed = _packed(scanned)
     return replace(report, warnings=(*report.warnings, *_copies(packed.sketch, rules))), packed
+
+
+def _checked_answers(source: Source, rules: UploadRules) -> tuple[Report, PackedRun | None]:
+    # Where there are rankings only, no module of answers is ever loaded.
+    sending = import_module("leaderboard.services.answers.sending")
+    assert rules.answers is not None, "the task takes answers"
+    report, packed = sending.checked(source, rules.answers)
+    if rules.is_blind:
+        probes = sending.probe_problems(report, rules.answers, LEAST_COVERAGE)
+        report = replace(report, problems=(*report.problems, *probes))
+    if packed is None or not report.accepted:
+        return report, None
+    run = PackedRun(
+        tag=packed.run,
+        details=dict(packed.details),
+        topics=len(packed.topics),
+        entries=packed.segments,
+        deepest=packed.most,
+        digest=packed.digest,
+        sketch=packed.sketch,
+        order_differs=False,
+        index=b"",
+        blocks=packed.bodies,
+        answers=packed.topics,
+    )
+    copies = _copies(run.sketch, rules, "cited documents and segments")
+    return replace(report, warnings=(*report.warnings, *copies)), run
+
+
+def _checked_board(source: Source, rules: UploadRules, limits: Limits) -> tuple[Report, PackedRun | None]:
+    # As that of answers.
+    sending = import_module("leaderboard.services.judges.sending")
+    assert rules.board is not None, "the task takes boards"
+    report, packed = sending.checked(source, rules.board, limits)
+    if rules.is_blind:
+        probes = sending.probe_problems(report, rules.board, LEAST_COVERAGE)
+        report = replace(report, problems=(*report.problems, *probes))
+    if packed is None or not report.accepted:
+        return report, None
+    run = PackedRun(
+        tag="",
+        details={},
+        topics=packed.topics,
+        entries=packed.values,
+        deepest=packed.runs,
+        digest=packed.digest,
+        sketch=packed.sketch,
+        order_differs=False,
+        index=b"",
+        blocks=PackedBlocks(),
+        board=packed.body,
+    )
+    return replace(report, warnings=(*report.warnings, *_copies(run.sketch, rules, "values"))), run
 
 
 def unchecked(path: Path, file_name: str) -> PreparedUpload:
@@ -163,7 +229,7 @@ def _packed(scanned: Scanned[Checked]) -> PackedRun:
     )
 
 
-def _copies(sketch: bytes, rules: UploadRules) -> list[Problem]:
+def _copies(sketch: bytes, rules: UploadRules, what: str = f"top {SKETCH_DEPTH} documents") -> list[Problem]:
     problems = []
     for _, name, other in rules.earlier:
         share = similarity(sketch, other)
@@ -171,7 +237,7 @@ def _copies(sketch: bytes, rules: UploadRules) -> list[Problem]:
             same = "the same" if share == 1.0 else f"{share:.0%} the same"
             problems.append(
                 Problem(
-                    f"the top {SKETCH_DEPTH} documents are {same} as those of your run {name}.",
+                    f"the {what} are {same} as those of your run {name}.",
                     "Withdraw one of them if this was not meant.",
                     field="ranking",
                 )

@@ -5,10 +5,10 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_key
 from leaderboard.db.tables import Edition, Job, QrelsRevision, Run, Statistic, Task
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.services import phase_rules
-from leaderboard.services.evaluations import choices
-from leaderboard.services.evaluations.shown import scored_runs, source_of
+from leaderboard.services.evaluations import choices, over_topics
+from leaderboard.services.evaluations.shown import means, scored_runs, source_of
 from leaderboard.services.jobs import queue
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.requests import Request
@@ -63,15 +63,18 @@ def _wanted(session: Session, task: Task, edition: Edition) -> list[Request]:
     for measure in sorted(edition.measures, key=lambda each: each["key"] != first) if procedures else ():
         if requests.refusal(parse(measure["key"]).measure):
             continue
-        scored = scored_runs(session, source, measure["key"], measure["version"])
+        over = over_topics.narrowed(source, edition, measure["key"])
+        scored = scored_runs(session, over, measure["key"], measure["version"])
+        if "left_out" in measure:
+            scored &= means(session, edition, phase.topic_set, keys=(measure["key"],)).keys()
         chosen = [run for run in runs if run.id in scored]
-        if min(len(chosen), len(source.topics)) < LEAST_COMPARED:
+        if min(len(chosen), len(over.topics)) < LEAST_COMPARED:
             continue
         wanted += [
             Request(
                 procedure=procedure,
                 method=by,
-                source=source,
+                source=over,
                 measure=measure["key"],
                 measure_version=measure["version"],
                 run_ids=tuple(run.id for run in chosen),

@@ -21,7 +21,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import Database, add_unless_taken, now
 from leaderboard.db.tables import Job, Statistic
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.measures.record import Measure
 from leaderboard.services.evaluations.shown import FloatArray, Source, scores_of
 from leaderboard.services.jobs import queue

@@ -6,11 +6,12 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_row
 from leaderboard.db.tables import Collection as CollectionOfDocuments
-from leaderboard.db.tables import Task
+from leaderboard.db.tables import Edition, Task
 from leaderboard.errors import Conflict, Invalid
 from leaderboard.measures.binding import bind
 from leaderboard.measures.catalogue.names import examples
-from leaderboard.measures.grammar import BoundMeasure, parse, with_level
+from leaderboard.measures.grammar import BoundMeasure, with_level
+from leaderboard.measures.naming import kind_of, parse
 from leaderboard.measures.registry import NAMES
 from leaderboard.services import audit, policy
 from leaderboard.services.evaluations import editions
@@ -21,6 +22,8 @@ from leaderboard.services.qrels import files, judged_inputs
 SIZE = "collection size"
 BESIDE = frozenset({"subtopics", "preferences"})
 """Needs that judgments may meet besides grades."""
+OTHERS = ("answers", "judges")
+"""Kinds of tasks that have no grades, and what they have in place of them."""
 REMEDIES = {
     "subtopics": "add judgments of subtopics first",
     "preferences": "add preferences first",
@@ -104,6 +107,8 @@ def _at_level(bound: BoundMeasure, before: int, after: int) -> BoundMeasure:
 
 def available(session: Session, task: Task) -> frozenset[str]:
     """The needs of measures that the task meets, or may meet with judgments that are still to come."""
+    if task.kind in OTHERS:
+        return frozenset({task.kind})
     size = session.get_one(CollectionOfDocuments, task.collection_id).size
     needs = {"graded"} if size is None else {"graded", SIZE}
     revision = files.newest(session, task.id)
@@ -122,6 +127,8 @@ def lacking(shown: ShownEdition) -> tuple[str, ...]:
     """Why measures of the shown edition have no scores, in sentences; empty where all have what they need."""
     if shown.edition is None or shown.basis is None:
         return ()
+    if shown.kinds & {"answers", "board"}:
+        return _lacking_of_answers(shown.edition, shown.basis.revision)
     has = judged_inputs.needs_met_by(shown.kinds)
     needs = {measure["key"]: parse(measure["key"]).measure.needs for measure in shown.edition.measures}
     revision = shown.basis.revision
@@ -132,8 +139,22 @@ def lacking(shown: ShownEdition) -> tuple[str, ...]:
     )
 
 
+def _lacking_of_answers(edition: Edition, revision: int) -> tuple[str, ...]:
+    """Why measures of answers have no scores: the revision has no label of their kind."""
+    counted = {topic for topic_set in edition.topic_sets.values() for topic in topic_set["topics"]}
+    return tuple(
+        f"{measure['key']} has no scores: revision {revision} has no judgments that it is computed from."
+        for measure in edition.measures
+        if counted and not counted - set(measure["left_out"])
+    )
+
+
 def _fit(bound: BoundMeasure, there: Collection[str]) -> BoundMeasure:
     """The measure itself; raises Invalid where a board cannot have it."""
+    of = kind_of(bound.measure)
+    takes = next((kind for kind in OTHERS if kind in there), "rankings")
+    if of != takes:
+        raise Invalid(f"{bound.key} is a measure of {of}, and this task takes {takes}; leave it out.")
     missing = sorted(bound.measure.needs - {"graded"} - set(there))
     if missing:
         remedy = " and ".join(REMEDIES.get(need, "leave it out") for need in missing)

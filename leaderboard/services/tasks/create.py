@@ -47,6 +47,7 @@ def create(session: Session, viewer: Viewer, prepared: PreparedTask) -> CreatedT
         agreement=agreement,
         agreement_version=1 if agreement else 0,
         collection_id=_collection(session, viewer, prepared),
+        kind=draft.kind,
         visibility=draft.visibility,
         depth=draft.depth,
         level=draft.level,

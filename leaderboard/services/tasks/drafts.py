@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 
 from leaderboard.errors import Invalid, Problem
@@ -11,9 +12,15 @@ from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.files import PreparedQrels
 from leaderboard.services.tasks import board_measures, setting_values, slugs, templates
 from leaderboard.services.tasks.setting_values import Read
+from leaderboard.services.tasks.templates import TaskTemplate
 from leaderboard.trec.topics import topics as trec_topics
 
 VISIBILITIES = ("open", "blind", "sealed")
+KINDS = ("rankings", "answers", "judges")
+OF_ANSWERS = ("V_strict", "A", "W", "SupportP", "SupportR", "AnswerLength", "NumCitations")
+"""The measures of answers that a board has unless others are chosen, the first one ranks it."""
+OF_JUDGES = ("BoardTau", "TopicTau", "TopicAccuracy")
+"""As those of answers, of judges."""
 DEEPEST = 100_000
 GRADED = ("nDCG@10", "AP", "RR@10", "R@1000")
 BINARY = ("AP", "nDCG@10", "P@10", "R@1000")
@@ -60,6 +67,8 @@ class TaskDraft:
     """A title and an address a line."""
     agreement: str = ""
     """What a team agrees to when it enters, in Markdown; empty: nothing."""
+    kind: str = "rankings"
+    """What its runs are: rankings, answers or boards of judges."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,6 +96,16 @@ def propose_measures(judgments: Mapping[str, Mapping[bytes, int]] | None) -> tup
     elif positive and sum(len(grades) <= 1 for grades in positive) >= MOSTLY * len(positive):
         chosen = ONE_RELEVANT
     return (*chosen, ALWAYS), chosen[0]
+
+
+def usual_visibility(kind: str | None, template: TaskTemplate | None) -> str:
+    """What a new task shows unless that is chosen: as its template, but the reference of judges never openly.
+
+    >>> usual_visibility("judges", None), usual_visibility("answers", None)
+    ('blind', 'open')
+    """
+    visibility = template.visibility if template is not None else "open"
+    return "blind" if kind == "judges" and visibility == "open" else visibility
 
 
 def prepare(draft: TaskDraft) -> PreparedTask:
@@ -131,6 +150,20 @@ def _form_problems(draft: TaskDraft) -> list[Problem]:
             "make a new collection; give either a collection or documents.",
         ),
         (draft.origin in ("human", "machine"), "origin", draft.origin, "must be human or machine."),
+        (draft.kind in KINDS, "kind", draft.kind[:40], f"must be one of {', '.join(KINDS)}."),
+        (
+            not (draft.kind != "rankings" and draft.qrels),
+            "qrels",
+            draft.qrels_name,
+            "are judgments of documents; nuggets and labels of answers, or the reference of judges, are "
+            "added once the draft is there.",
+        ),
+        (
+            not (draft.kind == "judges" and draft.visibility == "open"),
+            "visibility",
+            draft.visibility,
+            "must be blind or sealed: what the reference of judges says is held back until the task closes.",
+        ),
         *(_read(read, field, getattr(draft, field)) for field, read in LIKE_SETTINGS.items()),
     ]
     return [
@@ -150,6 +183,8 @@ def _read(read: Read, field: str, text: str) -> tuple[bool, str, str, str]:
 
 
 def _measures(draft: TaskDraft, judged: PreparedQrels | None) -> tuple[tuple[str, ...], str]:
+    if draft.kind != "rankings":
+        return _of_kind(draft)
     proposed, proposed_primary = propose_measures(judged.judgments if judged else None)
     wanted = list(draft.measures or proposed)
     primary = draft.primary or (wanted[0] if draft.measures else proposed_primary)
@@ -160,3 +195,17 @@ def _measures(draft: TaskDraft, judged: PreparedQrels | None) -> tuple[tuple[str
     elif judged.kind == "subtopic":
         there.add("subtopics")
     return board_measures.for_board(wanted, primary, draft.level, there)
+
+
+def _of_kind(draft: TaskDraft) -> tuple[tuple[str, ...], str]:
+    # Tasks of rankings load no module of others.
+    registry = import_module(f"leaderboard.measures.{draft.kind}.registry")
+    usual = OF_ANSWERS if draft.kind == "answers" else OF_JUDGES
+    bound = [registry.parse(name) for name in draft.measures or usual]
+    primary = registry.parse(draft.primary) if draft.primary else bound[0]
+    if primary.measure.direction == "none":
+        raise Invalid(
+            f"{primary.key} has no better or worse, so a board cannot rank by it; choose another primary."
+        )
+    keys = [one.key for one in bound]
+    return tuple(dict.fromkeys(keys if primary.key in keys else [primary.key, *keys])), primary.key

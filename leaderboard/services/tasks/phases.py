@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Phase, Run, Task, TopicSet, Upload
 from leaderboard.errors import Closed, Conflict, Invalid, NotFound
-from leaderboard.services import audit, policy
+from leaderboard.services import audit, phase_rules, policy
 from leaderboard.services.evaluations import editions
 from leaderboard.services.phase_rules import ALL_TOPICS, PUBLIC_TOPICS
 from leaderboard.services.policy import Viewer
@@ -252,6 +252,7 @@ def _why_closed(task: Task, phases: Sequence[Phase], at: datetime) -> str:
 
 def _set(session: Session, task: Task, phase: Phase, plan: PhasePlan, others: Sequence[Phase]) -> None:
     _require_valid(task, plan, others)
+    phase_rules.require_held_back(task, plan.visibility)
     phase.name = plan.name.strip()
     phase.opens_at, phase.closes_at, phase.zone = plan.opens_at, plan.closes_at, plan.zone
     phase.visibility = plan.visibility or None

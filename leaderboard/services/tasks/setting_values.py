@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -76,6 +76,30 @@ def one_of(choices: Mapping[str, str]) -> Read:
         return text.strip()
 
     return read
+
+
+def some_of(choices: Sequence[str]) -> Read:
+    """Some of the names, separated as `names` are; in the order of the choices."""
+
+    def read(text: str) -> list[str]:
+        given = names(text)
+        if not set(given) <= set(choices):
+            raise ValueError(f"must be some of {', '.join(choices)}, or empty.")
+        return [name for name in choices if name in given]
+
+    return read
+
+
+def pattern(text: str) -> str:
+    """A regular expression of one line; empty: none."""
+    docno_pattern = text.strip()
+    try:
+        re.compile(docno_pattern)
+    except re.error as error:
+        raise ValueError(f"must be a regular expression: {error}.") from None
+    if len(docno_pattern) > LINE_CHARACTERS or not docno_pattern.isprintable():
+        raise ValueError(f"must be one line of at most {LINE_CHARACTERS} characters.")
+    return docno_pattern
 
 
 def yes_or_no(text: str) -> bool:

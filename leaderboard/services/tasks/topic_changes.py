@@ -93,6 +93,7 @@ def _row(task_id: int, position: int, topic: trec_topics.Topic) -> dict[str, Any
         "title": topic.title,
         "description": topic.description,
         "narrative": topic.narrative,
+        "answer_limit": topic.limit,
         "subtopics": [
             {"number": subtopic.number, "text": subtopic.text, "kind": subtopic.kind}
             for subtopic in topic.subtopics

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard import __version__
-from leaderboard.db.tables import ApiToken, Edition, Job, QrelsRevision, RankingBlock, TaskRole
+from leaderboard.db.tables import Answer, ApiToken, Edition, Job, QrelsRevision, RankingBlock, TaskRole
 from leaderboard.errors import Conflict, Forbidden
 from leaderboard.services import audit
 from leaderboard.services.accounts.tokens import WORKER
@@ -81,14 +81,27 @@ def plan(session: Session, claim: Claim) -> bytes:
 
 
 def rankings(session: Session, claim: Claim, first: int) -> bytes:
-    """The run's packed rankings from block `first` on, as many as are sent at once, as bytes."""
+    """The run's packed rankings from block `first` on, as many as are sent at once, as bytes.
+
+    Of a run of answers these, each with its topic; a run has either.
+    """
     blocks = (
         select(RankingBlock.body)
         .where(RankingBlock.run_id == claim.subject_id, RankingBlock.number >= first)
         .order_by(RankingBlock.number)
         .limit(BATCH)
     )
-    return msgspec.msgpack.encode(list(session.scalars(blocks)))
+    answers = (
+        select(Answer.topic_id, Answer.body)
+        .where(Answer.run_id == claim.subject_id)
+        .order_by(Answer.topic_id)
+        .offset(first)
+        .limit(BATCH)
+    )
+    found = list(session.scalars(blocks))
+    return msgspec.msgpack.encode(
+        found or [msgspec.msgpack.encode(tuple(row)) for row in session.execute(answers)]
+    )
 
 
 def beat(session: Session, worker: RemoteWorker, claim: Claim, settings: Settings) -> None:

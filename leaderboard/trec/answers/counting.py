@@ -58,4 +58,4 @@ def cut(answer: Answer, limit: int, unit: Unit) -> Answer:
     count, texts = COUNTS[unit], answer.texts
     # A prefix is never longer than one with more segments, so the longest that fits is found by halving.
     kept = bisect_right(range(len(texts) + 1), limit, key=lambda size: count(texts[:size])) - 1
-    return replace(answer, segments=answer.segments[:kept])
+    return replace(answer, segments=answer.segments[:kept], cut_off=answer.segments[kept:])

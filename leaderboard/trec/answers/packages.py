@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-from leaderboard.errors import Invalid, Problem
+from leaderboard.errors import Invalid, Problem, TooLarge
 from leaderboard.trec.answers.dialects import DIALECTS, LONGEVAL, Dialect, biogen_2024, recognised
-from leaderboard.trec.read.bundles import base_name, kind_of, unbundled
+from leaderboard.trec.read.bundles import base_name, kind_of, unbundled, zip_names
 from leaderboard.trec.read.json_objects import LONG_LINES, Fault, object_of
 from leaderboard.trec.read.lines import numbered_lines, plain_blocks
+from leaderboard.trec.read.metadata import parse_file
 
 RESPONSES, METADATA = "generated-responses.jsonl", "ir-metadata.yml"
 MOST_FILES = 20
@@ -35,7 +37,28 @@ def opened(path: Path, allowed: tuple[str, ...] = ()) -> Iterator[tuple[Path, Di
         return
     _require_allowed(LONGEVAL, allowed)
     with TemporaryDirectory(prefix="answers-") as folder:
-        yield _responses(path, Path(folder)), LONGEVAL
+        yield _members(path, Path(folder))[RESPONSES], LONGEVAL
+
+
+def is_package(path: Path) -> bool:
+    """Whether a file is LongEval's zip, one run, by the names of what is in it; False for a damaged one."""
+    if kind_of(path, LONG_LINES) != "zip":
+        return False
+    try:
+        return [base_name(name) for name in zip_names(path, MOST_FILES)].count(RESPONSES) == 1
+    except (Invalid, TooLarge):
+        return False
+
+
+def metadata_of(path: Path) -> dict[str, Any]:
+    """What the metadata in LongEval's zip say, nested as they were written; {} for other files.
+
+    Raises as `opened` does.
+    """
+    if kind_of(path, LONG_LINES) != "zip":
+        return {}
+    with TemporaryDirectory(prefix="answers-") as folder:
+        return parse_file(_members(path, Path(folder))[METADATA])
 
 
 def _first(path: Path) -> Dialect:
@@ -63,8 +86,8 @@ def _require_allowed(dialect: Dialect, allowed: tuple[str, ...]) -> None:
         raise _invalid(Problem(rule, "Write it as the track asks for.", None, "dialect", dialect.name))
 
 
-def _responses(path: Path, folder: Path) -> Path:
-    """The file of answers out of LongEval's zip; raises Invalid where one of its two files is missing."""
+def _members(path: Path, folder: Path) -> dict[str, Path]:
+    """The files of LongEval's zip by name; raises Invalid where one of the two is missing."""
     found: dict[str, Path] = {}
     for member in unbundled(path, "zip", folder, LONG_LINES, MOST_FILES):
         if member.problem is not None:
@@ -75,7 +98,7 @@ def _responses(path: Path, folder: Path) -> Path:
         if name not in found:
             remedy = f"Put {RESPONSES} and {METADATA} into the zip."
             raise _invalid(Problem(f"The zip has no {name}.", remedy, None, "file", name))
-    return found[RESPONSES]
+    return found
 
 
 def _invalid(problem: Problem) -> Invalid:

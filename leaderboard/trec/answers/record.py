@@ -23,7 +23,8 @@ class Segment:
 class Answer:
     """What one run says on one topic.
 
-    references: the documents the answer rests on, in the line's order; line: the line as it was sent.
+    references: the documents the answer rests on, in the line's order; line: the line as it was sent;
+    cut_off: the segments after these that were sent and do not count.
     """
 
     run: str
@@ -31,6 +32,7 @@ class Answer:
     segments: tuple[Segment, ...]
     references: tuple[str, ...]
     line: str = ""
+    cut_off: tuple[Segment, ...] = ()
 
     @property
     def texts(self) -> tuple[str, ...]:

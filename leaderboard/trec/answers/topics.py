@@ -10,7 +10,6 @@ from leaderboard.trec.read.json_objects import Fault, id_value, objects, place_v
 from leaderboard.trec.read.lines import Problems, numbered_lines, shown
 from leaderboard.trec.topics.topics import ID_KEYS, fault_of_id, read_topics
 
-KEYS = ("narrative_id", "request_id", *ID_KEYS)
 TEXT_KEYS = ("title", "query", "text", "topic", "narrative", "description")
 
 
@@ -53,10 +52,10 @@ def read_answer_topics(path: Path) -> dict[str, AnswerTopic]:
 
 
 def _topic(record: dict[str, Any]) -> AnswerTopic:
-    key = next((key for key in KEYS if key in record), None)
+    key = next((key for key in ID_KEYS if key in record), None)
     if key is None:
         raise Fault(
-            f"A topic needs an id under one of {', '.join(KEYS)}.", 'Write {"id": "1", "title": "..."}.'
+            f"A topic needs an id under one of {', '.join(ID_KEYS)}.", 'Write {"id": "1", "title": "..."}.'
         )
     topic = id_value(record[key], key)
     if fault := fault_of_id(topic):

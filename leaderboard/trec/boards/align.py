@@ -7,7 +7,7 @@ to have its numbers.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -85,9 +85,13 @@ def reference_of(board: BoardFile, measure: str = "") -> Reference:
                 f"The reference has no value of {chosen} for run {shown(run)} on topic {shown(lacking[0])} "
                 f"({len(lacking)} of {len(topics)} are missing); give each run one on every topic."
             )
-    scores = _table(values, runs, topics)
-    means = _as_means(map(_mean, scores.tolist()))
-    return Reference(runs, topics, chosen, scores, means, _far(chosen, runs, means, totals))
+    made = reference_from(runs, topics, chosen, _table(values, runs, topics))
+    return replace(made, warnings=_far(chosen, runs, made.means, totals))
+
+
+def reference_from(runs: Sequence[str], topics: Sequence[str], measure: str, scores: FloatArray) -> Reference:
+    """The reference that scores of runs by a measure are, (runs, topics)."""
+    return Reference(tuple(runs), tuple(topics), measure, scores, _as_means(map(_mean, scores.tolist())))
 
 
 def measure_of(board: BoardFile, measure: str = "") -> str:

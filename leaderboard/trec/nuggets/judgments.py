@@ -62,26 +62,27 @@ class AnswerJudgments:
             return tuple(topic for topic in with_nuggets if topic in set(argued))
         return tuple(dict.fromkeys([*with_nuggets, *labelled, *argued])) or tuple(answered)
 
+    def labels(self, run: str, topic: str) -> tuple[Assignment, ...] | None:
+        """The labels of a topic's nuggets, in the set's order, of one run; None where nobody judged."""
+        if self.assignments is not None:
+            cell = self.assignments.cells.get((run, topic))
+            return cell.labels if cell else None
+        argued = self.argued.cells.get((run, topic))
+        return None if argued is None else tuple(map(argued.label, self.nuggets.topics.get(topic, ())))
+
     def seen(self, run: str, topic: str, answer: Answer | None) -> JudgedAnswer:
         """A run's answer to a topic as judgments see it; raises Invalid where labels are of another one."""
-        nuggets = self.nuggets.topics.get(topic, ())
         argued = self.argued.cells.get((run, topic))
         try:
             support = self.support.of(run, topic, answer)
         except Fault as fault:
             problem = Problem(fault.rule, fault.remedy, None, fault.field, fault.value)
             raise Invalid(fault.rule, [problem]) from fault
-        labels: tuple[Assignment, ...] | None = None
-        if self.assignments is not None:
-            cell = self.assignments.cells.get((run, topic))
-            labels = cell.labels if cell else None
-        elif argued is not None:
-            labels = tuple(map(argued.label, nuggets))
         return JudgedAnswer(
             topic,
             size_of(answer),
-            tuple(nugget.importance for nugget in nuggets),
-            labels,
+            tuple(nugget.importance for nugget in self.nuggets.topics.get(topic, ())),
+            self.labels(run, topic),
             support,
             argued.sentences if argued else None,
         )

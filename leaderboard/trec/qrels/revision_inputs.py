@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from importlib import import_module
 
 from leaderboard.checksums import belonging_to, compressed, plain_bytes
 from leaderboard.measures.judged import UNJUDGED
@@ -33,6 +34,15 @@ class RevisionInputs:
     collection_size: int | None = None
     name: str = ""
     """What to call them in an error, such as `revision 2`."""
+    is_of_answers: bool = False
+    """Whether the judgments are of answers: nuggets and labels, no documents by grade."""
+    is_board: bool = False
+    """Whether they are the reference of a task of judges."""
+
+    @property
+    def are_of_documents(self) -> bool:
+        """Whether documents are judged, so that a run has judged hits."""
+        return not (self.is_of_answers or self.is_board)
 
 
 def compiled_inputs(inputs: RevisionInputs) -> CompiledJudgments:
@@ -47,6 +57,8 @@ def compiled_inputs(inputs: RevisionInputs) -> CompiledJudgments:
 
 
 def _compiled(inputs: RevisionInputs) -> CompiledJudgments:
+    if not inputs.are_of_documents:
+        return _without_documents(inputs)
     distractors = unpack_distractors(inputs.distractors)
     if inputs.subtopics is None and inputs.preferences is None:
         compiled = unpack_compiled(inputs.judgments)
@@ -54,6 +66,17 @@ def _compiled(inputs: RevisionInputs) -> CompiledJudgments:
         compiled = _with_companions(inputs, frozenset(distractors))
     sized = replace(compiled.judgments, collection_size=inputs.collection_size)
     return with_distractors(replace(compiled, judgments=sized), distractors)
+
+
+def _without_documents(inputs: RevisionInputs) -> CompiledJudgments:
+    """The topics of judgments of answers or of a reference, none of which judges a document by itself."""
+    # Where there are rankings only, no module of others is ever loaded.
+    if inputs.is_board:
+        boards = import_module("leaderboard.trec.boards.packing")
+        topics = boards.unpack_reference(inputs.judgments).reference.topics
+    else:
+        topics = import_module("leaderboard.trec.nuggets.packing").unpacked(inputs.judgments).topics
+    return compile_qrels(Qrels({topic: {} for topic in topics}, "graded"))
 
 
 def _with_companions(inputs: RevisionInputs, distractors: Collection[bytes]) -> CompiledJudgments:

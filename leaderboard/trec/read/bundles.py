@@ -93,6 +93,16 @@ def unbundled(
             yield member
 
 
+def zip_names(path: Path, most: int = MOST_MEMBERS) -> list[str]:
+    """The names of the files in a zip, as they came; raises as `unbundled`."""
+    _require_short_directory(path, most)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return [name for name in archive.namelist() if not is_hidden(name)]
+    except _ZIP_ERRORS as error:
+        raise Invalid("The zip archive is damaged. Make it anew and send it again.") from error
+
+
 def member_name(name: str) -> str:
     """A file's name with its folders, fit for a page: no way out of a folder, no control characters.
 

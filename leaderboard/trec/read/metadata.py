@@ -9,12 +9,14 @@ may be any text.
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 MAX_LINES = 2000
 """Comment lines looked at; a header has about a hundred."""
 MAX_DEPTH = 20
 MAX_CHARACTERS = 60_000
+MOST_FILE_CHARACTERS = 2**20
 LONGEST_LINE = 4000
 """What is kept of a header and of each of its lines: a page that lists runs by metadata reads it all."""
 
@@ -50,6 +52,13 @@ def parse(comments: Sequence[str]) -> dict[str, Any]:
         return {}
     value, rest = _block(lines, 0)
     return value if isinstance(value, dict) and not rest else {"text": "\n".join(body)}
+
+
+def parse_file(path: Path) -> dict[str, Any]:
+    """The header in a file of its own, as `parse` reads one among comments; its first megabyte at most."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        lines = file.read(MOST_FILE_CHARACTERS).splitlines()
+    return parse([f"# {_START}", *(f"# {line}" for line in lines), f"# {_END}"])
 
 
 def _shown(comment: str) -> str:

@@ -10,7 +10,7 @@ from leaderboard.trec.facts.header import at, leaves, text_of
 from leaderboard.trec.read.archives import DEFAULT_LIMITS, Limits
 from leaderboard.trec.read.bundles import BundledFile, is_hidden, kind_of, member_name, unbundled
 from leaderboard.trec.read.lines import shown
-from leaderboard.trec.read.metadata import parse
+from leaderboard.trec.read.metadata import parse_file
 from leaderboard.trec.suites.suite_files import meant
 
 METADATA = ("ir-metadata.yml", "ir-metadata.yaml")
@@ -127,8 +127,7 @@ class Submission:
         if file.path.stat().st_size > MOST_METADATA_BYTES:
             self.add("Metadata is a megabyte at most.", "", file.name)
             return
-        lines = file.path.read_text(encoding="utf-8", errors="replace").splitlines()
-        self.metadata = parse(["# ir_metadata.start", *(f"# {line}" for line in lines), "# ir_metadata.end"])
+        self.metadata = parse_file(file.path)
 
 
 def differing(one: Mapping[str, Any], two: Mapping[str, Any]) -> list[tuple[str, str, str]]:

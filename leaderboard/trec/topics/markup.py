@@ -35,6 +35,7 @@ class Draft:
     description: str = ""
     narrative: str = ""
     subtopics: tuple[tuple[str, str, str], ...] = ()
+    limit: int | None = None
 
 
 def unescaped(text: str) -> str:

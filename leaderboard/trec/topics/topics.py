@@ -9,11 +9,11 @@ from typing import Any
 
 from leaderboard.errors import Problem
 from leaderboard.trec.read.entries import ID_BYTES
-from leaderboard.trec.read.json_objects import Fault, object_of
+from leaderboard.trec.read.json_objects import Fault, object_of, place_value
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, numbered_lines, shown
 from leaderboard.trec.topics.markup import Draft, sgml_topics, xml_topics
 
-ID_KEYS = ("_id", "qid", "id", "number", "topic_id", "query_id", "topic")
+ID_KEYS = ("narrative_id", "request_id", "_id", "qid", "id", "number", "topic_id", "query_id", "topic")
 TITLE_KEYS = ("title", "query", "text")
 TSV_HEADERS = frozenset(
     {("_id", "text"), ("qid", "query"), ("id", "query"), ("id", "text"), ("topic", "title"), ("id", "title")}
@@ -41,13 +41,17 @@ class Subtopic:
 
 @dataclass(frozen=True)
 class Topic:
-    """One information need; topic_id is text, so that its zeros count."""
+    """One information need; topic_id is text, so that its zeros count.
+
+    limit: how long an answer to it may be, in the unit of its task; None for the task's own.
+    """
 
     topic_id: str
     title: str
     description: str = ""
     narrative: str = ""
     subtopics: tuple[Subtopic, ...] = ()
+    limit: int | None = None
 
 
 def read_topics(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[Topic, ...]:
@@ -127,6 +131,11 @@ def _json_topics(lines: Iterable[Line], problems: Problems) -> Iterator[Draft]:
                 Problem(rule, 'Write for example {"id": "1", "title": "..."}.', number, "", shown(line))
             )
             continue
+        try:
+            limit = None if record.get("limit") is None else place_value(record["limit"], "limit")
+        except Fault as fault:
+            problems.add(fault.problem(number))
+            continue
         yield Draft(
             number,
             str(topic_id),
@@ -134,6 +143,7 @@ def _json_topics(lines: Iterable[Line], problems: Problems) -> Iterator[Draft]:
             _string(record.get("description")),
             _string(record.get("narrative")),
             tuple(_json_subtopics(record.get("subtopics"))),
+            limit,
         )
 
 
@@ -181,7 +191,8 @@ def _checked(drafts: Iterable[Draft], problems: Problems) -> tuple[Topic, ...]:
             rule = "The topic's text holds NUL or half a surrogate pair."
             problems.add(Problem(rule, "Remove it.", draft.line, "topic id", shown(draft.topic_id)))
         subtopics = tuple(Subtopic(*subtopic) for subtopic in draft.subtopics)
-        topics.append(Topic(draft.topic_id, draft.title, draft.description, draft.narrative, subtopics))
+        said = (draft.title, draft.description, draft.narrative)
+        topics.append(Topic(draft.topic_id, *said, subtopics, draft.limit))
     return tuple(topics)
 
 

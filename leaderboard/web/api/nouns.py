@@ -27,14 +27,14 @@ from leaderboard.web.api.organise import (
     topics,
 )
 from leaderboard.web.api.organise import tasks as own_tasks
-from leaderboard.web.api.reads import comparisons, judgments, search
+from leaderboard.web.api.reads import answers, comparisons, judgments, search
 from leaderboard.web.api.reads import runs as run_reads
 from leaderboard.web.api.reads import tasks as task_reads
 from leaderboard.web.api.reads import topics as topic_reads
 
 NOUNS: dict[str, tuple[Operation, ...]] = {
     "Tasks and boards": (*tasks.OPERATIONS, *task_reads.OPERATIONS, *search.OPERATIONS),
-    "Topics and rankings": topic_reads.OPERATIONS,
+    "Topics and rankings": (*topic_reads.OPERATIONS, *answers.OPERATIONS),
     "Runs": (*runs.OPERATIONS, *run_reads.OPERATIONS, *uploads.OPERATIONS, *partial_uploads.OPERATIONS),
     "Comparisons": comparisons.OPERATIONS,
     "Judgments and pools": judgments.OPERATIONS,

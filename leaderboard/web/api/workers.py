@@ -104,9 +104,9 @@ def job_plan(job_id: int, query: FenceQuery) -> Response:
 
 @operation("GET", "/worker/jobs/<id:job_id>/rankings", bytes, query=BlocksQuery, rule=HELD)
 def job_rankings(job_id: int, query: BlocksQuery) -> Response:
-    """Some blocks of the run's rankings
+    """Some blocks of the run's rankings, or some of its answers
 
-    As a MessagePack list; an empty one is the end.
+    As a MessagePack list; an empty one is the end. Each answer is a topic and what is said on it.
     """
     claim = _held(job_id, query.fence)
     return responses.as_stored(elsewhere.rankings(reading(), claim, query.first), BYTES)

@@ -12,6 +12,7 @@ from werkzeug.exceptions import BadRequest
 from leaderboard.errors import Invalid, Problem
 from leaderboard.pages.assessors import guidelines as guidelines_pages
 from leaderboard.pages.assessors import judging
+from leaderboard.pages.labelling import desk as labelling
 from leaderboard.pages.side_by_side import question
 from leaderboard.services.assessors import links, log
 from leaderboard.services.assessors.log import SentLabel
@@ -41,6 +42,7 @@ def desk(token: str) -> ResponseReturnValue:
         desk=desk,
         topics_table=judging.topics_table,
         compared=compared,
+        rounds=labelling.rounds_of(reading(), token),
     )
 
 

@@ -20,6 +20,7 @@ from leaderboard.services.statistics.standings import PairOfRuns, Standing
 from leaderboard.web import moments, responses
 from leaderboard.web.addresses import kept, whole
 from leaderboard.web.boards.carried import FLAGS, MANY, STATE, is_usual
+from leaderboard.web.boards.lengths import against_length
 from leaderboard.web.boards.rows import listed
 from leaderboard.web.cards import datasets, heads
 from leaderboard.web.cards.heads import Head
@@ -39,7 +40,7 @@ FILTER_FROM = 10
 """Runs from which on a board offers to be searched without being asked."""
 CHOSEN = ("measure", "edition", "at", "one", "group")
 """Parts of the address that choose the board itself; the others choose what of it is shown."""
-FILTERS = ("q", "team", "kind", "tag", "field", "value", "own")
+FILTERS = ("q", "team", "kind", "tag", "field", "value", "own", "independent")
 LONGEST = 200
 
 
@@ -70,6 +71,7 @@ def board(slug: str) -> ResponseReturnValue:
         means=_means(shown) if MEANS in view.extras else None,
         chart=_chart(shown, reference, charted if "all" in args else charted[:CHART_AT_FIRST]),
         cut=CHART_AT_FIRST if len(charted) > CHART_AT_FIRST and "all" not in args else 0,
+        lengths=against_length(view),
         reliability=reliability.of_board(reading(), shown),
         waiting=shown.standing if isinstance(shown.standing, WaitingResult) else None,
         citation=citations.of_board(shown, _address(shown)),
@@ -135,6 +137,7 @@ def _wish() -> BoardChoice:
         field=_words("field"),
         value=_words("value"),
         own="own" in args,
+        independent="independent" in args,
         columns=tuple(filter(None, args.getlist("columns"))),
         in_line=args.get("pin") == "no",
         bounds="bounds" in args,

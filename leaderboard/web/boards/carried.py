@@ -16,7 +16,7 @@ from leaderboard.web.session import OF_AN_EDITION
 BOARD = "boards.board"
 PACKED = "board"
 STATE = (*("at", "one", "group", "run", "reference"), *("q", "team", "kind", "tag", "field", "value", "pin"))
-FLAGS = ("all", "ranges", "bounds", "own")
+FLAGS = ("all", "ranges", "bounds", "own", "independent")
 MANY = ("columns", "ticked", "topics")
 """What only a board reads of its address: parameters of one value, those that count by being there, lists."""
 LONGEST = 8000
@@ -33,7 +33,8 @@ PAGES = frozenset(
             "reveal.show",
         ),
         *("comparisons.compare", "curves.show", "topics.index", "topics.show", "heat_maps.show"),
-        *("runs.show", "rankings.show", "rankings.document"),
+        *("runs.show", "rankings.show", "rankings.document", "answers.show", "nuggets.show"),
+        *("judges.board", "judges.show", "judges.topic"),
         *(f"run_sections.{name}" for name in ("explained", "topics", "curves", "ties", "measures", "origin")),
         *("tasks.about", "news.show", "revisions.index", "revisions.show", "combined.show", "phases.show"),
     )

@@ -9,6 +9,7 @@ from werkzeug.datastructures import MultiDict
 from leaderboard.errors import Invalid, Problem
 from leaderboard.pooling.methods import DEFAULT, METHODS, Method
 from leaderboard.pooling.parameters import LARGEST, Parameter
+from leaderboard.services.pools import plans
 from leaderboard.services.pools.plans import OFFICIAL, SECONDS, Plan
 from leaderboard.web.addresses import whole
 
@@ -40,9 +41,10 @@ class MethodForm:
     """What may follow a first stage."""
 
 
-def method_form(values: Values) -> MethodForm:
-    """The fields of the method that the values choose, the default one where they choose none."""
-    chosen = METHODS.get(values.get("method", ""), METHODS[str(DEFAULT["name"])])
+def method_form(values: Values, task_kind: str) -> MethodForm:
+    """The fields of the method that the values choose, the usual one where they choose none."""
+    offered = plans.offered(task_kind)
+    chosen = offered.get(values.get("method", ""), offered[plans.usual(task_kind)["name"]])
     after = tuple(method for method in METHODS.values() if method.name not in (STAGED, "depth", "priority"))
     then = next((method for method in after if method.name == values.get(THEN)), METHODS["rrf"])
     return MethodForm(
@@ -54,10 +56,10 @@ def method_form(values: Values) -> MethodForm:
     )
 
 
-def plan(values: Values) -> Plan:
+def plan(values: Values, task_kind: str) -> Plan:
     """The plan that the values say; raises Invalid naming the field that cannot be read."""
     return Plan(
-        spec=_spec(values),
+        spec=_spec(values, task_kind),
         runs=values.get("runs", OFFICIAL),
         chosen=tuple(_whole("run", text) for text in values.getlist("run") if text),
         primary_first=values.get("primary") == "first",
@@ -69,21 +71,22 @@ def plan(values: Values) -> Plan:
     )
 
 
-def state(values: Values) -> dict[str, list[str]]:
+def state(values: Values, task_kind: str) -> dict[str, list[str]]:
     """The values that say a plan, to be kept in links and hidden fields."""
     names = {"method", THEN, "runs", "run", "primary", "cap", "reuse", "seed", "seconds", "overlap"}
-    form = method_form(values)
+    form = method_form(values, task_kind)
     names |= {field.name for field in (*form.fields, *form.then_fields)}
     return {name: [text for text in values.getlist(name) if text] for name in values if name in names}
 
 
-def _spec(values: Values) -> dict[str, Any]:
+def _spec(values: Values, task_kind: str) -> dict[str, Any]:
     if "method" not in values:
-        return dict(DEFAULT)
-    if values["method"] not in METHODS:
-        problem = Problem("is not a pooling method.", field="method", value=values["method"][:40])
-        raise Invalid(f"Choose one of {', '.join(METHODS)}.", [problem])
-    form = method_form(values)
+        return plans.usual(task_kind)
+    offered = plans.offered(task_kind)
+    if values["method"] not in offered:
+        problem = Problem("is not a pooling method here.", field="method", value=values["method"][:40])
+        raise Invalid(f"Choose one of {', '.join(offered)}.", [problem])
+    form = method_form(values, task_kind)
     spec: dict[str, Any] = {"name": form.method.name, **_given(form.method, form.fields)}
     if form.then is not None:
         spec[THEN] = {"name": form.then.name, **_given(form.then, form.then_fields)}

@@ -7,9 +7,8 @@ from leaderboard.errors import Conflict, Invalid, LeaderboardError
 from leaderboard.pages.pools import new as new_pools
 from leaderboard.pages.pools import pools as pages
 from leaderboard.pages.pools.pools import PoolPage
-from leaderboard.pooling.methods import METHODS
 from leaderboard.services import policy
-from leaderboard.services.pools import files, pools, previews
+from leaderboard.services.pools import files, plans, pools, previews
 from leaderboard.services.pools.plans import WHICH
 from leaderboard.services.pools.previews import Preview
 from leaderboard.web import responses
@@ -64,7 +63,7 @@ def _new_page(slug: str, error: LeaderboardError | None = None) -> Response:
     preview = None
     if error is None and values.get("step") == "preview":
         try:
-            preview = previews.preview(reading(), viewer(), slug, forms.plan(values))
+            preview = previews.preview(reading(), viewer(), slug, forms.plan(values, offer.task_kind))
         except (Conflict, Invalid) as wrong:
             error = wrong
     html = render_template(
@@ -72,11 +71,11 @@ def _new_page(slug: str, error: LeaderboardError | None = None) -> Response:
         page=offer,
         preview=preview,
         tables={name: table(preview) for name, table in new_pools.FILES.tables.items()} if preview else {},
-        form=forms.method_form(values),
-        methods=METHODS,
+        form=forms.method_form(values, offer.task_kind),
+        methods=plans.offered(offer.task_kind),
         which=WHICH,
         values=values,
-        args=forms.state(values),
+        args=forms.state(values, offer.task_kind),
         error=error,
         chart=_bars(preview) if preview else None,
         rows_at_first=ROWS_AT_FIRST,
@@ -94,7 +93,8 @@ def new_export(slug: str, form: str) -> ResponseReturnValue:
 
 
 def _preview(slug: str) -> Preview:
-    return previews.preview(reading(), viewer(), slug, forms.plan(request.values))
+    task = policy.own_task(reading(), viewer(), slug, policy.knows)
+    return previews.preview(reading(), viewer(), slug, forms.plan(request.values, task.kind))
 
 
 @blueprint.post("/tasks/<slug>/pools")

@@ -11,7 +11,15 @@ from flask.typing import ResponseReturnValue
 from leaderboard.errors import Busy, Invalid
 from leaderboard.pages.runs import batch as pages
 from leaderboard.services.runs import batches, describe, lists
-from leaderboard.services.runs.batch_plans import BY_FOLDER, BY_LIST, FROM_FILE, BatchFile, BatchRequest, plan
+from leaderboard.services.runs.batch_plans import (
+    BY_FOLDER,
+    BY_LIST,
+    FROM_FILE,
+    BatchFile,
+    BatchRequest,
+    archive_kind,
+    plan,
+)
 from leaderboard.services.runs.lists import RunList
 from leaderboard.services.runs.prepare import QUICK_MEMORY
 from leaderboard.trec.facts import fields
@@ -32,17 +40,17 @@ AT_ONCE = 2
 _turns = threading.BoundedSemaphore(AT_ONCE)
 
 
-def is_batch(files: Sequence[Received]) -> bool:
+def is_batch(files: Sequence[Received], task_kind: str) -> bool:
     """Whether a form brings several runs, says by a list or folders whose they are, or wants them held."""
     if len(files) > 1 or request.form.get("team") in (BY_LIST, BY_FOLDER) or "hold" in request.form:
         return True
-    return bool(files) and bundles.kind_of(files[0].path, _limits()) != ""
+    return bool(files) and archive_kind(files[0].path, _limits(), task_kind) != ""
 
 
-def take(slug: str, sent: Sequence[Received]) -> int:
+def take(slug: str, sent: Sequence[Received], task_kind: str) -> int:
     """Store all files of the form; the id of their batch. Raises Busy where others are sending many too."""
     with _turn():
-        files, runs = _unpacked(sent)
+        files, runs = _unpacked(sent, task_kind)
         wished = _wished(runs)
         planned, key, asker = plan(files, wished), form_key(), viewer()
         with writing() as session:
@@ -77,12 +85,12 @@ def _limits() -> Limits:
     return Limits(plain_bytes=settings().plain_bytes, memory=QUICK_MEMORY)
 
 
-def _unpacked(sent: Sequence[Received]) -> tuple[list[BatchFile], RunList | None]:
+def _unpacked(sent: Sequence[Received], task_kind: str) -> tuple[list[BatchFile], RunList | None]:
     """The files of a form and of the archives in it, and the list among them or in its own field."""
     files: list[BatchFile] = []
     found = [request.form["list"]] if request.form.get("list", "").strip() else []
     left = _limits().plain_bytes
-    for file in _members(sent, left):
+    for file in _members(sent, left, task_kind):
         if file.path is not None and lists.is_list(file.path, file.name):
             found.append(file.path.read_text("utf-8", "replace"))
         elif not bundles.is_hidden(file.name):
@@ -92,9 +100,9 @@ def _unpacked(sent: Sequence[Received]) -> tuple[list[BatchFile], RunList | None
     return files, lists.read_list(found[0]) if found else None
 
 
-def _members(sent: Sequence[Received], left: int) -> Iterator[BatchFile]:
+def _members(sent: Sequence[Received], left: int, task_kind: str) -> Iterator[BatchFile]:
     for file in sent:
-        kind = bundles.kind_of(file.path, _limits())
+        kind = archive_kind(file.path, _limits(), task_kind)
         if not kind:
             yield BatchFile(file.name, file.path)
             continue

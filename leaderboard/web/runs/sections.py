@@ -11,7 +11,7 @@ from leaderboard.pages.runs import ties as run_ties
 from leaderboard.pages.runs import topics as run_topics
 from leaderboard.pages.runs.curves import CurvesPage
 from leaderboard.pages.runs.explanation import ExplanationPage
-from leaderboard.pages.runs.head import ScoredRun, scored_run, seen_run
+from leaderboard.pages.runs.head import ScoredRun, ranked_documents, scored_run, seen_run
 from leaderboard.pages.runs.measures import MeasuresPage
 from leaderboard.pages.runs.origin import OriginPage
 from leaderboard.pages.runs.ties import TiesPage
@@ -152,7 +152,7 @@ def _scored(run_id: int) -> ScoredRun:
 
 
 def _explained(run_id: int) -> ExplanationPage:
-    return run_explanation.explanation_page(reading(), _scored(run_id), _measure())
+    return run_explanation.explanation_page(reading(), _ranked(run_id), _measure())
 
 
 def _topics(run_id: int) -> TopicsPage:
@@ -163,16 +163,20 @@ def _measure() -> str | None:
     return request.args.get("measure") or None
 
 
+def _ranked(run_id: int) -> ScoredRun:
+    return ranked_documents(reading(), viewer(), run_id)
+
+
 def _curves(run_id: int) -> CurvesPage:
-    return run_curves.curves_page(reading(), _scored(run_id))
+    return run_curves.curves_page(reading(), _ranked(run_id))
 
 
 def _ties(run_id: int) -> TiesPage:
-    return run_ties.ties_page(reading(), _scored(run_id), drawn="drawn" in request.args)
+    return run_ties.ties_page(reading(), _ranked(run_id), drawn="drawn" in request.args)
 
 
 def _measures(run_id: int) -> MeasuresPage:
-    return run_measures.measures_page(reading(), _scored(run_id))
+    return run_measures.measures_page(reading(), _ranked(run_id))
 
 
 def _origin(run_id: int) -> OriginPage:

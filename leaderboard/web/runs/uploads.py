@@ -67,10 +67,10 @@ def _form_page(slug: str, error: LeaderboardError | None = None) -> str:
 def send(slug: str) -> ResponseReturnValue:
     """Take a run file: check it now if it is small, else keep it for the evaluator; many are a batch."""
     try:
-        upload_form(reading(), viewer(), slug)
+        task_kind = upload_form(reading(), viewer(), slug).task_kind
         with pieces.sent_files(slug) as sent:
-            if batches.is_batch(sent):
-                return batches.answer(batches.take(slug, sent))
+            if batches.is_batch(sent, task_kind):
+                return batches.answer(batches.take(slug, sent, task_kind))
             submission = _submit(slug, sent)
     except LeaderboardError as error:
         if wants_json():

@@ -50,7 +50,7 @@ NEW: dict[str, Any] = {**dict.fromkeys((*TEXTS, *LIMITS), ""), "zone": "UTC", "k
 
 def register(app: Flask) -> None:
     """Let every page of a task say its dates."""
-    app.jinja_env.globals.update(dates_of=dates_of, anywhere=pages.anywhere)
+    app.jinja_env.globals.update(dates_of=dates_of, takes=takes, anywhere=pages.anywhere)
 
 
 def dates_of(slug: str) -> tuple[DateRow, ...]:
@@ -61,6 +61,17 @@ def dates_of(slug: str) -> tuple[DateRow, ...]:
         return ()
     # The clock of this machine is good enough for how many days are left, and costs no statement.
     return pages.strip(known, datetime.now(UTC))
+
+
+def takes(slug: str) -> str:
+    """What a task takes: rankings unless it is known to take something else."""
+    # A run's page knows its task, and has no statement to spare for the tabs above it.
+    if kind := reading().info.get(f"kind of {slug}"):
+        return str(kind)
+    try:
+        return policy.seen_task(reading(), viewer(), slug).task.kind
+    except NotFound:
+        return "rankings"
 
 
 @blueprint.get("/tasks/<slug>/phases")

@@ -43,7 +43,7 @@ def test_records_are_complete(measure: AnswerMeasure) -> None:
     """Words, source, parameters with the function's defaults, a worked example that calls it."""
     assert measure.title
     assert measure.formula
-    assert len(measure.citation) >= 8
+    assert len(measure.citation) >= 8 or measure.basis == "answers", "only counts need no source"
     taken = list(inspect.signature(measure.compute).parameters.values())[1:]
     assert {each.name: each.default for each in taken} == {
         each.name: inspect.Parameter.empty if each.required else each.default for each in measure.parameters

@@ -7,12 +7,13 @@ from leaderboard.services.bundles.records import TABLES, renumbered
 
 CARRIED = {
     "task": (
-        "slug name description visibility published_at depth level dialect measures primary_measure "
+        "slug name description kind answer_rules visibility published_at depth level dialect measures "
+        "primary_measure "
         "comparison grade_names tag_pattern organisers contact licence links agreement "
         "agreement_version entry_rule final_runs unmarked may_withdraw ladder_step naming names_at "
         "pseudonym_list archived_at created_at"
     ),
-    "topics": "topic_id position title description narrative subtopics excluded",
+    "topics": "topic_id position title description narrative subtopics excluded answer_limit",
     "topic_sets": "name topics seed",
     "phases": (
         "name position opens_at closes_at zone topic_set_id visibility at_close reveal_at kinds "
@@ -65,6 +66,15 @@ STAYS = frozenset(
             "invitation_use",
             "member",
         ),
+        *(
+            "answer",
+            "labelling_round",
+            "labelling_topic",
+            "labelling_share",
+            "answer_label",
+            "written_nugget",
+        ),
+        "judge_board",
         *("task_role", "audit", "throttle", "api_token", "device_request", "idempotency_key", "mail"),
         *("webhook", "webhook_attempt", "webhook_delivery", "worker", "site_version", "former_slug"),
         *("collection", "document_block", "upload_batch", "partial_upload", "click_log"),

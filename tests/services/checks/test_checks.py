@@ -24,7 +24,7 @@ from leaderboard.services.revisions import publish
 from leaderboard.services.revisions.publish import NewRevision
 from leaderboard.settings import Settings
 from leaderboard.stats import arrays
-from tests.make import build, pictures, pools
+from tests.make import answered, build, judging, pictures, pools
 from tests.make.copies import built_once
 
 RANKINGS = {"1": ["a", "b", "c"], "2": ["d", "a"], "3": ["f", "e"]}
@@ -94,6 +94,13 @@ def test_every_column_of_bytes_has_a_check() -> None:
 def test_any_wrong_bit_is_found(kind: Kind, database: Database, tmp_path: Path) -> None:
     """Bits at random places, in each kind of stored bytes."""
     _site(database, tmp_path)
+    if kind.table == "answer":
+        answered.task(database, tmp_path)
+        answered.run(database, tmp_path)
+    if kind.table == "judge_board":
+        judging.task(database, tmp_path)
+        judging.refer(database, tmp_path)
+        judging.judge(database, tmp_path)
     chance = random.Random(7)
     rows = rows_of(database, kind)
     assert rows, "the site has none of this kind"

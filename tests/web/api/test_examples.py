@@ -3,6 +3,10 @@
 import shlex
 from pathlib import Path
 
+from sqlalchemy import select
+
+from leaderboard.db.tables import Account
+from tests.make import answered, people
 from tests.make.documents import commands
 from tests.make.worlds import QRELS, RUN
 from tests.web.api.conftest import Program, Programs
@@ -11,7 +15,8 @@ from tests.web.conftest import Site
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "api.md"
 
 
-FILES = {"my.run": RUN, "qrels.txt": QRELS + "3 0 d1 2\n"}
+NUGGETS = '{"qid":"1","query":"q","nuggets":[{"text":"Air scatters blue light","importance":"vital"}]}\n'
+FILES = {"my.run": RUN, "qrels.txt": QRELS + "3 0 d1 2\n", "nuggets.jsonl": NUGGETS}
 FORM = "application/x-www-form-urlencoded"
 """What curl calls the data of -d and --data-binary unless a header says otherwise; -T says nothing."""
 
@@ -39,12 +44,15 @@ def _answer(program: Program, command: str, secrets: dict[str, str]) -> int:
     return program.client.open(address, method=method, headers=headers, data=body).status_code
 
 
-def test_every_command_of_the_page_works(site: Site, program: Programs) -> None:
+def test_every_command_of_the_page_works(site: Site, program: Programs, tmp_path: Path) -> None:
     """In order, by a member of the team that it names, and an organiser."""
+    with site.database.read() as session:
+        olga = session.scalars(select(Account.id).where(Account.name == "Olga")).one()
+    answered.task(site.database, tmp_path, "talk", viewer=people.viewer(site.database, olga))
     assert (site.world.owls, site.world.run) == (1, 1)
     berta = program("Berta")
     shown = commands(DOCS)
-    assert len(shown) == 22
+    assert len(shown) == 23
     secrets = {"TOKEN": berta.secret, "ORGANISER": program("Olga", "organise").secret, "SITE": ""}
-    answered = {command: _answer(berta, command, secrets) for command in shown}
-    assert {command: status for command, status in answered.items() if status not in (200, 201)} == {}
+    found = {command: _answer(berta, command, secrets) for command in shown}
+    assert {command: status for command, status in found.items() if status not in (200, 201)} == {}

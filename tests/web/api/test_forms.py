@@ -5,6 +5,7 @@ from tests.web.conftest import Site
 
 PERSON = "it is how a person proves who they are"
 OPERATOR = "no token operates the site; the operator has the command line"
+DESK = "people make these labels one by one; a program sends a file of its own as a revision"
 PAGE = "it only has computed what the page then shows"
 DONE_BY = {
     "uploads.send": "send_run",
@@ -112,6 +113,7 @@ NOT_DONE = {
     "batches": "a program sends its files one by one, each with an answer of its own",
     **dict.fromkeys(("many_comparisons.ask", "boards.standing", "intervals.ask", "pool_audits.ask"), PAGE),
     "revisions.ranks": PAGE,
+    **dict.fromkeys(("labelling", "labelling_decisions", "labelling_desk"), DESK),
 }
 """Form, or blueprint of forms -> why no program does it."""
 

@@ -13,16 +13,23 @@ from sqlalchemy import delete, select, update
 
 from leaderboard import __version__, remote
 from leaderboard.cli import main
-from leaderboard.db.tables import Audit, Evaluation, Job, TaskRole
-from leaderboard.errors import Invalid
+from leaderboard.db.tables import Answer, Audit, Evaluation, EvaluationMean, Job, TaskRole
+from leaderboard.errors import Damaged, Invalid
 from leaderboard.remote import RemoteEvaluator, Unreachable
 from leaderboard.services.evaluations import wire
 from leaderboard.services.evaluations.wire import PackedScores
+from leaderboard.services.policy import OPERATOR
+from leaderboard.services.tasks import roles
 from leaderboard.services.workers.elsewhere import EVALUATOR
-from tests.make import build
+from tests.make import answers, build, nuggeted
 from tests.make.servers import HOST, served
 from tests.web.api.conftest import Program, Programs
 from tests.web.conftest import Site
+
+NUGGETS = [
+    {"qid": topic, "nuggets": [{"text": text, "importance": kind} for text, (kind, _) in of.items()]}
+    for topic, of in nuggeted.WORKED.items()
+]
 
 
 @pytest.fixture
@@ -219,3 +226,51 @@ def test_its_command_needs_a_token_and_a_safe_address(tmp_path: Path) -> None:
         assert (done.exit_code, said in done.output) == (1, True), done.output
     with pytest.raises(Invalid):
         remote.Site("ftp://example.org", "lb_w")
+
+
+def test_runs_of_answers_are_scored_elsewhere_too(site: Site, program: Programs, tmp_path: Path) -> None:
+    """Bit for bit as the site's own evaluator does, cells that nobody judged included."""
+    nuggeted.task(site.database, tmp_path, "said")
+    run = nuggeted.run(site.database, tmp_path, "one", nuggeted.worked_lines(), slug="said")
+    with site.database.write() as session:
+        roles.give(session, OPERATOR, "said", "Olga", "organiser")
+    files = nuggeted.files(
+        tmp_path, assignments=nuggeted.worked_labels("one", ["1"]), support=[answers.supported("1", [2])]
+    )
+    nuggeted.revise(site.database, {**files, **nuggeted.files(tmp_path, nuggets=NUGGETS)}, slug="said")
+    build.drain(site.database)
+    of_run = Evaluation.run_id == run
+    with site.database.write() as session:
+        before = {
+            row.measure: row.scores.tobytes() for row in session.scalars(select(Evaluation).where(of_run))
+        }
+        session.execute(delete(EvaluationMean))
+        session.execute(delete(Evaluation).where(of_run))
+        session.execute(update(Job).where(Job.subject_id == run).values(state="queued", attempts=0, error=""))
+    worker = program("Olga", "read", slug="said", kind="worker")
+    job = _claim(worker)
+    assert job["run"] == run
+    assert _hand_in(worker, job, _result(worker, job)) == (200, "")
+    with site.database.read() as session:
+        found = {row.measure: row.scores for row in session.scalars(select(Evaluation).where(of_run))}
+        assert set(session.scalars(select(Evaluation.evaluator).where(of_run))) == {EVALUATOR}
+    assert {measure: scores.tobytes() for measure, scores in found.items()} == before
+    assert any(np.isnan(scores).any() for scores in found.values())
+
+
+def test_answers_that_are_not_those_of_the_run_are_not_scored(
+    site: Site, program: Programs, tmp_path: Path
+) -> None:
+    """A worker sees by the digest that an answer is missing."""
+    nuggeted.task(site.database, tmp_path, "said")
+    run = nuggeted.run(site.database, tmp_path, "one", nuggeted.worked_lines(), slug="said")
+    with site.database.write() as session:
+        roles.give(session, OPERATOR, "said", "Olga", "organiser")
+    nuggeted.revise(
+        site.database, nuggeted.files(tmp_path, assignments=nuggeted.worked_labels("one")), slug="said"
+    )
+    with site.database.write() as session:
+        session.execute(delete(Answer).where(Answer.run_id == run, Answer.topic_id == "2"))
+    worker = program("Olga", "read", slug="said", kind="worker")
+    with pytest.raises(Damaged, match="their digest does not match"):
+        _result(worker, _claim(worker))

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
 from leaderboard.db.tables import Qrels, QrelsRevision, Task
-from leaderboard.measures.grammar import parse
+from leaderboard.measures.naming import parse
 from leaderboard.services.evaluations import editions
 from leaderboard.services.phase_rules import ALL_TOPICS
 from leaderboard.services.qrels import judged_inputs, lines

@@ -9,13 +9,13 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_row
 from leaderboard.db.tables import Collection, Edition, Task
 from leaderboard.errors import Conflict, Invalid, Problem
-from leaderboard.services import collections, policy
+from leaderboard.services import collections, phase_rules, policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics import methods
 from leaderboard.services.tasks import board_measures, changes, grade_scales, phases, slugs, topic_sets
 from leaderboard.services.tasks.setting_values import tidy, written
 from leaderboard.services.tasks.settings import records
-from leaderboard.services.tasks.settings.records import SETTINGS, TaskSetting
+from leaderboard.services.tasks.settings.records import ANSWER_RULES, SETTINGS, TaskSetting
 
 SECRET = "set"
 """What is on record of a secret value."""
@@ -24,7 +24,11 @@ MEASURES = frozenset({"measures", "primary_measure"})
 
 def current(session: Session, task: Task) -> dict[str, str]:
     """Setting -> its value as its field shows it."""
-    values = {key: written(getattr(task, key)) for key in SETTINGS if key != "collection"}
+    values = {
+        key: written(task.answer_rules.get(ANSWER_RULES[key]) if key in ANSWER_RULES else getattr(task, key))
+        for key in SETTINGS
+        if key != "collection"
+    }
     values["collection"] = session.get_one(Collection, task.collection_id).name
     values["measures"] = "\n".join(task.measures)
     return values
@@ -120,11 +124,24 @@ class _Changing:
         """Set one value, by the rule of its own where it has one."""
         if key in MEASURES:
             return
+        _require_kind(self.task, SETTINGS[key])
+        if key in ANSWER_RULES:
+            rules = {**self.task.answer_rules, ANSWER_RULES[key]: value}
+            self.task.answer_rules = {name: given for name, given in rules.items() if given}
+            return
         own = _RULES.get(key)
         if own is None:
             setattr(self.task, key, value)
         else:
             own(self, value)
+
+
+def _require_kind(task: Task, setting: TaskSetting) -> None:
+    """Raise Conflict for a setting that tasks of another kind have."""
+    if setting.of not in ("", task.kind):
+        raise Conflict(
+            f"{task.name} takes {task.kind}; {_words(setting)} is a setting of tasks of {setting.of}."
+        )
 
 
 def _put_slug(changing: _Changing, slug: str) -> None:
@@ -166,6 +183,7 @@ def _put_grades(changing: _Changing, named: dict[int, str]) -> None:
 
 def _put_visibility(changing: _Changing, visibility: str) -> None:
     session, task = changing.session, changing.task
+    phase_rules.require_held_back(task, visibility)
     task.visibility = visibility
     following = [phase for phase in phases.of_task(session, task.id) if phase.visibility is None]
     for phase in following if visibility == "blind" else ():

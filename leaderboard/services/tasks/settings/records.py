@@ -1,7 +1,7 @@
 """Every setting of a task once: its form, its command and the check of its value are made of these."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from leaderboard.errors import Invalid, Problem
@@ -30,6 +30,27 @@ NAMING = {
 UNMARKED = {"best": "its best, by the score the team could see", "newest": "its newest"}
 COMPARISONS = {method.key: method.title for method in methods.choices()}
 YES_NO = {"yes": "yes", "no": "no"}
+UNITS = {
+    "": "as the dialect counts",
+    "words": "words between blanks",
+    "nfkc-words": "words after NFKC",
+    "characters": "characters",
+}
+OVER = {
+    "": "as the dialect's track does",
+    "refuse": "the file is refused",
+    "cut": "whole segments are cut from its end",
+    "warn": "a warning",
+}
+ANSWER_DIALECTS = ("rag24", "rag25", "rag26", "report", "longeval-rag")
+ANSWER_RULES = {
+    "answer_dialects": "dialects",
+    "answer_limit": "limit",
+    "answer_unit": "unit",
+    "answer_over": "over",
+    "docno_pattern": "docno_pattern",
+}
+"""Settings of tasks of answers, which are kept together under these names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +66,8 @@ class TaskSetting:
     choices: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     is_secret: bool = False
     """Whether only organisers see its value, and no record has it."""
+    of: str = ""
+    """The kind of task that has it, rankings or answers; empty: both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +80,9 @@ class SettingSection:
     lead: str = ""
 
 
-def _choice(key: str, label: str, choices: Mapping[str, str], help: str = "") -> TaskSetting:
+def _choice(key: str, label: str, choices: Mapping[str, str], help: str = "", of: str = "") -> TaskSetting:
     read = values.yes_or_no if choices is YES_NO else values.one_of(choices)
-    return TaskSetting(key=key, label=label, read=read, form="choice", choices=choices, help=help)
+    return TaskSetting(key=key, label=label, read=read, form="choice", choices=choices, help=help, of=of)
 
 
 def _text(key: str, label: str, help: str = "") -> TaskSetting:
@@ -157,12 +180,14 @@ SECTIONS = (
                 label="Documents a topic, at most",
                 read=values.whole(1, DEEPEST),
                 help="Holds for runs sent from now on; those that are there stay as they are.",
+                of="rankings",
             ),
             TaskSetting(
                 key="level",
                 label="Least relevant grade",
                 read=values.whole(1, 1000),
                 help="Another one changes the binary measures, and so makes a new edition of the board.",
+                of="rankings",
             ),
             TaskSetting(
                 key="grade_names",
@@ -170,14 +195,46 @@ SECTIONS = (
                 read=values.grades,
                 form="text",
                 help="A grade and its name a line, such as “2 highly relevant”; no number depends on it.",
+                of="rankings",
             ),
             _choice(
                 "dialect",
                 "Ties and rounding as in",
                 DIALECTS,
                 "Cannot be changed once there is a board: all scores would differ.",
+                of="rankings",
             ),
         ),
+    ),
+    SettingSection(
+        "answers",
+        "Answers: dialects and length",
+        (
+            TaskSetting(
+                key="answer_dialects",
+                label="Dialects that are taken",
+                read=values.some_of(ANSWER_DIALECTS),
+                help=f"Of {', '.join(ANSWER_DIALECTS)}, with spaces between. Empty: all of them.",
+                of="answers",
+            ),
+            TaskSetting(
+                key="answer_limit",
+                label="Longest answer",
+                read=values.whole(1, 1_000_000, may_be_empty=True),
+                help="Empty: the dialect’s limit.",
+                of="answers",
+            ),
+            _choice("answer_unit", "Length is counted in", UNITS, of="answers"),
+            _choice("answer_over", "What becomes of a longer one", OVER, of="answers"),
+            TaskSetting(
+                key="docno_pattern",
+                label="Pattern of document ids",
+                read=values.pattern,
+                help="A regular expression for whole references. Empty: nobody looks.",
+                of="answers",
+            ),
+        ),
+        "Holds for runs sent from now on; those that are there stay as they are.",
     ),
     SettingSection(
         "visibility",
@@ -243,6 +300,15 @@ SECTIONS = (
     ),
 )
 SETTINGS = {setting.key: setting for section in SECTIONS for setting in section.settings}
+
+
+def sections_of(kind: str) -> tuple[SettingSection, ...]:
+    """The sections that a kind of task has, each with the settings that it has."""
+    had = (
+        replace(one, settings=tuple(each for each in one.settings if each.of in ("", kind)))
+        for one in SECTIONS
+    )
+    return tuple(one for one in had if one.settings)
 
 
 def section(key: str) -> SettingSection | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from leaderboard.web.api.answers import Moment
 
@@ -139,7 +140,10 @@ class AnnouncementAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftAnswer:
-    """A draft of a revision, kept for a day: what it would change, and why it cannot be published, if so."""
+    """A draft of a revision, kept for a day: what it would change, and why it cannot be published, if so.
+
+    answers: what it holds of nuggets and labels, who made them, what was noticed; null of other judgments.
+    """
 
     draft: str
     line: str
@@ -149,6 +153,7 @@ class DraftAnswer:
     changed: int
     removed: int
     refused: str
+    answers: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from leaderboard.pooling.methods import DEFAULT
 from leaderboard.services import policy
 from leaderboard.services.assessors import settle
 from leaderboard.services.assessors.settle import Choice
 from leaderboard.services.combined import samples
-from leaderboard.services.pools import files, pools, previews
+from leaderboard.services.pools import files, plans, pools, previews
 from leaderboard.services.pools.plans import OFFICIAL, SECONDS, Plan
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.api.operations import operation
@@ -100,10 +99,11 @@ class Settling:
 def make_pool(slug: str, body: PoolPlan) -> PoolMade:
     """Make a pool
 
-    As a draft; open it when its assessors have their topics.
+    As a draft; open it when its assessors have their topics. Of a task of answers it holds what they cite.
     """
     asker = viewer()
-    made = previews.preview(reading(), asker, slug, _plan(body))
+    task = policy.own_task(reading(), asker, slug, policy.knows)
+    made = previews.preview(reading(), asker, slug, _plan(body, task.kind))
     with writing() as session:
         number = pools.add(session, asker, made, body.note)
     return PoolMade(pool=number, state="draft")
@@ -191,8 +191,8 @@ def settle_pool(slug: str, number: int, body: Settling) -> DraftAnswer:
 OPERATIONS = (make_pool, import_pool, draw_sample, show_sample, change_pool, discard_pool, settle_pool)
 
 
-def _plan(body: PoolPlan) -> Plan:
-    spec: dict[str, Any] = dict(body.method if body.method is not None else DEFAULT)
+def _plan(body: PoolPlan, task_kind: str) -> Plan:
+    spec: dict[str, Any] = dict(body.method if body.method is not None else plans.usual(task_kind))
     if body.then is not None:
         spec["then"] = dict(body.then)
     facts = asdict(body)

@@ -1,10 +1,12 @@
 """Operations on the judgments of an organiser's task: sent, looked at, published; snapshots of its board."""
 
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
 from leaderboard.errors import Invalid
+from leaderboard.pages.nuggets import facts as answers_facts
 from leaderboard.pages.revisions import previews
 from leaderboard.services import policy, snapshots
 from leaderboard.services.accounts.tokens import Scope
@@ -20,6 +22,7 @@ from leaderboard.web.api.organise.tasks import ORGANISE
 from leaderboard.web.rules import SIGNED_IN, Body, Rule
 from leaderboard.web.session import finish_reading, reading, viewer, wake, writing
 
+OF_RANKINGS = ("graded", "preference", "distractors")
 ANY_WRITE = (Scope.SUBMIT, Scope.ORGANISE)
 
 
@@ -27,17 +30,23 @@ ANY_WRITE = (Scope.SUBMIT, Scope.ORGANISE)
 class JudgmentsQuery:
     """What the file holds, who judged, and what to say of it.
 
-    holds: graded judgments, preferences, or a list of distractors. second: what the second column of graded
-    judgments is, empty for nothing. line: which line of judgments, empty for the board's.
+    holds: graded judgments, preferences, or a list of distractors; of a task of answers one part of its
+    judgments, or several in a zip whose files are named by them. second: what the second column of graded
+    judgments is, empty for nothing. origin: both is a machine edited by people, of answers only. line: which
+    line of judgments, empty for the board's. leaves_out: whether topics without vital nuggets are left out of
+    measures of these; as before where nothing is said.
     """
 
-    holds: Literal["graded", "preference", "distractors"] = "graded"
+    holds: Literal[
+        "graded", "preference", "distractors", "nuggets", "assignments", "support", "argue", "parts"
+    ] = "graded"
     second: str = ""
-    origin: Literal["human", "machine"] | None = None
+    origin: Literal["human", "machine", "both"] | None = None
     origin_name: str = ""
     note: str = ""
     line: str = MAIN
     file_name: str = ""
+    leaves_out: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +69,15 @@ def draft_revision(slug: str, query: JudgmentsQuery, file: Path) -> DraftAnswer:
     """Send judgments
 
     The body is the file as it is. They are kept as a draft for a day: look at what they change, then
-    publish or discard them.
+    publish or discard them. Of nuggets and labels, parts that are not sent stay as they are.
     """
     asker = viewer()
     policy.own_task(reading(), asker, slug)
     finish_reading()
+    if query.holds not in OF_RANKINGS:
+        return _draft_answers(slug, query, file)
+    if query.origin == "both":
+        raise Invalid("Judgments of rankings are by people or by a machine; each has a line of its own.")
     listed = query.holds == "distractors"
     if query.second and query.holds != "graded":
         raise Invalid("Only graded judgments have a second column.")
@@ -134,6 +147,17 @@ def keep_snapshot(slug: str) -> LinkAnswer:
     return LinkAnswer(link=absolute("snapshots.show", address=address))
 
 
+def _draft_answers(slug: str, query: JudgmentsQuery, file: Path) -> DraftAnswer:
+    # Where there are rankings only, no module of answers is ever loaded.
+    uploads = import_module("leaderboard.web.nuggets.uploads")
+    by, name = (query.origin, query.origin_name), base_name(query.file_name)
+    made = uploads.sent(slug, query.holds, file, name, by=by, leaves_out=query.leaves_out)
+    finish_reading()
+    with writing() as session:
+        token = drafts.keep(session, viewer(), slug, made, query.note)
+    return draft_answer(slug, token)
+
+
 OPERATIONS = (draft_revision, revision_draft, publish_revision, discard_revision, keep_snapshot)
 
 
@@ -149,4 +173,5 @@ def draft_answer(slug: str, token: str) -> DraftAnswer:
         changed=total.changed,
         removed=total.removed,
         refused=page.refused,
+        answers=None if page.of_answers is None else answers_facts.facts(page.of_answers),
     )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -30,6 +30,7 @@ class NewTask:
     """A task's name, and what is not to be as its template says; measures: the first is the primary one."""
 
     name: str
+    kind: Literal["rankings", "answers", "judges"] = "rankings"
     template: str = templates.LIVING
     description: str = ""
     collection: str | None = None
@@ -98,8 +99,9 @@ def make_task(slug: str, query: NewTask, file: Path) -> OwnTask:
         collection=query.collection,
         depth=query.depth,
         level=query.level,
-        visibility=query.visibility or template.visibility,
+        visibility=query.visibility or drafts.usual_visibility(query.kind, template),
         template=template.key,
+        kind=query.kind,
         measures=query.measures,
         primary=next(iter(query.measures), None),
     )

@@ -29,9 +29,9 @@ class RevisionQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartQuery:
-    """The judgments, or the list of distractors beside them."""
+    """The judgments, the list of distractors beside them, or one part of the judgments of answers."""
 
-    part: Literal["qrels", "distractors"] = "qrels"
+    part: Literal["qrels", "distractors", "nuggets", "assignments", "support", "argue"] = "qrels"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ def show_revision(slug: str, number: int, query: RevisionQuery) -> dict[str, obj
 def revision_file(slug: str, number: int, query: PartQuery) -> Response:
     """The judgments of a revision as a file
 
-    In the form they are read in.
+    In the form they are read in; those of answers are JSON lines, with each run by its name.
     """
     text = files.of_revision(reading(), viewer(), slug, number, query.part)
     return responses.as_text(text, f"{slug}-{number}-{query.part}")

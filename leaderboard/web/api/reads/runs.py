@@ -4,7 +4,7 @@ from flask import Response
 
 from leaderboard.pages.runs import files, measures, origin
 from leaderboard.pages.runs import topics as run_topics
-from leaderboard.pages.runs.head import scored_run, seen_run
+from leaderboard.pages.runs.head import ranked_documents, scored_run, seen_run
 from leaderboard.web.api.operations import Reply, operation
 from leaderboard.web.api.reads.lists import ListQuery, Rows, part
 from leaderboard.web.api.reads.tasks import MeasureQuery
@@ -22,7 +22,7 @@ def run_by_topic(run_id: int, query: MeasureQuery) -> Reply:
 @operation("GET", "/runs/<id:run_id>/measures", Rows, query=ListQuery)
 def run_by_measure(run_id: int, query: ListQuery) -> Reply:
     """The scores of a run by every measure that fits its judgments"""
-    page = measures.measures_page(reading(), scored_run(reading(), viewer(), run_id))
+    page = measures.measures_page(reading(), ranked_documents(reading(), viewer(), run_id))
     return part(measures.table(page), query, "measure")
 
 

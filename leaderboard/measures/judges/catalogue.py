@@ -1,0 +1,43 @@
+"""The catalogue of measures of judges: what each is, its example worked."""
+
+from collections.abc import Iterator
+
+from leaderboard.measures.answers.catalogue import AnswerMeasurePage, worked
+from leaderboard.measures.catalogue.definitions import definition
+from leaderboard.measures.judges.record import JudgeMeasure
+from leaderboard.measures.judges.registry import MEASURES
+
+
+def pages() -> Iterator[AnswerMeasurePage]:
+    """All about every measure, in the order of the registry.
+
+    >>> [page.name for page in pages()]
+    ['BoardTau', 'TopicTau', 'TopicAccuracy']
+    """
+    return map(_page, MEASURES)
+
+
+def _page(measure: JudgeMeasure) -> AnswerMeasurePage:
+    told = definition(measure)
+    return AnswerMeasurePage(
+        measure.name,
+        measure.title,
+        measure.formula,
+        (*told.paragraphs, *((measure.note,) if measure.note else ())),
+        (),
+        tuple(_facts(measure)),
+        (),
+        told.explanation,
+        worked(measure),
+    )
+
+
+def _facts(measure: JudgeMeasure) -> Iterator[tuple[str, str]]:
+    low, high = measure.range
+    yield "Written", measure.name
+    yield "Scores", f"{low:g} to {high:g}; higher is better"
+    over = "τ_b of the runs' means over topics" if measure.agreement == "boards" else "the mean over topics"
+    yield "Over all topics", over
+    yield "Needs", "the reference of a task of judges"
+    yield "Source", measure.citation or "docs/judges.md"
+    yield "Definition", f"version {measure.version}"

@@ -1,0 +1,31 @@
+"""The record a measure of judges is, and what it is computed from."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from leaderboard.measures.judged import FloatArray
+from leaderboard.measures.record import Measure
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AgreedTopics:
+    """A judge's board beside its reference, on the reference's topics.
+
+    reference, judge: scores of the same runs, (runs, topics) each, the judge's nan on topics that it left
+    out. tau_b, accuracy: the agreement of both within each topic, (topics,), nan where it is undefined.
+    """
+
+    reference: FloatArray
+    judge: FloatArray
+    tau_b: FloatArray
+    accuracy: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgeMeasure(Measure):
+    """A measure whose compute takes AgreedTopics in place of a judged ranking.
+
+    agreement: of the boards, that is of the means over topics, or within each topic.
+    """
+
+    agreement: Literal["boards", "topics"] = "topics"

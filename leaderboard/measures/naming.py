@@ -1,0 +1,54 @@
+"""Names of measures of any kind: of rankings, of answers, or of judges.
+
+>>> parse("AP").key, parse("V_strict").key, parse("TopicTau").key
+('AP', "NuggetRecall(set='vital',strict=1)", 'TopicTau')
+"""
+
+from functools import lru_cache
+from importlib import import_module
+from typing import Literal
+
+from leaderboard.errors import UnknownMeasure
+from leaderboard.measures import grammar
+from leaderboard.measures.binding import BoundMeasure
+from leaderboard.measures.record import Measure
+
+Kind = Literal["rankings", "answers", "judges"]
+"""What a task takes, and so what its measures are of."""
+
+
+# As that of rankings: a page names each of its measures many times.
+@lru_cache(1024)
+def parse(text: str) -> BoundMeasure:
+    """The measure a name stands for; one of rankings goes first. Raises UnknownMeasure as `grammar.parse`."""
+    try:
+        return grammar.parse(text)
+    except UnknownMeasure as unknown:
+        stem = text.strip().split("(")[0]
+        # Where there are rankings only, no module of answers or judges is ever loaded.
+        answers = import_module("leaderboard.measures.answers.registry")
+        if stem in answers.NAMES or stem in answers.CALLED:
+            bound: BoundMeasure = answers.parse(text)
+            return bound
+        judges = import_module("leaderboard.measures.judges.registry")
+        if stem not in judges.NAMES:
+            raise unknown
+        of_judges: BoundMeasure = judges.parse(text)
+        return of_judges
+
+
+def is_of_answers(measure: Measure) -> bool:
+    """Whether a measure is computed from judged answers, not from judged rankings."""
+    # Their record says on which judgments they rest; to import it would load their module.
+    return hasattr(measure, "basis")
+
+
+def kind_of(measure: Measure) -> Kind:
+    """What a measure is of.
+
+    >>> kind_of(parse("TopicTau").measure), kind_of(parse("AP").measure)
+    ('judges', 'rankings')
+    """
+    if is_of_answers(measure):
+        return "answers"
+    return "judges" if hasattr(measure, "agreement") else "rankings"

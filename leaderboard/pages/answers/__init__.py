@@ -1,0 +1,1 @@
+"""What runs of answers say, for readers."""

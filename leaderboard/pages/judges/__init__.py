@@ -1,0 +1,1 @@
+"""Pages of tasks of judges: the judges' board, one judge, one topic of a judge."""

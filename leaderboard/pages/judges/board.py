@@ -1,0 +1,193 @@
+"""The judges' board: judges by how well their boards agree with the reference of their task."""
+
+import json
+from dataclasses import dataclass, replace
+
+from sqlalchemy.orm import Session
+
+from leaderboard.errors import Invalid, NotFound
+from leaderboard.services import policy
+from leaderboard.services.boards.rows import Row, read_rows
+from leaderboard.services.evaluations.choices import RANKED_KIND
+from leaderboard.services.evaluations.shown import ShownEdition, shown_edition
+from leaderboard.services.judges import field, references, store
+from leaderboard.services.judges.agreements import JudgeAgreement
+from leaderboard.services.judges.board import RANKED_BY, JudgesBoard, RankBy
+from leaderboard.services.judges.circularity import CircularAgreement, circularity
+from leaderboard.services.judges.field import JudgedField, JudgeEntry
+from leaderboard.services.policy import Viewer
+from leaderboard.services.runs import facts
+from leaderboard.services.runs.names import RunName
+from leaderboard.services.tasks.head import TaskHead
+from leaderboard.trec.boards.align import Reference
+from leaderboard.trec.boards.declared import Declared
+from leaderboard.trec.boards.packing import KeptBoard, KeptReference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeLine(RunName):
+    """A judge on the board.
+
+    value: what judges are ranked by. rank None with a sentence why. low, high: its range of ranks; beats: how
+    many judges it is told apart from, above them: None where the verdicts are not of it.
+    """
+
+    rank: int | None
+    value: float | None
+    why: str
+    agreement: JudgeAgreement
+    circular: CircularAgreement
+    low: int | None
+    high: int | None
+    may_be_best: bool
+    beats: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferencePage(TaskHead):
+    """What every page of judges starts with: the reference, and by what judges are ranked."""
+
+    reference: Reference | None
+    source: str
+    is_machine: bool
+    rank_by: RankBy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgesPage(ReferencePage):
+    """The judges of a task, best first, those without a rank last; board None before there is a reference."""
+
+    lines: tuple[JudgeLine, ...]
+    board: JudgesBoard | None
+
+    @property
+    def name(self) -> str:
+        """What the page's tables are called."""
+        return f"{self.slug}-judges"
+
+    @property
+    def best(self) -> tuple[JudgeLine, ...]:
+        """Judges that may be the best on topics like these."""
+        return tuple(line for line in self.lines if line.may_be_best)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SeenJudges:
+    """What was read for a page of judges; runs are those that have boards, by name."""
+
+    head: ReferencePage
+    rows: dict[str, Row]
+    judged: JudgedField | None
+
+
+def judges_page(session: Session, viewer: Viewer, slug: str, rank_by: str = "") -> JudgesPage:
+    """The judges' board; raises as `seen_judges` does."""
+    seen = seen_judges(session, viewer, slug, rank_by)
+    head, judged = seen.head, seen.judged
+    lines = tuple(line_of(viewer, seen, name) for name in _names(judged)) if judged is not None else ()
+    return JudgesPage(
+        task=head.task,
+        slug=head.slug,
+        sight=head.sight,
+        basis=head.basis,
+        reference=head.reference,
+        source=head.source,
+        is_machine=head.is_machine,
+        rank_by=head.rank_by,
+        lines=lines,
+        board=judged.board if judged is not None else None,
+    )
+
+
+def seen_judges(session: Session, viewer: Viewer, slug: str, rank_by: str = "") -> SeenJudges:
+    """All judges held against the reference of the shown edition; a few statements.
+
+    Raises NotFound for a task that takes no boards and while the reference is held back, Invalid for
+    something that judges cannot be ranked by.
+    """
+    task, sight = policy.visible_task(session, viewer, slug)
+    if task.kind != references.KIND:
+        raise NotFound(f"{task.name} takes {task.kind}; it has no judges.")
+    if not sight.details:
+        raise NotFound(f"{sight.why} What the reference says, and how judges agree with it, is shown then.")
+    shown = shown_edition(session, task, sight)
+    primary = shown.edition.primary_measure if shown.edition is not None else task.primary_measure
+    by = _rank_by(rank_by, primary)
+    kept = _reference(session, shown)
+    head = ReferencePage(
+        task=task.name,
+        slug=task.slug,
+        sight=sight,
+        basis=shown.basis,
+        reference=kept.reference if kept is not None else None,
+        source=kept.source if kept is not None else "",
+        is_machine=kept is not None and kept.is_machine,
+        rank_by=by,
+    )
+    if kept is None:
+        return SeenJudges(head=head, rows={}, judged=None)
+    rows = {row.run_id: row for row in read_rows(session, viewer, task, sight, shown.edition, ())}
+    boards = store.of_runs(session, [(run_id, row.run) for run_id, row in rows.items()])
+    entries = [_entry(rows[run_id], board) for run_id, board in boards.items()]
+    plan = field.plan_of(task.comparison, primary, kept.reference)
+    judged = field.judged_field(kept, entries, plan, by)
+    return SeenJudges(head=head, rows={rows[run_id].run: rows[run_id] for run_id in boards}, judged=judged)
+
+
+def line_of(viewer: Viewer, seen: SeenJudges, name: str) -> JudgeLine:
+    """The line of the judge of that name."""
+    assert seen.judged is not None, "a judge is held against a reference"
+    board, run = seen.judged.board, seen.rows[name]
+    row = next(row for row in board.rows if row.agreement.judge == name)
+    said, place = board.verdicts, row.place
+    has_verdict = said is not None and place is not None
+    return JudgeLine(
+        run_id=run.run_id,
+        name=run.run,
+        team=run.team,
+        kind=run.kind,
+        is_own=policy.owns(viewer, run.team_id),
+        rank=row.rank,
+        value=row.value,
+        why=row.why,
+        agreement=row.agreement,
+        circular=circularity(row.agreement, seen.judged.facts),
+        low=int(said.rank_low[place]) if said is not None and has_verdict else None,
+        high=int(said.rank_high[place]) if said is not None and has_verdict else None,
+        may_be_best=bool(said.may_be_best[place]) if said is not None and has_verdict else False,
+        beats=int(said.beats[place]) if said is not None and has_verdict else None,
+    )
+
+
+def _names(judged: JudgedField) -> list[str]:
+    return [row.agreement.judge for row in judged.board.rows]
+
+
+def _rank_by(asked: str, primary: str) -> RankBy:
+    if not asked:
+        return field.BY_MEASURE.get(primary, "tau_b")
+    found = next((by for by in RANKED_BY if by == asked), None)
+    if found is None:
+        raise Invalid(f"Judges cannot be ranked by {asked[:40]!r}; choose one of {', '.join(RANKED_BY)}.")
+    return found
+
+
+def _reference(session: Session, shown: ShownEdition) -> KeptReference | None:
+    """The reference of an edition on the topics that count, None without an edition."""
+    if shown.edition is None or shown.source is None:
+        return None
+    kept = references.of_revision(session, shown.edition.revision_id)
+    topics = shown.source.topics
+    if set(topics) >= set(kept.reference.topics):
+        return kept
+    return replace(kept, reference=field.over_topics(kept.reference, topics))
+
+
+def _entry(row: Row, board: KeptBoard) -> JudgeEntry:
+    has_rank = row.kind == RANKED_KIND and row.is_ranked
+    return JudgeEntry(board, _declared(row), has_rank)
+
+
+def _declared(row: Row) -> Declared:
+    told = {fact.key: fact.text for fact in facts.facts(json.loads(row.details or "{}"))}
+    return Declared(row.team, told.get("llm", ""), told.get("reranker", ""))

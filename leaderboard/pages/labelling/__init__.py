@@ -1,0 +1,1 @@
+"""What organisers and assessors see of the making of nuggets and labels."""

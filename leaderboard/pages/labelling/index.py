@@ -1,0 +1,125 @@
+"""All rounds of labelling of a task, and what an organiser may choose from to open another."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Assessor, LabellingRound, Topic
+from leaderboard.errors import NotFound
+from leaderboard.services import policy
+from leaderboard.services.assessors import links
+from leaderboard.services.labelling import labels, rounds
+from leaderboard.services.labelling.items import size
+from leaderboard.services.labelling.kinds import KINDS, NUGGETS
+from leaderboard.services.labelling.rounds import RunChoice
+from leaderboard.services.nuggets import stored
+from leaderboard.services.policy import Viewer
+from leaderboard.services.side_by_side.pairs import able
+from leaderboard.tables.record import Column, Files, Table
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRow:
+    """A round in the list."""
+
+    number: int
+    kind: str
+    state: str
+    topics: int
+    assessors: int
+    asked: int
+    done: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class AssessorChoice:
+    """An assessor whose link works."""
+
+    assessor_id: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundList:
+    """The rounds of a task, newest first; has_nuggets: whether there is a nugget set to assign."""
+
+    task: str
+    slug: str
+    rounds: tuple[RoundRow, ...]
+    assessors: tuple[AssessorChoice, ...]
+    runs: tuple[RunChoice, ...]
+    topics: int
+    has_nuggets: bool
+    may_change: bool
+
+
+def round_list(session: Session, viewer: Viewer, slug: str) -> RoundList:
+    """All rounds of a task of answers; raises as `own_task`, and NotFound for a task of rankings."""
+    task = policy.own_task(session, viewer, slug, policy.knows)
+    if task.kind != "answers":
+        raise NotFound(f"{task.name} takes rankings, whose documents are judged in pools.")
+    found = session.scalars(
+        select(LabellingRound).where(LabellingRound.task_id == task.id).order_by(LabellingRound.number.desc())
+    ).all()
+    judged = stored.newest(session, task.id)
+    topics = session.scalar(select(func.count()).select_from(Topic).where(Topic.task_id == task.id))
+    return RoundList(
+        task=task.name,
+        slug=task.slug,
+        rounds=tuple(_row(session, here) for here in found),
+        assessors=tuple(AssessorChoice(one.id, one.name) for one in able(session, task.id)),
+        runs=rounds.runs(session, task.id),
+        topics=topics or 0,
+        has_nuggets=judged is not None and bool(judged.judgments.nuggets.topics),
+        may_change=policy.coordinates(viewer, task.id),
+    )
+
+
+def rounds_table(page: RoundList) -> Table[RoundRow]:
+    """The rounds of a task."""
+    columns: list[Column[RoundRow]] = [
+        Column(key="round", head="Round", value=lambda row: row.number, digits=0),
+        Column(key="kind", head="What is made", value=lambda row: row.kind),
+        Column(key="state", head="State", value=lambda row: row.state),
+        Column(key="topics", head="Topics", value=lambda row: row.topics, digits=0),
+        Column(key="assessors", head="Assessors", value=lambda row: row.assessors, digits=0),
+        Column(key="done", head="Done", value=lambda row: row.done, digits=0),
+        Column(key="asked", head="Of", value=lambda row: row.asked, digits=0),
+    ]
+    caption = f"Rounds of labelling of {page.task}, newest first"
+    return Table(name=f"{page.slug}-labelling", caption=caption, columns=columns, rows=page.rounds)
+
+
+def facts(page: RoundList) -> dict[str, Any]:
+    """The rounds as plain values."""
+    return {"task": page.slug, "rounds": rounds_table(page).facts()}
+
+
+FILES = Files(facts=facts, tables={"rounds": rounds_table})
+
+
+def _row(session: Session, here: LabellingRound) -> RoundRow:
+    topics = {topic.topic_id: topic for topic in rounds.topics_of(session, here.id)}
+    deciding = session.scalars(
+        select(Assessor.id).where(Assessor.task_id == here.task_id, Assessor.role == links.ADJUDICATOR)
+    ).all()
+    shares = [share for share in rounds.shares_of(session, here.id) if share.assessor_id not in deciding]
+    if here.kind == NUGGETS:
+        asked, done = len(shares), sum(share.done_at is not None for share in shares)
+    else:
+        asked = sum(size(here, topics[share.topic_id], share) for share in shares)
+        done = labels.count(session, here.id)
+    return RoundRow(
+        number=here.number,
+        kind=KINDS[here.kind].title,
+        state=here.state,
+        topics=len(topics),
+        assessors=len({share.assessor_id for share in shares}),
+        asked=asked,
+        done=done,
+        created_at=here.created_at,
+    )

@@ -1,0 +1,194 @@
+"""A topic's nuggets by runs: which of them each run's answer holds, and how many runs hold each."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Task
+from leaderboard.errors import NotFound
+from leaderboard.pages.nuggets.labels import NOT_JUDGED, in_order, labels_of, maker
+from leaderboard.pages.scores import fields
+from leaderboard.services import policy
+from leaderboard.services.answers import store
+from leaderboard.services.boards.rows import rank, read_rows
+from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.services.evaluations.shown import ShownEdition, shown_edition
+from leaderboard.services.nuggets import stored
+from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.runs.names import RunName
+from leaderboard.services.tasks import topics
+from leaderboard.services.tasks.head import TaskHead
+from leaderboard.trec.nuggets.packing import PackedAnswers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelledRun(RunName):
+    """A run with the labels of its answer, keys of labels.OF_NUGGETS in the order of the nuggets shown."""
+
+    rank: int | None
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NuggetRow:
+    """A nugget, counted from 1 in the order shown, and how many runs have which label of it."""
+
+    number: int
+    text: str
+    importance: str
+    counts: Counter[str]
+
+    @property
+    def known(self) -> int:
+        """The runs of which it is known whether they hold it: judged, or without an answer."""
+        return self.counts.total() - self.counts[NOT_JUDGED]
+
+    @property
+    def held(self) -> int:
+        """The runs that hold it whole."""
+        return self.counts["support"]
+
+    @property
+    def held_in_part(self) -> int:
+        """The runs that hold a part of it."""
+        return self.counts["partial_support"]
+
+    @property
+    def share(self) -> float | None:
+        """The share that holds it whole of the runs of which that is known; None where it is of none."""
+        return self.held / self.known if self.known else None
+
+    @property
+    def is_held_by_none(self) -> bool:
+        """Whether no run holds any of it, of at least one run."""
+        return self.known > 0 and not self.held and not self.held_in_part
+
+    @property
+    def is_held_by_all(self) -> bool:
+        """Whether all runs hold it whole, as far as is known."""
+        return 0 < self.known == self.held
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NuggetsPage(TaskHead):
+    """The nuggets of a topic, vital ones first, and the runs by rank; both empty without judgments."""
+
+    topic_id: str
+    title: str
+    measure: MeasureColumn | None
+    """The one that the runs are in the order of."""
+    nuggets: tuple[NuggetRow, ...]
+    runs: tuple[LabelledRun, ...]
+    nuggets_by: str
+    """Who made the nuggets, in words."""
+    labels_by: str
+    """Who assigned them; empty where nobody did."""
+    previous: str | None
+    following: str | None
+
+    @property
+    def made_by(self) -> tuple[tuple[str, str], ...]:
+        """Who made nuggets and labels, as far as there are some."""
+        parts = (("nuggets", self.nuggets_by), ("labels", self.labels_by))
+        return tuple((part, maker) for part, maker in parts if maker)
+
+    @property
+    def vital(self) -> int:
+        """How many are vital."""
+        return sum(row.importance == "vital" for row in self.nuggets)
+
+    @property
+    def held_by_none(self) -> int:
+        """How many no run holds."""
+        return sum(row.is_held_by_none for row in self.nuggets)
+
+    @property
+    def held_by_all(self) -> int:
+        """How many all runs hold."""
+        return sum(row.is_held_by_all for row in self.nuggets)
+
+
+def nuggets_page(
+    session: Session, viewer: Viewer, slug: str, topic_id: str, measure: str | None = None
+) -> NuggetsPage:
+    """The nuggets of a topic, runs by a measure (the primary one unless said otherwise).
+
+    Raises NotFound for an unknown task or topic, a task of rankings, and while judgments are held back;
+    UnknownMeasure for a measure that is not on the board or has no better and worse.
+    """
+    task, sight = policy.visible_task(session, viewer, slug)
+    topic = topics.find(session, task, topic_id)
+    if task.kind != "answers":
+        raise NotFound(f"{task.name} takes rankings, which are not judged by nuggets.")
+    if not sight.details:
+        raise NotFound(f"{sight.why} Nuggets and labels are shown then.")
+    shown = shown_edition(session, task, sight)
+    before, after = topics.neighbours(session, task, topic)
+    judged: PackedAnswers | None = None
+    by: MeasureColumn | None = None
+    runs: tuple[LabelledRun, ...] = ()
+    if shown.edition is not None:
+        judged = stored.of_revision(session, shown.edition.revision_id)
+        by = fields.chosen(fields.columns_of(shown.edition), shown.edition.primary_measure, measure)
+        runs = _runs(session, viewer, (task, sight, shown), judged, topic_id, by)
+    nuggets = _nuggets(judged, topic_id, runs) if judged is not None else ()
+    return NuggetsPage(
+        task=task.name,
+        slug=task.slug,
+        sight=sight,
+        basis=shown.basis,
+        topic_id=topic.topic_id,
+        title=topic.title,
+        measure=by,
+        nuggets=nuggets,
+        runs=runs if nuggets else (),
+        nuggets_by=maker(judged, "nuggets") if judged else "",
+        labels_by=maker(judged, "assignments", "argue") if judged else "",
+        previous=before,
+        following=after,
+    )
+
+
+def _runs(
+    session: Session,
+    viewer: Viewer,
+    seen: tuple[Task, Sight, ShownEdition],
+    judged: PackedAnswers,
+    topic_id: str,
+    by: MeasureColumn,
+) -> tuple[LabelledRun, ...]:
+    """The board's runs in its order, each with its labels in the order that nuggets are shown in."""
+    task, sight, shown = seen
+    rows = rank(read_rows(session, viewer, task, sight, shown.edition, (by,)), by)
+    answers = dict(store.of_topic_in(session, [row.run_id for row in rows], topic_id))
+    places = in_order(judged.judgments.nuggets.topics.get(topic_id, ()))
+    runs = []
+    for row in rows:
+        labels = labels_of(judged.judgments, row.ranking_sha256, topic_id, answers.get(row.run_id))
+        runs.append(
+            LabelledRun(
+                run_id=row.run_id,
+                name=row.run,
+                team=row.team,
+                kind=row.kind,
+                is_own=policy.owns(viewer, row.team_id),
+                rank=row.rank,
+                labels=tuple(labels[place] for place in places),
+            )
+        )
+    return tuple(runs)
+
+
+def _nuggets(judged: PackedAnswers, topic_id: str, runs: Sequence[LabelledRun]) -> tuple[NuggetRow, ...]:
+    given = judged.judgments.nuggets.topics.get(topic_id, ())
+    return tuple(
+        NuggetRow(
+            number=number,
+            text=given[place].text,
+            importance=given[place].importance,
+            counts=Counter(run.labels[number - 1] for run in runs),
+        )
+        for number, place in enumerate(in_order(given), start=1)
+    )

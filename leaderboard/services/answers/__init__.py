@@ -1,0 +1,1 @@
+"""Answers of runs: stored, read back, checked on their way in."""

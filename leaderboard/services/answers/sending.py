@@ -1,0 +1,168 @@
+"""A file of answers on its way in: the rules of its task, its check, and the run it becomes."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from shutil import copyfileobj
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.checksums import with_checksum
+from leaderboard.db.tables import Task, Topic
+from leaderboard.errors import Problem
+from leaderboard.services.answers import store
+from leaderboard.trec.answers.check import AnswerRules, check_answers
+from leaderboard.trec.answers.dialects import DIALECTS
+from leaderboard.trec.answers.packages import metadata_of
+from leaderboard.trec.answers.record import Answer
+from leaderboard.trec.answers.topics import AnswerTopic
+from leaderboard.trec.read.lines import Source
+from leaderboard.trec.runs.fingerprints import SKETCH_SIZE
+from leaderboard.trec.runs.packing import PackedBlocks
+from leaderboard.trec.runs.reports import Report
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedAnswers:
+    """The answers of an accepted file; bodies are those of the topics in their order.
+
+    segments: of all topics; most: of one topic; digest: of the canonical form, whatever the file's order and
+    dialect; sketch: of cited documents and texts, to find near copies; details: what metadata beside the
+    answers say of the run.
+    """
+
+    run: str
+    topics: tuple[str, ...]
+    bodies: PackedBlocks
+    segments: int
+    most: int
+    digest: str
+    sketch: bytes
+    details: Mapping[str, Any]
+
+
+def rules_of(session: Session, task: Task, topic_ids: list[str]) -> AnswerRules:
+    """What the task asks of a file of answers to these of its topics."""
+    rows = session.execute(
+        select(Topic.topic_id, Topic.answer_limit, Topic.title, Topic.description, Topic.narrative).where(
+            Topic.task_id == task.id
+        )
+    )
+    topics = {topic: AnswerTopic(topic, tuple(filter(None, parts)), limit) for topic, limit, *parts in rows}
+    given = task.answer_rules
+    return AnswerRules(
+        topics={topic_id: topics[topic_id] for topic_id in topic_ids},
+        dialects=tuple(given.get("dialects") or ()),
+        limit=given.get("limit"),
+        unit=given.get("unit") or None,
+        over=given.get("over") or None,
+        docno_pattern=given.get("docno_pattern") or None,
+    )
+
+
+def checked(source: Source, rules: AnswerRules) -> tuple[Report, PackedAnswers | None]:
+    """The report on a file, with the limits that held, and its answers if it can be accepted."""
+    packer = _Packer()
+    with _on_disk(source) as path:
+        report = check_answers(path, rules, packer.add)
+        details = metadata_of(path) if report.accepted else {}
+    if report.facts:
+        limit = DIALECTS[report.facts["dialect"]].limit if rules.limit is None else rules.limit
+        own = {topic: one.limit for topic, one in (rules.topics or {}).items() if one.limit is not None}
+        limits = {"limit": limit, **({"limits": own} if own else {})}
+        report = replace(report, facts={**report.facts, **limits})
+    return report, packer.packed(details) if report.accepted else None
+
+
+def probe_problems(report: Report, rules: AnswerRules, least: float) -> tuple[Problem, ...]:
+    """What is wrong with a file sent to a blind task: it answers less than this share of the topics."""
+    of, answered = len(rules.topics or ()), report.facts.get("answers", 0)
+    if not report.facts or answered >= least * of:
+        return ()
+    rule = f"answers {answered} of {of} topics; a blind task scores at least {least:.0%}."
+    # A run of few topics is a probe: its scores would tell how single topics are judged.
+    return (Problem(rule, "Send the run with all its answers; this task takes no other.", field="run"),)
+
+
+class _Packer:
+    """Takes the answers of a file one by one."""
+
+    def __init__(self) -> None:
+        self.run = ""
+        self._bodies = PackedBlocks()
+        self._digests: dict[str, bytes] = {}
+        self._sizes: list[int] = []
+        self._smallest = np.empty(0, "<u8")
+
+    def add(self, answer: Answer) -> None:
+        """Take an answer as it counts; memory holds a digest of it, its body goes to disk."""
+        if answer.topic in self._digests:
+            # The check has found this already, and the file is refused.
+            return
+        self.run = self.run or answer.run
+        self._bodies.append(store.packed(answer))
+        self._digests[answer.topic] = _digest(answer)
+        self._sizes.append(len(answer.segments))
+        hashes = np.array(sorted(_hashes(answer)), "<u8")
+        self._smallest = np.union1d(self._smallest, hashes)[:SKETCH_SIZE]
+
+    def packed(self, details: Mapping[str, Any]) -> PackedAnswers:
+        """All of them, and what is said of the run."""
+        whole = hashlib.sha256()
+        for topic in sorted(self._digests):
+            whole.update(topic.encode() + b"\n" + self._digests[topic])
+        return PackedAnswers(
+            run=self.run,
+            topics=tuple(self._digests),
+            bodies=self._bodies,
+            segments=sum(self._sizes),
+            most=max(self._sizes, default=0),
+            digest=whole.hexdigest(),
+            sketch=with_checksum(self._smallest.astype("<u8").tobytes()),
+            details=details,
+        )
+
+
+def digest_of(answers: Iterator[Answer]) -> str:
+    """The digest of a run's answers, by which stored ones are known to be those that were sent."""
+    whole = hashlib.sha256()
+    for topic, digest in sorted((answer.topic, _digest(answer)) for answer in answers):
+        whole.update(topic.encode() + b"\n" + digest)
+    return whole.hexdigest()
+
+
+def _digest(answer: Answer) -> bytes:
+    segments = [
+        [segment.text, [[citation.docno, citation.confidence] for citation in segment.citations]]
+        for segment in answer.segments
+    ]
+    return hashlib.sha256(json.dumps([segments, answer.references]).encode()).digest()
+
+
+def _hashes(answer: Answer) -> Iterator[int]:
+    """A number for each document that is cited on the topic, and for each segment's text."""
+    cited = {citation.docno for segment in answer.segments for citation in segment.citations}
+    for kind, parts in (("cited", cited), ("text", set(answer.texts))):
+        for part in parts:
+            whole = json.dumps([answer.topic, kind, part]).encode()
+            yield int.from_bytes(hashlib.blake2b(whole, digest_size=8).digest(), "little")
+
+
+@contextmanager
+def _on_disk(source: Source) -> Iterator[Path]:
+    """The file as one with a path: zips are read from their end, and a file is known by its first bytes."""
+    if isinstance(source, Path):
+        yield source
+        return
+    with NamedTemporaryFile(prefix="answers-") as copy:
+        with source.open("rb") as sent:
+            copyfileobj(sent, copy)
+        copy.flush()
+        yield Path(copy.name)

@@ -1,0 +1,96 @@
+"""Scores of a judge's stored board against the reference that a revision is."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from leaderboard.checksums import belonging_to
+from leaderboard.db.engine import Database
+from leaderboard.measures.binding import BoundMeasure
+from leaderboard.measures.judged import FloatArray
+from leaderboard.measures.judges.record import AgreedTopics
+from leaderboard.measures.judges.registry import parse
+from leaderboard.services.evaluations.score import MeasureScores, Plan, RunScores
+from leaderboard.services.judges import references, store
+from leaderboard.stats.judges.by_topic import topic_agreement
+from leaderboard.trec.boards.align import Reference, align
+from leaderboard.trec.boards.packing import KeptBoard
+
+
+def compute(database: Database, run_id: int, plan: Plan) -> RunScores:
+    """All scores that the run lacks, by the measures of a plan; raises Damaged."""
+    reference, board = _both(database, run_id, plan)
+    return RunScores(scores(reference, board, [measure["key"] for measure in plan.missing]), None)
+
+
+def again(
+    database: Database, run_id: int, plan: Plan
+) -> Callable[[BoundMeasure], tuple[FloatArray, FloatArray | None]]:
+    """What computes a run's scores by a measure anew, from its stored board; raises Damaged."""
+    reference, board = _both(database, run_id, plan)
+
+    def of(bound: BoundMeasure) -> tuple[FloatArray, FloatArray | None]:
+        found = scores(reference, board, [bound.key])[bound.key]
+        return found.scores, found.parts
+
+    return of
+
+
+def scores(reference: Reference, kept: KeptBoard, keys: Iterable[str]) -> dict[str, MeasureScores]:
+    """Key -> scores on the reference's topics in byte order; nan throughout where the board lacks a run."""
+    order = sorted(range(len(reference.topics)), key=lambda place: reference.topics[place].encode())
+    agreed = agreed_topics(reference, kept)
+    by_measure = {}
+    for key in keys:
+        bound = parse(key)
+        if agreed is None:
+            by_measure[bound.key] = _unknown(bound, reference)
+            continue
+        values = bound.measure.compute(agreed)[order]
+        parts = bound.measure.parts(agreed)[:, order] if bound.measure.parts is not None else None
+        by_measure[bound.key] = MeasureScores(values, parts)
+    return by_measure
+
+
+def agreed_topics(reference: Reference, kept: KeptBoard) -> AgreedTopics | None:
+    """A judge's board beside the reference; None where it lacks a run, or has no values by topic."""
+    aligned = align(kept.board, kept.primary, reference)
+    if aligned.missing or not len(aligned.topics):
+        return None
+    judge = np.full(reference.scores.shape, np.nan)
+    judge[:, aligned.topics] = aligned.scores
+    shared = reference.scores[:, aligned.topics]
+    tau_b, accuracy = np.full((2, len(reference.topics)), np.nan)
+    tau_b[aligned.topics] = topic_agreement(shared, aligned.scores, "tau_b")
+    accuracy[aligned.topics] = topic_agreement(shared, aligned.scores, "accuracy")
+    return AgreedTopics(reference.scores, judge, tau_b, accuracy)
+
+
+def measures(reference: Reference, keys: Sequence[str]) -> list[dict[str, Any]]:
+    """The measures of an edition; those by topic with the topics on which the reference ties all runs."""
+    by_topic = zip(reference.topics, reference.scores.T, strict=True)
+    tied = [topic for topic, values in by_topic if not np.ptp(values)]
+    left_out = {"topics": tied, "boards": list[str]()}
+    return [
+        {
+            "key": key,
+            "version": parse(key).measure.version,
+            "left_out": left_out[getattr(parse(key).measure, "agreement", "topics")],
+        }
+        for key in keys
+    ]
+
+
+def _unknown(bound: BoundMeasure, reference: Reference) -> MeasureScores:
+    nothing = np.full(len(reference.topics), np.nan)
+    shape = (2 * len(reference.runs), len(reference.topics))
+    return MeasureScores(nothing, np.zeros(shape) if bound.measure.parts is not None else None)
+
+
+def _both(database: Database, run_id: int, plan: Plan) -> tuple[Reference, KeptBoard]:
+    with belonging_to(plan.inputs.name):
+        reference = references.opened(plan.inputs.judgments).reference
+    with database.read() as session:
+        board = store.of_runs(session, [(run_id, "")])[run_id]
+    return reference, board

@@ -1,0 +1,153 @@
+"""A board file of a judge on its way in: the rules of its task, its check, and the run it becomes."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import copyfileobj
+from tempfile import NamedTemporaryFile
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from leaderboard.checksums import with_checksum
+from leaderboard.db.tables import Task
+from leaderboard.errors import Closed, Invalid, Problem
+from leaderboard.services.judges import references
+from leaderboard.trec.boards.align import FEWEST_RUNS, align
+from leaderboard.trec.boards.board_files import BoardFile, Known, read_board
+from leaderboard.trec.boards.packing import BoardRules, KeptBoard, pack_board
+from leaderboard.trec.read.lines import Limits, Source, numbered_lines, shown
+from leaderboard.trec.runs.fingerprints import SKETCH_SIZE
+from leaderboard.trec.runs.reports import Report
+
+_PRIMARY = re.compile(r"#\s*primary\s*[:=]\s*(\S+)\s*", re.IGNORECASE)
+PRIMARY_REMEDY = "Write `# primary: NAME` as a line of the file."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedJudge:
+    """The board of an accepted file, packed; digest: of what it says; sketch: of its values, for copies."""
+
+    body: bytes
+    topics: int
+    values: int
+    runs: int
+    digest: str
+    sketch: bytes
+
+
+def rules_of(session: Session, task: Task, topics: list[str]) -> BoardRules:
+    """What the task asks of a board file; raises Closed while no reference is chosen."""
+    kept = references.newest(session, task.id)
+    if kept is None:
+        raise Closed(f"{task.name} has no reference yet; it takes boards once its organisers chose one.")
+    return BoardRules(tuple(topics), kept)
+
+
+def checked(source: Source, rules: BoardRules, limits: Limits) -> tuple[Report, PackedJudge | None]:
+    """The report on a board file, and the board if it can be accepted."""
+    with _on_disk(source) as path:
+        try:
+            known = Known(frozenset(rules.kept.reference.runs), frozenset(rules.topics))
+            board = read_board(path, known, limits=limits)
+            primary = _primary(path, board, limits)
+        except Invalid as error:
+            return Report(error.problems or (Problem(error.message, _remedy(error)),)), None
+    if board.order == "one_run":
+        return Report((Problem("A line names its run.", "Write run topic measure value."),)), None
+    kept = KeptBoard(board, primary)
+    aligned = align(board, primary, rules.kept.reference)
+    warnings = (*board.warnings, *aligned.warnings, *_missing(aligned.missing, aligned.left_out))
+    facts = {
+        "runs": len(board.runs),
+        "topics": len(board.topics),
+        "measures": len(board.measures),
+        "order": board.order,
+        "primary": primary,
+    }
+    few = Problem(f"{primary} has a value for fewer than {FEWEST_RUNS} runs of the reference.")
+    report = Report(() if aligned.is_enough else (few,), warnings, facts)
+    return report, _packed(kept) if report.accepted else None
+
+
+def probe_problems(report: Report, rules: BoardRules, least: float) -> tuple[Problem, ...]:
+    """What is wrong with a file sent to a blind task: it speaks of less than this share of the topics."""
+    of, told = len(rules.topics), report.facts.get("topics", 0)
+    if not report.facts or told >= least * of:
+        return ()
+    rule = f"has values on {told} of {of} topics; a blind task scores at least {least:.0%}."
+    # Of few topics it is a probe: its agreement would tell how the reference orders runs on them.
+    return (Problem(rule, "Send the board on all topics; this task takes no other.", field="board"),)
+
+
+def _primary(path: Path, board: BoardFile, limits: Limits) -> str:
+    """The measure that counts: named in the file, or its only one; raises Invalid where it is neither."""
+    found = [
+        match[1] for _, line in numbered_lines(path, limits) if (match := _PRIMARY.fullmatch(line.strip()))
+    ]
+    measures = ", ".join(map(shown, board.measures)) or "none that can be used"
+    if len(set(found)) > 1 or (found and found[0] not in board.measures):
+        rule = f"The measure that counts is one of the file: {measures}."
+        raise _refused(Problem(rule, PRIMARY_REMEDY, field="primary", value=shown(found[0])))
+    if not found and len(board.measures) != 1:
+        rule = f"The file has {len(board.measures)} measures ({measures}); name the one that counts."
+        raise _refused(Problem(rule, PRIMARY_REMEDY, field="primary"))
+    return found[0] if found else board.measures[0]
+
+
+def _refused(problem: Problem) -> Invalid:
+    return Invalid(f"The board file cannot be taken: {problem}", [problem])
+
+
+def _remedy(error: Invalid) -> str:
+    is_asked = "order of the columns" in error.message
+    return "Begin the file with a heading such as `run_id query_id measure value`." if is_asked else ""
+
+
+def _missing(runs: tuple[str, ...], topics: tuple[str, ...]) -> Iterator[Problem]:
+    if runs:
+        rule = "The reference has a run that the board lacks, so the judge has no rank."
+        yield Problem(rule, "", None, "run", shown(runs[0]), len(runs))
+    if topics:
+        rule = "A run lacks the topic, which is left out for all runs of this judge."
+        yield Problem(rule, "", None, "topic", shown(topics[0]), len(topics))
+
+
+def _packed(kept: KeptBoard) -> PackedJudge:
+    board = kept.board
+    cells = {
+        (run, topic, value)
+        for by_run in (*board.values.values(),)
+        for run, row in by_run.items()
+        for topic, value in row.items()
+    }
+    hashes = sorted({_hash(cell) for cell in cells})[:SKETCH_SIZE]
+    return PackedJudge(
+        body=pack_board(kept),
+        topics=len(board.topics),
+        values=len(cells),
+        runs=len(board.runs),
+        digest=kept.sha256,
+        sketch=with_checksum(np.array(hashes, "<u8").tobytes()),
+    )
+
+
+def _hash(cell: tuple[str, str, float]) -> int:
+    return int.from_bytes(hashlib.blake2b(json.dumps(cell).encode(), digest_size=8).digest(), "little")
+
+
+@contextmanager
+def _on_disk(source: Source) -> Iterator[Path]:
+    """The file as one with a path, which readers of board files take."""
+    if isinstance(source, Path):
+        yield source
+        return
+    with NamedTemporaryFile(prefix="board-") as copy:
+        with source.open("rb") as sent:
+            copyfileobj(sent, copy)
+        copy.flush()
+        yield Path(copy.name)

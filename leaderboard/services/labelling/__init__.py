@@ -1,0 +1,1 @@
+"""Nuggets and labels of answers that people make here: rounds, the desk, what was settled, drafts of it."""

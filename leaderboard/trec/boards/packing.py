@@ -1,0 +1,132 @@
+"""References and boards of judges as they are stored: JSON, compressed, with a checksum."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from leaderboard.checksums import compressed, damaged, plain_bytes
+from leaderboard.trec.boards.align import Reference, reference_from
+from leaderboard.trec.boards.board_files import BoardFile
+from leaderboard.trec.boards.declared import Declared
+
+_REFERENCE, _BOARD = b"BRF1", b"BRD1"
+_LEVEL = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeptReference:
+    """A reference as it was when it was chosen.
+
+    source: where it is from, in words. facts: run -> what it declares. is_machine: whether it rests on
+    judgments of a machine.
+    """
+
+    reference: Reference
+    source: str
+    facts: Mapping[str, Declared] = field(default_factory=dict)
+    is_machine: bool = False
+
+    @property
+    def sha256(self) -> str:
+        """The digest of all that it says."""
+        return hashlib.sha256(_text(self)).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeptBoard:
+    """The board of a judge, and the measure of it that counts."""
+
+    board: BoardFile
+    primary: str
+
+    @property
+    def sha256(self) -> str:
+        """The digest of its values and of what counts, whatever the file's order and form."""
+        return hashlib.sha256(_text(self)).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoardRules:
+    """What a judge's board file is checked against: the task's topics and its reference's runs and topics."""
+
+    topics: tuple[str, ...]
+    kept: KeptReference
+
+
+def pack_reference(kept: KeptReference) -> bytes:
+    """A reference as it is stored."""
+    return compressed(_REFERENCE, _text(kept), _LEVEL)
+
+
+def unpack_reference(stored: bytes) -> KeptReference:
+    """The reference that was stored; raises Damaged."""
+    record = _record(_REFERENCE, stored, "the reference")
+    try:
+        scores = np.array(record["scores"], dtype=np.float64)
+        shape = len(record["runs"]), len(record["topics"])
+        reference = reference_from(record["runs"], record["topics"], record["measure"], scores.reshape(shape))
+        facts = {run: Declared(**declared) for run, declared in record["facts"].items()}
+        return KeptReference(reference, record["source"], facts, record["is_machine"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise damaged("the reference", "it has another form") from error
+
+
+def pack_board(kept: KeptBoard) -> bytes:
+    """A judge's board as it is stored, without the warnings about its file."""
+    return compressed(_BOARD, _text(kept), _LEVEL)
+
+
+def unpack_board(stored: bytes, name: str) -> KeptBoard:
+    """The board that was stored, under a name; raises Damaged."""
+    record = _record(_BOARD, stored, "the board")
+    try:
+        board = BoardFile(
+            name=name,
+            order="",
+            values=record["values"],
+            totals=record["totals"],
+            unusable=tuple(record["unusable"]),
+            runs=tuple(record["runs"]),
+            topics=tuple(record["topics"]),
+            warnings=(),
+        )
+        return KeptBoard(board, record["primary"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise damaged("the board", "it has another form") from error
+
+
+def _text(kept: KeptReference | KeptBoard) -> bytes:
+    record = _of_reference(kept) if isinstance(kept, KeptReference) else _of_board(kept)
+    return json.dumps(record, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _of_reference(kept: KeptReference) -> dict[str, Any]:
+    return {
+        "runs": kept.reference.runs,
+        "topics": kept.reference.topics,
+        "measure": kept.reference.measure,
+        "scores": kept.reference.scores.tolist(),
+        "source": kept.source,
+        "facts": {run: asdict(declared) for run, declared in kept.facts.items()},
+        "is_machine": kept.is_machine,
+    }
+
+
+def _of_board(kept: KeptBoard) -> dict[str, Any]:
+    board = kept.board
+    return {
+        "primary": kept.primary,
+        "values": board.values,
+        "totals": board.totals,
+        "unusable": sorted(board.unusable),
+        "runs": sorted(board.runs),
+        "topics": sorted(board.topics),
+    }
+
+
+def _record(magic: bytes, stored: bytes, what: str) -> Any:
+    return json.loads(plain_bytes(magic, stored, what))

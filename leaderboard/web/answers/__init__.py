@@ -1,0 +1,1 @@
+"""Addresses of what runs of answers say."""

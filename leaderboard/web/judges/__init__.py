@@ -1,0 +1,1 @@
+"""Addresses of tasks whose runs are boards of judges."""

@@ -1,0 +1,92 @@
+"""Where assessors of a round differ: the list, one item after the other, and lists of nuggets by topic."""
+
+import secrets
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import Conflict, Invalid, LeaderboardError
+from leaderboard.pages.labelling import adjudication, written
+from leaderboard.services.labelling import decisions, rounds
+from leaderboard.services.labelling.nuggets import IMPORTANCES
+from leaderboard.web import responses
+from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web.labelling.sent import act, item_label
+from leaderboard.web.rankings import highlighted
+from leaderboard.web.rules import SIGNED_IN, rule
+from leaderboard.web.session import reading, viewer, writing
+
+blueprint = Blueprint("labelling_decisions", __name__)
+
+
+@blueprint.get("/tasks/<slug>/labelling/<id:number>/adjudication")
+@rule(SIGNED_IN)
+def show(slug: str, number: int) -> ResponseReturnValue:
+    """The items that assessors label differently, or the one of ?item=."""
+    return responses.page(_page(slug, number, request.args.get("item", "")))
+
+
+@blueprint.post("/tasks/<slug>/labelling/<id:number>/adjudication")
+@rule(SIGNED_IN)
+def decide(slug: str, number: int) -> ResponseReturnValue:
+    """Store a decision and go on to the next item."""
+    asker, sent = viewer(), item_label()
+    try:
+        with writing() as session:
+            decisions.decide(session, asker, slug, number, sent)
+    except (Invalid, Conflict) as error:
+        if wants_json():
+            raise
+        return _page(slug, number, sent.item, error), status_of(error)
+    page = adjudication.disagreement_page(reading(), asker, slug, number)
+    following = next((row.name for row in page.rows if row.decision is None), None)
+    return redirect(url_for("labelling_decisions.show", slug=slug, number=number, item=following), 303)
+
+
+@blueprint.get("/tasks/<slug>/labelling/<id:number>/nuggets/<topic_id>")
+@rule(SIGNED_IN)
+def topic(slug: str, number: int, topic_id: str) -> ResponseReturnValue:
+    """The lists of nuggets that assessors wrote of a topic, and the one that decides."""
+    return responses.page(_topic(slug, number, topic_id))
+
+
+@blueprint.post("/tasks/<slug>/labelling/<id:number>/nuggets/<topic_id>")
+@rule(SIGNED_IN)
+def write(slug: str, number: int, topic_id: str) -> ResponseReturnValue:
+    """Begin the list that decides, or do to it what the form says."""
+    asker = viewer()
+    rounds.own_round(reading(), asker, slug, number)
+    try:
+        with writing() as session:
+            if request.form.get("act") == "begin":
+                decisions.begin(session, asker, slug, number, topic_id)
+            else:
+                act(session, decisions.own_decision_desk(session, asker, slug, number, topic_id))
+    except (Invalid, Conflict) as error:
+        if wants_json():
+            raise
+        return _topic(slug, number, topic_id, error), status_of(error)
+    return redirect(url_for("labelling_decisions.topic", slug=slug, number=number, topic_id=topic_id), 303)
+
+
+def _page(slug: str, number: int, item: str, error: LeaderboardError | None = None) -> str:
+    page = adjudication.disagreement_page(reading(), viewer(), slug, number, item)
+    return render_template(
+        "labelling/adjudication.html",
+        page=page,
+        table=adjudication.rows_table(page),
+        key=secrets.token_urlsafe(12),
+        highlighted=highlighted,
+        error=error,
+    )
+
+
+def _topic(slug: str, number: int, topic_id: str, error: LeaderboardError | None = None) -> str:
+    return render_template(
+        "labelling/lists.html",
+        page=written.decision_page(reading(), viewer(), slug, number, topic_id),
+        key=secrets.token_urlsafe(12),
+        importances=IMPORTANCES,
+        sent=request.form,
+        error=error,
+    )

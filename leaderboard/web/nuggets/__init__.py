@@ -1,0 +1,1 @@
+"""Addresses and forms of nuggets and labels."""

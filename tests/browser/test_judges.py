@@ -1,0 +1,48 @@
+"""Pages of judges in a browser: axe finds nothing, nothing scrolls sideways, in both colour schemes."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+from sqlalchemy import select
+
+from leaderboard.db.engine import Database
+from leaderboard.db.tables import Task, TaskRole
+from leaderboard.services.accounts import sessions
+from leaderboard.services.runs.admission import RunRequest
+from tests.browser.test_accessibility import WIDE, page_faults
+from tests.make import build, judging
+from tests.make.people import account
+
+pytestmark = [pytest.mark.browser, pytest.mark.trial]
+PAGES = (
+    *("/tasks/judged/judges", "/tasks/judged/judges/1", "/tasks/judged/judges/1/topics/1"),
+    *("/tasks/judged", "/tasks/judged/revisions", "/tasks/judged/submit", "/measures/BoardTau"),
+)
+
+
+@pytest.mark.parametrize("width", [390, WIDE])
+def test_pages_of_judges_are_for_everybody(
+    width: int, browser: Browser, address: str, site_database: Database, tmp_path: Path
+) -> None:
+    """The judges' board, a judge that is circular, a topic, and what such a task has of other pages."""
+    judging.task(site_database, tmp_path)
+    judging.refer(site_database, tmp_path)
+    judging.judge(site_database, tmp_path, wishes=RunRequest("oak", facts={"llm": "gpt-5"}))
+    judging.judge(site_database, tmp_path, judging.ELM, "elm", team_name="Other")
+    build.drain(site_database)
+    olga = account(site_database, "Olga", is_organiser=True)
+    with site_database.write() as session:
+        task = session.scalars(select(Task.id)).one()
+        session.add(TaskRole(task_id=task, account_id=olga, role="organiser"))
+        token = sessions.start(session, olga, "127.0.0.1", "test")
+    context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
+    context.add_cookies([{"name": "session", "value": token, "url": address}])
+    window, faults = context.new_page(), []
+    for step in PAGES:
+        answer = window.goto(f"{address}{step}")
+        assert answer is not None
+        assert answer.ok, step
+        faults += [f"{step}: {fault}" for fault in page_faults(window, width)]
+    context.close()
+    assert faults == []

@@ -1,0 +1,136 @@
+"""Labels of answers by keyboard, with scripts and without, and every page of it for everybody."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from sqlalchemy import select
+
+from leaderboard.db.engine import Database
+from leaderboard.db.tables import AnswerLabel, Task, TaskRole
+from leaderboard.services.accounts import sessions
+from tests.browser.test_accessibility import page_faults
+from tests.make import labelled
+from tests.make.people import account
+
+pytestmark = [pytest.mark.browser, pytest.mark.trial]
+
+
+@pytest.fixture
+def links(site_database: Database, tmp_path: Path) -> tuple[str, str]:
+    """The paths of two assessors' links, who both have all items of three rounds of topic 1."""
+    labelled.task(site_database, tmp_path)
+    labelled.nuggets(site_database, tmp_path)
+    people = labelled.people(site_database, "Ada", "Bob")
+    for kind in ("support", "assignments", "nuggets"):
+        labelled.opened(site_database, kind, people, topics=("1",), twice=1.0)
+    return f"/judge/{people[0].token}", f"/judge/{people[1].token}"
+
+
+@pytest.fixture(params=[1280, 390])
+def width(request: pytest.FixtureRequest) -> int:
+    """A wide and a narrow window."""
+    found: int = request.param
+    return found
+
+
+@pytest.fixture
+def window(browser: Browser, width: int) -> Iterator[Page]:
+    """A window of that width; axe is no script of the site, so the site's policy is put aside for it."""
+    context = browser.new_context(viewport={"width": width, "height": 800}, bypass_csp=True)
+    yield context.new_page()
+    context.close()
+
+
+def _labels(database: Database) -> list[int]:
+    with database.read() as session:
+        in_force = select(AnswerLabel.label).where(AnswerLabel.undone.is_(False))
+        return list(session.scalars(in_force.order_by(AnswerLabel.id)))
+
+
+def test_one_key_a_label(links: tuple[str, str], window: Page, address: str, site_database: Database) -> None:
+    """A key labels and shows the next item, U takes back, J and K go on and back; nobody needs the mouse."""
+    window.goto(f"{address}{links[0]}/labels/1/1")
+    window.keyboard.press("2")
+    expect(window.get_by_text("Item 2 of 2")).to_be_visible()
+    window.keyboard.press("k")
+    expect(window.get_by_text("Item 1 of 2")).to_be_visible()
+    window.keyboard.press("j")
+    expect(window.get_by_text("Item 2 of 2")).to_be_visible()
+    window.keyboard.press("c")
+    expect(window.get_by_role("heading", name="This topic is done")).to_be_visible()
+    assert _labels(site_database) == [2, -1]
+    window.reload()
+    window.keyboard.press("u")
+    expect(window.get_by_text("1 of 2 labels are given.")).to_be_visible()
+    assert _labels(site_database) == [2]
+
+
+def test_labels_need_no_script(
+    links: tuple[str, str], browser: Browser, width: int, address: str, site_database: Database
+) -> None:
+    """All nuggets of all answers by buttons; a list of nuggets, merged and done."""
+    context = browser.new_context(java_script_enabled=False, viewport={"width": width, "height": 800})
+    plain = context.new_page()
+    plain.goto(f"{address}{links[0]}")
+    plain.get_by_role("link", name="Begin with round 2").click()
+    plain.get_by_role("link", name="Begin with topic 1").click()
+    for _ in range(4):
+        plain.get_by_role("button", name="partial support").click()
+    expect(plain.get_by_role("heading", name="This topic is done")).to_be_visible()
+    assert _labels(site_database) == [1] * 4
+    plain.goto(f"{address}{links[0]}/labels/3/1")
+    for text, button in (("Air scatters light", "Write as vital"), ("Light is scattered", "Write as okay")):
+        plain.get_by_label("A new nugget", exact=True).fill(text)
+        plain.get_by_role("button", name=button).click()
+    plain.get_by_text("Merge nuggets").click()
+    for box in plain.get_by_role("checkbox").all():
+        box.check()
+    plain.get_by_role("button", name="Merge those ticked").click()
+    expect(plain.get_by_role("heading", name="Nuggets: 1, 1 of them vital")).to_be_visible()
+    plain.get_by_role("button", name="The list is complete").click()
+    expect(plain.get_by_text("This list is done.")).to_be_visible()
+    context.close()
+
+
+def test_the_desk_is_for_everybody(
+    links: tuple[str, str], window: Page, width: int, address: str, site_database: Database
+) -> None:
+    """What assessors and organisers see: lists, items, nuggets with all folds open, decisions."""
+    faults = []
+    for link, label in zip(links, ("full", "partial"), strict=True):
+        window.goto(f"{address}{link}/labels/1/1")
+        for _ in range(2):
+            window.get_by_role("button", name=f"{label} support").click()
+        window.goto(f"{address}{link}/labels/3/1")
+        for text in ("Air scatters light", f"A fact for {label}"):
+            window.get_by_label("A new nugget", exact=True).fill(text)
+            window.get_by_role("button", name="Write as vital").click()
+    for path in ("", "/labels/1", "/labels/1/1", "/labels/2/1", "/labels/3/1"):
+        window.goto(f"{address}{links[0]}{path}")
+        faults += _open_faults(window, width)
+    olga = account(site_database, "Olga", is_organiser=True)
+    with site_database.write() as session:
+        task = session.scalars(select(Task.id)).one()
+        session.add(TaskRole(task_id=task, account_id=olga, role="organiser"))
+        token = sessions.start(session, olga, "127.0.0.1", "test")
+    window.context.add_cookies([{"name": "session", "value": token, "url": address}])
+    for path in ("", "/1", "/2", "/3", "/1/adjudication", "/3/nuggets/1"):
+        window.goto(f"{address}/tasks/t/labelling{path}")
+        faults += _open_faults(window, width)
+    window.get_by_role("button", name="Begin it from all that they wrote").click()
+    faults += _open_faults(window, width)
+    window.goto(f"{address}/tasks/t/labelling/1")
+    window.get_by_role("link", name="Decide the first one").click()
+    faults += _open_faults(window, width)
+    window.keyboard.press("0")
+    expect(window.get_by_text(re.compile("1 of 2 wait for a decision"))).to_be_visible()
+    assert faults == []
+
+
+def _open_faults(window: Page, width: int) -> list[str]:
+    for fold in window.locator("main details").all():
+        fold.evaluate("details => details.open = true")
+    return [f"{window.url}: {fault}" for fault in page_faults(window, width)]

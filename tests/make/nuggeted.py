@@ -1,0 +1,86 @@
+"""Tasks of answers with runs, and revisions of their nuggets and labels."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from leaderboard.db.engine import Database
+from leaderboard.services.nuggets import uploads
+from leaderboard.services.nuggets.reading import PartFile
+from leaderboard.services.policy import OPERATOR
+from leaderboard.services.revisions import publish
+from leaderboard.services.revisions.publish import NewRevision, Revision
+from leaderboard.services.runs.admission import RunRequest
+from leaderboard.trec.nuggets.packing import MadeBy, Part
+from tests.make import answered, answers, build
+from tests.make.build import built_once
+
+WORKED = {
+    "1": {
+        "v1": ("vital", "support"),
+        "v2": ("vital", "support"),
+        "v3": ("vital", "partial_support"),
+        "v4": ("vital", "not_support"),
+        "o1": ("okay", "support"),
+        "o2": ("okay", "partial_support"),
+        "o3": ("okay", "not_support"),
+    },
+    "2": {"o1": ("okay", "support"), "o2": ("okay", "not_support")},
+}
+"""Topic -> nugget -> importance and label: the worked example of the measures of nuggets."""
+
+
+def task(database: Database, folder: Path, slug: str = "t", topics: Iterable[str] = ("1", "2")) -> str:
+    """A published task of answers without judgments; its slug."""
+    return answered.task(database, folder, slug, topics=topics)
+
+
+def run(
+    database: Database,
+    folder: Path,
+    name: str = "one",
+    lines: Iterable[answers.Line] = (),
+    *,
+    slug: str = "t",
+    team_name: str = "Team",
+    llm: str = "",
+) -> int:
+    """The id of an accepted run with these answers, whose team says which model it used."""
+    path = answers.jsonl(folder / f"{name}.jsonl", lines)
+    wishes = RunRequest(name, facts={"llm": llm} if llm else {})
+    made = build.submit(database, path, slug, team_name=team_name, wishes=wishes)
+    assert made.run_id is not None, made.report
+    return made.run_id
+
+
+def files(folder: Path, **parts: Iterable[object]) -> dict[Part, PartFile]:
+    """The lines of each part in a file."""
+    return {
+        part: PartFile(answers.jsonl(folder / f"{part}.jsonl", lines), f"{part}.jsonl")  # type: ignore[misc]
+        for part, lines in parts.items()
+    }
+
+
+@built_once
+def revise(
+    database: Database,
+    given: Mapping[Part, PartFile],
+    made_by: Mapping[Part, MadeBy] | None = None,
+    *,
+    slug: str = "t",
+    leaves_out: bool | None = None,
+) -> Revision:
+    """A new revision of the task's judgments of answers."""
+    with database.read() as session:
+        prepared = uploads.prepare(session, OPERATOR, slug, given, made_by or {}, leaves_out=leaves_out)
+    with database.write() as session:
+        return publish.revise(session, OPERATOR, slug, NewRevision(prepared=prepared, note="a note"))
+
+
+def worked_lines(run: str = "one") -> list[answers.Line]:
+    """Answers to the topics of the worked example."""
+    return [answers.answer(topic, (f"Said by {run}.", ["d1"]), run=run) for topic in WORKED]
+
+
+def worked_labels(run: str = "one", topics: Iterable[str] = WORKED) -> list[answers.Line]:
+    """Assignments of the worked example."""
+    return [answers.assigned(topic, WORKED[topic], run=run) for topic in topics]
