@@ -3,11 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
-from shutil import copyfileobj
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
@@ -23,6 +19,7 @@ from leaderboard.trec.answers.dialects import DIALECTS
 from leaderboard.trec.answers.packages import metadata_of
 from leaderboard.trec.answers.record import Answer
 from leaderboard.trec.answers.topics import AnswerTopic
+from leaderboard.trec.read.archives import on_disk
 from leaderboard.trec.read.lines import Source
 from leaderboard.trec.runs.fingerprints import SKETCH_SIZE
 from leaderboard.trec.runs.packing import PackedBlocks
@@ -70,7 +67,7 @@ def rules_of(session: Session, task: Task, topic_ids: list[str]) -> AnswerRules:
 def checked(source: Source, rules: AnswerRules) -> tuple[Report, PackedAnswers | None]:
     """The report on a file, with the limits that held, and its answers if it can be accepted."""
     packer = _Packer()
-    with _on_disk(source) as path:
+    with on_disk(source) as path:
         report = check_answers(path, rules, packer.add)
         details = metadata_of(path) if report.accepted else {}
     if report.facts:
@@ -153,16 +150,3 @@ def _hashes(answer: Answer) -> Iterator[int]:
         for part in parts:
             whole = json.dumps([answer.topic, kind, part]).encode()
             yield int.from_bytes(hashlib.blake2b(whole, digest_size=8).digest(), "little")
-
-
-@contextmanager
-def _on_disk(source: Source) -> Iterator[Path]:
-    """The file as one with a path: zips are read from their end, and a file is known by its first bytes."""
-    if isinstance(source, Path):
-        yield source
-        return
-    with NamedTemporaryFile(prefix="answers-") as copy:
-        with source.open("rb") as sent:
-            copyfileobj(sent, copy)
-        copy.flush()
-        yield Path(copy.name)

@@ -4,11 +4,8 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import copyfileobj
-from tempfile import NamedTemporaryFile
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -20,6 +17,7 @@ from leaderboard.services.judges import references
 from leaderboard.trec.boards.align import FEWEST_RUNS, align
 from leaderboard.trec.boards.board_files import BoardFile, Known, read_board
 from leaderboard.trec.boards.packing import BoardRules, KeptBoard, pack_board
+from leaderboard.trec.read.archives import on_disk
 from leaderboard.trec.read.lines import Limits, Source, numbered_lines, shown
 from leaderboard.trec.runs.fingerprints import SKETCH_SIZE
 from leaderboard.trec.runs.reports import Report
@@ -50,7 +48,7 @@ def rules_of(session: Session, task: Task, topics: list[str]) -> BoardRules:
 
 def checked(source: Source, rules: BoardRules, limits: Limits) -> tuple[Report, PackedJudge | None]:
     """The report on a board file, and the board if it can be accepted."""
-    with _on_disk(source) as path:
+    with on_disk(source) as path:
         try:
             known = Known(frozenset(rules.kept.reference.runs), frozenset(rules.topics))
             board = read_board(path, known, limits=limits)
@@ -138,16 +136,3 @@ def _packed(kept: KeptBoard) -> PackedJudge:
 
 def _hash(cell: tuple[str, str, float]) -> int:
     return int.from_bytes(hashlib.blake2b(json.dumps(cell).encode(), digest_size=8).digest(), "little")
-
-
-@contextmanager
-def _on_disk(source: Source) -> Iterator[Path]:
-    """The file as one with a path, which readers of board files take."""
-    if isinstance(source, Path):
-        yield source
-        return
-    with NamedTemporaryFile(prefix="board-") as copy:
-        with source.open("rb") as sent:
-            copyfileobj(sent, copy)
-        copy.flush()
-        yield Path(copy.name)
