@@ -19,8 +19,8 @@ from leaderboard.trec.answers.dialects import DIALECTS
 from leaderboard.trec.answers.packages import metadata_of
 from leaderboard.trec.answers.record import Answer
 from leaderboard.trec.answers.topics import AnswerTopic
-from leaderboard.trec.read.archives import on_disk
 from leaderboard.trec.read.lines import Source
+from leaderboard.trec.read.on_disk import on_disk
 from leaderboard.trec.runs.fingerprints import SKETCH_SIZE
 from leaderboard.trec.runs.packing import PackedBlocks
 from leaderboard.trec.runs.reports import Report

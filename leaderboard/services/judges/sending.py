@@ -17,8 +17,8 @@ from leaderboard.services.judges import references
 from leaderboard.trec.boards.align import FEWEST_RUNS, align
 from leaderboard.trec.boards.board_files import BoardFile, Known, read_board
 from leaderboard.trec.boards.packing import BoardRules, KeptBoard, pack_board
-from leaderboard.trec.read.archives import on_disk
 from leaderboard.trec.read.lines import Limits, Source, numbered_lines, shown
+from leaderboard.trec.read.on_disk import on_disk
 from leaderboard.trec.runs.fingerprints import SKETCH_SIZE
 from leaderboard.trec.runs.reports import Report
 

@@ -5,9 +5,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from io import BufferedReader
-from pathlib import Path
-from shutil import copyfileobj
-from tempfile import NamedTemporaryFile
 from typing import BinaryIO, Literal, NamedTuple, Protocol
 
 from leaderboard.errors import Invalid, Problem, TooLarge
@@ -75,19 +72,6 @@ class Source(Protocol):
     def open(self, mode: Literal["rb"]) -> BufferedReader:
         """The file from its beginning."""
         ...
-
-
-@contextmanager
-def on_disk(source: Source) -> Iterator[Path]:
-    """The file as one with a path, for readers that go back or know a file by its first bytes."""
-    if isinstance(source, Path):
-        yield source
-        return
-    with NamedTemporaryFile(prefix="sent-") as copy:
-        with source.open("rb") as sent:
-            copyfileobj(sent, copy)
-        copy.flush()
-        yield Path(copy.name)
 
 
 def plain_blocks(path: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
