@@ -20,13 +20,14 @@ from leaderboard.trec.read import kernel
 from tests.make import copies, postgres
 from tests.make.copies import folder_of_worlds as folder_of_worlds
 from tests.make.engines import share_compiled
-from tests.make.memory import collect_rarely, keep_bytecode, share_templates, use_memory
+from tests.make.memory import collect_rarely, keep_bytecode, share_routes, share_templates, use_memory
 from tests.make.procedures import compute_here
 from tests.make.procedures import own_process as own_process
 
 use_memory()
 keep_bytecode()
 share_templates()
+share_routes()
 collect_rarely()
 share_compiled()
 compute_here()

@@ -56,6 +56,8 @@ VALUES: dict[str, Sequence[object]] = {
 }
 """What every placeholder of an address is filled with: all there is in either world, and what is not."""
 
+ONLY_TASK = {"answers": "answers", "nuggets": "answers", "labelling": "answers", "judges": "judged"}
+"""The one task of each world that has the pages of a blueprint, which are about a kind of task."""
 Answer = tuple[int, list[tuple[str, str]], bytes]
 """Status, headers and body."""
 EXPIRES = re.compile("Expires=[^;]*; ")
@@ -63,13 +65,18 @@ EXPIRES = re.compile("Expires=[^;]*; ")
 
 
 def paths(rule: Rule, objects: Mapping[str, Sequence[object]] = VALUES) -> list[str]:
-    """The addresses of a rule with every combination of objects; in a task that neither world has, one."""
+    """The addresses of a rule with every combination of objects; in a task that cannot have it, one."""
     names = sorted(rule.arguments)
     values = [_values(rule, name, objects) for name in names]
     first = {name: value for name, (value, *_) in zip(names, values, strict=True)}
     filled = (dict(zip(names, chosen, strict=True)) for chosen in product(*values))
+    only = ONLY_TASK.get(rule.endpoint.partition(".")[0])
     some = (
-        chosen for chosen in filled if chosen.get("slug") != NO_TASK or chosen == {**first, "slug": NO_TASK}
+        chosen
+        for chosen in filled
+        if (slug := chosen.get("slug")) is None
+        or (slug != NO_TASK and only in (None, slug))
+        or chosen == {**first, "slug": slug}
     )
     built = (rule.build(chosen) for chosen in some)
     return [address[1] for address in built if address is not None]

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from leaderboard.cli import main
 from leaderboard.db.engine import Database
@@ -68,10 +68,19 @@ def mirrored(
     database.dispose()
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Where the mirror goes."""
-    return tmp_path / "mirror"
+@pytest.fixture(scope="module")
+def mirrored_task(mirrored: Mirrored, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A mirror of one task, by the command, that tests only read."""
+    folder = tmp_path_factory.mktemp("task") / "mirror"
+    said = _command(mirrored[2], folder, "robots")
+    assert said.exit_code == 0, said.output
+    assert f"begin at {folder / 'index.html'}" in said.output
+    return folder
+
+
+def _command(site: Site, folder: Path, task: str) -> Result:
+    environment = {"LEADERBOARD_DATABASE_URL": site.settings.database_url, "LEADERBOARD_PUBLIC_URL": SITE}
+    return CliRunner().invoke(main, ["mirror", str(folder), "--task", task], env=environment)
 
 
 def test_all_links_lead_to_files_and_the_record_says_what_there_is(mirrored: Mirrored) -> None:
@@ -108,18 +117,20 @@ def test_nothing_needs_a_server(mirrored: Mirrored) -> None:
     assert "Mirrored on" in (folder / "index.html").read_text(encoding="utf-8")
 
 
-def test_one_task_is_mirrored_alone(site: Site, folder: Path) -> None:
+def test_one_task_is_mirrored_alone(mirrored_task: Path) -> None:
     """Its own pages and the measures; the first page leads on to it."""
-    _mirror(site, folder, ("robots", frozenset({site.world.run})))
-    assert {path.name for path in (folder / "tasks").iterdir() if path.is_dir()} == {"robots"}
-    assert 'url=tasks/robots/index.html"' in (folder / "index.html").read_text()
-    assert list(_broken(folder)) == []
-    assert not (folder / "teams").exists()
+    assert {path.name for path in (mirrored_task / "tasks").iterdir() if path.is_dir()} == {"robots"}
+    assert 'url=tasks/robots/index.html"' in (mirrored_task / "index.html").read_text()
+    assert list(_broken(mirrored_task)) == []
+    assert not (mirrored_task / "teams").exists()
 
 
-def test_a_mirror_takes_the_place_of_an_earlier_one_and_of_nothing_else(site: Site, folder: Path) -> None:
+def test_a_mirror_takes_the_place_of_an_earlier_one_and_of_nothing_else(
+    mirrored: Mirrored, mirrored_task: Path, tmp_path: Path
+) -> None:
     """Files that no mirror wrote are not touched; a mirror that fails leaves the earlier one."""
-    _mirror(site, folder, ("robots", frozenset({site.world.run})))
+    site = mirrored[2]
+    folder = shutil.copytree(mirrored_task, tmp_path / "mirror")
     before = _tree(folder)
     with pytest.raises(Invalid, match="no page to begin with"):
         _mirror(site, folder, ("draft", frozenset()))
@@ -135,17 +146,16 @@ def test_a_mirror_takes_the_place_of_an_earlier_one_and_of_nothing_else(site: Si
     assert _tree(other) == {"thesis.txt": b"mine"}
 
 
-def test_a_mirrored_task_is_made_again(site: Site, folder: Path, tmp_path: Path) -> None:
+def test_a_mirrored_task_is_made_again(mirrored: Mirrored, mirrored_task: Path, tmp_path: Path) -> None:
     """`leaderboard import` of a mirror of one task; one of several tasks says which there are."""
-    _mirror(site, folder, ("robots", frozenset({site.world.run})))
-    assert "task.zip" in (folder / "tasks/robots/about/index.html").read_text(encoding="utf-8")
+    assert "task.zip" in (mirrored_task / "tasks/robots/about/index.html").read_text(encoding="utf-8")
     environment = {"LEADERBOARD_DATABASE_URL": f"sqlite:///{tmp_path / 'other.sqlite3'}"}
     made = CliRunner().invoke(main, ["db", "upgrade"], env=environment)
     assert made.exit_code == 0, made.output
-    said = CliRunner().invoke(main, ["import", str(folder)], env=environment)
+    said = CliRunner().invoke(main, ["import", str(mirrored_task)], env=environment)
     assert said.exit_code == 0, said.output
     other = Database(environment["LEADERBOARD_DATABASE_URL"])
-    with site.database.read() as ours, other.read() as theirs:
+    with mirrored[2].database.read() as ours, other.read() as theirs:
         shown, again = (boards.board(each, ANONYMOUS, "robots") for each in (ours, theirs))
         assert [(row.run, row.team) for row in again.rows] == [(row.run, row.team) for row in shown.rows]
     other.dispose()
@@ -185,18 +195,13 @@ def test_two_worlds_that_differ_in_what_is_held_back_have_one_mirror(
     assert sum(name.endswith(".html") for name in one) > 100
 
 
-def test_the_command_mirrors_a_site(site: Site, folder: Path) -> None:
-    """`leaderboard mirror`, of all and of one task."""
-    with site.database.read() as session:
+def test_the_command_mirrors_one_task(mirrored: Mirrored, mirrored_task: Path, tmp_path: Path) -> None:
+    """`leaderboard mirror --task`; a task that visitors do not see has none."""
+    with mirrored[2].database.read() as session:
         board = boards.board(session, ANONYMOUS, "robots")
-    environment = {"LEADERBOARD_DATABASE_URL": site.settings.database_url, "LEADERBOARD_PUBLIC_URL": SITE}
-    said = CliRunner().invoke(main, ["mirror", str(folder), "--task", "robots"], env=environment)
-    assert said.exit_code == 0, said.output
-    assert f"begin at {folder / 'index.html'}" in said.output
-    page = (folder / "tasks/robots/index.html").read_text(encoding="utf-8")
+    page = (mirrored_task / "tasks/robots/index.html").read_text(encoding="utf-8")
     assert all(row.run in page for row in board.rows)
-    refused = CliRunner().invoke(main, ["mirror", str(folder), "--task", "draft"], env=environment)
-    assert refused.exit_code == 1
+    assert _command(mirrored[2], tmp_path / "mirror", "draft").exit_code == 1
 
 
 @pytest.mark.parametrize(
