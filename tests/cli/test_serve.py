@@ -3,12 +3,14 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,7 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Account, Job
 from leaderboard.errors import Conflict
 from tests.make import build
+from tests.make import sites as running
 from tests.make.people import HASH
 from tests.make.sites import free_port, running_site
 
@@ -55,34 +58,65 @@ def _eventually(condition, seconds: float = 180) -> bool:  # type: ignore[no-unt
     return False
 
 
-def test_it_starts_from_nothing_serves_and_stops_cleanly(tmp_path: Path) -> None:
-    """On an empty folder the site makes its database, answers, and Ctrl-C ends it with code 0."""
-    with running_site(tmp_path / "data") as site:
-        assert _get(f"{site.address}/")[0] == 200
-        assert json.loads(_get(f"{site.address}/healthz")[1])["status"] == "ok"
+@dataclass(frozen=True)
+class Begun:
+    """A site that was started on an empty folder and stopped: what it answered, its end, and the folder."""
+
+    data: Path
+    site: running.Site
+    front: int
+    health: str
+    children: dict[int, str]
+    code: int
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Begun:
+    """The folder of a site's first start; tests start again on copies of it."""
+    data = tmp_path_factory.mktemp("begun") / "data"
+    with running_site(data) as site:
+        front, health = _get(f"{site.address}/")[0], _get(f"{site.address}/healthz")[1]
         children = _children(site.process.pid)
-        assert site.stop() == 0
-    assert site.output[-1].strip() == "Stopped."
-    assert _eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in children))
-    assert (tmp_path / "data").stat().st_mode & 0o077 == 0
+        return Begun(data, site, front, health, children, site.stop())
 
 
 @pytest.mark.trial
-def test_starting_again_on_the_same_folder_is_harmless(tmp_path: Path) -> None:
-    """A second start finds what the first one left, and offers a fresh sign-in link."""
-    with running_site(tmp_path / "data") as first:
-        pass
-    with running_site(tmp_path / "data") as second:
-        assert _get(f"{second.address}/")[0] == 200
-    assert first.sign_in != second.sign_in
+def test_it_starts_from_nothing_serves_and_stops_cleanly(begun: Begun) -> None:
+    """On an empty folder the site makes its database, answers, and Ctrl-C ends it with code 0."""
+    assert (begun.front, begun.code) == (200, 0)
+    assert json.loads(begun.health)["status"] == "ok"
+    assert begun.site.output[-1].strip() == "Stopped."
+    assert _eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in begun.children))
+    assert begun.data.stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.trial
-def test_no_link_is_printed_once_the_organiser_has_a_password(tmp_path: Path) -> None:
+def test_it_starts_again_for_its_owner_alone_and_logs_no_token(begun: Begun, tmp_path: Path) -> None:
+    """A fresh sign-in link; database and folders are closed to others, loose ones of before too.
+
+    Addresses are logged masked.
+    """
+    data = shutil.copytree(begun.data, tmp_path / "data")
+    loose = data / "leaderboard.sqlite3.20260101T000000.before-upgrade"
+    loose.write_bytes(b"")
+    (data / "tmp").mkdir(exist_ok=True)
+    for path, mode in ((loose, 0o644), (data / "leaderboard.sqlite3", 0o664), (data / "tmp", 0o755)):
+        path.chmod(mode)
+    with running_site(data) as site:
+        assert _get(f"{site.address}/")[0] == 200
+        assert site.sign_in not in ("", begun.site.sign_in)
+        assert _get(f"{site.address}/judge/SECRET%0aFORGED")[0] == 404
+        assert [path.name for path in data.rglob("*") if path.stat().st_mode & 0o077] == []
+        assert (data / "leaderboard.sqlite3-wal").exists()
+    [line] = [line for line in site.output if "/judge/" in line]
+    assert ("SECRET" in line, " status=404 " in line) == (False, True)
+    assert not any(line.startswith("FORGED") for line in site.output)
+
+
+@pytest.mark.trial
+def test_no_link_is_printed_once_the_organiser_has_a_password(begun: Begun, tmp_path: Path) -> None:
     """Who reads the journal of a site in use does not become its organiser; the way in is named."""
-    data = tmp_path / "data"
-    with running_site(data):
-        pass
+    data = shutil.copytree(begun.data, tmp_path / "data")
     database = Database(f"sqlite:///{data / 'leaderboard.sqlite3'}")
     with database.write() as session:
         session.execute(update(Account).values(password_hash=HASH.text))
@@ -90,26 +124,6 @@ def test_no_link_is_printed_once_the_organiser_has_a_password(tmp_path: Path) ->
     with running_site(data) as site:
         assert site.sign_in == ""
     assert any("leaderboard account link organiser" in line for line in site.output)
-
-
-@pytest.mark.trial
-def test_its_files_are_for_their_owner_and_its_log_holds_no_token(tmp_path: Path) -> None:
-    """Database and folders are closed to others, loose ones of before too; addresses are logged masked."""
-    data = tmp_path / "data"
-    with running_site(data):
-        pass
-    loose = data / "leaderboard.sqlite3.20260101T000000.before-upgrade"
-    loose.write_bytes(b"")
-    (data / "tmp").mkdir(exist_ok=True)
-    for path, mode in ((loose, 0o644), (data / "leaderboard.sqlite3", 0o664), (data / "tmp", 0o755)):
-        path.chmod(mode)
-    with running_site(data) as site:
-        assert _get(f"{site.address}/judge/SECRET%0aFORGED")[0] == 404
-        assert [path.name for path in data.rglob("*") if path.stat().st_mode & 0o077] == []
-        assert (data / "leaderboard.sqlite3-wal").exists()
-    [line] = [line for line in site.output if "/judge/" in line]
-    assert ("SECRET" in line, " status=404 " in line) == (False, True)
-    assert not any(line.startswith("FORGED") for line in site.output)
 
 
 def test_a_taken_port_is_said_in_one_sentence(tmp_path: Path) -> None:

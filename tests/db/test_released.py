@@ -19,8 +19,6 @@ from release.places import STATED, UNRELEASED, changelog
 from tests.conftest import ROOT
 from tests.make import build, postgres, released
 
-pytestmark = pytest.mark.dialect
-
 
 @contextmanager
 def _kept(number: str, database_url: str, folder: Path) -> Iterator[Database]:
@@ -69,6 +67,7 @@ def test_a_site_of_each_released_schema_is_kept() -> None:
     assert set(released.released()) >= {"0001", "0002", "0003", "0004", "0005", *named}
 
 
+@pytest.mark.dialect
 @pytest.mark.parametrize("number", released.released())
 def test_a_released_schema_comes_to_the_newest_with_all_its_rows(
     number: str, database_url: str, tmp_path: Path

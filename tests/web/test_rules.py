@@ -76,6 +76,7 @@ def test_a_route_added_later_stays_shut(site: Site) -> None:
     assert replace(site, app=app).browser("Olga").get("/stray").status_code == 403
 
 
+@pytest.mark.trial
 @pytest.mark.dialect
 def test_every_page_opens_on_both_databases(
     app: Flask, database: Database, tmp_path: Path, sign_in: SignIn
