@@ -79,35 +79,63 @@ def test_what_was_prepared_has_no_open_point(copy: Release) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "old", "new", "words"),
+    "faults",
     [
-        ("leaderboard/__init__.py", VERSION, "7.8.8", "leaderboard/__init__.py says 7.8.8, not 7.8.9"),
-        ("client/leaderboard_submit/__init__.py", VERSION, "7.8.8", "leaderboard_submit/__init__.py says"),
-        ("CITATION.cff", VERSION, "7.8.8", "CITATION.cff has another version"),
-        ("CITATION.cff", "2031-05-17", "2031-05-16", "CITATION.cff has another version or day"),
-        ("CHANGELOG.md", f"## [{VERSION}]", "## [7.8.8]", "does not begin with"),
-        ("CHANGELOG.md", "- 2031-05-17", "- 2031-05-16", "dates 7.8.9 2031-05-16"),
         (
-            "CHANGELOG.md",
-            "## [Unreleased]\n",
-            "## [Unreleased]\n\n### Added\n\n- More.\n",
-            "under [Unreleased]",
+            ("leaderboard/__init__.py", VERSION, "7.8.8", "leaderboard/__init__.py says 7.8.8, not 7.8.9"),
+            (
+                "client/leaderboard_submit/__init__.py",
+                VERSION,
+                "7.8.8",
+                "leaderboard_submit/__init__.py says",
+            ),
+            ("CITATION.cff", VERSION, "7.8.8", "CITATION.cff has another version"),
+            ("CHANGELOG.md", f"Schema {schema.head()}", "Schema 0001", "does not say 'Schema"),
+            (
+                "docs/openapi.json",
+                '"Leaderboard"',
+                '"Board"',
+                "docs/openapi.json is not what the program makes",
+            ),
         ),
-        ("CHANGELOG.md", "### Changed", "### Added", "or one twice"),
-        ("CHANGELOG.md", f"Schema {schema.head()}", "Schema 0001", "does not say 'Schema"),
-        ("CHANGELOG.md", stated().rpartition(" ")[2], "000000000000.", "does not name openapi.json's digest"),
-        ("docs/openapi.json", '"Leaderboard"', '"Board"', "docs/openapi.json is not what the program makes"),
+        (
+            ("CITATION.cff", "2031-05-17", "2031-05-16", "CITATION.cff has another version or day"),
+            ("CHANGELOG.md", "- 2031-05-17", "- 2031-05-16", "dates 7.8.9 2031-05-16"),
+            (
+                "CHANGELOG.md",
+                stated().rpartition(" ")[2],
+                "000000000000.",
+                "does not name openapi.json's digest",
+            ),
+        ),
+        (
+            ("CHANGELOG.md", "### Changed", "### Added", "or one twice"),
+            (
+                "CHANGELOG.md",
+                "## [Unreleased]\n",
+                "## [Unreleased]\n\n### Added\n\n- More.\n",
+                "under [Unreleased]",
+            ),
+        ),
+        # Without its section a version has no schema and no digest either.
+        (
+            ("CHANGELOG.md", f"## [{VERSION}]", "## [7.8.8]", "does not begin with"),
+            ("CHANGELOG.md", "", "", "does not say 'Schema"),
+            ("CHANGELOG.md", "", "", "does not name openapi.json's digest"),
+        ),
     ],
+    ids=["versions", "days", "heads", "section"],
 )
-def test_what_is_stated_wrong_is_named(copy: Release, path: str, old: str, new: str, words: str) -> None:
+def test_what_is_stated_wrong_is_named(copy: Release, faults: tuple[tuple[str, str, str, str], ...]) -> None:
     """Each point of the list finds its fault, and no other does."""
-    assert old in copy.read(path)
-    copy.write(path, copy.read(path).replace(old, new, 1))
+    for path, old, new, _ in faults:
+        assert old in copy.read(path)
+        copy.write(path, copy.read(path).replace(old, new, 1))
     _commit(copy.root)
-    found = _open(copy)
-    assert words in found[0]
-    # Without its section a version has no schema and no digest either.
-    assert len(found) == (3 if "does not begin" in words else 1)
+    problems = _open(copy)
+    assert len(problems) == len(faults), problems
+    for *_, words in faults:
+        assert sum(words in problem for problem in problems) == 1, (words, problems)
 
 
 def test_a_schema_without_a_site_is_named(copy: Release) -> None:

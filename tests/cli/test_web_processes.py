@@ -28,12 +28,18 @@ NAMES = tuple(f" web-{number + 1} " for number in range(PROCESSES))
 pytestmark = pytest.mark.trial
 
 
-@pytest.fixture
-def started(tmp_path: Path) -> Iterator[tuple[Site, Database, str, int]]:
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Database, str, int]]:
     """A site of two web processes with a task, and who sends runs to it: session cookie and team."""
-    data = tmp_path / "site"
+    with _started(tmp_path_factory.mktemp("started")) as started:
+        yield started
+
+
+@contextmanager
+def _started(folder: Path) -> Iterator[tuple[Site, Database, str, int]]:
+    data = folder / "site"
     data.mkdir(mode=0o700)
-    database, cookie, team_id = sending_site(f"sqlite:///{data / 'leaderboard.sqlite3'}", tmp_path, ("AP",))
+    database, cookie, team_id = sending_site(f"sqlite:///{data / 'leaderboard.sqlite3'}", folder, ("AP",))
     environ = {**os.environ, "LEADERBOARD_WEB_PROCESSES": str(PROCESSES), "LEADERBOARD_EVALUATORS": "1"}
     with running_site(data, environ=environ) as site:
         all_answer(site, PROCESSES)
@@ -82,6 +88,7 @@ def test_connections_are_shared_out_and_a_change_is_seen_by_all(
 ) -> None:
     """Each process answers some of the open connections; what is changed elsewhere all show at once."""
     site, database, *_ = started
+    del site.output[:]
     with _connections(site, CONNECTIONS) as opened:
         for name in ("first", "second", "third"):
             with database.write() as session:
@@ -151,19 +158,19 @@ def test_a_limit_holds_over_all_processes(started: tuple[Site, Database, str, in
     assert len(_answers(site, "/tasks/t/submit")) == PROCESSES
 
 
-def test_a_signal_stops_all_and_a_start_finds_nothing_left(started: tuple[Site, Database, str, int]) -> None:
-    """SIGTERM ends every web process, in time and with code 0."""
-    site, *_ = started
-    processes = web_processes(site)
-    assert len(processes) == PROCESSES
-    with _connections(site, CONNECTIONS):
-        assert site.stop(signal.SIGTERM) == 0
-    assert not any(Path(f"/proc/{number}").exists() for number in processes)
-    assert not any("is killed" in line for line in site.output)
-
-
 def test_health_is_one_whoever_is_asked(started: tuple[Site, Database, str, int]) -> None:
     """Every process says the same of the site's work."""
     site, *_ = started
     with _connections(site, CONNECTIONS) as opened:
         assert {json.loads(_ask(each, "/healthz"))["status"] for each in opened} == {"ok"}
+
+
+def test_a_signal_stops_all_and_a_start_finds_nothing_left(tmp_path: Path) -> None:
+    """SIGTERM ends every web process, in time and with code 0."""
+    with _started(tmp_path) as (site, *_):
+        processes = web_processes(site)
+        assert len(processes) == PROCESSES
+        with _connections(site, CONNECTIONS):
+            assert site.stop(signal.SIGTERM) == 0
+        assert not any(Path(f"/proc/{number}").exists() for number in processes)
+        assert not any("is killed" in line for line in site.output)
