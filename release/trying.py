@@ -48,8 +48,9 @@ def _installed(path: Path) -> Iterator[Path]:
     """A folder with an environment in venv/ that holds a distribution and what it depends on."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        venv.create(folder / "venv", with_pip=True)
-        _run(str(folder / "venv" / "bin" / "python"), "-m", "pip", "install", "-q", str(path))
+        venv.create(folder / "venv")
+        python = str(folder / "venv" / "bin" / "python")
+        _run(sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-compile", str(path))
         yield folder
 
 

@@ -9,7 +9,6 @@ import sys
 import tarfile
 import tomllib
 import urllib.request
-import venv
 import zipfile
 from importlib import import_module
 from importlib.metadata import metadata
@@ -138,24 +137,6 @@ def test_stated_licences_are_those_of_the_distributions(name: str) -> None:
         assert stated.split("-")[0] in " ".join([*words, facts["License"] or ""])
 
 
-@pytest.mark.trial
-def test_the_wheel_serves_from_an_empty_environment_and_another_folder(built: Path, tmp_path: Path) -> None:
-    """Installed into a fresh environment and started elsewhere, the site answers with page and style."""
-    (wheel,) = built.glob("*.whl")
-    venv.create(tmp_path / "venv", with_pip=True)
-    python = tmp_path / "venv" / "bin" / "python"
-    subprocess.run([str(python), "-m", "pip", "install", "-q", str(wheel)], check=True, capture_output=True)
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    with running_site(
-        elsewhere / "data", command=[str(python.parent / "leaderboard")], cwd=elsewhere
-    ) as site:
-        page = urllib.request.urlopen(f"{site.address}/").read().decode()
-        style = urllib.request.urlopen(f"{site.address}/static/app.css").read()
-    assert "<h1" in page
-    assert len(style) > 1000
-
-
 def _wheel_without_a_compiler(sdist: Path, folder: Path) -> Path:
     subprocess.run(["tar", "-xzf", str(sdist), "-C", str(folder)], check=True)
     (source,) = folder.iterdir()
@@ -180,8 +161,8 @@ def test_the_source_is_installed_without_a_compiler(built: Path, tmp_path: Path)
 
 
 @pytest.mark.trial
-def test_pipx_installs_it(built: Path, tmp_path: Path) -> None:
-    """As the README says: the command is there, with the kernel, and knows its own place."""
+def test_pipx_installs_it_and_it_serves_from_another_folder(built: Path, tmp_path: Path) -> None:
+    """As the README says: the command has the kernel and knows its own place; page and style are answered."""
     (wheel,) = built.glob("*.whl")
     folders = {"PIPX_HOME": str(tmp_path / "home"), "PIPX_BIN_DIR": str(tmp_path / "bin")}
     environ = {**os.environ, **folders, "PIPX_MAN_DIR": str(tmp_path / "man")}
@@ -195,3 +176,10 @@ def test_pipx_installs_it(built: Path, tmp_path: Path) -> None:
     assert "(C kernel)" in said("--version")
     place = tmp_path / "home" / "venvs" / "ir-leaderboard" / "bin" / "leaderboard"
     assert f"ExecStart={place} serve\n" in said("install", "systemd", "--print")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    with running_site(elsewhere / "data", command=[str(command)], cwd=elsewhere) as site:
+        page = urllib.request.urlopen(f"{site.address}/").read().decode()
+        style = urllib.request.urlopen(f"{site.address}/static/app.css").read()
+    assert "<h1" in page
+    assert len(style) > 1000
