@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from importlib import import_module
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session, undefer
+from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Qrels, QrelsRevision
 from leaderboard.errors import NotFound
@@ -81,5 +81,5 @@ def _preferences(prepared: PreparedQrels) -> Iterator[str]:
 
 
 def _whole(session: Session, revision_id: int) -> QrelsRevision:
-    options = [undefer(QrelsRevision.packed), undefer(QrelsRevision.distractors)]
+    options = judged_inputs.WHOLE
     return session.get_one(QrelsRevision, revision_id, options=options)
