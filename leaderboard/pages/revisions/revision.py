@@ -30,7 +30,7 @@ from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import means, scores_of, source_of
 from leaderboard.services.phase_rules import ALL_TOPICS
 from leaderboard.services.policy import Sight, Viewer
-from leaderboard.services.qrels import judged_inputs, lines
+from leaderboard.services.qrels import judged_inputs, left_out, lines
 from leaderboard.services.qrels.files import PreparedQrels
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.tables.record import Files
@@ -164,7 +164,8 @@ def _changes(
     old = lines.stored(session, before) if before is not None else None
     new: PreparedQrels = lines.stored(session, after)
     others = lines.distractors_of(before), lines.distractors_of(after)
-    return judgment_changes.changes(old, new, others, titles, level)
+    leaves = left_out.of_revision(before), left_out.of_revision(after)
+    return judgment_changes.changes(old, new, others, titles, level, leaves)
 
 
 def _beside(

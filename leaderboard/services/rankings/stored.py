@@ -66,7 +66,7 @@ def ordered(session: Session, run_id: int, topic_id: str, dialect: int) -> Order
 def ordered_without(
     session: Session, run_id: int, topic_id: str, dialect: int, left_out: Collection[bytes]
 ) -> tuple[OrderedRanking, tuple[PassedDocument, ...]]:
-    """The same without some docnos, taken out before ranks are counted, and those of them that the run has."""
+    """The same without some docnos, taken out before ranks are counted, and those that the run has."""
     for _, ranking in rankings_of(session, [run_id], topic_id):
         remaining = in_order(ranking_without(ranking, left_out), dialect)
         return remaining, _passed(in_order(ranking, dialect), left_out) if left_out else ()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -42,6 +43,29 @@ def judged(
     new, gone = left_out.residual(revisions[later].judgments, earlier, renamed)
     named = replace(new, file_name=revisions[later].file_name)
     return named, ListedLeftOut(gone, None, renamed)
+
+
+def wished(
+    path: Path | None,
+    changed: Path | None = None,
+    *,
+    earlier: Sequence[int] = (),
+    later: int | None = None,
+    drop: bool = False,
+) -> WishedLeftOut | None:
+    """What is asked for of documents left out: a list, a residual round, nothing (drop); None: as before.
+
+    changed: a file of docnos that changed. Raises Invalid with the lines at fault, and for what contradicts.
+    """
+    if drop and (path is not None or earlier):
+        raise Invalid("Documents are to be left out, and none are to be left out: choose one of these.")
+    if later is not None and not earlier:
+        raise Invalid("New judgments of a later revision need earlier ones that they are new against.")
+    if changed is not None and path is None and not earlier:
+        raise Invalid("Changed docnos are those of documents left out; name a list of them too.")
+    if path is None and not earlier and not drop:
+        return None
+    return WishedLeftOut(left_out.listed(path, changed), tuple(earlier), later)
 
 
 def numbers(text: str) -> tuple[int, ...]:
