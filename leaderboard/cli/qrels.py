@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from leaderboard.pages.revisions.judgment_changes import LeftOutChange
     from leaderboard.pages.revisions.previews import Preview
     from leaderboard.pages.revisions.rank_changes import RankChanges
+    from leaderboard.services.revisions.publish import Revision
 
 MOST_RUNS = 20
 """Runs of which a preview tells the ranks."""
@@ -117,14 +118,7 @@ def add(
             revision = drafts.publish(session, OPERATOR, slug, token, base=found.base)
         for warning in prepared.warnings if prepared is not None else ():
             click.echo(f"warning: {warning}", err=True)
-        change = revision.change
-        changes = f"{change.added} added, {change.changed} changed, {change.removed} removed"
-        where = slug if line == "main" else f"line {line} of {slug}"
-        click.echo(
-            f"Revision {revision.number} of {where}: {revision.judgments} judgments on "
-            f"{revision.topics} topics ({changes})."
-        )
-        click.echo(f"{revision.jobs} runs are queued for scoring under it.")
+        _tell_made(revision, slug if line == "main" else f"line {line} of {slug}")
 
 
 @qrels.command("list")
@@ -146,6 +140,16 @@ def export(slug: str, number: int, part: str, data: Path | None) -> None:
     """Print a revision's judgments, or what stands beside them."""
     with opened(data) as (database, _), database.read() as session:
         click.echo(files.of_revision(session, OPERATOR, slug, number, part), nl=False)
+
+
+def _tell_made(revision: "Revision", where: str) -> None:
+    change = revision.change
+    changes = f"{change.added} added, {change.changed} changed, {change.removed} removed"
+    click.echo(
+        f"Revision {revision.number} of {where}: {revision.judgments} judgments on "
+        f"{revision.topics} topics ({changes})."
+    )
+    click.echo(f"{revision.jobs} runs are queued for scoring under it.")
 
 
 def _tell(found: "Preview") -> None:

@@ -15,7 +15,7 @@ from leaderboard.pages.revisions.rank_changes import RankChanges
 from leaderboard.services import policy
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.judged_inputs import MAIN
-from leaderboard.services.qrels.left_out import WishedLeftOut
+from leaderboard.services.qrels.left_out import RevisionLeftOut
 from leaderboard.services.revisions import drafts, rounds
 from leaderboard.trec.qrels.distractors import read_distractors
 from leaderboard.web import responses
@@ -192,7 +192,7 @@ def _keep(slug: str) -> str:
         )
 
 
-def _left_out(form: "MultiDict[str, str]") -> WishedLeftOut | None:
+def _left_out(form: "MultiDict[str, str]") -> RevisionLeftOut | None:
     """What the form asks for of documents left out; None: as before."""
     file, changed = received("left_out"), received("changed_docnos")
     return rounds.wished(

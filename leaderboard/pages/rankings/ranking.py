@@ -159,11 +159,7 @@ def ranking_page(
     missed = _missed(ranking, judged, task.level)
     listed = missed if limit is None else missed[:MISSED_AT_FIRST]
     titled = _read_of(ranking.docnos[:limit], graded, read)
-    documents = [*titled, *(docno for docno, _, _ in listed)]
-    reading = _Reading(
-        collections.texts(session, task.collection_id, documents) if read != "nothing" else {},
-        terms(topic.title, topic.description) if read == "texts" else None,
-    )
+    reading = _reading(session, task, topic, [*titled, *(docno for docno, _, _ in listed)], read)
     before, after = topics.neighbours(session, task, topic)
     names = shown_names.shown_names(session, viewer, task)
     return RankingPage(
@@ -300,6 +296,19 @@ class _Graded:
             upwards.append(following)
             following = rank if rank in relevant else following
         return upwards[::-1]
+
+
+def _reading(
+    session: Session,
+    task: Task,
+    topic: Topic,
+    documents: Sequence[str],
+    read: Literal["nothing", "titles", "texts"],
+) -> _Reading:
+    return _Reading(
+        collections.texts(session, task.collection_id, documents) if read != "nothing" else {},
+        terms(topic.title, topic.description) if read == "texts" else None,
+    )
 
 
 def _rows(

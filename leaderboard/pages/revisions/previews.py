@@ -21,7 +21,7 @@ from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.qrels import left_out, lines
 from leaderboard.services.qrels.files import newest
 from leaderboard.services.qrels.judged_inputs import MAIN
-from leaderboard.services.qrels.left_out import ListedLeftOut
+from leaderboard.services.qrels.left_out import LeftOutList
 from leaderboard.services.revisions import drafts, publish
 from leaderboard.services.revisions.drafts import Draft
 from leaderboard.services.runs.names import RunName
@@ -146,7 +146,7 @@ def _refusal(session: Session, task: Task, draft: Draft, target: str, changes: C
     try:
         lines.fitting(session, task, draft.prepared.kind, draft.by, target)
         lines.require_irrelevant(draft.prepared.judgments, draft.distractors)
-        publish.require_left_out(session, task, ListedLeftOut(draft.left_out), draft.prepared, target)
+        publish.require_left_out(session, task, LeftOutList(draft.left_out), draft.prepared, target)
     except (Conflict, Invalid) as error:
         return error.message
     return ""

@@ -18,7 +18,7 @@ from leaderboard.services.pools import documents as pool_documents
 from leaderboard.services.pools.documents import PoolDocument
 from leaderboard.services.qrels import files, left_out, lines
 from leaderboard.services.qrels.files import PreparedQrels
-from leaderboard.services.qrels.left_out import ListedLeftOut
+from leaderboard.services.qrels.left_out import LeftOutList
 from leaderboard.trec.qrels.distractors import read_distractors
 from leaderboard.trec.qrels.left_out import NOTHING, LeftOut, read_left_out
 from leaderboard.trec.qrels.preferences import PreferenceJudgments
@@ -63,7 +63,7 @@ def add_revision(
         raise Invalid(f"{path.name} is not what its revision's digest is of. Get the bundle anew.")
     distractors = read_distractors(others, ANY_SIZE) if others is not None else ()
     leaves = _left_out(paths.left_out, record)
-    left_out.require_fitting(ListedLeftOut(leaves), prepared.judgments, leaves.by_topic)
+    left_out.require_fitting(LeftOutList(leaves), prepared.judgments, leaves.by_topic)
     judged = replace(prepared, **known)
     note = record.get("note", "")
     made = lines.add(session, viewer, line, parent, judged, note, distractors, leaves=leaves)

@@ -28,7 +28,7 @@ from leaderboard.trec.read.lines import shown
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ListedLeftOut:
+class LeftOutList:
     """What a file leaves out, and the file itself, for errors that name its lines."""
 
     listed: LeftOut = NOTHING
@@ -37,25 +37,25 @@ class ListedLeftOut:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WishedLeftOut:
+class RevisionLeftOut:
     """What is asked for of documents left out: a list, or residual judgments, made of earlier revisions.
 
     earlier: the numbers of the revisions whose judged documents are left out; later: the revision whose new
     judgments stay, where no file of them is sent, None for the newest one.
     """
 
-    given: ListedLeftOut = field(default_factory=ListedLeftOut)
+    given: LeftOutList = field(default_factory=LeftOutList)
     earlier: tuple[int, ...] = ()
     later: int | None = None
 
 
-def listed(path: Path | None, changed: Path | None = None) -> ListedLeftOut:
+def listed(path: Path | None, changed: Path | None = None) -> LeftOutList:
     """What a file leaves out, None for nothing; changed: a file of docnos that changed, `old new` a line.
 
     Raises Invalid with the lines at fault.
     """
     renamed = read_renamed(changed) if changed is not None else {}
-    return ListedLeftOut(read_left_out([path], renamed) if path is not None else NOTHING, path, renamed)
+    return LeftOutList(read_left_out([path], renamed) if path is not None else NOTHING, path, renamed)
 
 
 def of_revision(revision: QrelsRevision | None) -> LeftOut:
@@ -144,7 +144,7 @@ def are_same(one: LeftOut, other: LeftOut) -> bool:
 
 
 def require_fitting(
-    given: ListedLeftOut, judgments: Judged, task_topics: Collection[str], *, has_preferences: bool = False
+    given: LeftOutList, judgments: Judged, task_topics: Collection[str], *, has_preferences: bool = False
 ) -> None:
     """Raise Invalid where judgments cannot stand beside what is left out, with up to 25 problems.
 
@@ -209,7 +209,7 @@ def _documents(left_out: LeftOut) -> dict[str, frozenset[bytes]]:
 
 
 def _unfit(
-    given: ListedLeftOut,
+    given: LeftOutList,
     strange: Sequence[tuple[str, bytes]],
     relevant: Sequence[tuple[str, bytes]],
     judgments: Judged,

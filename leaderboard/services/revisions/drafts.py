@@ -16,7 +16,7 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import judged_inputs, lines
 from leaderboard.services.qrels.files import PreparedQrels, newest
 from leaderboard.services.qrels.judged_inputs import MAIN
-from leaderboard.services.qrels.left_out import ListedLeftOut, WishedLeftOut, of_revision
+from leaderboard.services.qrels.left_out import LeftOutList, RevisionLeftOut, of_revision
 from leaderboard.services.qrels.lines import DRAFT, Origin
 from leaderboard.services.revisions import publish as revisions
 from leaderboard.services.revisions import rounds
@@ -53,7 +53,7 @@ def keep(
     origin: str | None = None,
     origin_name: str = "",
     distractors: Collection[bytes] | None = None,
-    left_out: WishedLeftOut | None = None,
+    left_out: RevisionLeftOut | None = None,
     line: str = MAIN,
 ) -> str:
     """Keep judgments to be looked at; the token that finds them again.
@@ -76,7 +76,7 @@ def keep(
     before = newest(session, task.id, line)
     others = lines.distractors_of(before) if distractors is None else distractors
     lines.require_irrelevant(judged.judgments, others)
-    given = given or ListedLeftOut(of_revision(before) if target == line else NOTHING)
+    given = given or LeftOutList(of_revision(before) if target == line else NOTHING)
     revisions.require_left_out(session, task, given, judged, target)
     _drop_old(session, task.id)
     token = secrets.token_urlsafe(TOKEN_BYTES)

@@ -29,7 +29,7 @@ from leaderboard.services.qrels.files import (
     of_preferences,
 )
 from leaderboard.services.qrels.judged_inputs import MAIN
-from leaderboard.services.qrels.left_out import ListedLeftOut
+from leaderboard.services.qrels.left_out import LeftOutList
 from leaderboard.services.qrels.lines import Origin
 from leaderboard.trec.qrels.left_out import NOTHING, LeftOut
 from leaderboard.trec.qrels.packed_judgments import unpack_judgments
@@ -161,7 +161,7 @@ def target_of(session: Session, task_id: int, kind: str, line: str) -> str:
 
 
 def require_left_out(
-    session: Session, task: Task, given: ListedLeftOut, prepared: PreparedQrels, line: str
+    session: Session, task: Task, given: LeftOutList, prepared: PreparedQrels, line: str
 ) -> None:
     """Raise Invalid where what is left out does not fit judgments that go to a line of the task."""
     if given.listed is NOTHING:
@@ -193,7 +193,7 @@ def _add_line(session: Session, viewer: Viewer, task: Task, new: NewRevision) ->
     if parent is not None and before == prepared.facts and same:
         raise Conflict(f"These judgments are revision {parent.number} already; nothing was added.")
     lines.require_irrelevant(prepared.judgments, others)
-    require_left_out(session, task, ListedLeftOut(leaves), prepared, line)
+    require_left_out(session, task, LeftOutList(leaves), prepared, line)
     revision = lines.add(session, viewer, qrels, parent, prepared, new.note, others, leaves=leaves)
     return revision, compare(before, prepared.facts)
 
@@ -215,7 +215,7 @@ def _add_beside(
         raise Conflict(f"These {KINDS[name]} are there already; nothing was added.")
     leaves = left_out.of_revision(board)
     if name == "preference":
-        left_out.require_fitting(ListedLeftOut(leaves), {}, leaves.by_topic, has_preferences=True)
+        left_out.require_fitting(LeftOutList(leaves), {}, leaves.by_topic, has_preferences=True)
     lines.add(session, viewer, qrels, parent, prepared, new.note)
     # Whether the second column holds subtopics is answered by those that stand beside it now.
     same = replace(lines.stored(session, board), rounds="")

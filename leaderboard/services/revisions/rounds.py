@@ -12,13 +12,13 @@ from leaderboard.errors import Invalid, Problem
 from leaderboard.services.qrels import judged_inputs, left_out, lines
 from leaderboard.services.qrels.files import PreparedQrels
 from leaderboard.services.qrels.judged_inputs import MAIN
-from leaderboard.services.qrels.left_out import ListedLeftOut, WishedLeftOut
+from leaderboard.services.qrels.left_out import LeftOutList, RevisionLeftOut
 from leaderboard.services.revisions import publish
 
 
 def judged(
-    session: Session, task_id: int, prepared: PreparedQrels | None, wish: WishedLeftOut | None
-) -> tuple[PreparedQrels, ListedLeftOut | None]:
+    session: Session, task_id: int, prepared: PreparedQrels | None, wish: RevisionLeftOut | None
+) -> tuple[PreparedQrels, LeftOutList | None]:
     """The judgments, None for the board's newest ones, and what they leave out: None where nothing is asked.
 
     Of a residual round they are those sent, else those of the later revision that none of the earlier ones
@@ -33,7 +33,7 @@ def judged(
     renamed = wish.given.renamed
     earlier = {number: revisions[number].judgments for number in wish.earlier}
     if prepared is not None:
-        return prepared, ListedLeftOut(left_out.judged_before(earlier, renamed), None, renamed)
+        return prepared, LeftOutList(left_out.judged_before(earlier, renamed), None, renamed)
     later = max(revisions) if wish.later is None else wish.later
     if later in earlier:
         raise Invalid(
@@ -42,7 +42,7 @@ def judged(
         )
     new, gone = left_out.residual(revisions[later].judgments, earlier, renamed)
     named = replace(new, file_name=revisions[later].file_name)
-    return named, ListedLeftOut(gone, None, renamed)
+    return named, LeftOutList(gone, None, renamed)
 
 
 def wished(
@@ -52,7 +52,7 @@ def wished(
     earlier: Sequence[int] = (),
     later: int | None = None,
     drop: bool = False,
-) -> WishedLeftOut | None:
+) -> RevisionLeftOut | None:
     """What is asked for of documents left out: a list, a residual round, nothing (drop); None: as before.
 
     changed: a file of docnos that changed. Raises Invalid with the lines at fault, and for what contradicts.
@@ -65,7 +65,7 @@ def wished(
         raise Invalid("Changed docnos are those of documents left out; name a list of them too.")
     if path is None and not earlier and not drop:
         return None
-    return WishedLeftOut(left_out.listed(path, changed), tuple(earlier), later)
+    return RevisionLeftOut(left_out.listed(path, changed), tuple(earlier), later)
 
 
 def numbers(text: str) -> tuple[int, ...]:
@@ -86,7 +86,7 @@ def numbers(text: str) -> tuple[int, ...]:
 MOST_DIGITS = 10
 
 
-def _graded(session: Session, task_id: int, wish: WishedLeftOut) -> dict[int, PreparedQrels]:
+def _graded(session: Session, task_id: int, wish: RevisionLeftOut) -> dict[int, PreparedQrels]:
     """Number -> what is judged, of the revisions that are asked for, and of the newest."""
     rows: Sequence[QrelsRevision] = session.scalars(
         select(QrelsRevision)

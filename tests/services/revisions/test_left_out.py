@@ -21,7 +21,7 @@ from leaderboard.services.pools.plans import Plan
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels import left_out
 from leaderboard.services.qrels.files import newest
-from leaderboard.services.qrels.left_out import WishedLeftOut
+from leaderboard.services.qrels.left_out import RevisionLeftOut
 from leaderboard.services.revisions import drafts, rounds
 from leaderboard.services.tasks import life
 from leaderboard.services.tasks.life import TaskCopy
@@ -48,13 +48,13 @@ def _file(folder: Path, text: str, name: str = "left-out.txt") -> Path:
     return path
 
 
-def _keep(database: Database, wish: WishedLeftOut | None, judgments: Path | None = None) -> str:
+def _keep(database: Database, wish: RevisionLeftOut | None, judgments: Path | None = None) -> str:
     prepared = qrels.prepare(judgments) if judgments is not None else None
     with database.write() as session:
         return drafts.keep(session, OPERATOR, "t", prepared, "a note", left_out=wish)
 
 
-def _publish(database: Database, wish: WishedLeftOut | None, judgments: Path | None = None) -> int:
+def _publish(database: Database, wish: RevisionLeftOut | None, judgments: Path | None = None) -> int:
     token = _keep(database, wish, judgments)
     with database.write() as session:
         number = drafts.publish(session, OPERATOR, "t", token).number

@@ -13,7 +13,7 @@ from leaderboard.services import policy, snapshots
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.judged_inputs import MAIN
-from leaderboard.services.qrels.left_out import ListedLeftOut, WishedLeftOut
+from leaderboard.services.qrels.left_out import LeftOutList, RevisionLeftOut
 from leaderboard.services.revisions import drafts, parts, rounds
 from leaderboard.trec.qrels.distractors import read_distractors
 from leaderboard.trec.read.bundles import base_name
@@ -148,8 +148,8 @@ def draft_residual(slug: str, body: ResidualBody) -> DraftAnswer:
     Whatever earlier revisions judge is left out of every ranking, and the judgments of a later one stay that
     they do not have. They are kept as a draft for a day, as judgments that are sent.
     """
-    given = ListedLeftOut(renamed={old.encode(): new.encode() for old, new in body.changed_docnos.items()})
-    wish = WishedLeftOut(given, tuple(sorted(set(body.earlier))), body.later)
+    given = LeftOutList(renamed={old.encode(): new.encode() for old, new in body.changed_docnos.items()})
+    wish = RevisionLeftOut(given, tuple(sorted(set(body.earlier))), body.later)
     if not wish.earlier:
         raise Invalid("A residual round needs the numbers of the earlier revisions.")
     with writing() as session:
