@@ -63,6 +63,7 @@ def test_a_list_is_looked_at_published_and_told(organiser: FlaskClient, database
     board = pages.main(organiser.get("/tasks/t"))
     assert "2 documents left out" in board
     assert "Not to be compared with the board on all judgments (edition 1)" in board
+    assert "Since edition" not in board
     past = pages.main(organiser.get("/tasks/t?edition=1"))
     assert "on all judgments. Not to be compared with edition 2" in past
     assert "2 documents left out" in pages.main(organiser.get("/runs/1"))

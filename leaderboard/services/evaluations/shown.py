@@ -130,7 +130,7 @@ class ShownEdition:
     may_have_groups: bool = True
     """Whether the task may have groups of runs: no where it is known to have none."""
     before: Edition | None = None
-    """The edition that was shown before it; None for the first."""
+    """The edition shown before it; None for the first, and where that left out other documents."""
     before_revision: int = 0
     """The number of its revision."""
 
@@ -176,7 +176,9 @@ def shown_edition(
         return ShownEdition(None, None, (), None, 0)
     building = next((row for row in rows if row.Edition.state == "building"), None)
     earlier = [row for row in past.values() if row.Edition.number < chosen.Edition.number]
-    before = earlier[-1] if earlier else None
+    gone = chosen.QrelsRevision.left_out_facts
+    # Ranks of runs that lack other documents are not compared.
+    before = earlier[-1] if earlier and earlier[-1].QrelsRevision.left_out_facts == gone else None
     leaving = {row.Edition.number: row.QrelsRevision.left_out_facts is not None for row in past.values()}
     return ShownEdition(
         chosen.Edition,
