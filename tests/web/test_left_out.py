@@ -77,6 +77,9 @@ def test_a_list_is_looked_at_published_and_told(organiser: FlaskClient, database
     document = organiser.get("/tasks/t/documents?docno=d1&topic=1")
     assert "Left out of topic 1" in pages.main(document)
     assert organiser.get("/tasks/t/documents.json?docno=d3&topic=1").get_json()["places"][0]["rank"] == 2
+    origin = pages.main(organiser.get("/runs/1/origin"))
+    assert "--leave-out left_out.txt" in origin
+    assert "left_out.txt the documents it leaves out" in origin
     revision = pages.main(organiser.get(f"{LIST}/2"))
     assert "2 documents left out: taken out of every ranking" in revision
     assert organiser.get(f"{LIST}/2/left_out.txt").text == "1 d1\n1 z\n"
