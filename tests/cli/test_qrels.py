@@ -57,7 +57,7 @@ def test_distractors_change_alone_and_are_printed(site, tmp_path: Path) -> None:
 
 
 def test_documents_are_left_out_and_rounds_are_made(site, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    """A list alone, told before it is added; then the new judgments of a later revision; a caption says it."""
+    """A list alone, told before it is added; then the new judgments of a later revision."""
     listed = tmp_path / "left-out.txt"
     listed.write_text("1 b\n2 y\n1 b\n")
     added = site("qrels", "add", "t", "--leave-out", listed, "--note", "sources", "--yes")
