@@ -44,6 +44,7 @@ KINDS = (
     Kind("ranking_block", "body", "rankings", ("run_id",)),
     Kind("qrels_revision", "packed", "judgments", ("id",)),
     Kind("qrels_revision", "distractors", "judgments", ("id",)),
+    Kind("qrels_revision", "left_out", "judgments", ("id",)),
     Kind("alignment", "body", "scores and hits", OF_EVALUATIONS),
     Kind("evaluation", "scores", "scores and hits", OF_EVALUATIONS),
     Kind("evaluation", "parts", "scores and hits", OF_EVALUATIONS),

@@ -17,6 +17,7 @@ from leaderboard.trec.documents.blocks import Document, find_documents, pack_doc
 from leaderboard.trec.documents.docno_filter import DocnoFilter
 from leaderboard.trec.qrels.distractors import pack_distractors, unpack_distractors
 from leaderboard.trec.qrels.packed_judgments import pack_judgments, unpack_judgments
+from leaderboard.trec.qrels.packed_left_out import pack_left_out, unpack_left_out
 from leaderboard.trec.qrels.preferences import PreferenceJudgments
 from leaderboard.trec.qrels.revision_inputs import pack_preferences, unpack_preferences
 from leaderboard.trec.runs.fingerprints import similarity
@@ -31,6 +32,7 @@ CASES: dict[str, Case] = {
         unpack_preferences,
     ),
     "distractors": (pack_distractors([b"a", b"b"]) or b"", unpack_distractors),
+    "documents left out": (pack_left_out({"1": [b"a", b"b"]}) or b"", unpack_left_out),
     "documents": (
         next(pack_documents([Document("a", "title", "text")])).body,
         lambda body: find_documents(body, "a"),

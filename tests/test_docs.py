@@ -57,6 +57,7 @@ def test_the_commands_of_the_documents_work_as_written(
     pictures.file(tmp_path, pictures.saved(pictures.flag(), "PNG"), "logo.png")
     pictures.file(tmp_path, pictures.saved(pictures.flag(), "JPEG"), "photo.jpg")
     (tmp_path / "distractors.txt").write_text("y\nz\n")
+    (tmp_path / "left-out.txt").write_text("1 b\n")
     suites.suite_file(tmp_path)
     suites.zipped(tmp_path / "mine.zip", suites.files(dict.fromkeys(suites.MEMBERS, 1)))
     for at, name in enumerate(("reference", "judge", "judge-2")):

@@ -336,7 +336,7 @@ def download(ctx: click.Context, run: int, output: BinaryIO) -> None:
 @click.option("--revision", type=int, help="Which one, else the newest.")
 @click.option(
     "--part",
-    type=click.Choice(("qrels", "distractors", "nuggets", "assignments", "support", "argue")),
+    type=click.Choice(("qrels", "distractors", "left_out", "nuggets", "assignments", "support", "argue")),
     default="qrels",
     help="Of it; qrels is all of the judgments.",
 )

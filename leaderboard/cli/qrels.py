@@ -10,12 +10,14 @@ from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.pages.revisions import files, lists, previews
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.qrels import files as service
-from leaderboard.services.revisions import drafts
+from leaderboard.services.revisions import drafts, rounds
 from leaderboard.trec.qrels.distractors import read_distractors
 
 if TYPE_CHECKING:
+    from leaderboard.pages.revisions.judgment_changes import LeftOutChange
     from leaderboard.pages.revisions.previews import Preview
     from leaderboard.pages.revisions.rank_changes import RankChanges
+    from leaderboard.services.revisions.publish import Revision
 
 MOST_RUNS = 20
 """Runs of which a preview tells the ranks."""
@@ -42,6 +44,15 @@ def qrels() -> None:
     help="Docnos known not to be relevant to any topic, one a line. [those before]",
 )
 @click.option("--no-distractors", is_flag=True, help="Drop the list of distractors.")
+@click.option(
+    "--leave-out",
+    type=FILE,
+    help="Documents left out by topic: topic and docno a line, qrels, or BRIGHT's topics. [those before]",
+)
+@click.option("--no-leave-out", is_flag=True, help="Leave no document out.")
+@click.option("--changed-docnos", type=FILE, help="Of those: the old docno and today's, a line.")
+@click.option("--earlier", default="", help="Leave out what revisions of these numbers judge, such as 1,2.")
+@click.option("--later", type=int, help="Without FILE: the revision whose new judgments stay. [the newest]")
 @click.option("--origin", type=click.Choice(["human", "machine"]), help="Who judged [first revision: human].")
 @click.option("--origin-name", default="", help="Which machine judged.")
 @click.option("--line", default="main", show_default=True, help="Another line than the board's, by its name.")
@@ -56,6 +67,11 @@ def add(
     second_column: str | None,
     distractors: Path | None,
     no_distractors: bool,
+    leave_out: Path | None,
+    no_leave_out: bool,
+    changed_docnos: Path | None,
+    earlier: str,
+    later: int | None,
     origin: str | None,
     origin_name: str,
     line: str,
@@ -66,10 +82,10 @@ def add(
     """Show what FILE changes, add a revision and queue the scoring of every run under it.
 
     Asked for at a terminal only. The board switches when all runs are scored. Without FILE the newest
-    judgments stay and the list of distractors changes.
+    judgments stay and what stands beside them changes; with --earlier those stay that are new.
     """
-    if file is None and distractors is None and not no_distractors:
-        raise click.UsageError("Give a file of judgments, or --distractors.")
+    if file is None and not (distractors or no_distractors or leave_out or no_leave_out or earlier):
+        raise click.UsageError("Give a file of judgments, --distractors, --leave-out or --earlier.")
     if not note and not only_preview:
         raise click.UsageError("Missing option '--note'.")
     with opened(data) as (database, _):
@@ -78,12 +94,16 @@ def add(
             kind = "preference" if preferences else "graded"
             prepared = service.prepare(file, kind=kind, second=second_column or "")
         others = frozenset() if no_distractors else read_distractors(distractors) if distractors else None
+        wish = rounds.wished(
+            leave_out, changed_docnos, earlier=rounds.numbers(earlier), later=later, drop=no_leave_out
+        )
         with database.write() as session:
             token = drafts.keep(
                 *(session, OPERATOR, slug, prepared, note or "a preview"),
                 origin=origin,
                 origin_name=origin_name,
                 distractors=others,
+                left_out=wish,
                 line=line,
             )
         with database.read() as session:
@@ -98,14 +118,7 @@ def add(
             revision = drafts.publish(session, OPERATOR, slug, token, base=found.base)
         for warning in prepared.warnings if prepared is not None else ():
             click.echo(f"warning: {warning}", err=True)
-        change = revision.change
-        changes = f"{change.added} added, {change.changed} changed, {change.removed} removed"
-        where = slug if line == "main" else f"line {line} of {slug}"
-        click.echo(
-            f"Revision {revision.number} of {where}: {revision.judgments} judgments on "
-            f"{revision.topics} topics ({changes})."
-        )
-        click.echo(f"{revision.jobs} runs are queued for scoring under it.")
+        _tell_made(revision, slug if line == "main" else f"line {line} of {slug}")
 
 
 @qrels.command("list")
@@ -129,6 +142,16 @@ def export(slug: str, number: int, part: str, data: Path | None) -> None:
         click.echo(files.of_revision(session, OPERATOR, slug, number, part), nl=False)
 
 
+def _tell_made(revision: "Revision", where: str) -> None:
+    change = revision.change
+    changes = f"{change.added} added, {change.changed} changed, {change.removed} removed"
+    click.echo(
+        f"Revision {revision.number} of {where}: {revision.judgments} judgments on "
+        f"{revision.topics} topics ({changes})."
+    )
+    click.echo(f"{revision.jobs} runs are queued for scoring under it.")
+
+
 def _tell(found: "Preview") -> None:
     """What a draft would change, on the error stream: the result alone goes to the other one."""
     changes = found.changes
@@ -136,6 +159,8 @@ def _tell(found: "Preview") -> None:
         click.echo(
             f"Distractors: {changes.distractors_after} ({changes.distractors_before} before).", err=True
         )
+    if changes.left_out is not None:
+        _tell_left_out(found, changes.left_out)
     gained, lost = changes.total.topics_gained, changes.total.topics_lost
     if gained:
         click.echo(f"Topics gained: {' '.join(gained)}", err=True)
@@ -149,6 +174,17 @@ def _tell(found: "Preview") -> None:
         _tell_ranks(found.ranks)
     elif found.waiting is not None:
         click.echo("The runs' new ranks take too long to be worked out here; the site shows them.", err=True)
+
+
+def _tell_left_out(found: "Preview", change: "LeftOutChange") -> None:
+    what = "residual, left out" if change.is_residual else "left out"
+    again = f"; {change.repeated} lines came again" if change.repeated else ""
+    topics = f"{len(change.topics)} topic{'' if len(change.topics) == 1 else 's'}"
+    click.echo(f"Documents {what}: {change.after} of {topics} ({change.before} before){again}.", err=True)
+    if (held := found.left_out_of) is not None:
+        click.echo(f"{held.runs} of {held.of} runs have any of them, {held.documents} in all.", err=True)
+    if names := found.changes.without_relevant:
+        click.echo(f"No document is relevant to these topics, which score 0: {' '.join(names)}", err=True)
 
 
 def _tell_ranks(ranks: "RankChanges") -> None:

@@ -1,6 +1,7 @@
 """Judgments: a task's qrels, their numbered revisions, and each judgment as a row."""
 
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import CheckConstraint, ForeignKey, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
@@ -54,6 +55,10 @@ class QrelsRevision(Base):
     """
     distractors: Mapped[bytes | None] = mapped_column(deferred=True)
     """Docnos known not to be relevant to any topic, packed; None where there are none."""
+    left_out: Mapped[bytes | None] = mapped_column(deferred=True)
+    """Documents taken out of every ranking of their topics, packed; None where there are none."""
+    left_out_facts: Mapped[dict[str, Any] | None]
+    """Of these: how many documents, topics and repeated lines, and which earlier revisions judged them."""
     created_at: Mapped[datetime]
     created_by: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
 

@@ -250,6 +250,7 @@ def _facts(session: Session, shown: Board) -> dict[str, Any]:
         "origin": basis.origin,
         "origin_name": basis.origin_name,
         "dialect": basis.dialect,
+        **({"left_out": basis.left_out} if basis.left_out else {}),
         "topics": basis.topics,
         "topic_ids": list(shown.source.topics) if shown.source else None,
         "measures": [

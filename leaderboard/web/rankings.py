@@ -46,6 +46,7 @@ def show(run_id: int, topic_id: str) -> ResponseReturnValue:
             page=page,
             table=tables.table(page),
             missed=tables.missed_table(page),
+            left_out=tables.left_out_table(page),
             defined_by=DEFINED_BY,
             strip=_strip(page),
             rank_address=rank_addresses(),

@@ -5,6 +5,7 @@ from typing import Any
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from werkzeug.datastructures import MultiDict
 
 from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages.revisions import changed, lists, previews, revision
@@ -14,13 +15,14 @@ from leaderboard.pages.revisions.rank_changes import RankChanges
 from leaderboard.services import policy
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.judged_inputs import MAIN
-from leaderboard.services.revisions import drafts
+from leaderboard.services.qrels.left_out import RevisionLeftOut
+from leaderboard.services.revisions import drafts, rounds
 from leaderboard.trec.qrels.distractors import read_distractors
 from leaderboard.web import responses
 from leaderboard.web.addresses import whole
 from leaderboard.web.charts import Ranks, SlopeChart, slope_chart
 from leaderboard.web.errors import status_of, wants_json
-from leaderboard.web.files import received
+from leaderboard.web.files import number, received
 from leaderboard.web.requests import hands_out_judgments
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, rule
 from leaderboard.web.session import finish_reading, have_computed, reading, viewer, wake, writing
@@ -161,9 +163,9 @@ def _keep_others(slug: str, module: str) -> str:
 
 def _keep(slug: str) -> str:
     form, asker = request.form, viewer()
-    file, listed = received("qrels"), received("distractors")
-    if file is None and listed is None and not form.get("no_distractors"):
-        raise Invalid("Choose a file of judgments, or a list of distractors.")
+    file, listed, wish = received("qrels"), received("distractors"), _left_out(form)
+    if file is None and listed is None and wish is None and not form.get("no_distractors"):
+        raise Invalid("Choose a file of judgments, a list of distractors or of documents left out.")
     holds = form.get("holds", "")
     kind, second = ("preference", "") if holds == "preference" else ("graded", holds)
     prepared = qrels.prepare(file.path, file.name, kind, second) if file is not None else None
@@ -185,8 +187,21 @@ def _keep(slug: str) -> str:
             origin=origin,
             origin_name=form.get("origin_name", "").strip(),
             distractors=distractors,
+            left_out=wish,
             line=form.get("line", "").strip() or MAIN,
         )
+
+
+def _left_out(form: "MultiDict[str, str]") -> RevisionLeftOut | None:
+    """What the form asks for of documents left out; None: as before."""
+    file, changed = received("left_out"), received("changed_docnos")
+    return rounds.wished(
+        None if file is None else file.path,
+        None if changed is None else changed.path,
+        earlier=rounds.numbers(form.get("earlier", "")),
+        later=number("later", None),
+        drop=bool(form.get("no_left_out")),
+    )
 
 
 @blueprint.get("/tasks/<slug>/revisions/drafts/<token>")

@@ -56,6 +56,28 @@ def test_distractors_change_alone_and_are_printed(site, tmp_path: Path) -> None:
     assert "Revision 3 of t" in dropped.stdout
 
 
+def test_documents_are_left_out_and_rounds_are_made(site, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """A list alone, told before it is added; then the new judgments of a later revision."""
+    listed = tmp_path / "left-out.txt"
+    listed.write_text("1 b\n2 y\n1 b\n")
+    added = site("qrels", "add", "t", "--leave-out", listed, "--note", "sources", "--yes")
+    assert "Documents left out: 2 of 2 topics (0 before); 1 lines came again." in added.stderr
+    assert "2 of 2 runs have any of them, 3 in all." in added.stderr
+    assert "Revision 2 of t: 7 judgments" in added.stdout
+    site("worker", "--once")
+    assert "2 documents left out" in site("board", "t").output
+    assert site("qrels", "export", "t", 2, "--part", "left_out").stdout == "1 b\n2 y\n"
+    better = build.qrels_file(tmp_path, BETTER, "v2")
+    assert site("qrels", "add", "t", better, "--no-leave-out", "--note", "v2").exit_code == 0
+    round_2 = site("qrels", "add", "t", "--earlier", "1", "--note", "round 2")
+    assert "Documents residual, left out: 7 of 3 topics (0 before)." in round_2.stderr
+    assert "Revision 4 of t: 3 judgments on 3 topics" in round_2.stdout
+    assert site("qrels", "export", "t", 4).stdout == "1 0 x 2\n2 0 y 2\n3 0 x 2\n"
+    refused = site("qrels", "add", "t", "--earlier", "one", "--note", "n")
+    assert refused.exit_code == 1
+    assert "such as 1, 2" in refused.stderr
+
+
 def test_preferences_and_lines_of_machines_are_added(site, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     """Preferences stand beside the board's judgments, a machine's have a line of their own."""
     path = tmp_path / "preferences.txt"

@@ -16,6 +16,7 @@ from leaderboard.services.runs.uploads import Delivery, Submission
 from leaderboard.services.tasks import create, drafts
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.settings import Settings
+from leaderboard.trec.qrels.left_out import LeftOut
 from leaderboard.trec.read.lines import Limits
 from leaderboard.worker import Evaluator
 from tests.make.copies import built_once
@@ -102,12 +103,18 @@ def task(
 
 @built_once
 def revise(
-    database: Database, folder: Path, judgments: Mapping[str, Mapping[str, int]], slug: str = "t"
+    database: Database,
+    folder: Path,
+    judgments: Mapping[str, Mapping[str, int]],
+    slug: str = "t",
+    left_out: LeftOut | None = None,
 ) -> Revision:
     """A new qrels revision of the task."""
     prepared = files.prepare(qrels_file(folder, judgments, "revision"))
     with database.write() as session:
-        return revisions.revise(session, OPERATOR, slug, NewRevision(prepared=prepared, note="a note"))
+        return revisions.revise(
+            session, OPERATOR, slug, NewRevision(prepared=prepared, note="a note", left_out=left_out)
+        )
 
 
 @built_once

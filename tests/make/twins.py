@@ -40,6 +40,7 @@ from leaderboard.services.side_by_side import answers, pairs, questions
 from leaderboard.services.tasks import announcements
 from leaderboard.services.tasks.announcements import AnnouncementDraft
 from leaderboard.settings import Settings
+from leaderboard.trec.qrels.left_out import LeftOut
 from tests.make import answered, hooks, judged, judging, labelled, people, pictures, twin_nuggets
 from tests.make import build as builders
 from tests.make.apps import application
@@ -87,6 +88,14 @@ def _judged(secret: str, public: Sequence[str], offset: int) -> dict[str, dict[s
         return {**alike, **{topic: {"d00": 1, "only-a": offset} for topic in held_back}}
     other = {topic: {"d02": 2, "d03": 0, "only-b": offset} for topic in held_back[1:]}
     return {**alike, **other, "77": {"d00": 1}}
+
+
+def _left_out(secret: str, public: Sequence[str]) -> LeftOut:
+    """Of held-back topics alone: other documents, and another number of them, in either world."""
+    first, second, *_ = [topic for topic in TOPICS if topic not in public]
+    if secret == "a":
+        return LeftOut({first: frozenset({b"d09"})}, True)
+    return LeftOut({first: frozenset({b"d10", b"d11"}), second: frozenset({b"d12"})}, True)
 
 
 def _other_run(folder: Path, secret: str, public: Sequence[str]) -> Path:
@@ -272,7 +281,7 @@ def _held_back_task(database: Database, folder: Path, slug: str, secret: str) ->
     wishes = RunRequest(name, facts=facts)
     builders.submit(database, path, slug, team_name=MASKED[secret], wishes=wishes)
     builders.drain(database)
-    builders.revise(database, folder, _judged(secret, public, 5), slug)
+    builders.revise(database, folder, _judged(secret, public, 5), slug, _left_out(secret, public))
     builders.drain(database)
 
 

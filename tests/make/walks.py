@@ -31,7 +31,7 @@ VALUES: dict[str, Sequence[object]] = {
     "name": ("AP", "nothing"),
     "token": ("nonsense",),
     "number": (1, 2, 9),
-    "part": ("qrels", "distractors"),
+    "part": ("qrels", "distractors", "left_out"),
     "suffix": ("txt", "csv", "jsonl"),
     "line_id": range(1, 6),
     "form": ("json", "csv", "tex", "md"),

@@ -14,7 +14,7 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import PoolTopic, Run, Task, Topic
+from leaderboard.db.tables import Pool, PoolTopic, Run, Task, Topic
 from leaderboard.errors import Invalid, MissingInput
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.grammar import parse
@@ -27,6 +27,7 @@ from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import column
 from leaderboard.services.policy import Viewer
 from leaderboard.services.pools import documents as pool_documents
+from leaderboard.services.qrels import left_out
 from leaderboard.services.rankings.blocks import blocks_of
 from leaderboard.services.statistics import requests
 from leaderboard.stats.assessors.settling import settle
@@ -101,7 +102,8 @@ def boards_by_assessor(
     own = _own(labels)
     if why := _why_not(runs, settled, own):
         return replace(empty, why=why)
-    compiled = compile_judgments(settled)
+    gone = left_out.index(left_out.of_pool(session, session.get_one(Pool, pool.facts.id)))
+    compiled = replace(compile_judgments(settled), left_out=gone)
     variants = [_with(compiled, settled, {}), *(_with(compiled, settled, own[judge]) for judge in own)]
     try:
         means = _means(session, task, measure, runs, compiled, variants)

@@ -18,7 +18,7 @@ def of_board(shown: Board, url: str) -> str:
     basis = shown.basis
     if basis is None:
         return of_task(shown.task, shown.slug, url, None)
-    note = f"Edition {basis.edition}, {rests_on(basis.revision, basis.topics, basis.dialect)}"
+    note = f"Edition {basis.edition}, {rests_on(basis.revision, basis.topics, basis.dialect, basis.left_out)}"
     if shown.at is not None:
         note += f". As of {shown.at:%Y-%m-%d %H:%M} UTC"
     of = f" of the group {shown.group.name}" if shown.group else ""
@@ -35,7 +35,7 @@ def of_snapshot(page: SnapshotPage, url: str) -> str:
     """The entry of a frozen board, with its digest."""
     note = (
         f"Snapshot of {page.created_at:%Y-%m-%d %H:%M} UTC, SHA-256 {page.sha256}. Edition {page.edition}, "
-        f"{rests_on(page.revision, page.topics, page.dialect)}"
+        f"{rests_on(page.revision, page.topics, page.dialect, page.left_out)}"
     )
     title = f"{page.task}: board of runs by {page.ranked_by}"
     return _entry(f"{page.slug}-{page.address}", title, page.task, page.created_at, url, note)

@@ -219,7 +219,7 @@ def _cost_in_words(cost: Cost) -> Column[CostedRun]:
 def _caption(page: EfficiencyPage) -> str:
     lower = "; lower is better" if page.measure.lower_is_better else ""
     basis = page.basis
-    on = f"{basis.topics} topics, qrels revision {basis.revision}" if basis else "no judgments"
+    on = f"{basis.topics} topics, {basis.qrels}" if basis else "no judgments"
     return (
         f"Effectiveness ({page.ranked_by}{lower}; {on}) and cost of {len(page.rows)} runs. {SELF_REPORTED} "
         f"Front: no other run is at most as costly in {page.cost.field.title.lower()} and at least as good, "

@@ -268,11 +268,11 @@ def _changes(
     # What an organiser noted of judgments that are held back may tell of them.
     note = f": {basis.revision_note.rstrip('.')}" if basis.revision_note and sight.details else ""
     if before is None:
-        return (f"The first edition, under qrels revision {basis.revision}{note}.",)
+        return (f"The first edition, under {basis.qrels}{note}.",)
     old, old_basis = before
     sentences = []
     if basis.revision_id != old_basis.revision_id:
-        sentences.append(f"Qrels revision {basis.revision}{note}.")
+        sentences.append(f"Q{basis.qrels[1:]}{note}.")
     if basis.topics != old_basis.topics:
         counted = "1 topic" if basis.topics == 1 else f"{basis.topics:,} topics"
         sentences.append(f"{counted} instead of {old_basis.topics:,}.")

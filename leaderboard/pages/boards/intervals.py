@@ -206,7 +206,9 @@ def _interval(
 
 def _caption(page: IntervalsPage) -> str:
     basis = page.basis
-    under = f", under {rests_on(basis.revision, basis.topics, basis.dialect)}" if basis else ""
+    under = (
+        f", under {rests_on(basis.revision, basis.topics, basis.dialect, basis.left_out)}" if basis else ""
+    )
     return (
         f"{page.task}: runs by {page.ranked_by}{under}, with the 95% t interval of each mean, the range of "
         f"ranks from all pairs ({page.comparison}), the 95% interval of each rank alone and the share of "

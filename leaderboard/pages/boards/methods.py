@@ -67,6 +67,8 @@ def _of_whom(shown: Board, basis: Basis) -> Iterable[_Said]:
     topics = f"{basis.topics:,}{chosen} {'topic' if basis.topics == 1 else 'topics'}"
     yield _Said(f"{phase} over {topics}{moment}. ")
     yield _Said(f"Scores rest on revision {basis.revision} of the relevance judgments{_judged(basis)}. ")
+    if basis.left_out:
+        yield _Said(f"Before scoring, documents were taken out of the rankings by topic: {basis.left_out}. ")
 
 
 def _key(shown: Board) -> tuple[str, ...]:

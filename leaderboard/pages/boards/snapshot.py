@@ -49,6 +49,7 @@ class SnapshotPage:
     revision: int
     revision_note: str
     revision_sha256: str
+    left_out: str
     origin: str
     origin_name: str
     dialect: int
@@ -130,7 +131,7 @@ def _place_column(name: str) -> Column[FrozenRow]:
 
 
 def _caption(page: SnapshotPage) -> str:
-    judged = rests_on(page.revision, page.topics, page.dialect)
+    judged = rests_on(page.revision, page.topics, page.dialect, page.left_out)
     return (
         f"{page.task}: runs by {page.ranked_by}, {judged}. "
         f"Snapshot {page.address} of {page.created_at:%Y-%m-%d}."
@@ -151,6 +152,7 @@ def _page(frozen: OpenedSnapshot, since: tuple[str, ...]) -> SnapshotPage:
         revision=facts["revision"],
         revision_note=facts["revision_note"],
         revision_sha256=facts["revision_sha256"] or "",
+        left_out=facts.get("left_out", ""),
         origin=facts["origin"],
         origin_name=facts["origin_name"],
         dialect=facts["dialect"],

@@ -9,7 +9,7 @@ from leaderboard.pages.boards.view import View
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import PLACE_FACTS, Row, place_facts
 from leaderboard.services.evaluations.columns import MeasureColumn
-from leaderboard.services.evaluations.shown import computed_as
+from leaderboard.services.evaluations.shown import computed_as, left_out_facts
 from leaderboard.services.statistics.standings import Place as RankPlace
 from leaderboard.services.statistics.standings import Standing
 from leaderboard.tables.cells import DAGGER, DOT
@@ -78,6 +78,7 @@ def board_facts(
         "dialect": basis.dialect if basis else None,
         "origin": basis.origin if basis else None,
         "revision_sha256": (basis.revision_sha256 or None) if basis else None,
+        **left_out_facts(basis),
         "measure_versions": {measure.key: measure.version for measure in measures},
         "comparison": shown.comparison if shown.places else None,
         "sentences": list(shown.sentences),
@@ -246,8 +247,8 @@ def _caption(view: View) -> str:
     topics = f"{basis.topics} {'topic' if basis.topics == 1 else 'topics'}"
     sentences = [
         f"The {view.total} {'run' if view.total == 1 else 'runs'}{some} of {shown.task}, ranked by "
-        f"{shown.ranked_by}, over {topics}, by {measures}; edition {basis.edition}, qrels revision "
-        f"{basis.revision}{digest}{computed_as(basis.dialect)}.",
+        f"{shown.ranked_by}, over {topics}, by {measures}; edition {basis.edition}, "
+        f"{basis.qrels}{digest}{computed_as(basis.dialect)}.",
         "The best value of each measure is bold.",
     ]
     if any(row.rank is None for row in view.all_rows):

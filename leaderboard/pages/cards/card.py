@@ -143,7 +143,7 @@ def rests_on(basis: Basis | None) -> str:
     if basis is None:
         return ""
     phase = f"{basis.phase} phase" if basis.phase else ""
-    words = phase, *_resting(basis.topics, basis.revision), JUDGED_BY.get(basis.origin, "")
+    words = (phase, *_resting(basis.topics, basis.revision), basis.left_out, JUDGED_BY.get(basis.origin, ""))
     return ", ".join(filter(None, words))
 
 

@@ -229,7 +229,7 @@ def _caption(page: CurvesPage) -> str:
     over = f"topic {page.topic}" if page.topic else f"mean over {page.averaged} topics"
     if page.topic is None and page.averaged == 1:
         over = "1 topic"
-    revision = f", qrels revision {page.basis.revision}" if page.basis else ""
+    revision = f", {page.basis.qrels}" if page.basis else ""
     relevant = "" if page.kind.key == "gain" else f", relevant is grade {page.level} and above"
     return f"{what}; {over}{revision}{relevant}; higher is better."
 

@@ -238,10 +238,7 @@ def _overlaps(session: Session, table: ScoreTable) -> FloatArray | WaitingResult
     if isinstance(result, WaitingResult):
         return result
     if result is None:
-        source = table.source
-        made = ranking_overlaps.compute(
-            session, asked.run_ids, source.topics, source.dialect, lambda share: None
-        )
+        made = ranking_overlaps.compute(session, asked.run_ids, table.source, lambda share: None)
         result = requests.kept.put(asked.digest, made)
     order = [runs.index(run) for run in table.runs]
     overlaps: FloatArray = square(result["rbo"].astype(np.float64), len(runs), mirrored=1, diagonal=1.0)

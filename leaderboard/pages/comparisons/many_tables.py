@@ -114,7 +114,7 @@ def means(
         [_measure(comparison).in_order(_places(comparison, order)) for comparison in compared],
         name=f"{slug}-comparison",
         topics=len(scores.topics),
-        judgments=f"qrels revision {basis.revision}{computed_as(basis.dialect)}",
+        judgments=f"{basis.qrels}{computed_as(basis.dialect)}",
     )
 
 
@@ -271,4 +271,4 @@ def _pair_facts(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _under(page: ManyComparison) -> str:
-    return f"under {rests_on(page.basis.revision, page.topics, page.basis.dialect)}"
+    return f"under {rests_on(page.basis.revision, page.topics, page.basis.dialect, page.basis.left_out)}"

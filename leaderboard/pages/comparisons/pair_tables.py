@@ -216,7 +216,7 @@ FILES = Files(
 
 
 def _under(page: PairPage) -> str:
-    return rests_on(page.basis.revision, page.basis.topics, page.basis.dialect)
+    return rests_on(page.basis.revision, page.basis.topics, page.basis.dialect, page.basis.left_out)
 
 
 def _of_rankings(page: PairPage, key: str) -> Column[TopicPair]:

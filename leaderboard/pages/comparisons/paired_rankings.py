@@ -18,6 +18,7 @@ from leaderboard.services.evaluations.shown import FloatArray, Source
 from leaderboard.services.rankings.blocks import indices_of, opened
 from leaderboard.stats.orders.rbo import shared_places
 from leaderboard.stats.orders.two_rankings import RankingComparison, compare_rankings, compare_tied_rankings
+from leaderboard.trec.qrels.remaining import remaining
 from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.columns import Int32
 
@@ -95,7 +96,7 @@ def paired_rankings(
     level is the least grade that counts as relevant for the recall-precision curves.
     """
     topics = source.topics[:MOST_TOPICS]
-    blocks = [_blocks(session, run_id, topics) for run_id in (first, second)]
+    blocks = [_blocks(session, source, run_id, topics) for run_id in (first, second)]
     one, two = (_rankings(of_run, topics, source.dialect) for of_run in blocks)
     ties = _topics_with_ties(one), _topics_with_ties(two)
     alike = None
@@ -136,7 +137,7 @@ def paired_topic(
 
 
 def _docnos_of(session: Session, source: Source, run_id: int, topic: str) -> list[str]:
-    rankings = _rankings(_blocks(session, run_id, (topic,)), (topic,), source.dialect)
+    rankings = _rankings(_blocks(session, source, run_id, (topic,)), (topic,), source.dialect)
     return [docno.decode() for docno in rankings.get(topic, _NOTHING)[0]]
 
 
@@ -150,8 +151,9 @@ def _side(
     )
 
 
-def _blocks(session: Session, run_id: int, topics: Collection[str]) -> list[Block]:
-    """The stored blocks of a run that have any of the topics."""
+def _blocks(session: Session, source: Source, run_id: int, topics: Collection[str]) -> list[Block]:
+    """The stored blocks of a run that have any of the topics, without what the revision leaves out."""
+    gone = alignments.compiled_judgments(session, source).left_out
     index = indices_of(session, [run_id])[run_id]
     numbers = {index[topic][0] for topic in topics if topic in index}
     bodies = session.scalars(
@@ -159,7 +161,8 @@ def _blocks(session: Session, run_id: int, topics: Collection[str]) -> list[Bloc
         .where(RankingBlock.run_id == run_id, RankingBlock.number.in_(numbers))
         .order_by(RankingBlock.number)
     )
-    return [opened(run_id, body) for body in bodies]
+    blocks = [opened(run_id, body) for body in bodies]
+    return blocks if gone is None else [remaining(block, gone) for block in blocks]
 
 
 def _rankings(blocks: Sequence[Block], topics: Collection[str], dialect: int) -> Rankings:

@@ -249,7 +249,8 @@ def _caption(page: AuditPage, what: str) -> str:
     audited = page.audited
     if audited.basis is None or audited.measure is None:
         return f"{audited.task}: {what}."
-    under = rests_on(audited.basis.revision, audited.basis.topics, audited.basis.dialect)
+    basis = audited.basis
+    under = rests_on(basis.revision, basis.topics, basis.dialect, basis.left_out)
     return (
         f"{audited.task}: {what}; {audited.measure.key} ({audited.measure.direction} is better), "
         f"pool depth {page.depth}, under {under}."

@@ -14,6 +14,7 @@ from leaderboard.pages.scores import fields
 from leaderboard.pages.topics import judgments
 from leaderboard.pages.topics.judgments import DocumentFinders, GradesOfTopic, Revision, finder_facts
 from leaderboard.services import collections, policy, shown_names
+from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.shown import ShownEdition, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.rankings.stored import DocumentPosition, positions_of
@@ -71,6 +72,8 @@ class ChosenTopic:
     bands: tuple[DocumentBand, ...]
     without: tuple[tuple[int, str], ...]
     """(id, name) of the runs that do not have it."""
+    is_left_out: bool
+    """Whether it is taken out of every ranking of the topic, so that no run has a rank for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,6 +177,7 @@ def facts(page: DocumentPage) -> dict[str, Any]:
         "topic": chosen.topic_id if chosen else None,
         "grade": chosen.grade if chosen else None,
         "runs": chosen.of if chosen else None,
+        **({"left_out": True} if chosen and chosen.is_left_out else {}),
         "places": [
             {
                 "run": place.name,
@@ -284,7 +288,8 @@ def _chosen(
     runs = {run.id: run for run in session.scalars(kept) if sight.details or policy.owns(viewer, run.team_id)}
     dialect = shown.edition.dialect if shown.edition is not None else task.dialect
     names = shown_names.shown_names(session, viewer, task)
-    positions = positions_of(session, list(runs), topic.topic_id, docno, dialect)
+    gone = _left_out(session, sight, shown, topic)
+    positions = positions_of(session, list(runs), topic.topic_id, docno, dialect, gone)
     places = _places(positions, runs, viewer, names)
     have = {place.run_id for place in places}
     return ChosenTopic(
@@ -301,7 +306,15 @@ def _chosen(
                 key=itemgetter(1),
             )
         ),
+        is_left_out=docno.encode() in gone,
     )
+
+
+def _left_out(session: Session, sight: Sight, shown: ShownEdition, topic: Topic) -> frozenset[bytes]:
+    """What the shown judgments leave out of a topic, for who may see these."""
+    if shown.source is None or not (sight.details and shown.source.leaves_out):
+        return frozenset()
+    return alignments.left_out_of(alignments.compiled_judgments(session, shown.source), topic.topic_id)
 
 
 def _places(

@@ -15,11 +15,11 @@ from leaderboard.pages.rankings.neighbours import Neighbours, neighbours
 from leaderboard.pages.scores import fields
 from leaderboard.pages.topics.judgments import DocumentFinders, JudgedTopic, judged_topic
 from leaderboard.services import collections, policy, shown_names
-from leaderboard.services.evaluations import score
+from leaderboard.services.evaluations import alignments, score
 from leaderboard.services.evaluations.columns import MeasureColumn, column_of
 from leaderboard.services.evaluations.shown import ShownEdition, shown_edition
 from leaderboard.services.policy import Sight, Viewer
-from leaderboard.services.rankings.stored import OrderedRanking, ordered
+from leaderboard.services.rankings.stored import OrderedRanking, PassedDocument, ordered_without
 from leaderboard.services.tasks import scored_topics, topics
 from leaderboard.services.tasks.head import TaskHead
 from leaderboard.trec.documents.documents import Document
@@ -126,6 +126,8 @@ class RankingPage(TaskHead):
     """Relevant documents that the topic has."""
     missed: tuple[MissedDocument, ...]
     missed_total: int
+    left_out: tuple[PassedDocument, ...]
+    """Documents of the run that the judgments leave out of this topic."""
     previous: str | None
     following: str | None
     neighbours: Neighbours | None
@@ -149,18 +151,15 @@ def ranking_page(
     """
     run, task, sight, topic, shown = _visible(session, viewer, run_id, topic_id)
     dialect = shown.edition.dialect if shown.edition is not None else task.dialect
-    ranking = ordered(session, run.id, topic_id, dialect)
     field = fields.field(session, viewer, task, sight, shown)
     judged = judged_topic(session, field.source, field.runs, topic_id, task.level) if field else None
+    gone = alignments.left_out_of(judged.compiled, topic_id) if judged else frozenset()
+    ranking, left_out = ordered_without(session, run.id, topic_id, dialect, gone)
     graded = _Graded.of(ranking, judged, task.level)
     missed = _missed(ranking, judged, task.level)
     listed = missed if limit is None else missed[:MISSED_AT_FIRST]
     titled = _read_of(ranking.docnos[:limit], graded, read)
-    documents = [*titled, *(docno for docno, _, _ in listed)]
-    reading = _Reading(
-        collections.texts(session, task.collection_id, documents) if read != "nothing" else {},
-        terms(topic.title, topic.description) if read == "texts" else None,
-    )
+    reading = _reading(session, task, topic, [*titled, *(docno for docno, _, _ in listed)], read)
     before, after = topics.neighbours(session, task, topic)
     names = shown_names.shown_names(session, viewer, task)
     return RankingPage(
@@ -187,6 +186,7 @@ def ranking_page(
         relevant_known=len(graded.relevant) + len(missed),
         missed=_listed(reading, listed),
         missed_total=len(missed),
+        left_out=left_out,
         previous=before,
         following=after,
         neighbours=neighbours(field, run.id, topic_id) if field else None,
@@ -296,6 +296,19 @@ class _Graded:
             upwards.append(following)
             following = rank if rank in relevant else following
         return upwards[::-1]
+
+
+def _reading(
+    session: Session,
+    task: Task,
+    topic: Topic,
+    documents: Sequence[str],
+    read: Literal["nothing", "titles", "texts"],
+) -> _Reading:
+    return _Reading(
+        collections.texts(session, task.collection_id, documents) if read != "nothing" else {},
+        terms(topic.title, topic.description) if read == "texts" else None,
+    )
 
 
 def _rows(

@@ -4,6 +4,8 @@ from typing import Any
 
 from leaderboard.pages.rankings.ranking import MissedDocument, RankedDocument, RankingPage
 from leaderboard.pages.topics.judgments import finder_facts
+from leaderboard.services.evaluations.shown import left_out_facts
+from leaderboard.services.rankings.stored import PassedDocument
 from leaderboard.tables.record import Column, Files, Place, Table
 
 RUNNING = {"precision": "P", "recall": "R", "average_precision": "AP", "ndcg": "nDCG"}
@@ -18,16 +20,37 @@ def facts(page: RankingPage) -> dict[str, Any]:
         "run_id": page.run_id,
         "topic": page.topic_id,
         "revision": page.basis.revision if page.basis else None,
+        **left_out_facts(page.basis),
         "dialect": page.dialect,
         "level": page.level,
         "scores": {column.key: value for column, value in page.scores},
         "relevant": page.relevant_known if page.is_judged else None,
         "ties": {"groups": page.ties.groups, "documents": page.ties.documents},
         "documents": [_document(row) for row in page.rows],
+        **_left_out(page),
         "missed": [
             {"docno": row.docno, "grade": row.grade, **finder_facts(row.finders)} for row in page.missed
         ],
     }
+
+
+def _left_out(page: RankingPage) -> dict[str, Any]:
+    rows = [{"docno": row.docno, "score": row.score, "before": row.before} for row in page.left_out]
+    return {"documents_left_out": rows} if rows else {}
+
+
+def left_out_table(page: RankingPage) -> Table[PassedDocument]:
+    """The documents of the run that are left out of the topic."""
+    return Table(
+        name=f"{page.run}-{page.topic_id}-left-out",
+        caption=f"Documents of run {page.run} that are left out of topic {page.topic_id} of {page.task}.",
+        columns=[
+            Column(key="docno", head="Document", value=lambda row: row.docno),
+            Column(key="score", head="Score", value=lambda row: row.score, digits=4),
+            Column(key="before", head="Before rank", value=lambda row: row.before, digits=0),
+        ],
+        rows=page.left_out,
+    )
 
 
 def table(page: RankingPage) -> Table[RankedDocument]:
@@ -71,7 +94,7 @@ def missed_table(page: RankingPage) -> Table[MissedDocument]:
     )
 
 
-FILES = Files(facts=facts, tables={"ranking": table, "missed": missed_table})
+FILES = Files(facts=facts, tables={"ranking": table, "missed": missed_table, "left_out": left_out_table})
 
 
 def _running(key: str, head: str, where: Place) -> Column[RankedDocument]:
@@ -114,7 +137,7 @@ def _caption(page: RankingPage) -> str:
     ]
     if page.is_judged and page.basis is not None:
         parts.append(
-            f"P, R, AP and nDCG are those of the ranking cut at each rank, under qrels revision "
-            f"{page.basis.revision}, relevant from grade {page.level}; a dash is not judged."
+            f"P, R, AP and nDCG are those of the ranking cut at each rank, under "
+            f"{page.basis.qrels}, relevant from grade {page.level}; a dash is not judged."
         )
     return " ".join(parts)

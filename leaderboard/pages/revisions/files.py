@@ -4,18 +4,29 @@ from collections.abc import Iterator
 from importlib import import_module
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session, undefer
+from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Qrels, QrelsRevision
 from leaderboard.errors import NotFound
 from leaderboard.pages.revisions import revision as revision_pages
 from leaderboard.services import policy
 from leaderboard.services.policy import Viewer
-from leaderboard.services.qrels import judged_inputs, lines
+from leaderboard.services.qrels import judged_inputs, left_out, lines
 from leaderboard.services.qrels.files import PreparedQrels
 from leaderboard.services.qrels.lines import DRAFT
+from leaderboard.trec.qrels.packed_left_out import left_out_lines
 
-PARTS = ("qrels", "subtopics", "preferences", "distractors", "nuggets", "assignments", "support", "argue")
+PARTS = (
+    "qrels",
+    "subtopics",
+    "preferences",
+    "distractors",
+    "left_out",
+    "nuggets",
+    "assignments",
+    "support",
+    "argue",
+)
 """What a revision may have a file of; qrels stands for all judgments of answers."""
 _KINDS = {"subtopics": "subtopic", "preferences": "preference"}
 
@@ -30,6 +41,8 @@ def of_revision(session: Session, viewer: Viewer, slug: str, number: int, part: 
         return text(lines.stored(session, revision))
     if part == "distractors" and revision.distractors is not None:
         return "".join(f"{docno.decode()}\n" for docno in sorted(lines.distractors_of(revision)))
+    if part == "left_out" and revision.left_out is not None:
+        return b"".join(left_out_lines(left_out.of_revision(revision).by_topic)).decode()
     beside = judged_inputs.companions(session, revision).get(_KINDS.get(part, ""))
     if beside is None:
         raise NotFound(f"Revision {number} has no {part}.")
@@ -81,5 +94,5 @@ def _preferences(prepared: PreparedQrels) -> Iterator[str]:
 
 
 def _whole(session: Session, revision_id: int) -> QrelsRevision:
-    options = [undefer(QrelsRevision.packed), undefer(QrelsRevision.distractors)]
+    options = judged_inputs.WHOLE
     return session.get_one(QrelsRevision, revision_id, options=options)

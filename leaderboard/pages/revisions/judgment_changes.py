@@ -8,6 +8,7 @@ from typing import Any
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.qrels.files import Change, PreparedQrels, compare
 from leaderboard.tables.record import Column, Place, Table
+from leaderboard.trec.qrels.left_out import NOTHING, LeftOut
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,23 @@ class TopicChange:
         return bool(self.added or self.changed or self.removed)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOutChange:
+    """Documents left out by topic, before and after."""
+
+    before: int
+    after: int
+    added: int
+    removed: int
+    topics: tuple[tuple[str, int], ...]
+    """(topic, how many documents are left out of it) afterwards, in the task's order."""
+    repeated: int
+    """Lines that named a document of a topic once more."""
+    is_residual: bool
+    rounds: tuple[int, ...]
+    """The revisions that judged them, where these are known."""
+
+
 @dataclass(frozen=True, slots=True)
 class Changes:
     """What is new in judgments of one kind, and in the distractors beside them."""
@@ -68,6 +86,8 @@ class Changes:
     """Topics that are judged now and that the task does not have."""
     without_relevant: tuple[str, ...]
     """Topics that are judged now, none of whose documents is relevant."""
+    left_out: LeftOutChange | None = None
+    """None where nothing is left out, before or after."""
 
     @property
     def changed_topics(self) -> tuple[TopicChange, ...]:
@@ -81,10 +101,12 @@ def changes(
     distractors: tuple[frozenset[bytes], frozenset[bytes]],
     titles: Mapping[str, str],
     level: int,
+    left_out: tuple[LeftOut, LeftOut] = (NOTHING, NOTHING),
 ) -> Changes:
     """What changes from one set of judgments, None for none at all, to another of the same kind.
 
-    distractors: those of both; titles: topic -> title in the task's order; level: least relevant grade.
+    distractors, left_out: those of both; titles: topic -> title in the task's order; level: least relevant
+    grade.
     """
     old, new = (before.facts if before is not None else {}), after.facts
     kinds = Counter((key[0], _what(old.get(key), new.get(key))) for key in old.keys() | new.keys())
@@ -121,6 +143,7 @@ def changes(
         distractors_removed=len(distractors[0] - distractors[1]),
         unknown=tuple(topic for topic in after.topics if topic not in titles),
         without_relevant=tuple(topic for topic in after.topics if graded and not relevant[1][topic]),
+        left_out=_left_out(*left_out, titles),
     )
 
 
@@ -137,8 +160,45 @@ def facts(changes: Changes) -> dict[str, Any]:
         "topics_lost": list(changes.total.topics_lost),
         "grades": {str(grade.grade): [grade.before, grade.after] for grade in changes.grades},
         "distractors": [changes.distractors_before, changes.distractors_after],
+        **({"left_out": left_out_facts(changes.left_out)} if changes.left_out else {}),
         "topics": topic_table(changes, "", "").facts(),
     }
+
+
+def left_out_facts(change: LeftOutChange) -> dict[str, Any]:
+    """Documents left out as plain values."""
+    return {
+        "before": change.before,
+        "after": change.after,
+        "added": change.added,
+        "removed": change.removed,
+        "topics": dict(change.topics),
+        "repeated": change.repeated,
+        "residual": change.is_residual,
+        "earlier": list(change.rounds),
+    }
+
+
+def _left_out(before: LeftOut, after: LeftOut, titles: Mapping[str, str]) -> LeftOutChange | None:
+    old, new = (
+        {(topic, docno) for topic, docnos in side.by_topic.items() for docno in docnos}
+        for side in (before, after)
+    )
+    if not old and not new:
+        return None
+    named = sorted(after.by_topic, key=str.encode)
+    order = [topic for topic in titles if topic in after.by_topic]
+    order += [topic for topic in named if topic not in titles]
+    return LeftOutChange(
+        before=len(old),
+        after=len(new),
+        added=len(new - old),
+        removed=len(old - new),
+        topics=tuple((topic, len(after.by_topic[topic])) for topic in order if after.by_topic[topic]),
+        repeated=after.repeated,
+        is_residual=after.is_residual,
+        rounds=after.rounds,
+    )
 
 
 def topic_table(

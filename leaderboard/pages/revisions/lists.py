@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Account, Edition, Job, Qrels, QrelsRevision, Run, Task, Topic
 from leaderboard.services import policy, shown_names
 from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.qrels import left_out
 from leaderboard.services.qrels.judged_inputs import COMPANIONS, MAIN
 from leaderboard.services.qrels.lines import DRAFT
 from leaderboard.tables.record import Column, Files, Place, Table
@@ -27,6 +28,8 @@ class RevisionRow:
     judgments: int
     topics: int
     has_distractors: bool
+    left_out: str
+    """What is left out of rankings, in words; empty where nothing is."""
     beside: dict[str, int]
     """Kind -> number of the revision of subtopics or preferences beside it."""
     created_at: datetime
@@ -118,6 +121,7 @@ def row_facts(row: RevisionRow) -> dict[str, Any]:
         "judgments": row.judgments,
         "topics": row.topics,
         "distractors": row.has_distractors,
+        **({"left_out": row.left_out} if row.left_out else {}),
         "beside": row.beside,
         "at": row.created_at.isoformat(),
         "sha256": row.sha256,
@@ -239,6 +243,7 @@ def lines_of(session: Session, task: Task) -> tuple[Line, ...]:
             judgments=revision.judgments,
             topics=len(revision.topics),
             has_distractors=has_distractors,
+            left_out=left_out.words(revision.left_out_facts),
             beside=dict(sorted(beside.items(), reverse=True)),
             created_at=revision.created_at,
             created_by=author or "",

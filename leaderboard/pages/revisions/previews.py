@@ -1,8 +1,9 @@
 """What a draft of judgments would change: judgments, topics, grades, and where every run would stand."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -17,9 +18,10 @@ from leaderboard.services import policy
 from leaderboard.services.evaluations.columns import MeasureColumn, column
 from leaderboard.services.evaluations.shown import Source, means, shown_edition
 from leaderboard.services.policy import Sight, Viewer
-from leaderboard.services.qrels import lines
+from leaderboard.services.qrels import left_out, lines
 from leaderboard.services.qrels.files import newest
 from leaderboard.services.qrels.judged_inputs import MAIN
+from leaderboard.services.qrels.left_out import LeftOutList
 from leaderboard.services.revisions import drafts, publish
 from leaderboard.services.revisions.drafts import Draft
 from leaderboard.services.runs.names import RunName
@@ -28,9 +30,19 @@ from leaderboard.services.statistics.procedures import revision_scores
 from leaderboard.services.statistics.requests import Request, WaitingResult
 from leaderboard.stats.arrays import Arrays
 from leaderboard.tables.record import Files
+from leaderboard.trec.qrels.left_out import NOTHING
 
 AT_ONCE_S = 2.0
 """What takes longer than this is not computed while the organiser waits for the page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOutOfRuns:
+    """How many of how many runs have documents that are left out, and how often in all."""
+
+    runs: int
+    of: int
+    documents: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +63,8 @@ class Preview(ChangedJudgments):
     """Values of the file's second column, where it was passed over unasked."""
     runs: int
     """How many runs would be scored again."""
+    left_out_of: LeftOutOfRuns | None
+    """What the runs have of the documents left out; None where there are none, or the ranks are not known."""
 
 
 def preview(session: Session, viewer: Viewer, slug: str, token: str) -> Preview:
@@ -69,9 +83,10 @@ def preview(session: Session, viewer: Viewer, slug: str, token: str) -> Preview:
         (old, old if beside else draft.distractors),
         names,
         task.level,
+        (left_out.of_revision(before), NOTHING if beside else draft.left_out),
     )
     refused = _refusal(session, task, draft, target, changes)
-    ranks, why = _ranks(session, viewer, task, sight, draft) if not refused else (None, "")
+    ranks, why, held = _ranks(session, viewer, task, sight, draft) if not refused else (None, "", None)
     base = board.number if board is not None else 0
     runs = select(func.count()).where(Run.task_id == task.id, Run.withdrawn_at.is_(None))
     return Preview(
@@ -94,6 +109,7 @@ def preview(session: Session, viewer: Viewer, slug: str, token: str) -> Preview:
         why_no_ranks=why,
         rounds=draft.prepared.rounds,
         runs=session.scalar(runs) or 0,
+        left_out_of=held,
         level=task.level,
         of_answers=changed.of_answers(session, task, draft.prepared, names),
     )
@@ -101,7 +117,17 @@ def preview(session: Session, viewer: Viewer, slug: str, token: str) -> Preview:
 
 def facts(page: Preview) -> dict[str, Any]:
     """The preview as plain values at full precision."""
-    return {**changed.facts(page), "revision": page.number, "line": page.line, "refused": page.refused}
+    return {
+        **changed.facts(page),
+        "revision": page.number,
+        "line": page.line,
+        "refused": page.refused,
+        **_held(page),
+    }
+
+
+def _held(page: Preview) -> dict[str, Any]:
+    return {"left_out_of": asdict(page.left_out_of)} if page.left_out_of is not None else {}
 
 
 FILES = Files(facts=facts, tables=changed.TABLES)
@@ -111,13 +137,16 @@ def _refusal(session: Session, task: Task, draft: Draft, target: str, changes: C
     """Why the draft cannot be published as it is; empty where it can."""
     total = changes.total
     same = not (total.added or total.changed or total.removed)
-    if same and not (changes.distractors_added or changes.distractors_removed):
+    gone = left_out.of_revision(newest(session, task.id, target)) if target == draft.line else draft.left_out
+    others = changes.distractors_added or changes.distractors_removed
+    if same and not others and left_out.are_same(gone, draft.left_out):
         return "Nothing is new in these judgments: they are the newest revision already."
     if target != MAIN and draft.line == MAIN and newest(session, task.id) is None:
         return "The task has no graded judgments yet; add these first."
     try:
         lines.fitting(session, task, draft.prepared.kind, draft.by, target)
         lines.require_irrelevant(draft.prepared.judgments, draft.distractors)
+        publish.require_left_out(session, task, LeftOutList(draft.left_out), draft.prepared, target)
     except (Conflict, Invalid) as error:
         return error.message
     return ""
@@ -125,30 +154,37 @@ def _refusal(session: Session, task: Task, draft: Draft, target: str, changes: C
 
 def _ranks(
     session: Session, viewer: Viewer, task: Task, sight: Sight, draft: Draft
-) -> tuple[RankChanges | WaitingResult | None, str]:
-    """Where the runs of the board would stand, or why that cannot be said."""
+) -> tuple[RankChanges | WaitingResult | None, str, LeftOutOfRuns | None]:
+    """Where the runs of the board would stand, or why that cannot be said; what is left out of them."""
     if draft.line != MAIN:
-        return None, "No score rests on this line of judgments, so no rank changes."
+        return None, "No score rests on this line of judgments, so no rank changes.", None
     if draft.prepared.kind in ("answers", "board"):
-        return None, "Ranks by these are known once they are published and all runs scored."
+        return None, "Ranks by these are known once they are published and all runs scored.", None
     shown = shown_edition(session, task, sight)
     if shown.edition is None or shown.source is None:
-        return None, "No board is shown yet, so there are no ranks to change."
+        return None, "No board is shown yet, so there are no ranks to change.", None
     by = column(parse(shown.edition.primary_measure))
     scored = means(session, shown.edition, sight.topic_set, keys=(by.key,))
     old = {run_id: scores[by.key] for run_id, scores in scored.items()}
     if not old:
-        return None, "No run is scored yet, so there are no ranks to change."
+        return None, "No run is scored yet, so there are no ranks to change.", None
     runs = rank_changes.scored_runs(session, viewer, task, sight, list(old))
     request = _request(session, shown.source, by, draft, runs)
     try:
         arrays = _values(session, request, draft)
     except LeaderboardError as error:
-        return None, error.message
+        return None, error.message, None
     if isinstance(arrays, WaitingResult):
-        return arrays, ""
+        return arrays, "", None
     new = dict(zip(request.run_ids, arrays["value"].tolist(), strict=True))
-    return rank_changes.rank_changes(runs, old, new, by), ""
+    return rank_changes.rank_changes(runs, old, new, by), "", _of_runs(arrays)
+
+
+def _of_runs(arrays: Arrays) -> LeftOutOfRuns | None:
+    if "left_out" not in arrays:
+        return None
+    held = arrays["left_out"].astype(np.int64)
+    return LeftOutOfRuns(runs=int((held > 0).sum()), of=len(held), documents=int(held.sum()))
 
 
 def _request(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from sqlalchemy import select
-from sqlalchemy.orm import Session, undefer
+from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, QrelsRevision, Task
 from leaderboard.errors import NotFound
@@ -30,7 +30,7 @@ from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import means, scores_of, source_of
 from leaderboard.services.phase_rules import ALL_TOPICS
 from leaderboard.services.policy import Sight, Viewer
-from leaderboard.services.qrels import judged_inputs, lines
+from leaderboard.services.qrels import judged_inputs, left_out, lines
 from leaderboard.services.qrels.files import PreparedQrels
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.tables.record import Files
@@ -66,7 +66,11 @@ def revision_page(
     if number not in rows:
         raise NotFound(f"{task.name} has no revision {number}.")
     revision = _stored(session, line.id, number)
-    parent = session.get(QrelsRevision, revision.parent_id, options=_WHOLE) if revision.parent_id else None
+    parent = (
+        session.get(QrelsRevision, revision.parent_id, options=judged_inputs.WHOLE)
+        if revision.parent_id
+        else None
+    )
     topic_titles = titles(session, task)
     of_answers = changed.of_answers(session, task, lines.stored(session, revision), topic_titles)
     old, new = _editions(session, task, revision)
@@ -126,7 +130,6 @@ def facts(page: RevisionPage) -> dict[str, Any]:
 
 
 FILES = Files(facts=facts, tables=changed.TABLES)
-_WHOLE = [undefer(QrelsRevision.packed), undefer(QrelsRevision.distractors)]
 
 
 def _open_line(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sight, Line]:
@@ -144,7 +147,7 @@ def _stored(session: Session, line_id: int, number: int) -> QrelsRevision:
     revision = session.scalar(
         select(QrelsRevision)
         .where(QrelsRevision.qrels_id == line_id, QrelsRevision.number == number)
-        .options(*_WHOLE)
+        .options(*judged_inputs.WHOLE)
     )
     if revision is None:
         raise NotFound(f"There is no revision {number}.")
@@ -161,7 +164,8 @@ def _changes(
     old = lines.stored(session, before) if before is not None else None
     new: PreparedQrels = lines.stored(session, after)
     others = lines.distractors_of(before), lines.distractors_of(after)
-    return judgment_changes.changes(old, new, others, titles, level)
+    leaves = left_out.of_revision(before), left_out.of_revision(after)
+    return judgment_changes.changes(old, new, others, titles, level, leaves)
 
 
 def _beside(
@@ -177,8 +181,8 @@ def _beside(
     for kind, companion in sorted(judged_inputs.companions(session, after).items()):
         if old.get(kind) == companion:
             continue
-        new = session.get_one(QrelsRevision, companion, options=_WHOLE)
-        parent = session.get(QrelsRevision, old[kind], options=_WHOLE) if kind in old else None
+        new = session.get_one(QrelsRevision, companion, options=judged_inputs.WHOLE)
+        parent = session.get(QrelsRevision, old[kind], options=judged_inputs.WHOLE) if kind in old else None
         changed_kinds.append((kind, _changes(session, parent, new, titles, level)))
     return tuple(changed_kinds)
 

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from leaderboard.services.evaluations.columns import MeasureColumn, column
 from leaderboard.services.evaluations.shown import Basis, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.pools.documents import PoolDocument
+from leaderboard.services.qrels import left_out
 from leaderboard.services.rankings.blocks import blocks_of
 from leaderboard.services.statistics.requests import refusal
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments, compile_judgments
@@ -180,7 +181,9 @@ def _compiled(session: Session, task: Task, pool: Pool) -> tuple[CompiledJudgmen
     for topic, docno in _documents(session, pool):
         if topic in counted:
             by_topic.setdefault(topic, {})[bytes_of(docno)] = docno
-    compiled = compile_judgments({topic: dict.fromkeys(found, 0) for topic, found in by_topic.items()})
+    plain = compile_judgments({topic: dict.fromkeys(found, 0) for topic, found in by_topic.items()})
+    gone = left_out.index(left_out.of_pool(session, pool))
+    compiled = replace(plain, left_out=gone)
     in_order = (
         (topic, docno) for topic in compiled.judgments.topics for _, docno in sorted(by_topic[topic].items())
     )

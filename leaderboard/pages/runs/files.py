@@ -75,15 +75,19 @@ def download_name(file_name: str, run_id: int) -> str:
     return name or f"run-{run_id}.txt"
 
 
-def command(file_name: str, keys: Sequence[str], *, dialect: int, level: int) -> str:
+def command(
+    file_name: str, keys: Sequence[str], *, dialect: int, level: int, leaves_out: bool = False
+) -> str:
     """The line for a shell that computes measures from the file, as `trec_eval_text` gives them.
 
     level: the task's. It is an option where every measure has it, as trec_eval's names stand for one level.
+    leaves_out: whether the revision leaves documents out of rankings.
 
     >>> command("run.txt", ["AP(rel=2)", "nDCG@10"], dialect=10, level=2)
     "leaderboard evaluate qrels.txt run.txt --per-topic --dialect 10 --level 2 -m 'AP(rel=2)' -m nDCG@10"
     """
     options = ["--per-topic", "--dialect", str(dialect)]
+    options += ["--leave-out", "left_out.txt"] if leaves_out else []
     if (common := level_of([parse(key) for key in keys], level)) > 1:
         options += ["--level", str(common)]
     measures = [part for key in keys for part in ("-m", key)]

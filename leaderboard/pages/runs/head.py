@@ -12,7 +12,14 @@ from leaderboard.services import policy, shown_names
 from leaderboard.services.boards.rows import Row, rank, read_rows
 from leaderboard.services.evaluations import choices, score
 from leaderboard.services.evaluations.columns import MeasureColumn, column_of
-from leaderboard.services.evaluations.shown import Basis, ShownEdition, Source, means, shown_edition
+from leaderboard.services.evaluations.shown import (
+    Basis,
+    ShownEdition,
+    Source,
+    left_out_facts,
+    means,
+    shown_edition,
+)
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.shown_names import ShownNames
 from leaderboard.services.tasks.head import TaskHead
@@ -197,6 +204,7 @@ def head_facts(page: RunHead) -> dict[str, Any]:
         "revision_sha256": (basis.revision_sha256 or None) if basis else None,
         "dialect": basis.dialect if basis else None,
         "topics": basis.topics if basis else None,
+        **left_out_facts(basis),
     }
 
 
@@ -204,6 +212,6 @@ def caption(page: RunHead, what: str, by: str = "") -> str:
     """What a table says of itself where it stands alone."""
     on = ""
     if (basis := page.basis) is not None:
-        on = f", {basis.topics} topics, qrels revision {basis.revision}"
+        on = f", {basis.topics} topics, {basis.qrels}"
         on += f", trec_eval {basis.dialect}" if basis.dialect else ""
     return f"{what} of {page.name}{f' by {by}' if by else ''} on {page.task}{on}."

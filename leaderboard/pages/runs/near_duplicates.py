@@ -126,8 +126,6 @@ def _overlap(session: Session, source: Source, run: Row, other: Row) -> float | 
     if kept is None:
         if request.seconds * MOST > requests.AT_ONCE_S:
             return None
-        made = ranking_overlaps.compute(
-            session, request.run_ids, source.topics, source.dialect, lambda _: None
-        )
+        made = ranking_overlaps.compute(session, request.run_ids, source, lambda _: None)
         kept = requests.kept.put(request.digest, made)
     return float(kept["rbo"][0])

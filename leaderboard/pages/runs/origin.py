@@ -133,7 +133,13 @@ def _same(row: NearDuplicate) -> str:
 
 def _command(scored: ScoredRun, file_name: str) -> str:
     keys = [column.key for column in scored.columns]
-    return files.command(file_name, keys, dialect=scored.edition.dialect, level=scored.seen.task.level)
+    return files.command(
+        file_name,
+        keys,
+        dialect=scored.edition.dialect,
+        level=scored.seen.task.level,
+        leaves_out=scored.source.leaves_out,
+    )
 
 
 def _execution(wishes: Mapping[str, Any], *, masked: bool) -> Mapping[str, str]:

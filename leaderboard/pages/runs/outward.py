@@ -127,7 +127,7 @@ def hub_results(
     if row.value is None:
         raise NotFound(f"Run {run_id} has no score by {page.by} to show.", run=run_id)
     better = "; lower is better" if row.column.lower_is_better else ""
-    rests = rests_on(basis.revision, basis.topics, basis.dialect)
+    rests = rests_on(basis.revision, basis.topics, basis.dialect, basis.left_out)
     by = f"; judged by a machine ({basis.origin_name})" if basis.origin == "machine" else ""
     return [
         {

@@ -13,7 +13,7 @@ from leaderboard.measures.judged import IntArray, Judged
 from leaderboard.measures.ties.effects import UNORDERED, Tied, TieGroups, counts, effect, tie_groups, tied
 from leaderboard.measures.ties.expectations import EXPECTED
 from leaderboard.pages.runs.head import RunHead, ScoredRun, caption, head_facts
-from leaderboard.services.evaluations.alignments import alignment
+from leaderboard.services.evaluations.alignments import alignment, compiled_judgments
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.digests import run_digest
 from leaderboard.services.evaluations.shown import Source
@@ -21,6 +21,7 @@ from leaderboard.services.rankings.blocks import blocks_of
 from leaderboard.services.statistics import requests
 from leaderboard.stats.arrays import Arrays
 from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.trec.qrels.remaining import remaining
 
 GROUPS, EFFECT = 1, 1
 """Versions of what is kept: a new one makes the old unused."""
@@ -209,7 +210,9 @@ def _scores(
     place = {topic.encode("utf-8", "surrogateescape"): at for at, topic in enumerate(topics)}
     precision = np.float32 if source.dialect == 9 else np.float64
     parts = [(np.empty(0, np.int64), np.empty(0, np.float64))]
-    for block in blocks_of(session, run_id):
+    gone = compiled_judgments(session, source).left_out
+    for whole in blocks_of(session, run_id):
+        block = whole if gone is None else remaining(whole, gone)
         at = np.repeat(np.array([place.get(topic, -1) for topic in block.topics], np.int64), block.sizes())
         parts.append((at[at >= 0], block.columns.score[at >= 0]))
     topic, score = (np.concatenate([part[side] for part in parts]) for side in (0, 1))

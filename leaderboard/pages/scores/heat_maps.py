@@ -334,5 +334,5 @@ def _caption(page: HeatMap) -> str:
         what += f" less its median over {page.field}"
     return (
         f"{what} of {len(page.runs)} runs on {len(page.topics)} topics of {page.task} "
-        f"under qrels revision {page.basis.revision}."
+        f"under {page.basis.qrels}."
     )

@@ -71,7 +71,9 @@ def table(page: OrdersPage) -> Table[TwoOrders]:
     ]
     runs = f"{len(page.runs):,} {'run' if len(page.runs) == 1 else 'runs'}"
     basis = page.basis
-    under = f", under {rests_on(basis.revision, basis.topics, basis.dialect)}" if basis else ""
+    under = (
+        f", under {rests_on(basis.revision, basis.topics, basis.dialect, basis.left_out)}" if basis else ""
+    )
     caption = f"{page.task}: agreement of the orders of {runs} by two measures{under}."
     return Table(name=f"{page.slug}-measures", caption=caption, columns=columns, rows=_two_orders(page))
 

@@ -113,7 +113,7 @@ def documents(
     if kind not in KINDS:
         raise Invalid(f"There are no documents of the kind {kind!r}; choose one of {', '.join(KINDS)}.")
     judgments = compiled.judgments
-    start, end = judgments.listed(place)
+    start, end = alignments.listed(compiled, place)
     here = np.arange(start, end)
     grade = judgments.grades[here]
     relevant = grade >= task.level

@@ -77,7 +77,7 @@ def judged_topic(
     place = compiled.index.get(bytes_of(topic_id))
     if place is None:
         return None
-    start, end = compiled.judgments.listed(place)
+    start, end = alignments.listed(compiled, place)
     found = found_documents.found(session, source, runs, level)
     counts = zip(
         found.runs[start:end].tolist(),

@@ -121,6 +121,6 @@ def _caption(page: TopicList) -> str:
         return f"{len(page.topics)} topics of {page.task}."
     return (
         f"{len(page.topics)} topics of {page.task}: documents judged, and {page.measure.key} of "
-        f"{page.field} under qrels revision {page.basis.revision}. Quartiles are over runs; separates is "
+        f"{page.field} under {page.basis.qrels}. Quartiles are over runs; separates is "
         "the correlation of the runs' scores on a topic with their means over all others."
     )

@@ -141,7 +141,7 @@ def _found(
 
 
 def _under(page: TopicPage) -> str:
-    return f", qrels revision {page.basis.revision}" if page.basis else ""
+    return f", {page.basis.qrels}" if page.basis else ""
 
 
 def _caption(page: TopicPage) -> str:
@@ -149,6 +149,6 @@ def _caption(page: TopicPage) -> str:
     if page.basis is None or page.measure is None:
         return f"Runs on {name}: no scores are shown."
     return (
-        f"Scores on {name} under qrels revision {page.basis.revision}{computed_as(page.basis.dialect)}, "
+        f"Scores on {name} under {page.basis.qrels}{computed_as(page.basis.dialect)}, "
         f"in the order of {page.measure.key}."
     )

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Pool, Task
 from leaderboard.pooling.judge import Judge
 from leaderboard.pooling.methods import method, start
+from leaderboard.services.qrels import left_out
 from leaderboard.services.rankings.tops import topic_seed, topic_tops
 
 TOPICS_KEPT = 16
@@ -74,7 +75,9 @@ def _digest(session: Session, task: Task, pool: Pool, topic_id: str) -> str:
 def live_topic(session: Session, task: Task, pool: Pool, topic_id: str) -> LiveTopic:
     """Who gives a topic's documents; read once and kept in memory."""
     bound = method(pool.method)
-    tops = topic_tops(session, pool.run_ids, topic_id, bound.reach or task.depth, task.dialect)
+    gone = left_out.of_pool(session, pool).get(topic_id, frozenset())
+    depth = bound.reach or task.depth
+    tops = topic_tops(session, pool.run_ids, topic_id, depth, task.dialect, gone=gone)
     docnos = tuple(tops.docno(place) for place in range(len(tops.docnos)))
     judge = start(bound, tops.rankings, topic_seed(pool.seed, topic_id), scores=tops.scores)
     return LiveTopic(judge, docnos, {docno: place for place, docno in enumerate(docnos)})

@@ -32,7 +32,7 @@ WORD_BYTES = 500
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}(?: \(\d{1,9}\))?")
 EXTRAS = {
     "task": {"collection"},
-    "revisions": {"file", "distractors"},
+    "revisions": {"file", "distractors", "left_out"},
     "runs": {"file"},
     "editions": {"scored"},
     "pools": {"file"},

@@ -25,8 +25,9 @@ FILES = {
     "datacite.json": "The same as DataCite metadata, to register a DOI with.",
     "topics.tsv": "Topic id and title, separated by a tab, as most programs read topics.",
     "qrels/": "Judgments of every revision as TREC qrels: topic, subtopic or 0, docno, grade. Files are "
-    "named LINE-NAME-REVISION; preferences are JSON, one a line; distractors one docno a line. Nuggets and "
-    "labels of answers are one JSON object, where a run is its ranking_sha256.",
+    "named LINE-NAME-REVISION; preferences are JSON, one a line; distractors one docno a line; of documents "
+    "left out topic and docno a line. Nuggets and labels of answers are one JSON object, where a run is its "
+    "ranking_sha256.",
     "runs/": "Run files: topic, Q0, docno, rank, score, tag; of answers JSON, one a line. Compressed where "
     "they came so.",
     "pools/": "The documents of each pool in judging order, as JSON lines: priority, stratum, probability.",

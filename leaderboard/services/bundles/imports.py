@@ -24,6 +24,7 @@ from leaderboard.services.bundles.importing import (
     add_all,
     make_own,
 )
+from leaderboard.services.bundles.judgments import RevisionFiles
 from leaderboard.services.bundles.opening import BundleFiles
 from leaderboard.services.bundles.records import TABLES, Record, RecordTable
 from leaderboard.services.policy import Viewer
@@ -148,8 +149,12 @@ def _add_revisions(making: TaskImport, table: RecordTable) -> None:
     for line, record in checking.read(making.files, table):
         values = checking.values(table, line, record, making.ids)
         of = making.session.get_one(Qrels, values["qrels_id"])
-        others = record.get("distractors")
-        paths = (making.files.file(record.get("file")), making.files.file(others) if others else None)
+        others, gone = record.get("distractors"), record.get("left_out")
+        paths = RevisionFiles(
+            making.files.file(record.get("file")),
+            making.files.file(others) if others else None,
+            making.files.file(gone) if gone else None,
+        )
         made = judgments.add_revision(
             making.session, making.viewer, of, making.parents.get(of.id), values, paths
         )

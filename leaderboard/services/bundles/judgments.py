@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,25 @@ from leaderboard.services.bundles.checking import broken
 from leaderboard.services.policy import Viewer
 from leaderboard.services.pools import documents as pool_documents
 from leaderboard.services.pools.documents import PoolDocument
-from leaderboard.services.qrels import files, lines
+from leaderboard.services.qrels import files, left_out, lines
 from leaderboard.services.qrels.files import PreparedQrels
+from leaderboard.services.qrels.left_out import LeftOutList
 from leaderboard.trec.qrels.distractors import read_distractors
+from leaderboard.trec.qrels.left_out import NOTHING, LeftOut, read_left_out
 from leaderboard.trec.qrels.preferences import PreferenceJudgments
 from leaderboard.trec.read.entries import ID_BYTES
 from leaderboard.trec.read.lines import Limits, raw_lines
 
 ANY_SIZE = Limits(plain_bytes=2**40)
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionFiles:
+    """The files of a revision: judgments, and what stands beside them, None where there is none of it."""
+
+    judgments: Path
+    distractors: Path | None
+    left_out: Path | None
 
 
 def add_revision(
@@ -32,14 +43,14 @@ def add_revision(
     line: Qrels,
     parent: QrelsRevision | None,
     record: dict[str, Any],
-    paths: tuple[Path, Path | None],
+    paths: RevisionFiles,
 ) -> QrelsRevision:
-    """Store a revision with the judgments of its file, and the distractors of the other one, if any.
+    """Store a revision with the judgments of its file, and what others hold that stands beside them.
 
     Its digest is the one on record, as far as that is a file's; where it is of all that scores rest on, it is
     taken anew. Raises Invalid where the file holds other topics or another number than its record says.
     """
-    path, others = paths
+    path, others = paths.judgments, paths.distractors
     prepared = _prepared(path, line.kind)
     facts = {"topics": prepared.topics, "judgments": prepared.size}
     for name, found in facts.items():
@@ -51,13 +62,29 @@ def add_revision(
     if line.kind == "answers" and known["sha256"] != prepared.sha256:
         raise Invalid(f"{path.name} is not what its revision's digest is of. Get the bundle anew.")
     distractors = read_distractors(others, ANY_SIZE) if others is not None else ()
-    made = lines.add(
-        session, viewer, line, parent, replace(prepared, **known), record.get("note", ""), distractors
-    )
+    leaves = _left_out(paths.left_out, record)
+    left_out.require_fitting(LeftOutList(leaves), prepared.judgments, leaves.by_topic)
+    judged = replace(prepared, **known)
+    note = record.get("note", "")
+    made = lines.add(session, viewer, line, parent, judged, note, distractors, leaves=leaves)
     if made.number != record["number"]:
         raise Invalid(f"Revision {record['number']} of the line {line.name} follows {made.number - 1}.")
     made.created_at = record["created_at"]
     return made
+
+
+def _left_out(path: Path | None, record: dict[str, Any]) -> LeftOut:
+    """What a revision leaves out; raises Invalid where its record says otherwise."""
+    facts = record.get("left_out_facts")
+    if path is None or not isinstance(facts, dict):
+        if path is not None or facts:
+            raise Invalid("A revision lacks what it leaves out, or what is said of it. Get the bundle anew.")
+        return NOTHING
+    by_topic = read_left_out([path], limits=ANY_SIZE).by_topic
+    rounds, repeated = facts.get("rounds", []), facts.get("repeated", 0)
+    if not isinstance(rounds, list) or not all(isinstance(number, int) for number in [*rounds, repeated]):
+        raise Invalid("What a revision says of the documents left out cannot be read. Get the bundle anew.")
+    return LeftOut(by_topic, bool(facts.get("residual")), repeated, tuple(rounds))
 
 
 def add_pool(session: Session, pool_id: int, name: str, path: Path) -> None:

@@ -32,10 +32,12 @@ from leaderboard.services.bundles.records import TABLES, Numbers, Record, Record
 from leaderboard.services.bundles.release import PseudonymMap
 from leaderboard.services.bundles.writing import BundleWriter
 from leaderboard.services.pools import documents as pool_documents
+from leaderboard.services.qrels import left_out
 from leaderboard.services.rankings.blocks import whole_blocks
 from leaderboard.services.runs.files import StoredFile
 from leaderboard.services.runs.prepare import CHUNK_BYTES, suggested_name
 from leaderboard.trec.qrels.distractors import unpack_distractors
+from leaderboard.trec.qrels.packed_left_out import left_out_lines
 from leaderboard.trec.qrels.revision_inputs import unpack_preferences
 from leaderboard.trec.read.archives import Limits, plain_blocks
 
@@ -124,7 +126,12 @@ def _of_task(source: BundleSource, *_: object) -> Record:
 
 def _of_revision(source: BundleSource, revision_id: int, record: Record) -> Record:
     row = source.session.execute(
-        select(Qrels.name, Qrels.kind, QrelsRevision.distractors.is_not(None).label("has_distractors"))
+        select(
+            Qrels.name,
+            Qrels.kind,
+            QrelsRevision.distractors.is_not(None).label("has_distractors"),
+            QrelsRevision.left_out.is_not(None).label("leaves_out"),
+        )
         .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
         .where(QrelsRevision.id == revision_id)
     ).one()
@@ -134,7 +141,8 @@ def _of_revision(source: BundleSource, revision_id: int, record: Record) -> Reco
     path = start + endings.get(row.kind, ".qrels.txt")
     source.paths["revision", revision_id] = path
     source.paths["distractors", revision_id] = others = f"{start}.distractors.txt" * row.has_distractors
-    named = {"file": path, "distractors": others or None}
+    source.paths["left out", revision_id] = gone = f"{start}.left-out.txt" * row.leaves_out
+    named = {"file": path, "distractors": others or None, **({"left_out": gone} if gone else {})}
     if row.kind == "answers" and source.by is not None:
         # Names that are put out of it are part of what its digest is of.
         return {**named, "sha256": _of_answers().digest(source.session, revision_id, source.by.hides)}
@@ -244,6 +252,8 @@ def _write_judgments(source: BundleSource, target: BundleWriter) -> None:
                 select(QrelsRevision.distractors).where(QrelsRevision.id == revision_id)
             )
             target.add(others, (docno + b"\n" for docno in unpack_distractors(packed)))
+        if gone := source.paths["left out", revision_id]:
+            target.add(gone, left_out_lines(left_out.by_id(source.session, revision_id)))
 
 
 def _judgments(session: Session, revision_id: int) -> Pieces:

@@ -38,7 +38,7 @@ COLUMNS = {
     "teams": "name affiliation country home_page created_at",
     "entries": "team_id created_at",
     "lines": "name kind origin origin_name",
-    "revisions": "qrels_id number parent_id sha256 file_name note topics judgments created_at",
+    "revisions": "qrels_id number parent_id sha256 file_name note topics judgments left_out_facts created_at",
     "uploads": "team_id file_name sha256 bytes state phase_id created_at",
     "runs": (
         "upload_id phase_id team_id name tag kind description details topics entries deepest ranking_sha256 "

@@ -46,8 +46,9 @@ FOLDER = "records"
 OF_RANKINGS: dict[str, dict[str, Any]] = {
     "task": {"kind": "rankings", "answer_rules": {}},
     "topics": {"answer_limit": None},
+    "revisions": {"left_out_facts": None},
 }
-"""Table -> what its rows have in tasks of rankings: left out, so that earlier programs read these bundles."""
+"""Table -> what its rows mostly have: not written then, so that earlier programs read these bundles."""
 
 Numbers = dict[str, dict[int, int]]
 """Table -> id -> number in the bundle, or the other way round."""

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session, undefer
+from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Judgment, Qrels, QrelsRevision
 from leaderboard.services.checks.damage import DamageCheck
-from leaderboard.services.qrels import lines
+from leaderboard.services.qrels import judged_inputs, left_out, lines
 from leaderboard.services.qrels.files import PreparedQrels
 from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 
@@ -20,13 +20,14 @@ def _revisions(database: Database) -> Sequence[int]:
 
 def _judgments(database: Database, revision_id: int) -> Iterator[str]:
     with database.read() as session:
-        options = [undefer(QrelsRevision.packed), undefer(QrelsRevision.distractors)]
+        options = judged_inputs.WHOLE
         revision = session.get(QrelsRevision, revision_id, options=options)
         if revision is None:
             # A draft that was given up since.
             return
         prepared = lines.stored(session, revision)
         lines.distractors_of(revision)
+        left_out.of_revision(revision)
         if prepared.size != revision.judgments:
             yield f"it has {prepared.size:,} judgments of {revision.judgments:,}"
         if _differs(session, revision, prepared):

@@ -27,7 +27,7 @@ from leaderboard.services.policy import OPERATOR, Viewer
 from leaderboard.services.pools import plans, pools, previews
 from leaderboard.services.pools.documents import PoolDocument
 from leaderboard.services.pools.plans import SECONDS, Plan, PooledRun
-from leaderboard.services.qrels import files, lines
+from leaderboard.services.qrels import files, left_out, lines
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.rankings.tops import TopicTops, read_tops
 from leaderboard.stats.combined.sample import DEPTH, inclusion, uniform, weights
@@ -120,7 +120,7 @@ def draw_topics(
     task = policy.own_task(session, viewer, slug, policy.coordinates)
     plan = Plan(seed=seed, seconds=seconds)
     revision = _drawn_from(session, task, plan)
-    judged = _judged_documents(session, task, revision)
+    judged = _judged_documents(session, task, revision, left_out.by_id(session, revision.id))
     if len(judged) < LEAST_TOPICS:
         raise Conflict(
             f"A draw takes {LEAST_TOPICS} whole topics at least, and the machine judged {len(judged)} that "
@@ -178,11 +178,15 @@ def _store(
     )
 
 
-def _judged_documents(session: Session, task: Task, revision: QrelsRevision) -> dict[str, list[bytes]]:
-    """Topic that counts -> the documents that a revision judges, in their order."""
+def _judged_documents(
+    session: Session, task: Task, revision: QrelsRevision, gone: Mapping[str, frozenset[bytes]]
+) -> dict[str, list[bytes]]:
+    """Topic that counts -> the documents that a revision judges and does not leave out, in their order."""
     judged = unpack_judgments(revision.packed)
     docnos = {
-        topic: sorted(docno for docno, grade in judged[topic].items() if grade >= 0)
+        topic: sorted(
+            docno for docno, grade in judged[topic].items() if grade >= 0 and docno not in gone.get(topic, ())
+        )
         for topic in previews.titles_of(session, task)
         if topic in judged
     }
@@ -193,8 +197,10 @@ def drawn_topics(
     session: Session, task: Task, revision: QrelsRevision, runs: Sequence[PooledRun], share: float, seed: int
 ) -> list[DrawnTopic]:
     """What a draw takes of each topic that counts and has judgments of the machine."""
-    judged = _judged_documents(session, task, revision)
-    tops = read_tops(session, [run.run_id for run in runs], list(judged), DEPTH, task.dialect)
+    by_topic = left_out.by_id(session, revision.id)
+    judged = _judged_documents(session, task, revision, by_topic)
+    gone = left_out.index(by_topic)
+    tops = read_tops(session, [run.run_id for run in runs], list(judged), DEPTH, task.dialect, gone=gone)
     docnos = {topic: judged[topic] for topic in tops}
     weight = [weights(_places(tops[topic], names)) for topic, names in docnos.items()]
     if not weight:

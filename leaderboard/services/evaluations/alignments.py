@@ -17,6 +17,7 @@ from leaderboard.services.rankings.blocks import blocks_of
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments
 from leaderboard.trec.qrels.packed_hits import unpack_hits
 from leaderboard.trec.qrels.revision_inputs import compiled_inputs
+from leaderboard.trec.read.lines import bytes_of
 
 KEPT_REVISIONS = 4
 """Revisions whose judgments stay in memory, ready to be used."""
@@ -56,6 +57,20 @@ def docnos(compiled: CompiledJudgments, documents: IntArray) -> list[str]:
     start, length = named.at[documents], named.length[documents]
     ends = (start + length).tolist()
     return [named.letters[at:end].decode() for at, end in zip(start.tolist(), ends, strict=True)]
+
+
+def listed(compiled: CompiledJudgments, place: int) -> tuple[int, int]:
+    """Where the documents that have a docno begin and end, of the topic at a place.
+
+    A topic whose judged documents are all left out has one without a docno.
+    """
+    start, end = compiled.judgments.listed(place)
+    return start + int(start < end and not compiled.documents.length[start]), end
+
+
+def left_out_of(compiled: CompiledJudgments, topic_id: str) -> frozenset[bytes]:
+    """The docnos that are taken out of every ranking of a topic."""
+    return frozenset() if compiled.left_out is None else compiled.left_out.of(bytes_of(topic_id))
 
 
 def alignment(session: Session, source: Source, run_id: int) -> Judged:

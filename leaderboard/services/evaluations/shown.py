@@ -1,8 +1,9 @@
 """Which edition a viewer is shown, what its scores rest on, and where these are stored."""
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ from leaderboard.errors import NotFound
 from leaderboard.services.evaluations import judged_topics
 from leaderboard.services.evaluations.damaged import scores_of_runs
 from leaderboard.services.policy import Sight
+from leaderboard.services.qrels import left_out
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -48,13 +50,34 @@ class Basis:
     """Name of the phase whose runs are shown; empty where the task has one phase only."""
     is_combined: bool = False
     """Whether people judged a sample of it too, and the board of both is shown to everybody."""
+    left_out: str = ""
+    """What is left out of rankings, in words; empty where nothing is."""
+    left_out_facts: Mapping[str, Any] | None = None
+    """The same for files: how many documents, None while judgments are held back, and whether residual."""
+    unlike: int | None = None
+    """An edition that it must not be compared with, as other documents are left out of rankings there: of a
+    board that leaves some out one on all judgments, else the newest that leaves some out."""
+
+    @property
+    def qrels(self) -> str:
+        """The revision and what it leaves out, in words."""
+        beside = f" ({self.left_out})" if self.left_out else ""
+        return f"qrels revision {self.revision}{beside}"
+
+
+def left_out_facts(basis: Basis | None) -> dict[str, Any]:
+    """What JSON says of documents left out; nothing where none are."""
+    return {} if basis is None or basis.left_out_facts is None else {"left_out": basis.left_out_facts}
 
 
 def basis_of(
     edition: Edition, revision: QrelsRevision, qrels: Qrels, sight: Sight, *, is_combined: bool = False
 ) -> Basis:
     """What the scores of an edition rest on; a digest of held-back judgments would confirm guesses."""
+    facts = revision.left_out_facts
     return Basis(
+        left_out=left_out.words(facts, with_count=sight.details),
+        left_out_facts=left_out.told(facts, with_count=sight.details),
         edition=edition.number,
         revision=revision.number,
         revision_id=revision.id,
@@ -72,16 +95,19 @@ def basis_of(
     )
 
 
-def rests_on(revision: int, topics: int, dialect: int) -> str:
-    """What scores rest on, in words for captions.
+def rests_on(revision: int, topics: int, dialect: int, left_out: str = "") -> str:
+    """What scores rest on, in words for captions; left_out: what is left out of rankings, in words.
 
     >>> rests_on(2, 50, 10)
     'qrels revision 2, 50 topics, as trec_eval 10 computes them'
     >>> rests_on(2, 50, 0)
     'qrels revision 2, 50 topics'
+    >>> rests_on(2, 50, 0, "residual, 3,124 documents left out")
+    'qrels revision 2 (residual, 3,124 documents left out), 50 topics'
     """
+    beside = f" ({left_out})" if left_out else ""
     counted = f"{topics:,} {'topic' if topics == 1 else 'topics'}"
-    return f"qrels revision {revision}, {counted}{computed_as(dialect)}"
+    return f"qrels revision {revision}{beside}, {counted}{computed_as(dialect)}"
 
 
 def computed_as(dialect: int) -> str:
@@ -104,7 +130,7 @@ class ShownEdition:
     may_have_groups: bool = True
     """Whether the task may have groups of runs: no where it is known to have none."""
     before: Edition | None = None
-    """The edition that was shown before it; None for the first."""
+    """The edition shown before it; None for the first, and where that left out other documents."""
     before_revision: int = 0
     """The number of its revision."""
 
@@ -150,10 +176,18 @@ def shown_edition(
         return ShownEdition(None, None, (), None, 0)
     building = next((row for row in rows if row.Edition.state == "building"), None)
     earlier = [row for row in past.values() if row.Edition.number < chosen.Edition.number]
-    before = earlier[-1] if earlier else None
+    gone = chosen.QrelsRevision.left_out_facts
+    # Ranks of runs that lack other documents are not compared.
+    before = earlier[-1] if earlier and earlier[-1].QrelsRevision.left_out_facts == gone else None
+    leaving = {row.Edition.number: row.QrelsRevision.left_out_facts is not None for row in past.values()}
     return ShownEdition(
         chosen.Edition,
-        basis_of(chosen.Edition, chosen.QrelsRevision, chosen.Qrels, sight, is_combined=chosen.is_combined),
+        replace(
+            basis_of(
+                chosen.Edition, chosen.QrelsRevision, chosen.Qrels, sight, is_combined=chosen.is_combined
+            ),
+            unlike=_unlike(chosen.Edition.number, leaving),
+        ),
         tuple(past),
         building.Edition.id if building else None,
         building.QrelsRevision.number if building else 0,
@@ -163,6 +197,19 @@ def shown_edition(
         before.Edition if before else None,
         before.QrelsRevision.number if before else 0,
     )
+
+
+def _unlike(number: int, leaving: Mapping[int, bool]) -> int | None:
+    """The edition that one must not be compared with, the newest before it, else of all.
+
+    leaving: the number of each edition that was ever shown -> whether it leaves documents out.
+
+    >>> _unlike(3, {1: False, 2: False, 3: True}), _unlike(2, {1: False, 2: False, 3: True})
+    (2, 3)
+    """
+    others = [other for other, leaves_out in leaving.items() if leaves_out != leaving[number]]
+    before = [other for other in others if leaving[number] and other < number]
+    return max(before or others, default=None)
 
 
 def _number_at(shown: list[Edition], task: Task, at: datetime) -> int:
@@ -263,6 +310,8 @@ class Source:
     topics: tuple[str, ...]
     places: tuple[int, ...]
     """Where each topic stands in a stored vector of scores."""
+    leaves_out: bool = False
+    """Whether documents are taken out of rankings before ranks are counted."""
 
 
 def source_of(edition: Edition, revision: QrelsRevision, topic_set: str) -> Source:
@@ -270,7 +319,10 @@ def source_of(edition: Edition, revision: QrelsRevision, topic_set: str) -> Sour
     topics = tuple(edition.topic_sets.get(topic_set, {"topics": ()})["topics"])
     place = {topic: index for index, topic in enumerate(revision.topics)}
     places = tuple(place[topic] for topic in topics)
-    return Source(edition.id, revision.id, revision.sha256, edition.dialect, topic_set, topics, places)
+    leaves_out = revision.left_out_facts is not None
+    return Source(
+        edition.id, revision.id, revision.sha256, edition.dialect, topic_set, topics, places, leaves_out
+    )
 
 
 def scores_of(

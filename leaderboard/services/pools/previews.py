@@ -1,6 +1,6 @@
 """A pool before it is made: its documents by topic, what judging them takes, and who brings what."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from statistics import median
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import QrelsRevision, Task, Topic
+from leaderboard.db.tables import Task, Topic
 from leaderboard.errors import Conflict, Invalid
 from leaderboard.measures.judged import UNJUDGED
 from leaderboard.pooling.audit import holders
@@ -22,11 +22,11 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.pools import plans
 from leaderboard.services.pools.documents import PoolDocument
 from leaderboard.services.pools.plans import Plan, PooledRun
-from leaderboard.services.qrels import files
+from leaderboard.services.qrels import files, left_out, lines
 from leaderboard.services.rankings import tops as pool_rankings
 from leaderboard.services.rankings.tops import TopicTops
-from leaderboard.trec.qrels.distractors import unpack_distractors
 from leaderboard.trec.qrels.packed_judgments import unpack_judgments
+from leaderboard.trec.qrels.remaining import DocumentsByTopic
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -185,7 +185,8 @@ def preview(session: Session, viewer: Viewer, slug: str, plan: Plan) -> Preview:
     # Judgments of answers say nothing of documents by themselves.
     revision = files.newest(session, task.id) if task.kind == "rankings" else None
     judged = unpack_judgments(revision.packed) if revision is not None and plan.reuse else {}
-    tops = _tops(session, task, runs, bound, list(titles), _distractors(session, revision))
+    gone = left_out.index(left_out.of_revision(revision).by_topic)
+    tops = _tops(session, task, runs, bound, list(titles), (lines.distractors_of(revision), gone))
     pools = tuple(
         _topic_pool(bound, topic_id, title, tops[topic_id], judged.get(topic_id, {}), plan.seed)
         for topic_id, title in titles.items()
@@ -215,11 +216,11 @@ def _tops(
     runs: Sequence[PooledRun],
     bound: BoundMethod,
     topics: Sequence[str],
-    left_out: tuple[bytes, ...],
+    others: tuple[Collection[bytes], DocumentsByTopic | None],
 ) -> dict[str, TopicTops]:
     run_ids = [run.run_id for run in runs]
     if not bound.method.of_answers:
-        return pool_rankings.read_tops(session, run_ids, topics, bound.reach, task.dialect, left_out)
+        return pool_rankings.read_tops(session, run_ids, topics, bound.reach, task.dialect, *others)
     # Where there are rankings only, no module of answers is ever loaded.
     cited = import_module("leaderboard.services.answers.cited")
     tops: dict[str, TopicTops] = cited.read_cited(session, run_ids, topics, bound)
@@ -234,13 +235,6 @@ def titles_of(session: Session, task: Task) -> dict[str, str]:
         .order_by(Topic.position)
     )
     return {row.topic_id: row.title for row in rows}
-
-
-def _distractors(session: Session, revision: QrelsRevision | None) -> tuple[bytes, ...]:
-    if revision is None:
-        return ()
-    packed = select(QrelsRevision.distractors).where(QrelsRevision.id == revision.id)
-    return unpack_distractors(session.scalar(packed))
 
 
 def _topic_pool(

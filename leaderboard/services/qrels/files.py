@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session, undefer
+from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Qrels, QrelsRevision
 from leaderboard.errors import Invalid, Problem
+from leaderboard.services.qrels import judged_inputs
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.trec.qrels.packed_judgments import pack_judgments
 from leaderboard.trec.qrels.preferences import PreferenceJudgments, read_preferences
@@ -188,7 +189,7 @@ def newest(session: Session, task_id: int, line: str = MAIN) -> QrelsRevision | 
         .where(Qrels.task_id == task_id, Qrels.name == line)
         .order_by(QrelsRevision.number.desc())
         .limit(1)
-        .options(undefer(QrelsRevision.packed), undefer(QrelsRevision.distractors))
+        .options(*judged_inputs.WHOLE)
     )
 
 

@@ -15,6 +15,8 @@ from leaderboard.trec.qrels.revision_inputs import RevisionInputs, pack_subtopic
 
 MAIN = "main"
 """Name of the qrels a board is computed from."""
+WHOLE = tuple(map(undefer, (QrelsRevision.packed, QrelsRevision.distractors, QrelsRevision.left_out)))
+"""Options of a statement that reads revisions with all that they hold."""
 COMPANIONS = ("subtopic", "preference")
 """Kinds of qrels that stand beside graded ones, each under its kind as its name."""
 
@@ -39,7 +41,7 @@ def inputs(session: Session, revision_id: int) -> RevisionInputs:
         .join(Task, Task.id == Qrels.task_id)
         .join(Collection, Collection.id == Task.collection_id)
         .where(QrelsRevision.id == revision_id)
-        .options(undefer(QrelsRevision.packed), undefer(QrelsRevision.distractors))
+        .options(*WHOLE)
     ).one()
     revision = row.QrelsRevision
     beside = companions(session, revision)
@@ -53,6 +55,7 @@ def inputs(session: Session, revision_id: int) -> RevisionInputs:
         subtopics=packed.get("subtopic"),
         preferences=packed.get("preference"),
         distractors=revision.distractors,
+        left_out=revision.left_out,
         collection_size=row.size,
         name=f"revision {revision.number} (number {revision.id} of all)",
         is_of_answers=row.kind == "answers",

@@ -14,7 +14,7 @@ from leaderboard.db.tables import Judgment, Qrels, QrelsRevision, Task
 from leaderboard.errors import Conflict, Invalid
 from leaderboard.services.accounts import names
 from leaderboard.services.policy import Viewer
-from leaderboard.services.qrels import judged_inputs
+from leaderboard.services.qrels import judged_inputs, left_out
 from leaderboard.services.qrels.files import (
     KINDS,
     Judged,
@@ -25,6 +25,7 @@ from leaderboard.services.qrels.files import (
 )
 from leaderboard.services.qrels.judged_inputs import COMPANIONS, MAIN
 from leaderboard.trec.qrels.distractors import pack_distractors, unpack_distractors
+from leaderboard.trec.qrels.left_out import NOTHING, LeftOut
 from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 from leaderboard.trec.qrels.revision_inputs import pack_subtopics, unpack_preferences, unpack_subtopics
 
@@ -108,6 +109,7 @@ def add(
     note: str,
     distractors: Collection[bytes] = (),
     *,
+    leaves: LeftOut = NOTHING,
     listed: bool = True,
 ) -> QrelsRevision:
     """The next revision of a line; without rows of its judgments where it is not to be listed."""
@@ -124,6 +126,7 @@ def add(
         rounds=prepared.rounds,
         packed=content if _is_kept(qrels.name) else prepared.packed,
         distractors=pack_distractors(distractors),
+        **left_out.columns(leaves, prepared.topics),
         created_at=now(session),
         created_by=viewer.account_id,
     )
@@ -218,11 +221,13 @@ def _is_kept(name: str) -> bool:
 def _digest(session: Session, revision: QrelsRevision, content: bytes) -> str:
     """Of the file alone where nothing stands beside its judgments, else of all that scores rest on."""
     beside = judged_inputs.companions(session, revision)
-    if not beside and revision.distractors is None:
+    if not beside and revision.distractors is None and revision.left_out is None:
         return revision.sha256
     digests = session.scalars(
         select(QrelsRevision.sha256).where(QrelsRevision.id.in_(beside.values())).order_by(QrelsRevision.id)
     ).all()
     others = hashlib.sha256(revision.distractors).hexdigest() if revision.distractors else ""
     facts = [hashlib.sha256(content).hexdigest(), *digests, others]
+    if revision.left_out is not None:
+        facts.append(hashlib.sha256(revision.left_out).hexdigest())
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()

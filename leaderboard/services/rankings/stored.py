@@ -13,6 +13,7 @@ from leaderboard.db.tables import RankingBlock
 from leaderboard.measures.judged import FloatArray
 from leaderboard.services.rankings.blocks import indices_of, topic_in
 from leaderboard.trec.qrels.align import order
+from leaderboard.trec.qrels.remaining import ranking_without
 from leaderboard.trec.runs.runs import Ranking
 
 RUNS_AT_ONCE = 50
@@ -45,14 +46,41 @@ class OrderedRanking:
         return len(self.docnos)
 
 
+@dataclass(frozen=True, slots=True)
+class PassedDocument:
+    """A document that was taken out of a ranking: its score, and the rank that the next document has."""
+
+    docno: str
+    score: float
+    before: int
+
+
 NOTHING = OrderedRanking((), np.empty(0), (), ())
 
 
 def ordered(session: Session, run_id: int, topic_id: str, dialect: int) -> OrderedRanking:
     """A run's ranking of a topic, best first; without documents where the run misses the topic."""
+    return ordered_without(session, run_id, topic_id, dialect, ())[0]
+
+
+def ordered_without(
+    session: Session, run_id: int, topic_id: str, dialect: int, left_out: Collection[bytes]
+) -> tuple[OrderedRanking, tuple[PassedDocument, ...]]:
+    """The same without some docnos, taken out before ranks are counted, and those that the run has."""
     for _, ranking in rankings_of(session, [run_id], topic_id):
-        return in_order(ranking, dialect)
-    return NOTHING
+        remaining = in_order(ranking_without(ranking, left_out), dialect)
+        return remaining, _passed(in_order(ranking, dialect), left_out) if left_out else ()
+    return NOTHING, ()
+
+
+def _passed(whole: OrderedRanking, left_out: Collection[bytes]) -> tuple[PassedDocument, ...]:
+    passed, rank = [], 1
+    for docno, score in zip(whole.docnos, whole.scores.tolist(), strict=True):
+        if docno.encode() in left_out:
+            passed.append(PassedDocument(docno, score, rank))
+        else:
+            rank += 1
+    return tuple(passed)
 
 
 def in_order(ranking: Ranking, dialect: int) -> OrderedRanking:
@@ -82,17 +110,22 @@ class DocumentPosition:
 
 
 def positions_of(
-    session: Session, run_ids: Collection[int], topic_id: str, docno: str, dialect: int
+    session: Session,
+    run_ids: Collection[int],
+    topic_id: str,
+    docno: str,
+    dialect: int,
+    left_out: Collection[bytes] = (),
 ) -> tuple[DocumentPosition, ...]:
     """Where those of the runs that have a document for a topic have it, by the ids of the runs.
 
-    The rankings are kept for the topic's next document: to open those of 150 runs takes most of a page.
+    left_out: docnos that are taken out of the rankings before ranks are counted. Rankings are kept for the
+    topic's next document: to open those of 150 runs takes most of a page.
     """
     name = docno.encode()
-    ranked = (
-        (run_id, ranking, rank_in(ranking, name, dialect))
-        for run_id, ranking in _kept_rankings(session, run_ids, topic_id)
-    )
+    kept = _kept_rankings(session, run_ids, topic_id)
+    remaining = ((run_id, ranking_without(ranking, left_out)) for run_id, ranking in kept)
+    ranked = ((run_id, ranking, rank_in(ranking, name, dialect)) for run_id, ranking in remaining)
     positions = [
         DocumentPosition(run_id, rank, float(ranking.scores[ranking.docnos == name][0]))
         for run_id, ranking, rank in ranked

@@ -14,6 +14,7 @@ from leaderboard.pooling.candidates import FloatArray, IntArray
 from leaderboard.services.rankings import stored
 from leaderboard.services.rankings.blocks import opened
 from leaderboard.trec.qrels.align import order
+from leaderboard.trec.qrels.remaining import DocumentsByTopic, ranking_without, remaining
 from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.runs.runs import Ranking
 
@@ -57,10 +58,12 @@ def read_tops(
     depth: int,
     dialect: int,
     leave_out: Collection[bytes] = (),
+    gone: DocumentsByTopic | None = None,
 ) -> dict[str, TopicTops]:
     """Topic -> the best documents of every run down to a depth; one statement, read run by run.
 
-    leave_out: docnos that are passed over; the rank they take is not given to others. Only the tops are
+    leave_out: docnos that are passed over; the rank they take is not given to others. gone: documents that
+    are taken out of their topics before ranks are counted. Only the tops are
     held, so that memory grows with the depth and not with the length of rankings.
     """
     names = {topic.encode("utf-8", "surrogateescape"): topic for topic in topic_ids}
@@ -72,7 +75,8 @@ def read_tops(
         .execution_options(yield_per=BLOCKS_AT_ONCE)
     )
     for run_id, body in rows:
-        for name, top in _tops_of(opened(run_id, body), dialect, depth):
+        block = opened(run_id, body)
+        for name, top in _tops_of(block if gone is None else remaining(block, gone), dialect, depth):
             if name in names:
                 tops[names[name]][run_id] = top
     left_out = np.array(sorted(leave_out)) if leave_out else None
@@ -87,10 +91,11 @@ def topic_tops(
     depth: int,
     dialect: int,
     leave_out: Collection[bytes] = (),
+    gone: Collection[bytes] = (),
 ) -> TopicTops:
     """The same of one topic, by the index of every run: for an assessor who waits for the next document."""
     by_run = {
-        run_id: in_order(ranking, depth, dialect)
+        run_id: in_order(ranking_without(ranking, gone), depth, dialect)
         for run_id, ranking in stored.rankings_of(session, run_ids, topic_id)
     }
     left_out = np.array(sorted(leave_out)) if leave_out else None

@@ -6,19 +6,22 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from sqlalchemy import delete, select
-from sqlalchemy.orm import Session, undefer
+from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Qrels, QrelsRevision
 from leaderboard.errors import Invalid, NotFound, Problem
 from leaderboard.services import policy
 from leaderboard.services.policy import Viewer
-from leaderboard.services.qrels import lines
+from leaderboard.services.qrels import judged_inputs, lines
 from leaderboard.services.qrels.files import PreparedQrels, newest
 from leaderboard.services.qrels.judged_inputs import MAIN
+from leaderboard.services.qrels.left_out import LeftOutList, RevisionLeftOut, of_revision
 from leaderboard.services.qrels.lines import DRAFT, Origin
 from leaderboard.services.revisions import publish as revisions
+from leaderboard.services.revisions import rounds
 from leaderboard.services.revisions.publish import NewRevision, Revision
+from leaderboard.trec.qrels.left_out import NOTHING, LeftOut
 
 KEPT = timedelta(days=1)
 TOKEN_BYTES = 16
@@ -27,13 +30,14 @@ NOTE_CHARACTERS = 300
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draft:
-    """What would be published: judgments, the line they would go to, who judged, and the distractors."""
+    """What would be published: judgments, their line, who judged, distractors, what is left out."""
 
     token: str
     line: str
     by: Origin
     prepared: PreparedQrels
     distractors: frozenset[bytes]
+    left_out: LeftOut
     note: str
     revision_id: int
     """Of the draft itself: its packed judgments are stored like those of any revision."""
@@ -49,13 +53,14 @@ def keep(
     origin: str | None = None,
     origin_name: str = "",
     distractors: Collection[bytes] | None = None,
+    left_out: RevisionLeftOut | None = None,
     line: str = MAIN,
 ) -> str:
     """Keep judgments to be looked at; the token that finds them again.
 
-    prepared None are the board's newest ones, with other distractors; distractors None are those of the
-    line's newest revision. Drafts older than a day are dropped. Raises as `revisions.revise` where it is
-    clear by now that they cannot be published, and Invalid without a note.
+    prepared None are the board's newest ones, with other documents beside them; distractors and left_out
+    None are those of the line's newest revision. Drafts older than a day are dropped. Raises as
+    `revisions.revise` where it is clear by now that they cannot be published, and Invalid without a note.
     """
     task = policy.own_task(session, viewer, slug)
     if not 0 < len(note.strip()) <= NOTE_CHARACTERS:
@@ -64,19 +69,20 @@ def keep(
             f"A revision needs a note of at most {NOTE_CHARACTERS} characters: the board's history shows it.",
             [problem],
         )
-    judged = prepared or revisions.unchanged(session, task.id)
+    judged, given = rounds.judged(session, task.id, prepared, left_out)
     by = Origin(origin, origin_name)
     target = revisions.target_of(session, task.id, judged.kind, line)
     fitting = lines.fitting(session, task, judged.kind, by, target)
-    others = distractors
-    if others is None:
-        others = lines.distractors_of(newest(session, task.id, line))
+    before = newest(session, task.id, line)
+    others = lines.distractors_of(before) if distractors is None else distractors
     lines.require_irrelevant(judged.judgments, others)
+    given = given or LeftOutList(of_revision(before) if target == line else NOTHING)
+    revisions.require_left_out(session, task, given, judged, target)
     _drop_old(session, task.id)
     token = secrets.token_urlsafe(TOKEN_BYTES)
     known = Origin(fitting.origin, fitting.origin_name) if fitting is not None else by
     kept = lines.new(session, task, judged.kind, known, f"{DRAFT}{token} {line}")
-    lines.add(session, viewer, kept, None, judged, note, others, listed=False)
+    lines.add(session, viewer, kept, None, judged, note, others, leaves=given.listed, listed=False)
     return token
 
 
@@ -91,7 +97,7 @@ def find(session: Session, viewer: Viewer, slug: str, token: str) -> Draft:
             Qrels.name.startswith(f"{DRAFT}{token} ", autoescape=True),
             QrelsRevision.created_at > now(session) - KEPT,
         )
-        .options(undefer(QrelsRevision.packed), undefer(QrelsRevision.distractors))
+        .options(*judged_inputs.WHOLE)
     ).one_or_none()
     if row is None:
         raise NotFound("These judgments are no longer kept: they are for a day. Send them again.")
@@ -102,6 +108,7 @@ def find(session: Session, viewer: Viewer, slug: str, token: str) -> Draft:
         by=Origin(qrels.origin, qrels.origin_name),
         prepared=lines.stored(session, revision),
         distractors=lines.distractors_of(revision),
+        left_out=of_revision(revision),
         note=revision.note,
         revision_id=revision.id,
     )
@@ -115,6 +122,7 @@ def publish(session: Session, viewer: Viewer, slug: str, token: str, *, base: in
         note=draft.note,
         by=draft.by,
         distractors=draft.distractors,
+        left_out=draft.left_out,
         line=draft.line,
         base=base,
     )

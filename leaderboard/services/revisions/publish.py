@@ -12,12 +12,12 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_key, lock_row
-from leaderboard.db.tables import Qrels, QrelsRevision, Run, Task
+from leaderboard.db.tables import Qrels, QrelsRevision, Run, Task, Topic
 from leaderboard.errors import Conflict, Invalid, Problem
 from leaderboard.services import audit, policy
 from leaderboard.services.evaluations import editions
 from leaderboard.services.policy import Viewer
-from leaderboard.services.qrels import lines
+from leaderboard.services.qrels import left_out, lines
 from leaderboard.services.qrels.files import (
     KINDS,
     Change,
@@ -29,7 +29,9 @@ from leaderboard.services.qrels.files import (
     of_preferences,
 )
 from leaderboard.services.qrels.judged_inputs import MAIN
+from leaderboard.services.qrels.left_out import LeftOutList
 from leaderboard.services.qrels.lines import Origin
+from leaderboard.trec.qrels.left_out import NOTHING, LeftOut
 from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 from leaderboard.trec.qrels.preferences import Pair, PreferenceJudgments
 
@@ -38,15 +40,16 @@ from leaderboard.trec.qrels.preferences import Pair, PreferenceJudgments
 class NewRevision:
     """A revision to be: judgments, what is new in them, who judged, and the line they go to.
 
-    distractors None are those of the revision before. A line of another name than the board's has no scores;
-    base is the number of the board's revision that this one was made from, where that must still be the
-    newest.
+    distractors and left_out None are those of the revision before. A line of another name than the board's
+    has no scores; base is the number of the board's revision that this one was made from, where that must
+    still be the newest.
     """
 
     prepared: PreparedQrels
     note: str
     by: Origin = Origin()
     distractors: Collection[bytes] | None = None
+    left_out: LeftOut | None = None
     line: str = MAIN
     base: int | None = None
 
@@ -70,7 +73,8 @@ def revise(session: Session, viewer: Viewer, slug: str, new: NewRevision) -> Rev
 
     The board keeps showing the revision before until all runs are scored. Raises Conflict where its base is
     no longer the newest, where nothing is new, or where origin or kind differs from that of the line: human
-    and machine judgments are not mixed. Raises Invalid for a distractor that is relevant.
+    and machine judgments are not mixed. Raises Invalid for a distractor, or a document left out, that is
+    relevant.
     """
     task = policy.own_task(session, viewer, slug)
     # Two revisions at once would have the same number and parent. The task's row is held by `_rescore` only,
@@ -156,6 +160,19 @@ def target_of(session: Session, task_id: int, kind: str, line: str) -> str:
     return kind if line == MAIN and is_companion(session, task_id, kind) else line
 
 
+def require_left_out(
+    session: Session, task: Task, given: LeftOutList, prepared: PreparedQrels, line: str
+) -> None:
+    """Raise Invalid where what is left out does not fit judgments that go to a line of the task."""
+    if given.listed is NOTHING:
+        return
+    if line != MAIN or prepared.kind not in ("graded", "subtopic"):
+        raise Invalid("Documents are left out of the graded judgments that the board rests on, of no others.")
+    topics = session.scalars(select(Topic.topic_id).where(Topic.task_id == task.id)).all()
+    beside = lines.find(session, task.id, "preference") is not None
+    left_out.require_fitting(given, prepared.judgments, topics, has_preferences=beside)
+
+
 def _require_base(board: QrelsRevision | None, base: int | None) -> None:
     number = board.number if board is not None else 0
     if base is not None and base != number:
@@ -171,10 +188,13 @@ def _add_line(session: Session, viewer: Viewer, task: Task, new: NewRevision) ->
     before = lines.stored(session, parent).facts if parent is not None else {}
     old = lines.distractors_of(parent)
     others = old if new.distractors is None else frozenset(new.distractors)
-    if parent is not None and before == prepared.facts and others == old:
+    leaves = left_out.of_revision(parent) if new.left_out is None else new.left_out
+    same = others == old and left_out.are_same(leaves, left_out.of_revision(parent))
+    if parent is not None and before == prepared.facts and same:
         raise Conflict(f"These judgments are revision {parent.number} already; nothing was added.")
     lines.require_irrelevant(prepared.judgments, others)
-    revision = lines.add(session, viewer, qrels, parent, prepared, new.note, others)
+    require_left_out(session, task, LeftOutList(leaves), prepared, line)
+    revision = lines.add(session, viewer, qrels, parent, prepared, new.note, others, leaves=leaves)
     return revision, compare(before, prepared.facts)
 
 
@@ -193,12 +213,15 @@ def _add_beside(
     before = lines.stored(session, parent).facts if parent is not None else {}
     if before == prepared.facts:
         raise Conflict(f"These {KINDS[name]} are there already; nothing was added.")
+    leaves = left_out.of_revision(board)
+    if name == "preference":
+        left_out.require_fitting(LeftOutList(leaves), {}, leaves.by_topic, has_preferences=True)
     lines.add(session, viewer, qrels, parent, prepared, new.note)
     # Whether the second column holds subtopics is answered by those that stand beside it now.
     same = replace(lines.stored(session, board), rounds="")
     others = lines.distractors_of(board)
     line = session.get_one(Qrels, board.qrels_id)
-    revision = lines.add(session, viewer, line, board, same, new.note, others)
+    revision = lines.add(session, viewer, line, board, same, new.note, others, leaves=leaves)
     return revision, compare(before, prepared.facts)
 
 

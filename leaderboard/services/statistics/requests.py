@@ -236,8 +236,7 @@ def compute(database: Database, statistic_id: int) -> bytes:
     with database.read() as session:
         request = _request(session.get_one(Statistic, statistic_id).request)
         if request.procedure == ranking_overlaps.PROCEDURE:
-            runs, topics = request.run_ids, request.source.topics
-            return pack(ranking_overlaps.compute(session, runs, topics, request.source.dialect, progress))
+            return pack(ranking_overlaps.compute(session, request.run_ids, request.source, progress))
         if request.procedure == revision_scores.PROCEDURE:
             facts = request.source.revision_id, request.run_ids, request.measure, request.source.dialect
             return pack(revision_scores.compute(session, *facts, progress))

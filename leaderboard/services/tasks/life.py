@@ -24,7 +24,7 @@ from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.services import audit, policy
 from leaderboard.services.policy import ORGANISER, Viewer
 from leaderboard.services.qrels import files as judgments
-from leaderboard.services.qrels import judged_inputs, lines
+from leaderboard.services.qrels import judged_inputs, left_out, lines
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.qrels.lines import Origin
 from leaderboard.services.revisions import publish
@@ -212,5 +212,6 @@ def _copy_judgments(session: Session, viewer: Viewer, slug: str, revision: Qrels
             note=each.note,
             by=Origin(line.origin, line.origin_name),
             distractors=lines.distractors_of(each) if each is revision else None,
+            left_out=left_out.of_revision(each) if each is revision else None,
         )
         publish.revise(session, viewer, slug, new)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaderboard.measures.judged import IntArray, Judged, Judgments
+from leaderboard.trec.qrels.remaining import DocumentsByTopic, remaining
 from leaderboard.trec.read import kernel
 from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.columns import Index, Int32
@@ -20,13 +21,15 @@ class CompiledJudgments:
 
     index: topic as bytes -> its place in judgments.topics; documents: the judged documents of each
     topic in that order, docnos ascending as bytes: judgments.grades has their grades. distractors: the
-    documents known not to be relevant to any topic, as one topic's; None where there are none.
+    documents known not to be relevant to any topic, as one topic's; None where there are none. left_out:
+    documents that are taken out of every ranking before ranks are counted; None where there are none.
     """
 
     judgments: Judgments
     index: Mapping[bytes, int]
     documents: Index
     distractors: Index | None = None
+    left_out: DocumentsByTopic | None = None
 
 
 def compile_judgments(by_topic: Mapping[str, Mapping[bytes, int]]) -> CompiledJudgments:
@@ -73,14 +76,16 @@ class Aligner:
     """Takes the blocks of one run and reduces it to its judged hits.
 
     Topics without judgments are skipped; depth keeps that many documents of each ranking, the best
-    (None: all). Holds the hits only, and the docnos of the best `top` documents of each topic where
-    that is not 0.
+    (None: all). Documents that the judgments leave out are taken out of a block first, and counted in
+    `left_out`. Holds the hits only, and the docnos of the best `top` documents of each topic where that is
+    not 0.
     """
 
     def __init__(
         self, compiled: CompiledJudgments, *, dialect: int, depth: int | None = None, top: int = 0
     ) -> None:
         self.top: dict[int, list[bytes]] = {}
+        self.left_out = 0
         self._compiled = compiled
         self._dialect = dialect
         self._depth = depth
@@ -91,7 +96,11 @@ class Aligner:
 
     def add(self, block: Block) -> None:
         """Take a block; raises ValueError where a topic comes again: a reader must have joined its parts."""
-        index = self._compiled.index
+        index, left_out = self._compiled.index, self._compiled.left_out
+        if left_out is not None:
+            entries = len(block.columns.at)
+            block = remaining(block, left_out)
+            self.left_out += entries - len(block.columns.at)
         place = np.array([index.get(topic, -1) for topic in block.topics], np.int32)
         judged = place[place >= 0]
         if self._seen[judged].any() or len(set(judged.tolist())) < len(judged):

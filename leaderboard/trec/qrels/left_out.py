@@ -5,20 +5,17 @@ where whatever was judged in earlier rounds is left out.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
-
-import numpy as np
 
 from leaderboard.errors import Invalid, Problem
 from leaderboard.measures.judged import UNJUDGED
 from leaderboard.trec.qrels.align import CompiledJudgments, compile_judgments
 from leaderboard.trec.qrels.qrels import Qrels
-from leaderboard.trec.read import kernel
+from leaderboard.trec.qrels.remaining import DocumentsByTopic, remaining
 from leaderboard.trec.read.blocks import Block, Consumer
-from leaderboard.trec.read.columns import Columns
 from leaderboard.trec.read.entries import id_bytes, unfit_text
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, bytes_of, raw_lines, shown, text_of
 
@@ -32,10 +29,16 @@ C = TypeVar("C", bound=Consumer)
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Documents left out: topic -> docnos. is_residual: they are those that were judged before."""
+    """Documents left out: topic -> docnos. is_residual: they are those that were judged before.
+
+    repeated: how many lines named a document of a topic once more; rounds: the numbers of the revisions that
+    judged them, where they are a site's.
+    """
 
     by_topic: Mapping[str, frozenset[bytes]]
     is_residual: bool = False
+    repeated: int = 0
+    rounds: tuple[int, ...] = ()
 
     def count(self, topics: Sequence[str]) -> int:
         """How many documents of these topics are left out."""
@@ -47,9 +50,20 @@ class LeftOut:
         >>> LeftOut({"1": frozenset([b"a"]), "2": frozenset([b"a", b"b"])}, True).sentence(["1", "2", "3"])
         'residual, 3 documents left out'
         """
-        count = self.count(topics)
-        said = f"{count:,} document{'' if count == 1 else 's'} left out"
-        return f"residual, {said}" if self.is_residual else said
+        return sentence(self.count(topics), self.is_residual)
+
+
+NOTHING = LeftOut({})
+
+
+def sentence(documents: int | None, is_residual: bool) -> str:
+    """What boards say of documents left out; without their number where that is None.
+
+    >>> sentence(1, False), sentence(3124, True), sentence(None, True)
+    ('1 document left out', 'residual, 3,124 documents left out', 'residual, documents left out')
+    """
+    said = "documents" if documents is None else f"{documents:,} document{'' if documents == 1 else 's'}"
+    return f"residual, {said} left out" if is_residual else f"{said} left out"
 
 
 def read_left_out(
@@ -62,12 +76,14 @@ def read_left_out(
     topics. renamed leads from docnos in the files to those of today. Raises Invalid with up to 25 problems.
     """
     by_topic: dict[bytes, set[bytes]] = {}
-    is_residual = False
+    is_residual, repeated = False, 0
     for path in paths:
         reader = _Reader(by_topic, renamed or {})
         reader.read(path, limits)
         is_residual |= reader.columns == JUDGED
-    return LeftOut({text_of(topic): frozenset(docnos) for topic, docnos in by_topic.items()}, is_residual)
+        repeated += reader.repeated
+    named = {text_of(topic): frozenset(docnos) for topic, docnos in by_topic.items()}
+    return LeftOut(named, is_residual, repeated)
 
 
 def read_renamed(path: Path, limits: Limits = DEFAULT_LIMITS) -> dict[bytes, bytes]:
@@ -119,10 +135,25 @@ def without(qrels: Qrels, left_out: LeftOut) -> Qrels:
     return replace(qrels, judgments=judgments, subtopics=subtopics)
 
 
+def lines_naming(
+    path: Path, documents: Collection[tuple[str, bytes]], renamed: Mapping[bytes, bytes]
+) -> dict[tuple[str, bytes], int]:
+    """(topic, docno) -> the first line of a list that names the document; renamed as in `read_left_out`."""
+    wanted, lines = {(bytes_of(topic), docno) for topic, docno in documents}, dict[tuple[str, bytes], int]()
+    for number, line in raw_lines(path, DEFAULT_LIMITS):
+        by_topic = dict[bytes, set[bytes]]()
+        reader = _Reader(by_topic, renamed)
+        reader.take(number, line)
+        named = {(topic, docno) for topic, docnos in by_topic.items() for docno in docnos}
+        for topic, docno in named & wanted:
+            lines.setdefault((text_of(topic), docno), number)
+    return lines
+
+
 class Leaving(Generic[C]):
     """Takes the blocks of a run, and gives a consumer what is left of them: ranks close up."""
 
-    def __init__(self, consumer: C, left_out: CompiledJudgments) -> None:
+    def __init__(self, consumer: C, left_out: DocumentsByTopic) -> None:
         self.consumer = consumer
         self._left_out = left_out
 
@@ -131,40 +162,11 @@ class Leaving(Generic[C]):
         self.consumer.add(remaining(block, self._left_out))
 
 
-def compiled_left_out(left_out: LeftOut) -> CompiledJudgments:
+def compiled_left_out(left_out: LeftOut) -> DocumentsByTopic:
     """What is left out, ready to be found in any number of runs."""
-    return compile_judgments({topic: dict.fromkeys(docnos, 0) for topic, docnos in left_out.by_topic.items()})
-
-
-def remaining(block: Block, left_out: CompiledJudgments) -> Block:
-    """A block without what is left out of its topics; a topic with nothing else is gone."""
-    columns = block.columns
-    place = np.array([left_out.index.get(topic, -1) for topic in block.topics], np.int32)
-    every = np.arange(len(columns.at), dtype=np.int32)
-    topic, rank, _ = kernel.match(block.body, columns, every, place, left_out.documents, None)
-    if not len(topic):
-        return block
-    group = np.full(len(left_out.index) + 1, -1, np.int64)
-    group[place] = np.arange(len(place))
-    keep = np.ones(len(every), dtype=np.bool_)
-    keep[columns.group_start[group[topic]] + rank - 1] = False
-    sizes = np.add.reduceat(keep, columns.group_start[:-1], dtype=np.int64)
-    groups = np.flatnonzero(sizes)
-    return Block(
-        block.body,
-        Columns(
-            at=columns.at[keep],
-            length=columns.length[keep],
-            hash=columns.hash[keep],
-            score=columns.score[keep],
-            group_start=np.concatenate(([0], np.cumsum(sizes[groups]))).astype(np.int32),
-            group_at=columns.group_at[groups],
-            group_length=columns.group_length[groups],
-            group_line=columns.group_line[groups],
-        ),
-        [block.topics[number] for number in groups.tolist()],
-        [block.lines[number] for number in groups.tolist()],
-    )
+    by_topic = {topic: dict.fromkeys(docnos, 0) for topic, docnos in left_out.by_topic.items()}
+    compiled = compile_judgments(by_topic)
+    return DocumentsByTopic(compiled.index, compiled.documents)
 
 
 def without_relevant(compiled: CompiledJudgments, level: int = 1) -> list[str]:
@@ -182,6 +184,7 @@ class _Reader:
 
     def __init__(self, by_topic: dict[bytes, set[bytes]], renamed: Mapping[bytes, bytes]) -> None:
         self.columns = 0
+        self.repeated = 0
         self._by_topic = by_topic
         self._renamed = renamed
         self._problems = Problems("list of documents left out")
@@ -190,15 +193,17 @@ class _Reader:
         """Take all lines of the file; raises Invalid with its name and up to 25 problems."""
         try:
             for number, line in raw_lines(path, limits):
-                if line.strip() and not line.startswith(b"#"):
-                    self._take(number, line)
+                self.take(number, line)
             if not self._by_topic and not self._problems.found:
                 self._problems.add(Problem("The file has no lines.", "Write one `topic docno` a line."))
             self._problems.stop()
         except Invalid as error:
             raise Invalid(f"{path}: {error.message}", error.problems) from error
 
-    def _take(self, number: int, line: bytes) -> None:
+    def take(self, number: int, line: bytes) -> None:
+        """Take a line; what is wrong with it is kept until all are read."""
+        if not line.strip() or line.startswith(b"#"):
+            return
         if problem := unfit_text(number, line):
             self._problems.add(problem)
             return
@@ -230,7 +235,9 @@ class _Reader:
     def _add(self, topic: bytes, docno: bytes) -> None:
         docnos = self._by_topic.setdefault(topic, set())
         if docno != NONE:
+            known = len(docnos)
             docnos.add(self._renamed.get(docno, docno))
+            self.repeated += len(docnos) == known
 
 
 def _kept(grades: Mapping[bytes, int], left_out: frozenset[bytes] | None) -> dict[bytes, int]:

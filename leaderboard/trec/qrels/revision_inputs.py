@@ -5,12 +5,16 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 
+import numpy as np
+
 from leaderboard.checksums import belonging_to, compressed, plain_bytes
 from leaderboard.measures.judged import UNJUDGED
 from leaderboard.trec.qrels.align import CompiledJudgments
 from leaderboard.trec.qrels.compiling import compile_qrels
 from leaderboard.trec.qrels.distractors import unpack_distractors, with_distractors
+from leaderboard.trec.qrels.left_out import LeftOut, compiled_left_out, without
 from leaderboard.trec.qrels.packed_judgments import pack_judgments, unpack_compiled, unpack_judgments
+from leaderboard.trec.qrels.packed_left_out import unpack_left_out
 from leaderboard.trec.qrels.preferences import PreferenceJudgments
 from leaderboard.trec.qrels.qrels import Qrels
 
@@ -31,6 +35,7 @@ class RevisionInputs:
     subtopics: bytes | None = None
     preferences: bytes | None = None
     distractors: bytes | None = None
+    left_out: bytes | None = None
     collection_size: int | None = None
     name: str = ""
     """What to call them in an error, such as `revision 2`."""
@@ -50,7 +55,8 @@ def compiled_inputs(inputs: RevisionInputs) -> CompiledJudgments:
 
     Documents and topics that only subtopics or preferences speak of are added as `leaderboard evaluate`
     adds them: pooled but not judged, so that no measure of grades takes them for relevant. A distractor
-    among them is of grade 0. Raises Damaged, by the name of the inputs, where any of them is.
+    among them is of grade 0. What is left out of a topic is not judged for it. Raises Damaged, by the name of
+    the inputs, where any of them is.
     """
     with belonging_to(inputs.name):
         return _compiled(inputs)
@@ -60,12 +66,23 @@ def _compiled(inputs: RevisionInputs) -> CompiledJudgments:
     if not inputs.are_of_documents:
         return _without_documents(inputs)
     distractors = unpack_distractors(inputs.distractors)
-    if inputs.subtopics is None and inputs.preferences is None:
+    if inputs.subtopics is None and inputs.preferences is None and inputs.left_out is None:
         compiled = unpack_compiled(inputs.judgments)
     else:
         compiled = _with_companions(inputs, frozenset(distractors))
     sized = replace(compiled.judgments, collection_size=inputs.collection_size)
-    return with_distractors(replace(compiled, judgments=sized), distractors)
+    whole = with_distractors(replace(compiled, judgments=sized), distractors)
+    return whole if inputs.left_out is None else _leaving(whole, inputs.left_out, frozenset(distractors))
+
+
+def _leaving(compiled: CompiledJudgments, packed: bytes, distractors: frozenset[bytes]) -> CompiledJudgments:
+    """The judgments, whose runs lose what is left out; a distractor among it counts no more for its topic."""
+    left_out = LeftOut(unpack_left_out(packed))
+    judgments = compiled.judgments
+    if judgments.distractors is not None:
+        gone = [len(distractors & left_out.by_topic.get(topic, frozenset())) for topic in judgments.topics]
+        judgments = replace(judgments, distractors=judgments.distractors - np.array(gone, np.int64))
+    return replace(compiled, judgments=judgments, left_out=compiled_left_out(left_out))
 
 
 def _without_documents(inputs: RevisionInputs) -> CompiledJudgments:
@@ -91,7 +108,10 @@ def _with_companions(inputs: RevisionInputs, distractors: Collection[bytes]) -> 
     for topic, docno in named:
         by_topic.setdefault(topic, {}).setdefault(docno, 0 if docno in distractors else UNJUDGED)
     kind = "graded" if inputs.subtopics is None else "subtopic"
-    return compile_qrels(Qrels(by_topic, kind, subtopics=subtopics), preferences)
+    qrels = Qrels(by_topic, kind, subtopics=subtopics)
+    if inputs.left_out is not None:
+        qrels = without(qrels, LeftOut(unpack_left_out(inputs.left_out)))
+    return compile_qrels(qrels, preferences)
 
 
 def pack_subtopics(by_topic: BySubtopic) -> bytes:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta
 
@@ -170,6 +170,8 @@ class BoardAnswer:
     """What is held back and until when, in a sentence; empty where nothing is."""
     moved_since_edition: int | None
     """The edition that `moved` counts from; null where there is nothing to compare."""
+    left_out: Mapping[str, Any] | None
+    """Documents taken out of every ranking first, and whether they are those judged before; null for none."""
     rows: tuple[BoardRow, ...]
 
 

@@ -195,6 +195,7 @@ def _board(shown: Board) -> BoardAnswer:
         sentences=shown.sentences,
         why=shown.sight.why,
         moved_since_edition=shown.before.number if shown.before else None,
+        left_out=basis.left_out_facts if basis else None,
         rows=tuple(
             BoardRow(
                 rank=row.rank,

@@ -24,6 +24,7 @@ from leaderboard.services.revisions import publish
 from leaderboard.services.revisions.publish import NewRevision
 from leaderboard.settings import Settings
 from leaderboard.stats import arrays
+from leaderboard.trec.qrels.left_out import LeftOut
 from tests.make import answered, build, judging, pictures, pools
 from tests.make.copies import built_once
 
@@ -39,9 +40,9 @@ def _site(database: Database, folder: Path) -> int:
     run_id = build.run(database, folder, RANKINGS)
     prepared = files.prepare(build.qrels_file(folder, {**build.JUDGMENTS, "1": {"a": 1}}, "more"))
     with database.write() as session:
-        publish.revise(
-            session, OPERATOR, "t", NewRevision(prepared=prepared, note="less", distractors=[b"zz"])
-        )
+        gone = LeftOut({"3": frozenset({b"yy"})})
+        new = NewRevision(prepared=prepared, note="less", distractors=[b"zz"], left_out=gone)
+        publish.revise(session, OPERATOR, "t", new)
     build.drain(database)
     pools.pool(database, {"1": ["a", "b"]})
     pictures.give(database, folder)

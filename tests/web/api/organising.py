@@ -38,7 +38,7 @@ ASKED: dict[str, Sequence[tuple[str, dict[str, Any]]]] = {
     "mean_intervals": [(query, {}) for query in ("", "?measure=AP")],
     "compute_statistics": [(query, {}) for query in ("", "?measure=AP")],
     "show_revision": [(query, {}) for query in ("", "?measure=AP")],
-    "revision_file": [(query, {}) for query in ("", "?part=distractors")],
+    "revision_file": [(query, {}) for query in ("", "?part=distractors", "?part=left_out")],
     "compare_pair": [(f"?first={one}&second={two}", {}) for one in range(1, 8) for two in range(one + 1, 9)],
     "compare_runs": [
         *((f"?run={one}&run={two}", {}) for one in range(1, 8) for two in range(one + 1, 9)),
@@ -86,6 +86,7 @@ ASKED: dict[str, Sequence[tuple[str, dict[str, Any]]]] = {
     "draw_pseudonyms": _json({"is_sure": True}),
     "declare_group": _json({"name": "students", "teams": [1]}, {"name": "systems", "runs": [2, 4]}),
     "draft_revision": [("?note=New", {"data": QRELS}), ("?holds=distractors&note=New", {"data": b"1 d01\n"})],
+    "draft_residual": _json({"earlier": [1], "note": "Round 2."}),
     "publish_revision": _json({}),
     "make_pool": _json({"runs": "chosen", "chosen": [1]}, {"runs": "chosen", "chosen": [4]}, {}),
     "import_pool": [("", {"data": b"1 d01\n"})],

@@ -218,6 +218,11 @@ class _Season:
         machine = f"{at}/revisions/drafts?note=m&origin=machine&origin_name=m1"
         draft = olga("POST", machine, file=QRELS)["draft"]
         olga("POST", f"{at}/revisions/drafts/{draft}/publish", {"base": 0})
+        draft = olga("POST", machine, file=f"{QRELS}1 0 d7 1\n")["draft"]
+        olga("POST", f"{at}/revisions/drafts/{draft}/publish", {"base": 1})
+        residual = olga("POST", f"{at}/revisions/residual", {"earlier": [1], "note": "Round 2."})
+        assert residual["left_out"]["after"] == len(QRELS.splitlines())
+        olga("DELETE", f"{at}/revisions/drafts/{residual['draft']}")
         build.drain(self.site.database)
         drawn = olga("POST", f"{at}/samples", {"share": 0.5, "seed": 2})
         assert drawn == {"pool": 1, "state": "draft"}

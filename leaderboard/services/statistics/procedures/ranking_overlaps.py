@@ -12,9 +12,12 @@ from sqlalchemy import select, tuple_
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import RankingBlock
+from leaderboard.services.evaluations.shown import Source
+from leaderboard.services.qrels import left_out
 from leaderboard.services.rankings.blocks import indices_of, opened
 from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.orders.rbo_all_pairs import rbo_of_all_pairs
+from leaderboard.trec.qrels.remaining import remaining
 from leaderboard.trec.read.blocks import Block
 
 PROCEDURE = "overlaps"
@@ -29,11 +32,12 @@ Documents = npt.NDArray[np.int64]
 Progress = Callable[[float], None]
 
 
-def compute(
-    session: Session, run_ids: Sequence[int], topics: Sequence[str], dialect: int, progress: Progress
-) -> Arrays:
-    """The mean overlap of every pair of runs over the topics, (pairs,), under the name rbo."""
-    documents = StoredRankings(session, run_ids, topics, dialect, DEPTH)
+def compute(session: Session, run_ids: Sequence[int], source: Source, progress: Progress) -> Arrays:
+    """The mean overlap of every pair of runs over the topics, (pairs,), under the name rbo.
+
+    What the source's revision leaves out of a topic is no part of its rankings.
+    """
+    documents = StoredRankings(session, run_ids, source, DEPTH)
     return {"rbo": rbo_of_all_pairs(documents, P, progress=progress)}
 
 
@@ -49,16 +53,17 @@ class StoredRankings(Collection[Documents]):
     blocks, as most runs have theirs in the same one.
     """
 
-    def __init__(
-        self, session: Session, run_ids: Sequence[int], topics: Sequence[str], dialect: int, depth: int
-    ) -> None:
+    def __init__(self, session: Session, run_ids: Sequence[int], source: Source, depth: int) -> None:
         self._session = session
         self._run_ids = tuple(run_ids)
-        self._dialect = dialect
+        self._dialect = source.dialect
+        self._left_out = None
+        if source.leaves_out:
+            self._left_out = left_out.index(left_out.by_id(session, source.revision_id))
         self._depth = depth
         self._places = indices_of(session, self._run_ids)
         first = self._places[self._run_ids[0]]
-        self._topics = sorted(topics, key=lambda topic: first.get(topic, (0, 0, 0)))
+        self._topics = sorted(source.topics, key=lambda topic: first.get(topic, (0, 0, 0)))
         # All blocks of a topic are needed at once. One job reads them, so there is no lock.
         self._blocks: LRUCache[tuple[int, int], Block] = LRUCache(max(BLOCKS_KEPT, 2 * len(self._run_ids)))
 
@@ -100,10 +105,15 @@ class StoredRankings(Collection[Documents]):
         for row in self._session.execute(
             blocks.where(tuple_(RankingBlock.run_id, RankingBlock.number).in_(missing))
         ):
-            self._blocks[row.run_id, row.number] = opened(row.run_id, row.body)
+            block = opened(row.run_id, row.body)
+            if self._left_out is not None:
+                block = remaining(block, self._left_out)
+            self._blocks[row.run_id, row.number] = block
 
 
 def _best(block: Block, topic: bytes, dialect: int, depth: int) -> list[bytes]:
+    if topic not in block.topics:
+        return []
     group = block.topics.index(topic)
     start, end = block.columns.group_start[group : group + 2].tolist()
     entries = block.best(dialect)[start : min(end, start + depth)]

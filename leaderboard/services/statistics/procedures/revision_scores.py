@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from sqlalchemy import select
-from sqlalchemy.orm import Session, undefer
+from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Qrels, QrelsRevision, Task
 from leaderboard.measures.naming import parse
@@ -45,11 +45,7 @@ def seconds(runs: int, topics: int) -> float:
 
 def draft_inputs(session: Session, revision_id: int) -> DraftInputs:
     """What scores would rest on if a draft were published now."""
-    revision = session.get_one(
-        QrelsRevision,
-        revision_id,
-        options=[undefer(QrelsRevision.packed), undefer(QrelsRevision.distractors)],
-    )
+    revision = session.get_one(QrelsRevision, revision_id, options=judged_inputs.WHOLE)
     line = session.get_one(Qrels, revision.qrels_id)
     board = newest(session, line.task_id)
     main = session.scalar(select(Qrels.kind).where(Qrels.task_id == line.task_id, Qrels.name == MAIN))
@@ -65,9 +61,14 @@ def draft_inputs(session: Session, revision_id: int) -> DraftInputs:
     else:
         subtopics = pack_subtopics(prepared.subtopics) if line.kind == "subtopic" else current.subtopics
         draft = replace(
-            current, judgments=prepared.packed, subtopics=subtopics, distractors=revision.distractors
+            current,
+            judgments=prepared.packed,
+            subtopics=subtopics,
+            distractors=revision.distractors,
+            left_out=revision.left_out,
         )
-    parts = (draft.judgments, draft.subtopics, draft.preferences, draft.distractors)
+    parts = [draft.judgments, draft.subtopics, draft.preferences, draft.distractors]
+    parts += [] if draft.left_out is None else [draft.left_out]
     digests = [hashlib.sha256(part or b"").digest() for part in parts]
     return DraftInputs(draft, hashlib.sha256(b"".join(digests)).hexdigest())
 
@@ -80,7 +81,10 @@ def compute(
     dialect: int,
     progress: Callable[[float], None],
 ) -> Arrays:
-    """The value of every run by a measure under a draft, over all topics that count, as `value`, (runs,)."""
+    """The value of every run by a measure under a draft, over all topics that count, as `value`, (runs,).
+
+    Where the draft leaves documents out, `left_out`, (runs,), is how many of them each run has.
+    """
     compiled = compiled_inputs(draft_inputs(session, revision_id).inputs)
     judged = list(compiled.judgments.topics)
     task_id = session.scalars(
@@ -93,13 +97,14 @@ def compute(
     chosen = np.array([place for place, topic in enumerate(judged) if topic in counted], dtype=np.int64)
     bound = parse(measure)
     values = np.zeros(len(run_ids), dtype=np.float64)
+    left_out = np.zeros(len(run_ids), dtype=np.int64)
     for done, run_id in enumerate(run_ids):
         aligner = Aligner(compiled, dialect=dialect)
         for block in blocks_of(session, run_id):
             aligner.add(block)
-        seen = aligner.judged()
+        seen, left_out[done] = aligner.judged(), aligner.left_out
         scores, parts = bound.compute(seen), bound.parts(seen)
         if len(chosen):
             values[done] = bound.aggregate(scores[chosen], None if parts is None else parts[:, chosen])
         progress((done + 1) / len(run_ids))
-    return {"value": values}
+    return {"value": values} if compiled.left_out is None else {"value": values, "left_out": left_out}

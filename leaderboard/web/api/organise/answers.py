@@ -143,6 +143,7 @@ class DraftAnswer:
     """A draft of a revision, kept for a day: what it would change, and why it cannot be published, if so.
 
     answers: what it holds of nuggets and labels, who made them, what was noticed; null of other judgments.
+    left_out: documents left out by topic, before and after, and what the runs have of them; null for none.
     """
 
     draft: str
@@ -154,6 +155,7 @@ class DraftAnswer:
     removed: int
     refused: str
     answers: Mapping[str, Any] | None = None
+    left_out: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,18 +1,20 @@
 """Operations on the judgments of an organiser's task: sent, looked at, published; snapshots of its board."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
 from leaderboard.errors import Invalid
 from leaderboard.pages.nuggets import facts as answers_facts
-from leaderboard.pages.revisions import previews
+from leaderboard.pages.revisions import judgment_changes, previews
 from leaderboard.services import policy, snapshots
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.judged_inputs import MAIN
-from leaderboard.services.revisions import drafts
+from leaderboard.services.qrels.left_out import LeftOutList, RevisionLeftOut
+from leaderboard.services.revisions import drafts, parts, rounds
 from leaderboard.trec.qrels.distractors import read_distractors
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.addresses import absolute
@@ -22,7 +24,7 @@ from leaderboard.web.api.organise.tasks import ORGANISE
 from leaderboard.web.rules import SIGNED_IN, Body, Rule
 from leaderboard.web.session import finish_reading, reading, viewer, wake, writing
 
-OF_RANKINGS = ("graded", "preference", "distractors")
+OF_RANKINGS = ("graded", "preference", "distractors", "left_out")
 ANY_WRITE = (Scope.SUBMIT, Scope.ORGANISE)
 
 
@@ -30,15 +32,25 @@ ANY_WRITE = (Scope.SUBMIT, Scope.ORGANISE)
 class JudgmentsQuery:
     """What the file holds, who judged, and what to say of it.
 
-    holds: graded judgments, preferences, or a list of distractors; of a task of answers one part of its
-    judgments, or several in a zip whose files are named by them. second: what the second column of graded
+    holds: graded judgments, preferences, a list of distractors, or one of documents left out by topic; of a
+    task of answers one part of its judgments; or several parts in a zip whose files are named by them, of
+    rankings qrels, distractors, left_out and changed_docnos. second: what the second column of graded
     judgments is, empty for nothing. origin: both is a machine edited by people, of answers only. line: which
     line of judgments, empty for the board's. leaves_out: whether topics without vital nuggets are left out of
-    measures of these; as before where nothing is said.
+    measures of these; as before where nothing is said. earlier: numbers of earlier revisions, such as 1,2,
+    whose judged documents are left out; later: of a draft without qrels, whose new judgments stay.
     """
 
     holds: Literal[
-        "graded", "preference", "distractors", "nuggets", "assignments", "support", "argue", "parts"
+        "graded",
+        "preference",
+        "distractors",
+        "left_out",
+        "nuggets",
+        "assignments",
+        "support",
+        "argue",
+        "parts",
     ] = "graded"
     second: str = ""
     origin: Literal["human", "machine", "both"] | None = None
@@ -47,6 +59,8 @@ class JudgmentsQuery:
     line: str = MAIN
     file_name: str = ""
     leaves_out: bool | None = None
+    earlier: str = ""
+    later: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +68,19 @@ class Publication:
     """base: the number of the revision that the changes were looked at against; null: whatever is newest."""
 
     base: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResidualBody:
+    """Earlier revisions by their numbers, the later one, null for the newest, and what to say of it.
+
+    changed_docnos: docnos of the earlier revisions -> what they are today, where they changed.
+    """
+
+    earlier: tuple[int, ...]
+    later: int | None = None
+    note: str
+    changed_docnos: Mapping[str, str] = field(default_factory=dict)
 
 
 @operation(
@@ -72,30 +99,61 @@ def draft_revision(slug: str, query: JudgmentsQuery, file: Path) -> DraftAnswer:
     publish or discard them. Of nuggets and labels, parts that are not sent stay as they are.
     """
     asker = viewer()
-    policy.own_task(reading(), asker, slug)
+    takes = policy.own_task(reading(), asker, slug).kind
     finish_reading()
-    if query.holds not in OF_RANKINGS:
+    if query.holds not in OF_RANKINGS and not (query.holds == "parts" and takes == "rankings"):
         return _draft_answers(slug, query, file)
     if query.origin == "both":
         raise Invalid("Judgments of rankings are by people or by a machine; each has a line of its own.")
-    listed = query.holds == "distractors"
-    if query.second and query.holds != "graded":
+    if query.second and query.holds not in ("graded", "parts"):
         raise Invalid("Only graded judgments have a second column.")
+    if query.holds == "parts":
+        with parts.parts_of(file) as files:
+            return _draft_rankings(slug, query, files)
+    part = query.holds if query.holds in parts.PARTS else "qrels"
+    return _draft_rankings(slug, query, {part: file})
+
+
+def _draft_rankings(slug: str, query: JudgmentsQuery, files: Mapping[str, Path]) -> DraftAnswer:
+    sent, listed = files.get("qrels"), files.get("distractors")
+    kind = "preference" if query.holds == "preference" else "graded"
     name = base_name(query.file_name)
-    prepared = None if listed else qrels.prepare(file, name, query.holds, query.second)
-    distractors = read_distractors(file) if listed else None
+    prepared = None if sent is None else qrels.prepare(sent, name, kind, query.second)
+    distractors = None if listed is None else read_distractors(listed)
+    changed = files.get("changed_docnos")
+    earlier = rounds.numbers(query.earlier)
+    wish = rounds.wished(files.get("left_out"), changed, earlier=earlier, later=query.later)
     with writing() as session:
         token = drafts.keep(
             session,
-            asker,
+            viewer(),
             slug,
             prepared,
             query.note,
             origin=query.origin,
             origin_name=query.origin_name.strip(),
             distractors=distractors,
+            left_out=wish,
             line=query.line or MAIN,
         )
+    return draft_answer(slug, token)
+
+
+@operation(
+    "POST", "/tasks/<slug>/revisions/residual", DraftAnswer, body=ResidualBody, scopes=ORGANISE, status=201
+)
+def draft_residual(slug: str, body: ResidualBody) -> DraftAnswer:
+    """Make judgments of a residual round
+
+    Whatever earlier revisions judge is left out of every ranking, and the judgments of a later one stay that
+    they do not have. They are kept as a draft for a day, as judgments that are sent.
+    """
+    given = LeftOutList(renamed={old.encode(): new.encode() for old, new in body.changed_docnos.items()})
+    wish = RevisionLeftOut(given, tuple(sorted(set(body.earlier))), body.later)
+    if not wish.earlier:
+        raise Invalid("A residual round needs the numbers of the earlier revisions.")
+    with writing() as session:
+        token = drafts.keep(session, viewer(), slug, None, body.note, left_out=wish)
     return draft_answer(slug, token)
 
 
@@ -158,7 +216,21 @@ def _draft_answers(slug: str, query: JudgmentsQuery, file: Path) -> DraftAnswer:
     return draft_answer(slug, token)
 
 
-OPERATIONS = (draft_revision, revision_draft, publish_revision, discard_revision, keep_snapshot)
+OPERATIONS = (
+    draft_revision,
+    draft_residual,
+    revision_draft,
+    publish_revision,
+    discard_revision,
+    keep_snapshot,
+)
+
+
+def _left_out(page: previews.Preview) -> dict[str, object] | None:
+    if page.changes.left_out is None:
+        return None
+    held = None if page.left_out_of is None else asdict(page.left_out_of)
+    return {**judgment_changes.left_out_facts(page.changes.left_out), "runs": held}
 
 
 def draft_answer(slug: str, token: str) -> DraftAnswer:
@@ -173,5 +245,6 @@ def draft_answer(slug: str, token: str) -> DraftAnswer:
         changed=total.changed,
         removed=total.removed,
         refused=page.refused,
+        left_out=_left_out(page),
         answers=None if page.of_answers is None else answers_facts.facts(page.of_answers),
     )

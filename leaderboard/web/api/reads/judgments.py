@@ -29,9 +29,9 @@ class RevisionQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartQuery:
-    """The judgments, the list of distractors beside them, or one part of the judgments of answers."""
+    """The judgments, a list beside them, or one part of the judgments of answers."""
 
-    part: Literal["qrels", "distractors", "nuggets", "assignments", "support", "argue"] = "qrels"
+    part: Literal["qrels", "distractors", "left_out", "nuggets", "assignments", "support", "argue"] = "qrels"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
