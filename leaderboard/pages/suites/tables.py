@@ -4,7 +4,7 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
-from leaderboard.cli.files.suites import (
+from leaderboard.services.suites.rows import (
     BoardRow,
     ChangeRow,
     PairRow,
