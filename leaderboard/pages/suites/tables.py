@@ -1,6 +1,6 @@
 """The tables of a suite: its board, the changes between its members, its pairs of runs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -34,21 +34,37 @@ NAMES: dict[By, str] = {
 }
 NOT_DEFINED = "not defined"
 """What stands for a number whose denominator is 0."""
+_OF_A_SITE: tuple[Column[BoardRow], ...] = (
+    Column(key="run_id", value=attrgetter("run_id"), shown=Place.DATA),
+    Column(key="team", value=attrgetter("team"), shown=Place.DATA | Place.PRINT),
+    Column(key="kind", value=attrgetter("kind"), shown=Place.DATA),
+)
+LIST_COLUMNS: tuple[Column[Any], ...] = (
+    Column(key="slug", head="Suite", value=attrgetter("slug"), shown=~Place.PAGE),
+    Column(key="title", head="Title", value=attrgetter("title")),
+    Column(key="members", head="Members", value=lambda row: len(row.members), digits=0),
+)
 
 
-def board_table(of: SuiteBoard) -> Table[BoardRow]:
-    """One row a run: rank, its range, the aggregates, the mean of each member."""
+def board_table(
+    of: SuiteBoard, rows: Sequence[BoardRow] | None = None, *, on_site: bool = False
+) -> Table[BoardRow]:
+    """One row a run: rank, its range, the aggregates, the mean of each member; on a site with its team.
+
+    rows: where they were made before.
+    """
     return Table(
         name="suite",
         caption=caption(of),
         legend=f"{DOT} may be the best on {_elsewhere(of)} (95 % for all that is said)."
         if of.board.verdicts
         else "",
-        rows=board_rows(of),
+        rows=board_rows(of) if rows is None else rows,
         columns=[
             Column(key="rank", value=attrgetter("rank"), digits=0),
             Column(key="run", value=attrgetter("run"), mark=lambda row: DOT if row.may_be_best else ""),
-            *([_ranks()] if of.board.verdicts else []),
+            *(_OF_A_SITE if on_site else ()),
+            *([_ranks(on_site)] if of.board.verdicts else []),
             Column(key="rank_low", value=attrgetter("low"), shown=Place.DATA),
             Column(key="rank_high", value=attrgetter("high"), shown=Place.DATA),
             Column(key="may_be_best", value=attrgetter("may_be_best"), shown=Place.DATA),
@@ -63,12 +79,12 @@ def board_table(of: SuiteBoard) -> Table[BoardRow]:
     )
 
 
-def change_table(of: SuiteBoard) -> Table[ChangeRow]:
+def change_table(of: SuiteBoard, rows: Sequence[ChangeRow] | None = None) -> Table[ChangeRow]:
     """One row a run and member: what became of it and of its gain since the reference."""
     return Table(
         name="suite-changes",
         caption=f"Changes from {of.scores.suite.reference or 'no reference'}.",
-        rows=change_rows(of),
+        rows=change_rows(of) if rows is None else rows,
         columns=[
             Column(key="run", value=attrgetter("run")),
             Column(key="member", value=attrgetter("member")),
@@ -85,14 +101,14 @@ def change_table(of: SuiteBoard) -> Table[ChangeRow]:
     )
 
 
-def pair_table(of: SuiteBoard) -> Table[PairRow]:
+def pair_table(of: SuiteBoard, rows: Sequence[PairRow] | None = None) -> Table[PairRow]:
     """One row a pair of complete runs: how sure their difference is."""
     names = ("difference", "error", "freedom", "t", "p", "adjusted", "low", "high")
     heads = {"error": "SE", "freedom": "df", "adjusted": "p (Holm)"}
     return Table(
         name="suite-pairs",
         caption=f"Pairs by {_name(of)}: {_elsewhere(of)}.",
-        rows=pair_rows(of),
+        rows=pair_rows(of) if rows is None else rows,
         columns=[
             Column(key="a", value=attrgetter("a")),
             Column(key="b", value=attrgetter("b")),
@@ -145,12 +161,12 @@ def _shown(of: SuiteBoard) -> list[By]:
     return shown
 
 
-def _ranks() -> Column[BoardRow]:
+def _ranks(on_site: bool) -> Column[BoardRow]:
     return Column(
         key="ranks",
         value=attrgetter("low"),
         words=lambda row: None if row.low is None else f"{row.low}-{row.high}",
-        shown=Place.PRINT,
+        shown=Place.PRINT | Place.PAGE if on_site else Place.PRINT,
     )
 
 
@@ -167,7 +183,9 @@ def _aggregate(name: By, of: SuiteBoard) -> Column[BoardRow]:
 
 def _member(number: int, name: str, of: SuiteBoard) -> Column[BoardRow]:
     digits, lower = of.scores.measures[name].measure.digits, of.lower_is_better
-    return Column(key=name, value=lambda row: row.means[number], digits=digits, lower_is_better=lower)
+    return Column(
+        key=name, value=lambda row: row.means[number], digits=digits, lower_is_better=lower, group="member"
+    )
 
 
 def _number(key: str, value: Callable[[ChangeRow], Any], head: str = "") -> Column[ChangeRow]:
