@@ -88,13 +88,13 @@ def suite(
     SUITE is a TOML file that names the members; a RUN is a folder, a zip or a tar with a run for each of
     them, such as snapshot-1/run.txt.gz. A RUN with any error is refused whole.
     """
-    from leaderboard.services.suites.rows import Asked, suite_board
+    from leaderboard.services.suites.rows import SuiteBoardRequest, suite_board
     from leaderboard.trec.suites.scoring import score_suite
     from leaderboard.trec.suites.suite_files import read_suite
 
     read = read_suite(suite)
     topics = "shared topics" if read.shared_topics else "topics"
-    asked = Asked(
+    asked = SuiteBoardRequest(
         by=by.replace("-", "_"),  # type: ignore[arg-type]
         drawn="members" if drawn == "like-these" else topics,  # type: ignore[arg-type]
         groups=groups,

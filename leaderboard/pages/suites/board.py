@@ -11,8 +11,8 @@ from leaderboard.pages.suites import kept, tables
 from leaderboard.services.policy import Viewer
 from leaderboard.services.suites import records, rows
 from leaderboard.services.suites.board import KeptBoard, kept_board
-from leaderboard.services.suites.rows import Asked, BoardRow, ChangeRow, PairRow, SuiteBoard
-from leaderboard.services.suites.seen import LeftOut, SeenMember, SeenRun
+from leaderboard.services.suites.rows import BoardRow, ChangeRow, PairRow, SuiteBoard, SuiteBoardRequest
+from leaderboard.services.suites.seen import LeftOutMember, SeenMember, SeenRun
 from leaderboard.stats.suites.board import By
 from leaderboard.tables.record import Files, Table
 from leaderboard.trec.suites.suite_files import GROUPS, meant
@@ -43,11 +43,11 @@ class SuitePage:
     title: str
     description: str
     members: tuple[SeenMember, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[LeftOutMember, ...]
     runs: tuple[SeenRun, ...]
     reference: str
     baseline: str
-    asked: Asked
+    asked: SuiteBoardRequest
     shares_topics: bool
     choices: tuple[By, ...]
     groups: Mapping[str, tuple[str, ...]]
@@ -198,7 +198,7 @@ LIST_FILES: Files[tuple[SuiteRow, ...]] = Files(
 )
 
 
-def _asked(choice: SuiteChoice, *, shares_topics: bool) -> Asked:
+def _asked(choice: SuiteChoice, *, shares_topics: bool) -> SuiteBoardRequest:
     if choice.by not in BY:
         raise Invalid(f"Runs are ranked by one of {', '.join(BY)}, not {choice.by[:40]!r}.")
     for key, _ in choice.groups:
@@ -206,7 +206,7 @@ def _asked(choice: SuiteChoice, *, shares_topics: bool) -> Asked:
             raise Invalid(f"Members are grouped by {', '.join(GROUPS)}, not {key[:40]!r}.")
     by = next(one for one in BY if one == choice.by)
     usual = "shared topics" if shares_topics else "topics"
-    return Asked(
+    return SuiteBoardRequest(
         by=by,
         drawn="members" if choice.like_these else usual,  # type: ignore[arg-type]
         groups=choice.groups,

@@ -42,7 +42,7 @@ _lock = threading.Lock()
 def kept_suite(session: Session, viewer: Viewer, known: KnownSuite) -> SeenSuite:
     """As `seen_suite`; one statement where nothing on the site changed since the last time."""
     engine = session.get_bind().engine
-    # Asked of the session itself: what it reads later is never of an older version.
+    # SuiteBoardRequest of the session itself: what it reads later is never of an older version.
     version = session.scalar(select(SiteVersion.number)) or 0
     key = (
         (known.suite.id, *(one.member.id for one in known.members)),

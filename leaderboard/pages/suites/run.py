@@ -16,7 +16,7 @@ from leaderboard.services.runs.admission import KINDS, ORGANISERS_KINDS
 from leaderboard.services.suites import parts, records
 from leaderboard.services.suites.records import KnownSuite
 from leaderboard.services.suites.rows import BoardRow
-from leaderboard.services.suites.seen import LeftOut
+from leaderboard.services.suites.seen import LeftOutMember
 from leaderboard.tables.record import Column, Files, Table
 
 
@@ -60,7 +60,7 @@ class SuiteRunPage:
     kind: str
     row: BoardRow | None
     parts: tuple[PartRow, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[LeftOutMember, ...]
     may_change: bool
     is_withdrawn: bool
     lacking: Mapping[str, tuple[OwnRun, ...]]
@@ -180,7 +180,8 @@ def _part_rows(
 ) -> tuple[PartRow, ...]:
     seen = {one.name: one for one in page.members}
     shown = {**seen, **{name: None for name in sent if name not in seen}}
-    names = dict(session.execute(select(Run.id, Run.name).where(Run.id.in_(sent.values()))).tuples().all())
+    runs = session.execute(select(Run.id, Run.name).where(Run.id.in_(sent.values()))).all()
+    names = {row.id: row.name for row in runs}
     rows = []
     for one in known.members:
         name = one.member.name

@@ -9,7 +9,7 @@ from cachetools import LRUCache
 from leaderboard.errors import Invalid
 from leaderboard.services.suites import rows as suite_rows
 from leaderboard.services.suites.records import KnownSuite
-from leaderboard.services.suites.rows import Asked, BoardRow, ChangeRow, PairRow, SuiteBoard
+from leaderboard.services.suites.rows import BoardRow, ChangeRow, PairRow, SuiteBoard, SuiteBoardRequest
 from leaderboard.services.suites.seen import SeenRun, SeenSuite
 from leaderboard.stats.suites.board import MEANS
 from leaderboard.trec.suites.scoring import SuiteRun, SuiteScores
@@ -19,7 +19,7 @@ MOST_KEPT = 128
 """Boards in memory: one of 100 runs with its pairs has about a megabyte."""
 
 # A board of 100 runs over 18 members takes part of a second, mostly its pairs, and never changes.
-_kept: LRUCache[tuple[str, Asked], "KeptBoard"] = LRUCache(MOST_KEPT)
+_kept: LRUCache[tuple[str, SuiteBoardRequest], "KeptBoard"] = LRUCache(MOST_KEPT)
 # Reading changes the order in which boards go, so threads take turns.
 _lock = threading.Lock()
 
@@ -52,7 +52,7 @@ class KeptBoard:
         return self._pairs
 
 
-def kept_board(known: KnownSuite, seen: SeenSuite, asked: Asked) -> KeptBoard:
+def kept_board(known: KnownSuite, seen: SeenSuite, asked: SuiteBoardRequest) -> KeptBoard:
     """The board of what is seen of a suite; raises Invalid as `rows.suite_board` does."""
     key = (seen.sha256, asked)
     with _lock:
@@ -64,7 +64,7 @@ def kept_board(known: KnownSuite, seen: SeenSuite, asked: Asked) -> KeptBoard:
     return found
 
 
-def _made(known: KnownSuite, seen: SeenSuite, asked: Asked) -> KeptBoard:
+def _made(known: KnownSuite, seen: SeenSuite, asked: SuiteBoardRequest) -> KeptBoard:
     ordered = sorted(seen.runs, key=lambda run: not run.is_ranked)
     ranked = [run for run in ordered if run.is_ranked]
     if asked.baseline and asked.baseline not in {run.name for run in ordered}:

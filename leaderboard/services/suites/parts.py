@@ -91,8 +91,8 @@ def may_change(viewer: Viewer, known: KnownSuite, team_id: int) -> bool:
     return known.may_change and all(policy.organises(viewer, one.task.id) for one in known.members)
 
 
-def suite_run_of(session: Session, viewer: Viewer, run_id: int) -> list[tuple[Suite, SuiteRun]]:
-    """The suite runs that a run is part of, of suites that the viewer may know of; one statement.
+def suite_run_of(session: Session, run_id: int) -> list[tuple[Suite, SuiteRun]]:
+    """The suite runs that a run is part of, of suites on the site; one statement.
 
     Only to be asked for a run whose team the viewer knows by name: a suite run tells it.
     """

@@ -75,13 +75,13 @@ def visible_suites(session: Session, viewer: Viewer) -> list[KnownSuite]:
     )
 
 
-def suites_of_task(session: Session, viewer: Viewer, task_id: int) -> list[Suite]:
-    """The suites that a task is a member of, as far as the viewer may know of them; a statement or two."""
+def suites_of_task(session: Session, task_id: int) -> list[Suite]:
+    """The suites on the site that a task, of which the viewer may know, is a member of; one statement."""
     of_task = select(SuiteMember.suite_id).where(
         SuiteMember.task_id == task_id, SuiteMember.position.is_not(None)
     )
-    suites = session.scalars(select(Suite).where(Suite.id.in_(of_task)).order_by(Suite.title)).all()
-    return [suite for suite in suites if suite.withdrawn_at is None]
+    on_site = select(Suite).where(Suite.id.in_(of_task), Suite.withdrawn_at.is_(None))
+    return list(session.scalars(on_site.order_by(Suite.title)))
 
 
 def looks_after(viewer: Viewer, tasks: Sequence[Task]) -> bool:

@@ -20,7 +20,7 @@ from leaderboard.trec.suites.suite_files import Member, meant
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SuiteBoardRequest:
     """What is asked of a suite: what to rank by, what would be drawn anew, groups, the baseline."""
 
     by: By = "mean"
@@ -35,7 +35,7 @@ class SuiteBoard:
     """A suite's runs over the members that count, best first; place: of a run in the board."""
 
     scores: SuiteScores
-    asked: Asked
+    asked: SuiteBoardRequest
     members: tuple[Member, ...]
     board: Board
     order: tuple[int, ...]
@@ -90,7 +90,7 @@ class PairRow:
     better: str
 
 
-def suite_board(scores: SuiteScores, asked: Asked) -> SuiteBoard:
+def suite_board(scores: SuiteScores, asked: SuiteBoardRequest) -> SuiteBoard:
     """The board of the members that the groups leave.
 
     Raises Invalid where none is left, measures do not go together, or what is asked does not.
@@ -240,7 +240,7 @@ def _lower_is_better(scores: SuiteScores, members: Sequence[Member]) -> bool:
     return directions == {"lower"}
 
 
-def _require_sense(scores: SuiteScores, asked: Asked) -> None:
+def _require_sense(scores: SuiteScores, asked: SuiteBoardRequest) -> None:
     if asked.by == "macro" and not scores.suite.macro:
         raise Invalid(
             'Macro means need groups: write `macro = "domain"` (or language, lag) in the suite file.'

@@ -44,7 +44,7 @@ class SeenMember:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOutMember:
     """A member that does not count for the viewer, and why."""
 
     name: str
@@ -78,7 +78,7 @@ class SeenSuite:
     """All that a viewer sees of a suite's scores; sha256: of everything that its statistics depend on."""
 
     members: tuple[SeenMember, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[LeftOutMember, ...]
     runs: tuple[SeenRun, ...]
     sha256: str
 
@@ -88,13 +88,13 @@ def seen_suite(session: Session, viewer: Viewer, known: KnownSuite) -> SeenSuite
     viewer = replace(viewer, phase="", edition=None)
     suite_runs, parts = _sent(session, known)
     members: list[SeenMember] = []
-    left_out: list[LeftOut] = []
+    left_out: list[LeftOutMember] = []
     for one in known.members:
         wanted = {
             run_id for by_member in parts.values() for run_id in (by_member.get(one.member.id),) if run_id
         }
         seen = _member(session, viewer, one, wanted)
-        (left_out if isinstance(seen, LeftOut) else members).append(seen)  # type: ignore[arg-type]
+        (left_out if isinstance(seen, LeftOutMember) else members).append(seen)  # type: ignore[arg-type]
     members, masked = _without_masked(members)
     ids = {one.member.name: one.member.id for one in known.members}
     runs = [
@@ -130,11 +130,13 @@ def _sent(session: Session, known: KnownSuite) -> tuple[Sequence[SuiteRun], Mapp
     return runs, parts
 
 
-def _member(session: Session, viewer: Viewer, one: MemberTask, wanted: Iterable[int]) -> SeenMember | LeftOut:
+def _member(
+    session: Session, viewer: Viewer, one: MemberTask, wanted: Iterable[int]
+) -> SeenMember | LeftOutMember:
     task, name = one.task, one.member.name
 
-    def left_out(why: str) -> LeftOut:
-        return LeftOut(name, task.slug, task.name, why)
+    def left_out(why: str) -> LeftOutMember:
+        return LeftOutMember(name, task.slug, task.name, why)
 
     sight = policy.sight_of(session, viewer, task)
     if not sight.details:
@@ -158,13 +160,13 @@ def _member(session: Session, viewer: Viewer, one: MemberTask, wanted: Iterable[
     return SeenMember(name, task.slug, task.name, one.groups, bound, source.topics, chosen, scores)
 
 
-def _without_masked(members: list[SeenMember]) -> tuple[list[SeenMember], list[LeftOut]]:
+def _without_masked(members: list[SeenMember]) -> tuple[list[SeenMember], list[LeftOutMember]]:
     """Members by the names of teams: those that mask some are left out where others mask none."""
     masked = [one for one in members if any(row.masked for row in one.rows.values())]
     if not masked or len(masked) == len([one for one in members if one.rows]):
         return members, []
     kept = [one for one in members if one not in masked]
-    return kept, [LeftOut(one.name, one.slug, one.task, MASKED) for one in masked]
+    return kept, [LeftOutMember(one.name, one.slug, one.task, MASKED) for one in masked]
 
 
 def _run(

@@ -13,7 +13,13 @@ from leaderboard.pages.suites.board import SuiteChoice
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.runs import withdrawals
 from leaderboard.services.suites import changes
-from leaderboard.services.suites.rows import Asked, board_rows, change_rows, pair_rows, suite_board
+from leaderboard.services.suites.rows import (
+    SuiteBoardRequest,
+    board_rows,
+    change_rows,
+    pair_rows,
+    suite_board,
+)
 from leaderboard.trec.suites.scoring import score_suite
 from leaderboard.trec.suites.suite_files import read_suite
 from tests.make import build, suited, suites
@@ -30,7 +36,8 @@ def test_the_board_is_that_of_the_files(database: Database, tmp_path: Path) -> N
     page = _page(database)
     read = read_suite(suites.suite_file(tmp_path, 'baseline = "bm25"'))
     of_files = suite_board(
-        score_suite(read, [tmp_path / f"{name}.zip" for name in ("good", "bm25", "part")]), Asked()
+        score_suite(read, [tmp_path / f"{name}.zip" for name in ("good", "bm25", "part")]),
+        SuiteBoardRequest(),
     )
     named = ("run", "rank", "present", "members", "values", "low", "high", "may_be_best", "means")
     for here, there in zip(page.board.rows, board_rows(of_files), strict=True):
