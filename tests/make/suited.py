@@ -2,12 +2,12 @@
 
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from leaderboard.db.engine import Database
 from leaderboard.services.policy import OPERATOR, Viewer
-from leaderboard.services.suites import changes, sending
+from leaderboard.services.suites import changes, parts, sending
 from leaderboard.services.suites.drafts import MemberDraft, SuiteDraft
 from leaderboard.services.suites.sending import SuiteRequest
 from leaderboard.trec.read.lines import Limits
@@ -45,6 +45,21 @@ def suite(database: Database, folder: Path, *, viewer: Viewer = OPERATOR, **sett
     tasks(database, folder)
     with database.write() as session:
         return changes.create(session, viewer, draft(**settings))
+
+
+def of_tasks(database: Database, slug: str, tasks: Sequence[str]) -> None:
+    """A suite of tasks that are there; each member is called as its task."""
+    members = tuple(MemberDraft(name=task, task=task, lag="none") for task in tasks)
+    made = SuiteDraft(slug=slug, title=f"All of {slug}", members=members, reference=tasks[0], macro="lag")
+    with database.write() as session:
+        changes.create(session, OPERATOR, made)
+
+
+def put_together(database: Database, slug: str, team: str, name: str, runs: Mapping[str, int]) -> int:
+    """The id of a suite run of runs that a team has."""
+    team_id = build.team(database, team)
+    with database.write() as session:
+        return parts.put_together(session, OPERATOR, slug, team_id, name, runs)
 
 
 def archive(ranks: Mapping[str, int], tag: str = "") -> bytes:

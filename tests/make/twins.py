@@ -18,6 +18,7 @@ from leaderboard.db.base import UtcDateTime
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import (
     Entry,
+    Run,
     Snapshot,
     Task,
     Team,
@@ -40,7 +41,7 @@ from leaderboard.services.side_by_side import answers, pairs, questions
 from leaderboard.services.tasks import announcements
 from leaderboard.services.tasks.announcements import AnnouncementDraft
 from leaderboard.settings import Settings
-from tests.make import answered, hooks, judged, judging, labelled, people, pictures, twin_nuggets
+from tests.make import answered, hooks, judged, judging, labelled, people, pictures, suited, twin_nuggets
 from tests.make import build as builders
 from tests.make.apps import application
 from tests.make.copies import built_once
@@ -135,6 +136,7 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     builders.drain(database)
     _mask(database, secret)
     _hide_more(database, secret)
+    _suite(database, secret)
     for slug, was in SNAPSHOTS:
         _freeze(database, slug, was)
     for slug in ("blind", "sealed", "open"):
@@ -320,6 +322,24 @@ def _valued(secret: str, alike: Sequence[str], step: int) -> dict[str, tuple[flo
         run: tuple((place * step + at * (7 - 3 * turned[at])) % 13 / 13 for at in range(len(TOPICS)))
         for place, run in enumerate("ABCDE")
     }
+
+
+def _suite(database: Database, secret: str) -> None:
+    """A suite of three tasks, two of which hold scores back; of the masked team its run's name differs."""
+    tasks = ("blind", "sealed", "open")
+    suited.of_tasks(database, "both", tasks)
+    for team, name in (("Owls", "own"), (MASKED[secret], f"other-{secret}")):
+        with database.read() as session:
+            of_team = (
+                select(Task.slug, Run.id)
+                .join(Task, Task.id == Run.task_id)
+                .join(Team, Team.id == Run.team_id)
+            )
+            rows = session.execute(
+                of_team.where(Team.name == team, Task.slug.in_(tasks)).order_by(Run.id.desc())
+            )
+            runs = {slug: run_id for slug, run_id in rows}
+        suited.put_together(database, "both", team, name, runs)
 
 
 def stop_the_clock(database: Database, moment: datetime) -> None:

@@ -35,8 +35,8 @@ def create(session: Session, viewer: Viewer, draft: SuiteDraft) -> str:
     Raises Forbidden unless the viewer organises all of its tasks or operates the site, Invalid with up to 25
     problems, Conflict for a slug that is taken.
     """
-    if not viewer.is_operator:
-        policy.require_account(viewer)
+    if not (viewer.organises or viewer.operates):
+        policy.require_creator(viewer)
     tasks = _checked(session, viewer, draft)
     lock_key(session, f"suite {draft.slug}")
     if session.scalar(select(Suite.id).where(Suite.slug == draft.slug)) is not None:

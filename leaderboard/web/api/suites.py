@@ -48,7 +48,7 @@ class SuiteQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteMemberBody:
-    """A member: its short name, the slug of its task; a measure of its board, if not the primary one; groups."""
+    """A member: its short name, its task; a measure of its board, if not the primary one; groups."""
 
     name: str
     task: str

@@ -40,7 +40,7 @@ def _zip(ranks: dict[str, int], tag: str = "") -> tuple[io.BytesIO, str]:
 def test_an_organiser_of_all_tasks_makes_a_suite_and_changes_it(
     client: FlaskClient, database: Database, tmp_path: Path, sign_in: SignIn
 ) -> None:
-    """The form makes it, the page and the home page show it, the form changes it and takes it off and back."""
+    """The form makes it, its page and the home page show it; it is changed, taken off and put back."""
     suited.tasks(database, tmp_path)
     account_id = sign_in(client, "Olga", is_organiser=True)
     assert client.post("/suites", data=FORM).status_code == 403
@@ -137,7 +137,7 @@ def test_an_error_in_the_archive_says_member_line_and_rule(
 def test_runs_of_the_tasks_are_put_together_in_the_form(
     client: FlaskClient, database: Database, tmp_path: Path, sign_in: SignIn
 ) -> None:
-    """Runs that a team has become a suite run; the page of it fills in what is missing, takes it off and back."""
+    """Runs that a team has become a suite run; its page fills in what is missing, takes it off and back."""
     suited.suite(database, tmp_path)
     team_id = people.team(database, "Owls", sign_in(client, "Ann"))
     first = build.run(database, tmp_path, {"1": ["a"]}, "mine", slug="web-1", team_name="Owls")
