@@ -11,7 +11,7 @@ from leaderboard.services.suites import changes, parts, sending
 from leaderboard.services.suites.drafts import MemberDraft, SuiteDraft
 from leaderboard.services.suites.sending import SuiteRequest
 from leaderboard.trec.read.lines import Limits
-from tests.make import build, suites
+from tests.make import answers, build, suites
 
 SLUG = "web"
 TASKS = {name: f"web-{name[-1]}" for name in suites.MEMBERS}
@@ -60,6 +60,20 @@ def put_together(database: Database, slug: str, team: str, name: str, runs: Mapp
     team_id = build.team(database, team)
     with database.write() as session:
         return parts.put_together(session, OPERATOR, slug, team_id, name, runs)
+
+
+def of_documents(target: Path) -> None:
+    """The suite of docs/commands.md, of a task of rankings and one of answers, and an archive for it."""
+    text = 'slug = "all"\ntitle = "Everything"\nreference = "robust"\n'
+    text += "".join(f'[[members]]\nname = "{name}"\ntask = "{name}"\n' for name in ("robust", "talk"))
+    (target / "all.toml").write_text(text)
+    content = {
+        "robust/run.txt": build.run_file(target, {"1": ["a"], "2": ["d"], "3": ["e"]}, "all").read_bytes(),
+        "talk/run.jsonl": answers.jsonl(
+            target / "all.jsonl", [answers.answer("1", ("The air scatters it.", ["a"]))]
+        ).read_bytes(),
+    }
+    suites.zipped(target / "all.zip", content)
 
 
 def archive(ranks: Mapping[str, int], tag: str = "") -> bytes:
