@@ -80,6 +80,10 @@ def _task(slug: str, **more: str) -> Form:
 MEMBERS = "blind blind\nsealed sealed\ndraft draft\nopen open\n"
 
 
+def _suite_run(team: int, name: str) -> Form:
+    return {"team": team, "name": name, "file": (_archive(), "both.zip")}
+
+
 def _archive() -> bytes:
     """An archive with a run of two members of the suite."""
     body = io.BytesIO()
@@ -151,12 +155,8 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     "suite_settings.change": [("", {"title": "New", "members": MEMBERS})],
     "suite_sending.send": [
         ("", {}),
-        *(
-            ("", {"team": team, "name": name, "file": (_archive(), "both.zip")})
-            for team in (1, 2)
-            for name in ("new", "own")
-        ),
-        ("", {"team": 1, "check": "1", "file": (_archive(), "both.zip")}),
+        *(("", _suite_run(team, name)) for team in (1, 2) for name in ("new", "own")),
+        ("", {**_suite_run(1, "new"), "check": "1"}),
     ],
     "suite_sending.put_together": [
         ("", {"team": 1, "name": "new", "part-blind": run, "part-sealed": run}) for run in range(1, 8)

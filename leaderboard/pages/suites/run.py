@@ -17,7 +17,7 @@ from leaderboard.services.suites import parts, records
 from leaderboard.services.suites.records import KnownSuite
 from leaderboard.services.suites.rows import BoardRow
 from leaderboard.services.suites.seen import LeftOutMember
-from leaderboard.tables.record import Column, Files, Table
+from leaderboard.tables.record import Column, Files, Place, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +141,8 @@ def table(page: SuiteRunPage) -> Table[PartRow]:
         columns=[
             Column(key="member", head="Member", value=lambda row: row.member),
             Column(key="task", head="Task", value=lambda row: row.slug),
-            Column(key="run_id", head="Run", value=lambda row: row.run_id),
-            Column(key="run", head="Name", value=lambda row: row.run),
+            Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
+            Column(key="run", head="Run", value=lambda row: row.run),
             Column(key="measure", head="Measure", value=lambda row: row.measure),
             Column(key="mean", head="Mean", value=lambda row: row.mean, digits=4),
         ],
@@ -200,16 +200,23 @@ def _part_rows(
                 mean=None if scores is None else float(scores.mean()),
                 digits=member.measure.measure.digits if member is not None else 4,
                 measure=member.measure.key if member is not None else "",
-                words=_words(run_id, has_row=row is not None, has_scores=scores is not None),
+                words=_words(
+                    run_id,
+                    is_shown=member is not None,
+                    has_row=row is not None,
+                    has_scores=scores is not None,
+                ),
             )
         )
     return tuple(rows)
 
 
-def _words(run_id: int | None, *, has_row: bool, has_scores: bool) -> str:
+def _words(run_id: int | None, *, is_shown: bool, has_row: bool, has_scores: bool) -> str:
     """What to say of a member in place of a number."""
     if run_id is None:
         return "no run"
+    if not is_shown:
+        return "scores held back"
     if not has_row:
         return "not on its board"
     return "" if has_scores else "waits for its scores"

@@ -53,6 +53,7 @@ def board_table(
 
     rows: where they were made before.
     """
+    head = str.capitalize if on_site else str
     return Table(
         name="suite",
         caption=caption(of),
@@ -61,19 +62,25 @@ def board_table(
         else "",
         rows=board_rows(of) if rows is None else rows,
         columns=[
-            Column(key="rank", value=attrgetter("rank"), digits=0),
-            Column(key="run", value=attrgetter("run"), mark=lambda row: DOT if row.may_be_best else ""),
+            Column(key="rank", head=head("rank"), value=attrgetter("rank"), digits=0),
+            Column(
+                key="run",
+                head=head("run"),
+                value=attrgetter("run"),
+                mark=lambda row: DOT if row.may_be_best else "",
+            ),
             *(_OF_A_SITE if on_site else ()),
-            *([_ranks(on_site)] if of.board.verdicts else []),
+            *([_ranks(on_site, head("ranks"))] if of.board.verdicts else []),
             Column(key="rank_low", value=attrgetter("low"), shown=Place.DATA),
             Column(key="rank_high", value=attrgetter("high"), shown=Place.DATA),
             Column(key="may_be_best", value=attrgetter("may_be_best"), shown=Place.DATA),
             Column(
                 key="members",
+                head=head("members"),
                 value=attrgetter("present"),
                 words=lambda row: f"{row.present} of {row.members}",
             ),
-            *(_aggregate(name, of) for name in _shown(of)),
+            *(_aggregate(name, of, head(HEADS[name])) for name in _shown(of)),
             *(_member(number, member.name, of) for number, member in enumerate(of.members)),
         ],
     )
@@ -87,7 +94,7 @@ def change_table(of: SuiteBoard, rows: Sequence[ChangeRow] | None = None) -> Tab
         rows=change_rows(of) if rows is None else rows,
         columns=[
             Column(key="run", value=attrgetter("run")),
-            Column(key="member", value=attrgetter("member")),
+            Column(key="member", value=attrgetter("member"), shown=~Place.PAGE),
             _number(
                 "RI_reference", lambda row: row.change.effect and row.change.effect.ri_original, "RI there"
             ),
@@ -161,20 +168,21 @@ def _shown(of: SuiteBoard) -> list[By]:
     return shown
 
 
-def _ranks(on_site: bool) -> Column[BoardRow]:
+def _ranks(on_site: bool, head: str) -> Column[BoardRow]:
     return Column(
         key="ranks",
+        head=head,
         value=attrgetter("low"),
         words=lambda row: None if row.low is None else f"{row.low}-{row.high}",
         shown=Place.PRINT | Place.PAGE if on_site else Place.PRINT,
     )
 
 
-def _aggregate(name: By, of: SuiteBoard) -> Column[BoardRow]:
+def _aggregate(name: By, of: SuiteBoard, head: str) -> Column[BoardRow]:
     lower = name == "mean_rank" or (name in MEANS and of.lower_is_better)
     return Column(
         key=name,
-        head=HEADS[name],
+        head=head,
         value=lambda row: row.values[name],
         digits=1 if name == "borda" else 4,
         lower_is_better=lower,
