@@ -2,12 +2,13 @@
 
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from flask import Blueprint, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from sqlalchemy.orm import Session
 
 from leaderboard.errors import Busy, Invalid, LeaderboardError, Problem
 from leaderboard.pages.suites import run as pages
@@ -107,10 +108,7 @@ def restore(suite: str, suite_run_id: int) -> ResponseReturnValue:
 
 def check(suite: str, team_id: int, file: Received) -> PreparedSubmission:
     """An archive that was checked, and of which nothing is kept; counted as files are that are not sent."""
-    asker = viewer()
-    with writing() as session:
-        limits.count_check_only(session, asker.account_id, asker.ip)
-    return _prepared(suite, team_id, file)
+    return _prepared(suite, team_id, file, limits.count_check_only)
 
 
 def deliver(suite: str, file: Received, wished: SuiteRequest, key: str | None) -> int:
@@ -120,9 +118,7 @@ def deliver(suite: str, file: Received, wished: SuiteRequest, key: str | None) -
     another archive is checked.
     """
     asker = viewer()
-    with writing() as session:
-        limits.count_check(session, asker.account_id, asker.ip)
-    submission = _prepared(suite, wished.team_id, file)
+    submission = _prepared(suite, wished.team_id, file, limits.count_check)
     with writing() as session:
         made = sending.send(session, asker, suite, submission, wished, key)
         limits.count_accepted(session, asker.account_id, asker.ip)
@@ -130,10 +126,15 @@ def deliver(suite: str, file: Received, wished: SuiteRequest, key: str | None) -
     return made
 
 
-def _prepared(suite: str, team_id: int, file: Received) -> PreparedSubmission:
-    rules = sending.rules_of(reading(), viewer(), suite, team_id)
+def _prepared(
+    suite: str, team_id: int, file: Received, count: Callable[[Session, int | None, str], None]
+) -> PreparedSubmission:
+    asker = viewer()
+    rules = sending.rules_of(reading(), asker, suite, team_id)
     finish_reading()
     with _turn() as folder:
+        with writing() as session:
+            count(session, asker.account_id, asker.ip)
         return sending.prepared(
             file.path, file.name, rules, folder, Limits(plain_bytes=settings().plain_bytes)
         )

@@ -82,7 +82,7 @@ STAYS = frozenset(
         *("suite", "suite_member", "suite_run", "suite_run_part"),
     }
 )
-"""People, secrets, what is on its way, what is the collection's or of several tasks, what is computed anew."""
+"""People, secrets, what is on its way, what is the collection's or several tasks', what is made anew."""
 ELSEWHERE = frozenset(
     {
         *("judgment", "upload_chunk", "stored_object", "pool_topic"),

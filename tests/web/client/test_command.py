@@ -123,7 +123,7 @@ def test_the_examples_of_its_readme_work(command: Command, address: str, clients
     readme = ROOT / "client" / "README.md"
     command.file()
     listed = [line.split()[1:] for line in commands(readme)]
-    assert len(listed) == 12
+    assert len(listed) == 14
     for words in listed:
         if words[0] == "login":
             continue
