@@ -18,12 +18,13 @@ from typing import Any
 
 import numpy as np
 from flask.testing import FlaskClient
-from sqlalchemy import event
+from sqlalchemy import event, select
 from werkzeug.test import TestResponse
 
 from benchmarks import measuring, table
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
+from leaderboard.db.tables import Run, Task
 from leaderboard.pages.pools import audited_runs
 from leaderboard.pooling.methods import DEFAULT
 from leaderboard.services.accounts import teams
@@ -34,6 +35,8 @@ from leaderboard.services.runs import admission, prepare, uploads
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.uploads import Delivery
 from leaderboard.services.statistics.procedures import pool_reusability
+from leaderboard.services.suites import changes, parts
+from leaderboard.services.suites.drafts import MemberDraft, SuiteDraft
 from leaderboard.services.tasks import create, drafts
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.settings import Settings
@@ -59,12 +62,15 @@ class Site:
     pooled: int
     judged: int
     texts: bool = False
+    members: int = 0
+    """Of a suite, each a task of that size; 0: one task, without a suite."""
 
 
 SITES: Mapping[str, Site] = {
     "wide": Site(500, 50, 30, 60, 40),
     "deep": Site(129, 50, 1000, 2500, 1500),
     "texts": Site(14, 5, 1000, 2500, 1500, texts=True),
+    "suite": Site(100, 20, 20, 40, 20, members=18),
 }
 POOLED = "deep"
 """The site that pools are made of."""
@@ -80,19 +86,50 @@ PAGES: Sequence[tuple[str, str, str, float]] = (
     ("texts", "ranking of 1,000 documents, first 20", "/runs/1/topics/1", 60),
     ("texts", "ranking of 1,000 documents, first 200", "/runs/1/topics/1?first", 100),
     ("texts", "ranking of 1,000 documents, all", "/runs/1/topics/1?all", 100),
+    ("suite", "suite of 18 members x 100 runs", "/suites/s", 60),
+    ("suite", "the same, its changes to a member", "/suites/s/changes", 60),
+    ("suite", "the same, pairs of a run", "/suites/s/pairs", 60),
 )
 """Site, what is timed, its address, and how many milliseconds it should take on two cores."""
 
 
 def fill(database: Database, folder: Path, size: Site, seed: int = SEED) -> None:
-    """A task `t` of that size, its runs sent, checked and scored as on any site."""
+    """A task `t` of that size, or a suite `s` of such tasks, its runs sent, checked and scored."""
     schema.upgrade(database)
+    if not size.members:
+        _fill(database, folder, size, seed, "t")
+        return
+    slugs = [f"t{number:02d}" for number in range(size.members)]
+    for number, slug in enumerate(slugs):
+        _fill(database, folder, size, seed + number, slug)
+    _join(database, slugs)
+
+
+def _join(database: Database, slugs: Sequence[str]) -> None:
+    """A suite of these tasks, whose runs of one name are a suite run."""
+    members = tuple(MemberDraft(name=slug, task=slug, lag="short") for slug in slugs)
+    draft = SuiteDraft(
+        slug="s", title="Made up", members=members, reference=slugs[0], baseline="run000", macro="lag"
+    )
+    with database.write() as session:
+        changes.create(session, OPERATOR, draft)
+        rows = session.execute(
+            select(Run.id, Run.name, Run.team_id, Task.slug).join(Task, Task.id == Run.task_id)
+        )
+        by_name: dict[tuple[str, int], dict[str, int]] = {}
+        for run_id, name, team_id, slug in rows:
+            by_name.setdefault((name, team_id), {})[slug] = run_id
+        for (name, team_id), runs in by_name.items():
+            parts.put_together(session, OPERATOR, "s", team_id, name, runs)
+
+
+def _fill(database: Database, folder: Path, size: Site, seed: int, slug: str) -> None:
     rng = np.random.default_rng(seed)
     relevant = {topic: int(rng.integers(3, max(4, size.judged // 8))) for topic in range(1, size.topics + 1)}
-    prepared = drafts.prepare(_draft(folder, size, relevant, rng))
+    prepared = drafts.prepare(_draft(folder, size, relevant, rng, slug))
     with database.write() as session:
         create.create(session, OPERATOR, prepared)
-        create.publish(session, OPERATOR, "t")
+        create.publish(session, OPERATOR, slug)
     quality = np.sort(rng.beta(3, 3, size.runs))
     common = rng.normal(size=(size.topics, size.pooled))
     for number in range(size.runs):
@@ -106,7 +143,7 @@ def fill(database: Database, folder: Path, size: Site, seed: int = SEED) -> None
                     f"{topic} Q0 {_docno(topic, place)} 0 {scores[place]:.6f} {path.stem}\n"
                     for place in best.tolist()
                 )
-        _send(database, path, f"Team {number // 4}")
+        _send(database, path, f"Team {number // 4}", slug)
         path.unlink()
     Evaluator(database, Settings()).drain()
 
@@ -115,7 +152,9 @@ def _docno(topic: int, place: int) -> str:
     return f"T{topic:03d}-{place:05d}"
 
 
-def _draft(folder: Path, size: Site, relevant: Mapping[int, int], rng: np.random.Generator) -> TaskDraft:
+def _draft(
+    folder: Path, size: Site, relevant: Mapping[int, int], rng: np.random.Generator, slug: str
+) -> TaskDraft:
     topics, qrels, documents = (folder / name for name in ("topics.tsv", "qrels.txt", "documents.jsonl"))
     topics.write_text("".join(f"{topic}\tword{topic} word{topic + 1}\n" for topic in relevant))
     with qrels.open("w", encoding="utf-8") as file:
@@ -132,7 +171,7 @@ def _draft(folder: Path, size: Site, relevant: Mapping[int, int], rng: np.random
                     docno = _docno(topic, place)
                     file.write(f'{{"_id": "{docno}", "title": "{title}", "text": "{words}"}}\n')
     return TaskDraft(
-        slug="t",
+        slug=slug,
         name="Made up",
         topics=topics,
         qrels=qrels,
@@ -141,15 +180,15 @@ def _draft(folder: Path, size: Site, relevant: Mapping[int, int], rng: np.random
     )
 
 
-def _send(database: Database, path: Path, team: str) -> None:
+def _send(database: Database, path: Path, team: str, slug: str) -> None:
     with database.write() as session:
         team_id = teams.ensure(session, OPERATOR, team)
     with database.read() as session:
-        rules = admission.rules_for(session, OPERATOR, "t", team_id)
+        rules = admission.rules_for(session, OPERATOR, slug, team_id)
     prepared = prepare.prepare(path, path.name, rules, Limits())
     with database.write() as session:
         wishes = RunRequest(path.stem)
-        delivery = Delivery(sender=OPERATOR, slug="t", team_id=team_id, file=prepared, wishes=wishes)
+        delivery = Delivery(sender=OPERATOR, slug=slug, team_id=team_id, file=prepared, wishes=wishes)
         uploads.submit(session, delivery)
 
 

@@ -16,7 +16,7 @@ from leaderboard.services.runs.facts import RUNTIME
 from leaderboard.settings import PREFIX, Settings
 from leaderboard.trec.facts.fields import FIELDS
 from tests.conftest import ROOT
-from tests.make import answers, build, pictures, smtp, suites
+from tests.make import answers, build, pictures, smtp, suited, suites
 from tests.make.documents import commands
 
 README = ROOT / "README.md"
@@ -60,6 +60,7 @@ def test_the_commands_of_the_documents_work_as_written(
     (tmp_path / "left-out.txt").write_text("1 b\n")
     suites.suite_file(tmp_path)
     suites.zipped(tmp_path / "mine.zip", suites.files(dict.fromkeys(suites.MEMBERS, 1)))
+    suited.of_documents(tmp_path)
     for at, name in enumerate(("reference", "judge", "judge-2")):
         rows = [f"r{run} M t{topic} {(at + run * topic) % 5}" for run in range(4) for topic in range(6)]
         (tmp_path / f"{name}.board").write_text("run measure topic value\n" + "\n".join(rows))

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import platform
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
 
-from leaderboard_submit import __version__, logins, precheck
+from leaderboard_submit import __version__, logins, precheck, suite_verbs
 from leaderboard_submit.client import Client, Submitted
+from leaderboard_submit.common import (
+    CSV,
+    JSON,
+    TABLE,
+    client_of,
+    file_argument,
+    say_csv,
+    say_json,
+    say_table,
+    write_pieces,
+)
 from leaderboard_submit.errors import ClientError, NotAllowed, NotFound, Rejected
 
 REFUSED = 1
 """Exit code where a file was rejected."""
-JSON, TABLE, CSV = "json", "table", "csv"
-file_argument = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 class Verbs(click.Group):
@@ -65,11 +72,6 @@ def main(ctx: click.Context, site: str | None) -> None:
     ctx.obj = site
 
 
-def _client(ctx: click.Context) -> Client:
-    url = logins.site(ctx.obj)
-    return Client(url, logins.token(url))
-
-
 @main.command()
 @click.argument("address")
 @click.option("--label", default=None, help="What the token is called on the site.")
@@ -111,10 +113,10 @@ def logout(ctx: click.Context) -> None:
 @click.pass_context
 def tasks(ctx: click.Context, form: str) -> None:
     """The tasks of the site."""
-    rows = _client(ctx).tasks()
+    rows = client_of(ctx).tasks()
     if form == JSON:
-        return _json(rows)
-    return _table(("task", "name", "topics", "runs"), rows)
+        return say_json(rows)
+    return say_table(("task", "name", "topics", "runs"), rows)
 
 
 @main.command()
@@ -123,7 +125,7 @@ def tasks(ctx: click.Context, form: str) -> None:
 @click.pass_context
 def check(ctx: click.Context, task: str, runs: tuple[Path, ...]) -> None:
     """What TASK says to each of RUNS, without sending them; public tasks need no login."""
-    client, rejected = _client(ctx), 0
+    client, rejected = client_of(ctx), 0
     for run in runs:
         verdict = client.check(task, run)
         click.echo(f"{run}: {'accepted' if verdict.accepted else 'rejected'}")
@@ -169,7 +171,7 @@ def submit(
     """
     if wish["name"] and len(runs) > 1:
         raise click.UsageError("One name is for one run; leave --name out.")
-    client, done, rejected = _client(ctx), [], 0
+    client, done, rejected = client_of(ctx), [], 0
     description, facts = _description(said)
     for run in runs:
         try:
@@ -195,7 +197,7 @@ def submit(
         if form == TABLE:
             _say_submitted(made, _rank_range(client, made) if made.rank is not None else "")
     if form == JSON:
-        _json([made.facts | {"url": made.url, "sha256": made.sha256} for made in done])
+        say_json([made.facts | {"url": made.url, "sha256": made.sha256} for made in done])
     ctx.exit(REFUSED if rejected else 0)
 
 
@@ -257,18 +259,18 @@ def _progress(run: Path) -> Iterator[Callable[[int, int], None] | None]:
 @click.pass_context
 def results(ctx: click.Context, task: str, measure: str | None, phase: str | None, form: str) -> None:
     """The board of TASK."""
-    board = _client(ctx).board(task, measure=measure, phase=phase)
+    board = client_of(ctx).board(task, measure=measure, phase=phase)
     if form == JSON:
-        return _json(board)
+        return say_json(board)
     # The measure that the board is sorted by comes first.
     keys = sorted(board["measure_versions"], key=lambda key: key != board["sorted_by"])
     rows = [{**row, **row["scores"]} for row in board["rows"]]
     columns = ("rank", "run", "team", *keys)
     if form == CSV:
-        return _csv(("run_id", *columns), rows)
+        return say_csv(("run_id", *columns), rows)
     if board["why"]:
         click.echo(board["why"], err=True)
-    return _table(columns, rows)
+    return say_table(columns, rows)
 
 
 @main.command()
@@ -277,12 +279,12 @@ def results(ctx: click.Context, task: str, measure: str | None, phase: str | Non
 @click.pass_context
 def runs(ctx: click.Context, task: str, form: str) -> None:
     """The runs of your teams in TASK."""
-    client = _client(ctx)
+    client = client_of(ctx)
     own = {team["name"] for team in client.account()["teams"]}
     rows = [row for row in client.board(task)["rows"] if row["team"] in own]
     if form == JSON:
-        return _json(rows)
-    return _table(("run_id", "run", "team", "kind", "state", "rank"), rows)
+        return say_json(rows)
+    return say_table(("run_id", "run", "team", "kind", "state", "rank"), rows)
 
 
 @main.command()
@@ -291,7 +293,7 @@ def runs(ctx: click.Context, task: str, form: str) -> None:
 @click.pass_context
 def choose(ctx: click.Context, run: int, is_back: bool) -> None:
     """Let RUN, by its number, count at the end."""
-    click.echo(_client(ctx).choose(run, not is_back)["state"])
+    click.echo(client_of(ctx).choose(run, not is_back)["state"])
 
 
 @main.command()
@@ -300,7 +302,7 @@ def choose(ctx: click.Context, run: int, is_back: bool) -> None:
 @click.pass_context
 def withdraw(ctx: click.Context, run: int, why: str) -> None:
     """Take RUN off the board."""
-    click.echo(_client(ctx).withdraw(run, why)["state"])
+    click.echo(client_of(ctx).withdraw(run, why)["state"])
 
 
 @main.command()
@@ -308,7 +310,7 @@ def withdraw(ctx: click.Context, run: int, why: str) -> None:
 @click.pass_context
 def restore(ctx: click.Context, run: int) -> None:
     """Put RUN back on the board."""
-    click.echo(_client(ctx).restore(run)["state"])
+    click.echo(client_of(ctx).restore(run)["state"])
 
 
 @main.command()
@@ -318,7 +320,7 @@ def restore(ctx: click.Context, run: int) -> None:
 def describe(ctx: click.Context, run: int, said: str) -> None:
     """Say of RUN what a text says, or a .json file of facts."""
     description, facts = _description(said)
-    _client(ctx).describe(run, description or None, facts)
+    client_of(ctx).describe(run, description or None, facts)
     click.echo("described")
 
 
@@ -328,7 +330,7 @@ def describe(ctx: click.Context, run: int, said: str) -> None:
 @click.pass_context
 def download(ctx: click.Context, run: int, output: BinaryIO) -> None:
     """The file of RUN, as it was sent."""
-    _write(output, _client(ctx).download(f"/runs/{run}/file"))
+    write_pieces(output, client_of(ctx).download(f"/runs/{run}/file"))
 
 
 @main.command()
@@ -344,12 +346,12 @@ def download(ctx: click.Context, run: int, output: BinaryIO) -> None:
 @click.pass_context
 def qrels(ctx: click.Context, task: str, revision: int | None, part: str, output: BinaryIO) -> None:
     """The judgments of TASK, where you may see them."""
-    client = _client(ctx)
+    client = client_of(ctx)
     if revision is None:
         revision = max((row["revision"] for row in client.rows(f"/tasks/{task}/revisions")), default=None)
     if revision is None:
         raise NotFound(f"{task} has no judgments yet.")
-    _write(output, client.download(f"/tasks/{task}/revisions/{revision}/file", part=part))
+    write_pieces(output, client.download(f"/tasks/{task}/revisions/{revision}/file", part=part))
 
 
 @main.command()
@@ -360,41 +362,11 @@ def qrels(ctx: click.Context, task: str, revision: int | None, part: str, output
 @click.pass_context
 def pool(ctx: click.Context, task: str, number: int, form: str, output: BinaryIO) -> None:
     """The documents of pool NUMBER of TASK, for its organisers."""
-    _write(output, _client(ctx).download(f"/tasks/{task}/pools/{number}/file", form=form))
+    write_pieces(output, client_of(ctx).download(f"/tasks/{task}/pools/{number}/file", form=form))
 
 
-def _write(output: BinaryIO, pieces: Iterable[bytes]) -> None:
-    for piece in pieces:
-        output.write(piece)
-
-
-def _json(answer: Any) -> None:
-    click.echo(json.dumps(answer, indent=1, ensure_ascii=False))
-
-
-def _csv(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([_plain(row.get(column)) for column in columns] for row in rows)
-    click.echo(text.getvalue(), nl=False)
-
-
-def _plain(value: Any) -> Any:
-    """A cell that no spreadsheet runs as a formula."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" and value else value
-
-
-def _table(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
-    cells = [[_cell(row.get(column)) for column in columns] for row in rows]
-    widths = [max(map(len, column)) for column in zip(columns, *cells)]
-    for line in (columns, *cells):
-        click.echo("  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip())
-
-
-def _cell(value: Any) -> str:
-    return "" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)
-
+for verb in suite_verbs.VERBS:
+    main.add_command(verb)
 
 if __name__ == "__main__":
     main()

@@ -178,6 +178,40 @@ class Client:
             facts=answer,
         )
 
+    def suite(self, suite: str, **query: Any) -> Json:
+        """The board of a suite; by, members, domain, language, lag and baseline choose."""
+        return _object(self.ask("GET", f"/suites/{suite}", query=query))
+
+    def submit_suite(
+        self,
+        suite: str,
+        archive: Path | bytes,
+        *,
+        name: str | None = None,
+        team: int | str | None = None,
+        kind: str = "official",
+        description: str = "",
+        again: bool = False,
+    ) -> Json:
+        """Send a zip or a tar with a folder for each member of a suite; its run in each of their tasks.
+
+        All of it is taken or nothing: raises Rejected with every problem. The same archive sent again under
+        the same name makes no second suite run, unless again is true.
+        """
+        team_id, _ = self._team(team)
+        name = name or _name_of(archive)
+        key = uuid.uuid4().hex if again else _key(suite, team_id, name, kind, "", _digest(archive))
+        file_name = archive.name if isinstance(archive, Path) else ""
+        query = {"team": team_id, "kind": kind, "description": description, "file_name": file_name}
+        headers = {"Idempotency-Key": key}
+        path = f"/suites/{suite}/runs/{name}"
+        try:
+            return _object(self._transport.ask("PUT", path, query=query, file=archive, headers=headers))
+        except Refused as error:
+            if error.problems:
+                raise Rejected(error.message, error.remedy, error.facts) from None
+            raise
+
     def describe(
         self, run_id: int, description: str | None = None, facts: Mapping[str, str] | None = None
     ) -> Json:

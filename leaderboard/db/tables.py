@@ -17,7 +17,7 @@ from leaderboard.db.accounts import (
 from leaderboard.db.api import ApiToken, DeviceRequest, IdempotencyKey
 from leaderboard.db.base import Base
 from leaderboard.db.entries import Entry, GroupedRun, GroupedTeam, RunGroup
-from leaderboard.db.evaluations import Alignment, Edition, Evaluation, EvaluationMean
+from leaderboard.db.evaluations import Alignment, Edition, Evaluation, EvaluationMean, Statistic
 from leaderboard.db.jobs import Job, Worker
 from leaderboard.db.labelling import (
     AnswerLabel,
@@ -52,7 +52,7 @@ from leaderboard.db.runs import (
 )
 from leaderboard.db.site_version import SiteVersion
 from leaderboard.db.snapshots import Snapshot
-from leaderboard.db.statistics import Statistic
+from leaderboard.db.suites import Suite, SuiteMember, SuiteRun, SuiteRunPart
 from leaderboard.db.tasks import (
     Collection,
     DocumentBlock,
@@ -118,6 +118,10 @@ __all__ = [
     "Snapshot",
     "Statistic",
     "StoredObject",
+    "Suite",
+    "SuiteMember",
+    "SuiteRun",
+    "SuiteRunPart",
     "Task",
     "TaskChange",
     "TaskPicture",

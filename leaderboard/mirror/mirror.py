@@ -28,7 +28,7 @@ RECORD, SUMS = "mirror.json", "SHA256SUMS"
 SEARCH, SCRIPT = "search/index.html", "search/search.js"
 SEARCHED = (
     *("boards.board", "tasks.about", "runs.show", "teams.show", "topics.show"),
-    *("revisions.show", "measures.show"),
+    *("revisions.show", "suites.show", "measures.show"),
 )
 """Pages that the search finds by their titles, in the order in which it shows them."""
 Tell = Callable[[int, int], None]

@@ -67,6 +67,9 @@ from leaderboard.web.side_by_side import side_by_side
 from leaderboard.web.site import accounts as site_accounts
 from leaderboard.web.site import audit as site_audit
 from leaderboard.web.site import site
+from leaderboard.web.suites import sending as suite_sending
+from leaderboard.web.suites import settings as suite_settings
+from leaderboard.web.suites import suites
 from leaderboard.web.tasks import (
     activity,
     entries,
@@ -88,6 +91,9 @@ PAGES = (
     tasks,
     search,
     phases,
+    suites,
+    suite_sending,
+    suite_settings,
     boards,
     snapshots,
     intervals,

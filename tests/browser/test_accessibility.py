@@ -10,10 +10,10 @@ from playwright.sync_api import Browser, Page
 from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database, now
-from leaderboard.db.tables import Account, Run, Task, TaskRole, WebhookAttempt, WebhookDelivery
+from leaderboard.db.tables import Account, Member, Run, Task, TaskRole, WebhookAttempt, WebhookDelivery
 from leaderboard.services.accounts import device_logins, sessions
 from tests.browser.conftest import Demo
-from tests.make import blind, build, fields_of_answers, pictures, sampled
+from tests.make import blind, build, fields_of_answers, pictures, sampled, suited
 from tests.make.people import account
 
 pytestmark = [pytest.mark.browser, pytest.mark.trial]
@@ -202,6 +202,41 @@ def test_the_board_of_people_and_machine_is_for_everybody(
         fold.evaluate("details => details.open = true")
     assert window.get_by_role("table").count() == 3
     faults = page_faults(window, width)
+    context.close()
+    assert faults == []
+
+
+def test_a_suite_is_for_everybody(
+    width: int, browser: Browser, address: str, site_database: Database, tmp_path: Path
+) -> None:
+    """Its board, changes, pairs and runs, the forms that take runs, put them together and change it."""
+    suited.filled(site_database, tmp_path)
+    olga = account(site_database, "Olga", is_organiser=True)
+    owls = build.team(site_database, "Owls")
+    build.run(site_database, tmp_path, {"1": ["a"]}, "own", slug="web-1", team_name="Owls")
+    with site_database.write() as session:
+        tasks = session.scalars(select(Task.id)).all()
+        session.add_all(TaskRole(task_id=task, account_id=olga, role="organiser") for task in tasks)
+        session.add(Member(team_id=owls, account_id=olga, role="member", joined_at=now(session)))
+        token = sessions.start(session, olga, "127.0.0.1", "test")
+    context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
+    context.add_cookies([{"name": "session", "value": token, "url": address}])
+    window, faults = context.new_page(), []
+    for path in (
+        "",
+        "/web",
+        "/web/changes",
+        "/web/pairs",
+        "/web/runs/1",
+        "/web/runs/3",
+        "/web/submit",
+        "/web/settings",
+        "/new",
+    ):
+        answer = window.goto(f"{address}/suites{path}")
+        assert answer is not None
+        assert answer.status == 200, path
+        faults += [f"{path}: {fault}" for fault in page_faults(window, width)]
     context.close()
     assert faults == []
 

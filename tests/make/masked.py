@@ -65,6 +65,8 @@ OBJECTS: dict[str, Sequence[object]] = {
     "message": ("nothing",),
     "digest": ("0" * 16,),
     "kind": ("logo",),
+    "suite": ("nothing",),
+    "suite_run_id": (1,),
 }
 """What addresses are filled with."""
 DOCNO = "d00"

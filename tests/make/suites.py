@@ -48,7 +48,7 @@ def files(ranks: Mapping[str, int], tag: str = "") -> dict[str, bytes]:
     """The files of a submission: each member's run with its relevant documents at a rank, one packed."""
     made = {f"{name}/run.txt": run_text(MEMBERS[name], rank).encode() for name, rank in ranks.items()}
     if "snapshot-2/run.txt" in made:
-        made["snapshot-2/run.txt.gz"] = gzip.compress(made.pop("snapshot-2/run.txt"))
+        made["snapshot-2/run.txt.gz"] = gzip.compress(made.pop("snapshot-2/run.txt"), mtime=0)
     if tag:
         made["ir-metadata.yml"] = METADATA.format(tag=tag).encode()
     return made

@@ -18,6 +18,7 @@ from leaderboard.db.base import UtcDateTime
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import (
     Entry,
+    Run,
     Snapshot,
     Task,
     Team,
@@ -42,6 +43,7 @@ from leaderboard.services.tasks.announcements import AnnouncementDraft
 from leaderboard.settings import Settings
 from leaderboard.trec.qrels.left_out import LeftOut
 from tests.make import answered, hooks, judged, judging, labelled, people, pictures, twin_nuggets
+from tests.make import answered, hooks, judged, judging, labelled, people, pictures, suited, twin_nuggets
 from tests.make import build as builders
 from tests.make.apps import application
 from tests.make.copies import built_once
@@ -144,6 +146,7 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     builders.drain(database)
     _mask(database, secret)
     _hide_more(database, secret)
+    _suite(database, secret)
     for slug, was in SNAPSHOTS:
         _freeze(database, slug, was)
     for slug in ("blind", "sealed", "open"):
@@ -329,6 +332,24 @@ def _valued(secret: str, alike: Sequence[str], step: int) -> dict[str, tuple[flo
         run: tuple((place * step + at * (7 - 3 * turned[at])) % 13 / 13 for at in range(len(TOPICS)))
         for place, run in enumerate("ABCDE")
     }
+
+
+def _suite(database: Database, secret: str) -> None:
+    """A suite of three tasks, two of which hold scores back; of the masked team its run's name differs."""
+    tasks = ("blind", "sealed", "open")
+    suited.of_tasks(database, "both", tasks)
+    for team, name in (("Owls", "own"), (MASKED[secret], f"other-{secret}")):
+        with database.read() as session:
+            of_team = (
+                select(Task.slug, Run.id)
+                .join(Task, Task.id == Run.task_id)
+                .join(Team, Team.id == Run.team_id)
+            )
+            rows = session.execute(
+                of_team.where(Team.name == team, Task.slug.in_(tasks)).order_by(Run.id.desc())
+            )
+            runs = {slug: run_id for slug, run_id in rows}
+        suited.put_together(database, "both", team, name, runs)
 
 
 def stop_the_clock(database: Database, moment: datetime) -> None:

@@ -53,6 +53,8 @@ VALUES: dict[str, Sequence[object]] = {
     "digest": (pictures.address(), "0" * 16),
     "kind": ("logo", "nothing"),
     "message": ("msg_1_1", "msg_2_1", "nothing"),
+    "suite": ("both", "nothing"),
+    "suite_run_id": (1, 2, 9),
 }
 """What every placeholder of an address is filled with: all there is in either world, and what is not."""
 

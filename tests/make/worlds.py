@@ -20,7 +20,7 @@ from leaderboard.services.runs.uploads import Delivery, Submission
 from leaderboard.services.tasks import create, drafts
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.trec.read.lines import Limits
-from tests.make import pictures
+from tests.make import pictures, suited
 from tests.make.copies import built_once
 from tests.make.people import account, invitation, join, team, viewer
 
@@ -149,6 +149,8 @@ def build(database: Database, folder: Path) -> World:
         frozen = snapshots.freeze(session, asker, "robots")
     with database.write() as session:
         snapshot = snapshots.keep(session, asker, frozen)
+    suited.of_tasks(database, "both", ("robots", "other"))
+    suited.put_together(database, "both", "Owls", "first", {"robots": accepted.run_id})
     return World(
         *(olga, otto, anna, berta, carl, nina, owls, bears),
         *(accepted.run_id, accepted.upload_id, rejected.upload_id, job, token, invited, link, snapshot),

@@ -28,6 +28,7 @@ from leaderboard.services.jobs import queue
 from leaderboard.web import requests, responses
 from leaderboard.web.runs import uploads
 from leaderboard.web.session import API, reading
+from leaderboard.web.suites import sending as suite_sending
 from tests.make import twins, walks
 from tests.make.twins import World
 
@@ -104,6 +105,7 @@ def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tuple[World, World]:
     """The two worlds, where chance (the upload form's key, a request's number) is the same too."""
     monkeypatch.setattr(uploads, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
+    monkeypatch.setattr(suite_sending, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
     monkeypatch.setattr(requests, "new_id", lambda: "chance")
     twins.open_under_one_address(monkeypatch)
     twins.note_at_one_moment(monkeypatch)

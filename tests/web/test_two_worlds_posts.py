@@ -8,6 +8,7 @@ name none that only one of the worlds has.
 import io
 import re
 import sqlite3
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,6 +31,7 @@ from leaderboard.services.webhooks import signatures
 from leaderboard.web import requests
 from leaderboard.web.runs import uploads
 from leaderboard.web.session import API, reading
+from leaderboard.web.suites import sending as suite_sending
 from tests.make import twins, walks
 from tests.make.people import PASSWORD
 from tests.make.twins import World
@@ -73,6 +75,22 @@ def _listed(run: str) -> Form:
 
 def _task(slug: str, **more: str) -> Form:
     return {"slug": slug, "name": "A task", "topics": (TOPICS, "topics.tsv"), **more}
+
+
+MEMBERS = "blind blind\nsealed sealed\ndraft draft\nopen open\n"
+
+
+def _suite_run(team: int, name: str) -> Form:
+    return {"team": team, "name": name, "file": (_archive(), "both.zip")}
+
+
+def _archive() -> bytes:
+    """An archive with a run of two members of the suite."""
+    body = io.BytesIO()
+    with zipfile.ZipFile(body, "w") as packed:
+        for slug in ("blind", "sealed"):
+            packed.writestr(zipfile.ZipInfo(f"{slug}/run.txt"), RUN)
+    return body.getvalue()
 
 
 FORMS: dict[str, Sequence[tuple[str, Form]]] = {
@@ -133,6 +151,17 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     "webhooks.make_for_task": [("", {"address": "https://hooks.example/", "event": "job.failed"})],
     "entries.enter": [("", {"team": str(team), "code": "guess", "agreed": "1"}) for team in (1, 2, 3)],
     "entries.decide": [("", {"decision": "accept"}), ("", {"decision": "refuse", "why": "No."})],
+    "suite_settings.create": [("", {"slug": "new", "title": "New", "members": MEMBERS})],
+    "suite_settings.change": [("", {"title": "New", "members": MEMBERS})],
+    "suite_sending.send": [
+        ("", {}),
+        *(("", _suite_run(team, name)) for team in (1, 2) for name in ("new", "own")),
+        ("", {**_suite_run(1, "new"), "check": "1"}),
+    ],
+    "suite_sending.put_together": [
+        ("", {"team": 1, "name": "new", "part-blind": run, "part-sealed": run}) for run in range(1, 8)
+    ],
+    "suite_sending.fill_in": [("", {"part-blind": run, "part-open": run}) for run in range(1, 8)],
     "side_by_side.ask": [("", {"run": "1", "other": str(other), "assessor": "1"}) for other in (2, 4, 7)],
     "naming.give": [("", {"until": "close", "sure": ""})],
     "groups.declare": [("", {"name": "students", "team": "1"})],
@@ -214,6 +243,7 @@ def _token(world: World, name: str | None) -> str:
 def worlds(filled: tuple[Undoing, Undoing], monkeypatch: pytest.MonkeyPatch) -> tuple[Undoing, Undoing]:
     """The two worlds, where chance (keys and tokens) is the same too."""
     monkeypatch.setattr(uploads, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
+    monkeypatch.setattr(suite_sending, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
     monkeypatch.setattr(partial_uploads, "secrets", SimpleNamespace(token_hex=lambda _: "nonsense"))
     monkeypatch.setattr(sessions, "new_token", lambda: "chance")
     monkeypatch.setattr(requests, "new_id", lambda: "chance")

@@ -9,7 +9,7 @@ import click
 from leaderboard.cli.files.evaluate import EXISTING
 
 if TYPE_CHECKING:
-    from leaderboard.cli.files.suites import SuiteBoard
+    from leaderboard.services.suites.rows import SuiteBoard
 
 MOST_LINES = 100
 """Rows of changes and of pairs that are printed for people."""
@@ -88,13 +88,13 @@ def suite(
     SUITE is a TOML file that names the members; a RUN is a folder, a zip or a tar with a run for each of
     them, such as snapshot-1/run.txt.gz. A RUN with any error is refused whole.
     """
-    from leaderboard.cli.files.suites import Asked, suite_board
+    from leaderboard.services.suites.rows import SuiteBoardRequest, suite_board
     from leaderboard.trec.suites.scoring import score_suite
     from leaderboard.trec.suites.suite_files import read_suite
 
     read = read_suite(suite)
     topics = "shared topics" if read.shared_topics else "topics"
-    asked = Asked(
+    asked = SuiteBoardRequest(
         by=by.replace("-", "_"),  # type: ignore[arg-type]
         drawn="members" if drawn == "like-these" else topics,  # type: ignore[arg-type]
         groups=groups,
@@ -106,8 +106,8 @@ def suite(
 
 
 def _text(board: "SuiteBoard", name: str, layout: str, dialect: str) -> str:
-    from leaderboard.cli.files.suite_tables import TABLES
-    from leaderboard.cli.files.suites import remarks
+    from leaderboard.pages.suites.tables import TABLES
+    from leaderboard.services.suites.rows import remarks
     from leaderboard.tables.latex import latex_text
     from leaderboard.tables.text import csv_text, json_text
 
@@ -123,8 +123,8 @@ def _text(board: "SuiteBoard", name: str, layout: str, dialect: str) -> str:
 
 def _facts(board: "SuiteBoard", dialect: str) -> dict[str, Any]:
     """All that the command knows, as plain values at full precision."""
-    from leaderboard.cli.files.suite_tables import TABLES
-    from leaderboard.cli.files.suites import remarks
+    from leaderboard.pages.suites.tables import TABLES
+    from leaderboard.services.suites.rows import remarks
 
     measures = board.scores.measures
     return {
@@ -149,8 +149,8 @@ def _facts(board: "SuiteBoard", dialect: str) -> dict[str, Any]:
 
 def _in_words(board: "SuiteBoard", dialect: str) -> str:
     from leaderboard.cli.files.aligned import table_lines
-    from leaderboard.cli.files.suite_tables import NOT_DEFINED, board_table, change_table, pair_table
-    from leaderboard.cli.files.suites import remarks
+    from leaderboard.pages.suites.tables import NOT_DEFINED, board_table, change_table, pair_table
+    from leaderboard.services.suites.rows import remarks
 
     ranked, changes, pairs = board_table(board), change_table(board), pair_table(board)
     lines = [f"{ranked.caption} As trec_eval {dialect}.", *remarks(board), "", *table_lines(ranked, "-")]

@@ -24,11 +24,22 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import facts as run_facts
 from leaderboard.services.runs.facts import COST_OF, Fact, header_of
 from leaderboard.services.statistics.standings import Place
+from leaderboard.services.suites import parts
 from leaderboard.stats.pairs.methods import method
 from leaderboard.tables.record import Column, Table
 from leaderboard.tables.record import Place as Where
 from leaderboard.trec.facts.fields import FIELD_OF
 from leaderboard.trec.runs.reports import Report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuitePart:
+    """A suite run that a run is part of: which, and of which suite."""
+
+    slug: str
+    title: str
+    suite_run_id: int
+    name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +75,8 @@ class RunPage(RunHead):
     """Of a run of answers the first topic, where the reader may read them."""
     shares_models: str = ""
     """The families of models that it states and that made the judgments of its answers, in words."""
+    suites: tuple[SuitePart, ...] = ()
+    """The suite runs that it is part of."""
 
     @property
     def headline(self) -> MeasureValue | None:
@@ -108,6 +121,17 @@ def run_page(session: Session, viewer: Viewer, run_id: int, measure: str | None 
         leader=standing.leader,
         first_answer=_first_answer(session, seen),
         shares_models=_shares_models(session, seen),
+        suites=_suites(session, seen),
+    )
+
+
+def _suites(session: Session, seen: SeenRun) -> tuple[SuitePart, ...]:
+    """Where a suite may tell whose a run is, or what it got, it is not named."""
+    if seen.masked or seen.run.withdrawn_at is not None or not (seen.sight.details or seen.is_own):
+        return ()
+    return tuple(
+        SuitePart(slug=suite.slug, title=suite.title, suite_run_id=made.id, name=made.name)
+        for suite, made in parts.suite_run_of(session, seen.run.id)
     )
 
 

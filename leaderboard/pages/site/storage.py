@@ -28,7 +28,7 @@ KINDS = {
     "accounts": "people and the audit",
     "api": "tokens and kept answers of the API",
     "entries": "teams in tasks",
-    "evaluations": "scores",
+    "evaluations": "scores and comparisons",
     "files": "stored files",
     "jobs": "queue",
     "labelling": "labels of answers",
@@ -38,7 +38,7 @@ KINDS = {
     "runs": "runs and uploads",
     "site_version": "the number of changes",
     "snapshots": "snapshots",
-    "statistics": "comparisons",
+    "suites": "suites and their runs",
     "tasks": "tasks, topics and documents",
     "webhooks": "webhooks and their deliveries",
 }

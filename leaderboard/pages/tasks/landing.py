@@ -19,6 +19,7 @@ from leaderboard.services.pictures import pictures
 from leaderboard.services.pictures.kinds import LOGO, PICTURE
 from leaderboard.services.pictures.pictures import PictureHead
 from leaderboard.services.policy import Viewer
+from leaderboard.services.suites import records
 from leaderboard.services.tasks import changes, phases
 from leaderboard.services.tasks.changes import ChangeRow
 from leaderboard.services.tasks.entries import RULES
@@ -56,6 +57,14 @@ class LandingRow:
 
 
 @dataclass(frozen=True, slots=True)
+class SuiteLink:
+    """A suite by its slug and title."""
+
+    slug: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class FrontPage:
     """Some of all tasks: the number of the page, how many pages there are, and how many tasks."""
 
@@ -63,6 +72,7 @@ class FrontPage:
     number: int
     pages: int
     tasks: int
+    suites: tuple[SuiteLink, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +125,15 @@ class AboutPage:
     is_public: bool
     """Whether everybody may have all that is shown of it as files."""
     changes: tuple[ChangeRow, ...]
+    suites: tuple[SuiteLink, ...]
+    """Of which the task is a member."""
 
 
 def front_page(session: Session, viewer: Viewer, number: int = 1) -> FrontPage:
     """So many tasks with what is told of each: those that are not archived first, each newest first.
 
-    Eight statements, and one more for each task shown that is blind or sealed. Raises NotFound for a page
-    that there is not.
+    Nine statements, ten where there are suites, and one more for each task shown that is blind or sealed.
+    Raises NotFound for a page that there is not.
     """
     known = overviews.known_tasks(session, viewer)
     ordered = [task.id for task in sorted(known, key=lambda task: task.is_archived)]
@@ -129,7 +141,9 @@ def front_page(session: Session, viewer: Viewer, number: int = 1) -> FrontPage:
     if not 1 <= number <= pages:
         raise NotFound(f"There is no page {number} of tasks; the last is {pages}.")
     rows = landing(session, viewer, ordered[PAGE * (number - 1) : PAGE * number])
-    return FrontPage(rows, number, pages, len(ordered))
+    of_site = [one.suite for one in records.visible_suites(session, viewer)]
+    suites = tuple(SuiteLink(one.slug, one.title) for one in of_site if one.withdrawn_at is None)
+    return FrontPage(rows, number, pages, len(ordered), suites)
 
 
 def landing(session: Session, viewer: Viewer, only: Collection[int] | None = None) -> tuple[LandingRow, ...]:
@@ -249,6 +263,7 @@ def about(session: Session, viewer: Viewer, slug: str) -> AboutPage:
         archived_at=task.archived_at,
         is_public=task.published_at is not None and _is_open(session, viewer, slug),
         changes=changes.of_task(session, task.id),
+        suites=tuple(SuiteLink(one.slug, one.title) for one in records.suites_of_task(session, task.id)),
     )
 
 

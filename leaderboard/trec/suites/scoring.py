@@ -72,6 +72,7 @@ def score_suite(suite: Suite, paths: Sequence[Path], *, level: int = 1, dialect:
 
 
 def _scorer(member: Member, level: int, dialect: int) -> Scorer:
+    assert member.qrels is not None, "a suite file names judgments"
     inputs = Inputs(member.qrels, left_out=member.left_out, changed_docnos=member.changed_docnos)
     scorer = Scorer(inputs, Options((member.measure,), level, dialect))
     if len(scorer.measures) != 1:

@@ -15,6 +15,8 @@ from leaderboard.trec.suites.suite_files import meant
 
 METADATA = ("ir-metadata.yml", "ir-metadata.yaml")
 RUNS = ("run.txt", "run.txt.gz")
+ANSWERS = ("run.jsonl", "run.jsonl.gz")
+"""What the run of a member that takes answers, or boards of judges, may be named too."""
 MOST_RUN_BYTES = 250_000_000
 """Of one member's file as it is sent: LongEval's limit."""
 MOST_METADATA_BYTES = 2**20
@@ -28,8 +30,19 @@ class Submission:
     Nothing of an archive is unpacked under a name that it chose, and no more than one member at a time.
     """
 
-    def __init__(self, path: Path, members: Sequence[str], limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self,
+        path: Path,
+        members: Sequence[str],
+        limits: Limits = DEFAULT_LIMITS,
+        *,
+        names: Sequence[str] = RUNS,
+        called: str = "",
+    ) -> None:
+        """names: what a run may be named; called: the name that the archive came by, if not its own."""
         self.path = path
+        self._called = called or path.name
+        self._names = tuple(names)
         self.problems: list[Problem] = []
         self.metadata: dict[str, Any] = {}
         self.seen: dict[str, str] = {}
@@ -39,7 +52,11 @@ class Submission:
     @property
     def name(self) -> str:
         """The tag of its metadata, or else its own name without an ending."""
-        return text_of(at(self.metadata, "tag")) or self.path.name.split(".")[0]
+        return text_of(at(self.metadata, "tag")) or self._called.split(".")[0]
+
+    @property
+    def _shown(self) -> str:
+        return str(self.path) if self._called == self.path.name else shown(self._called)
 
     @property
     def missing(self) -> list[str]:
@@ -74,13 +91,13 @@ class Submission:
         if not self.seen and not self.problems:
             self.add("It has no run of any member.", f"Folders are named {', '.join(self._members)}.", "")
         if self.problems:
-            raise Invalid(f"{self.path} is refused: nothing of it counts.", self.problems)
+            raise Invalid(f"{self._shown} is refused: nothing of it counts.", self.problems)
 
     def add(self, rule: str, remedy: str, name: str) -> None:
         """Keep a problem; raises Invalid once there are as many as are ever shown."""
         self.problems.append(Problem(rule, remedy, None, "", shown(name)))
         if len(self.problems) >= MAX_PROBLEMS:
-            raise Invalid(f"{self.path} is refused: nothing of it counts.", self.problems)
+            raise Invalid(f"{self._shown} is refused: nothing of it counts.", self.problems)
 
     def _files(self, folder: Path) -> Iterator[BundledFile]:
         if self.path.is_dir():
@@ -88,7 +105,7 @@ class Submission:
         kind = kind_of(self.path, self._limits)
         if not kind:
             raise Invalid(
-                f"{self.path} is not a folder, a zip or a tar; put each member's run into its folder."
+                f"{self._shown} is not a folder, a zip or a tar; put each member's run into its folder."
             )
         return unbundled(self.path, kind, folder, self._limits)
 
@@ -111,8 +128,8 @@ class Submission:
             self.add(rule, f"Write {self._members[0]}/{RUNS[0]}.", file.name)
         elif folder not in self._members:
             self.add("There is no such member.", meant(folder, self._members), file.name)
-        elif name not in RUNS:
-            self.add(f"A run is named {' or '.join(RUNS)}.", "", file.name)
+        elif name not in self._names:
+            self.add(f"A run is named {' or '.join(self._names)}.", "", file.name)
         elif folder in self.seen:
             self.add(f"The member has a run already, {self.seen[folder]}.", "Send one.", file.name)
         elif file.path is not None and file.path.stat().st_size > MOST_RUN_BYTES:

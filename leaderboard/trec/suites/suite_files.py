@@ -39,10 +39,13 @@ _CHOICES = {"missing": ("blank", "empty"), "metadata": ("optional", "required"),
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One set of topics of a suite; its name is that of its folder in submissions."""
+    """One set of topics of a suite; its name is that of its folder in submissions.
+
+    qrels is None for a task of a site, whose scores are there.
+    """
 
     name: str
-    qrels: Path
+    qrels: Path | None
     measure: str
     groups: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[Path, ...] = ()

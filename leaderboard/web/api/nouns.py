@@ -2,11 +2,11 @@
 
 from leaderboard.web.api import (
     account,
-    devices,
     judging,
     partial_uploads,
     pictures,
     runs,
+    suites,
     tasks,
     teams,
     uploads,
@@ -36,10 +36,11 @@ NOUNS: dict[str, tuple[Operation, ...]] = {
     "Tasks and boards": (*tasks.OPERATIONS, *task_reads.OPERATIONS, *search.OPERATIONS),
     "Topics and rankings": (*topic_reads.OPERATIONS, *answers.OPERATIONS),
     "Runs": (*runs.OPERATIONS, *run_reads.OPERATIONS, *uploads.OPERATIONS, *partial_uploads.OPERATIONS),
+    "Suites": suites.OPERATIONS,
     "Comparisons": comparisons.OPERATIONS,
     "Judgments and pools": judgments.OPERATIONS,
     "Teams": teams.OPERATIONS,
-    "Account and tokens": (*account.OPERATIONS, *devices.OPERATIONS),
+    "Account and tokens": account.OPERATIONS,
     "Organising a task": (
         *own_tasks.OPERATIONS,
         *bundles.OPERATIONS,

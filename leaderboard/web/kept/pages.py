@@ -57,6 +57,7 @@ ROOMS = frozenset(
         "teams",
         "measures",
         "feeds",
+        "suites",
     )
 )
 """The blueprints whose pages are kept: none has an address that is a secret."""

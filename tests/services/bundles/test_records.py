@@ -81,9 +81,10 @@ STAYS = frozenset(
         *("webhook", "webhook_attempt", "webhook_delivery", "worker", "site_version", "former_slug"),
         *("collection", "document_block", "upload_batch", "partial_upload", "click_log"),
         *("statistic", "job"),
+        *("suite", "suite_member", "suite_run", "suite_run_part"),
     }
 )
-"""People, secrets, what is on its way, what is the collection's, what is computed anew."""
+"""People, secrets, what is on its way, what is the collection's or several tasks', what is made anew."""
 ELSEWHERE = frozenset(
     {
         *("judgment", "upload_chunk", "stored_object", "pool_topic"),

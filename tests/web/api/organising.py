@@ -25,7 +25,19 @@ def _zip(files: Mapping[str, bytes]) -> bytes:
     return body.getvalue()
 
 
+SUITE_RUN = _zip({"blind/run.txt": RUN, "sealed/run.txt": RUN})
+MEMBER_RUNS = [[{"member": slug, "run": run} for slug in ("blind", "sealed")] for run in range(1, 5)]
+SUITE = {"title": "Both", "members": [{"name": slug, "task": slug} for slug in ("blind", "sealed", "draft")]}
+
 ASKED: dict[str, Sequence[tuple[str, dict[str, Any]]]] = {
+    "show_suite": [
+        (query, {}) for query in ("", "?by=borda&members=like-these", "?lag=none", "?baseline=own")
+    ],
+    "make_suite": _json(SUITE),
+    "change_suite": _json(SUITE),
+    "send_suite_run": [(f"?team={team}", {"data": SUITE_RUN}) for team in (1, 2)],
+    "put_suite_run_together": _json(*({"team": 1, "name": "new", "runs": runs} for runs in MEMBER_RUNS)),
+    "fill_in_suite_run": _json(*({"runs": runs} for runs in MEMBER_RUNS)),
     "runs": [
         *((query, {}) for query in ("", "?measure=AP&phase=main", "?columns=NumRel", "?edition=2&limit=1")),
         *((query, {}) for query in ("?search=other", "?team=Owls", "?bounds=true&ranges=true", "?own=true")),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from leaderboard_submit import Client, cli
+from leaderboard_submit import Client, cli, common
 
 from tests.make import build, worlds
 from tests.make.servers import HOST, served
@@ -62,7 +62,8 @@ def command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Command:
     """The command of Berta, by environment variables, in a folder of its own."""
-    monkeypatch.setattr(cli, "Client", clients)
+    for module in (cli, common):
+        monkeypatch.setattr(module, "Client", clients)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("LEADERBOARD_URL", address)
     monkeypatch.setenv("LEADERBOARD_TOKEN", program("Berta").secret)

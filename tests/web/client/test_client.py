@@ -2,7 +2,8 @@
 
 import hashlib
 import io
-from collections.abc import Callable
+import zipfile
+from collections.abc import Callable, Mapping
 from email.message import Message
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ from leaderboard_submit import Client, NotAllowed, NotFound, Refused, Rejected, 
 from sqlalchemy import select
 
 from leaderboard.db.tables import Run
+from tests.make import build
 from tests.make.worlds import BAD_RUN, RUN
 from tests.web.api.conftest import Programs
 from tests.web.conftest import Site
@@ -180,3 +182,25 @@ def test_a_large_file_goes_in_pieces_and_goes_on(
 def test_lists_are_read_to_their_end(client: Client) -> None:
     """Part by part."""
     assert [row["topic"] for row in client.rows("/tasks/robots/topics", limit=1)] == ["1", "2", "3"]
+
+
+def test_a_suite_run_is_sent_whole_and_read(site: Site, client: Client) -> None:
+    """An archive makes a run in each member's task once, however often it is sent; a wrong one makes none."""
+    members = {"robots/run.txt": RUN.encode(), "other/run.txt": RUN.encode()}
+    sent = client.submit_suite("both", _archive(members), name="whole")
+    again = client.submit_suite("both", _archive(members), name="whole")
+    assert again["suite_run"] == sent["suite_run"]
+    assert [row["member"] for row in sent["members"] if row["run_id"]] == ["robots", "other"]
+    build.drain(site.database)
+    assert "whole" in {row["run"] for row in client.suite("both")["board"]}
+    with pytest.raises(Rejected) as caught:
+        client.submit_suite("both", _archive({"robots/run.txt": b"1 Q0 d1\n"}), name="wrong")
+    assert [problem["line"] for problem in caught.value.problems] == [1]
+
+
+def _archive(files: Mapping[str, bytes]) -> bytes:
+    body = io.BytesIO()
+    with zipfile.ZipFile(body, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(zipfile.ZipInfo(name), text)
+    return body.getvalue()

@@ -1,4 +1,4 @@
-"""Runs of a suite from files: what its board, its changes and its pairs say, as rows."""
+"""Runs of a suite: what its board, its changes and its pairs say, as rows; of files and of a site alike."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from leaderboard.trec.suites.suite_files import Member, meant
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SuiteBoardRequest:
     """What is asked of a suite: what to rank by, what would be drawn anew, groups, the baseline."""
 
     by: By = "mean"
@@ -35,7 +35,7 @@ class SuiteBoard:
     """A suite's runs over the members that count, best first; place: of a run in the board."""
 
     scores: SuiteScores
-    asked: Asked
+    asked: SuiteBoardRequest
     members: tuple[Member, ...]
     board: Board
     order: tuple[int, ...]
@@ -44,7 +44,10 @@ class SuiteBoard:
 
 @dataclass(frozen=True, slots=True)
 class BoardRow:
-    """One run; low and high are its range of ranks, None where no differences are told."""
+    """One run; low and high are its range of ranks, None where no differences are told.
+
+    run_id, team and kind are of a site's suite runs: 0 and empty for files.
+    """
 
     run: str
     rank: int | None
@@ -55,6 +58,10 @@ class BoardRow:
     high: int | None
     may_be_best: bool
     means: tuple[float | None, ...]
+    run_id: int = 0
+    team: str = ""
+    kind: str = ""
+    is_own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +90,7 @@ class PairRow:
     better: str
 
 
-def suite_board(scores: SuiteScores, asked: Asked) -> SuiteBoard:
+def suite_board(scores: SuiteScores, asked: SuiteBoardRequest) -> SuiteBoard:
     """The board of the members that the groups leave.
 
     Raises Invalid where none is left, measures do not go together, or what is asked does not.
@@ -185,7 +192,18 @@ def _pair_row(
 
 
 def remarks(of: SuiteBoard) -> Iterator[str]:
-    """What a reader must know of the board, a sentence each."""
+    """What a reader must know of the board, a sentence each, with the members that runs lack."""
+    yield from general_remarks(of)
+    for run in of.scores.runs:
+        if run.missing:
+            counted = " (each counts as an empty run)" if of.scores.suite.missing_is_empty else ""
+            yield f"{run.name} has no run for {', '.join(run.missing)}{counted}."
+    counting = {member.name for member in of.members}
+    yield from (note for note in of.scores.notes if note.partition(":")[0] in counting)
+
+
+def general_remarks(of: SuiteBoard) -> Iterator[str]:
+    """What a reader must know of the board whichever runs it has."""
     if of.asked.groups:
         groups = ", ".join(f"{key}={value}" for key, value in of.asked.groups)
         yield f"Members that count ({groups}): {', '.join(member.name for member in of.members)}."
@@ -195,12 +213,6 @@ def remarks(of: SuiteBoard) -> Iterator[str]:
         yield "Which differences are real is told of means only."
     elif of.asked.drawn == "members" and len(of.members) < FEW_MEMBERS:
         yield f"With fewer than {FEW_MEMBERS} members, members like these can tell little."
-    for run in of.scores.runs:
-        if run.missing:
-            counted = " (each counts as an empty run)" if of.scores.suite.missing_is_empty else ""
-            yield f"{run.name} has no run for {', '.join(run.missing)}{counted}."
-    counting = {member.name for member in of.members}
-    yield from (note for note in of.scores.notes if note.partition(":")[0] in counting)
 
 
 def _members(scores: SuiteScores, groups: Sequence[tuple[str, str]]) -> tuple[Member, ...]:
@@ -228,7 +240,7 @@ def _lower_is_better(scores: SuiteScores, members: Sequence[Member]) -> bool:
     return directions == {"lower"}
 
 
-def _require_sense(scores: SuiteScores, asked: Asked) -> None:
+def _require_sense(scores: SuiteScores, asked: SuiteBoardRequest) -> None:
     if asked.by == "macro" and not scores.suite.macro:
         raise Invalid(
             'Macro means need groups: write `macro = "domain"` (or language, lag) in the suite file.'

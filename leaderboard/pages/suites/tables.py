@@ -1,10 +1,10 @@
 """The tables of a suite: its board, the changes between its members, its pairs of runs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any
 
-from leaderboard.cli.files.suites import (
+from leaderboard.services.suites.rows import (
     BoardRow,
     ChangeRow,
     PairRow,
@@ -34,44 +34,67 @@ NAMES: dict[By, str] = {
 }
 NOT_DEFINED = "not defined"
 """What stands for a number whose denominator is 0."""
+_OF_A_SITE: tuple[Column[BoardRow], ...] = (
+    Column(key="run_id", value=attrgetter("run_id"), shown=Place.DATA),
+    Column(key="team", value=attrgetter("team"), shown=Place.DATA | Place.PRINT),
+    Column(key="kind", value=attrgetter("kind"), shown=Place.DATA),
+)
+LIST_COLUMNS: tuple[Column[Any], ...] = (
+    Column(key="slug", head="Suite", value=attrgetter("slug"), shown=~Place.PAGE),
+    Column(key="title", head="Title", value=attrgetter("title")),
+    Column(key="members", head="Members", value=lambda row: len(row.members), digits=0),
+)
 
 
-def board_table(of: SuiteBoard) -> Table[BoardRow]:
-    """One row a run: rank, its range, the aggregates, the mean of each member."""
+def board_table(
+    of: SuiteBoard, rows: Sequence[BoardRow] | None = None, *, on_site: bool = False
+) -> Table[BoardRow]:
+    """One row a run: rank, its range, the aggregates, the mean of each member; on a site with its team.
+
+    rows: where they were made before.
+    """
+    head = str.capitalize if on_site else str
     return Table(
         name="suite",
         caption=caption(of),
         legend=f"{DOT} may be the best on {_elsewhere(of)} (95 % for all that is said)."
         if of.board.verdicts
         else "",
-        rows=board_rows(of),
+        rows=board_rows(of) if rows is None else rows,
         columns=[
-            Column(key="rank", value=attrgetter("rank"), digits=0),
-            Column(key="run", value=attrgetter("run"), mark=lambda row: DOT if row.may_be_best else ""),
-            *([_ranks()] if of.board.verdicts else []),
+            Column(key="rank", head=head("rank"), value=attrgetter("rank"), digits=0),
+            Column(
+                key="run",
+                head=head("run"),
+                value=attrgetter("run"),
+                mark=lambda row: DOT if row.may_be_best else "",
+            ),
+            *(_OF_A_SITE if on_site else ()),
+            *([_ranks(on_site, head("ranks"))] if of.board.verdicts else []),
             Column(key="rank_low", value=attrgetter("low"), shown=Place.DATA),
             Column(key="rank_high", value=attrgetter("high"), shown=Place.DATA),
             Column(key="may_be_best", value=attrgetter("may_be_best"), shown=Place.DATA),
             Column(
                 key="members",
+                head=head("members"),
                 value=attrgetter("present"),
                 words=lambda row: f"{row.present} of {row.members}",
             ),
-            *(_aggregate(name, of) for name in _shown(of)),
+            *(_aggregate(name, of, head(HEADS[name])) for name in _shown(of)),
             *(_member(number, member.name, of) for number, member in enumerate(of.members)),
         ],
     )
 
 
-def change_table(of: SuiteBoard) -> Table[ChangeRow]:
+def change_table(of: SuiteBoard, rows: Sequence[ChangeRow] | None = None) -> Table[ChangeRow]:
     """One row a run and member: what became of it and of its gain since the reference."""
     return Table(
         name="suite-changes",
         caption=f"Changes from {of.scores.suite.reference or 'no reference'}.",
-        rows=change_rows(of),
+        rows=change_rows(of) if rows is None else rows,
         columns=[
             Column(key="run", value=attrgetter("run")),
-            Column(key="member", value=attrgetter("member")),
+            Column(key="member", value=attrgetter("member"), shown=~Place.PAGE),
             _number(
                 "RI_reference", lambda row: row.change.effect and row.change.effect.ri_original, "RI there"
             ),
@@ -85,14 +108,14 @@ def change_table(of: SuiteBoard) -> Table[ChangeRow]:
     )
 
 
-def pair_table(of: SuiteBoard) -> Table[PairRow]:
+def pair_table(of: SuiteBoard, rows: Sequence[PairRow] | None = None) -> Table[PairRow]:
     """One row a pair of complete runs: how sure their difference is."""
     names = ("difference", "error", "freedom", "t", "p", "adjusted", "low", "high")
     heads = {"error": "SE", "freedom": "df", "adjusted": "p (Holm)"}
     return Table(
         name="suite-pairs",
         caption=f"Pairs by {_name(of)}: {_elsewhere(of)}.",
-        rows=pair_rows(of),
+        rows=pair_rows(of) if rows is None else rows,
         columns=[
             Column(key="a", value=attrgetter("a")),
             Column(key="b", value=attrgetter("b")),
@@ -145,20 +168,21 @@ def _shown(of: SuiteBoard) -> list[By]:
     return shown
 
 
-def _ranks() -> Column[BoardRow]:
+def _ranks(on_site: bool, head: str) -> Column[BoardRow]:
     return Column(
         key="ranks",
+        head=head,
         value=attrgetter("low"),
         words=lambda row: None if row.low is None else f"{row.low}-{row.high}",
-        shown=Place.PRINT,
+        shown=Place.PRINT | Place.PAGE if on_site else Place.PRINT,
     )
 
 
-def _aggregate(name: By, of: SuiteBoard) -> Column[BoardRow]:
+def _aggregate(name: By, of: SuiteBoard, head: str) -> Column[BoardRow]:
     lower = name == "mean_rank" or (name in MEANS and of.lower_is_better)
     return Column(
         key=name,
-        head=HEADS[name],
+        head=head,
         value=lambda row: row.values[name],
         digits=1 if name == "borda" else 4,
         lower_is_better=lower,
@@ -167,7 +191,9 @@ def _aggregate(name: By, of: SuiteBoard) -> Column[BoardRow]:
 
 def _member(number: int, name: str, of: SuiteBoard) -> Column[BoardRow]:
     digits, lower = of.scores.measures[name].measure.digits, of.lower_is_better
-    return Column(key=name, value=lambda row: row.means[number], digits=digits, lower_is_better=lower)
+    return Column(
+        key=name, value=lambda row: row.means[number], digits=digits, lower_is_better=lower, group="member"
+    )
 
 
 def _number(key: str, value: Callable[[ChangeRow], Any], head: str = "") -> Column[ChangeRow]:

@@ -1,0 +1,1 @@
+"""Commands of what ranks runs beside a task's own board: snapshots of boards, suites of tasks."""

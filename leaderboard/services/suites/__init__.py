@@ -1,0 +1,1 @@
+"""Suites: boards over several tasks, and runs of several tasks at once."""

@@ -1,0 +1,240 @@
+"""Making a suite, changing it, taking it off the site and putting it back."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import lock_key, now
+from leaderboard.db.tables import Suite, SuiteMember, Task
+from leaderboard.errors import MAX_PROBLEMS, Conflict, Forbidden, Invalid, NotFound, Problem
+from leaderboard.measures.naming import parse
+from leaderboard.measures.record import Measure
+from leaderboard.services import audit, policy
+from leaderboard.services.policy import Viewer
+from leaderboard.services.statistics.requests import refusal
+from leaderboard.services.suites import drafts, records
+from leaderboard.services.suites.drafts import MemberDraft, SuiteDraft
+from leaderboard.services.suites.records import KnownSuite
+from leaderboard.trec.read.lines import shown
+from leaderboard.trec.suites.suite_files import GROUPS, NAME, meant
+
+SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+RESERVED = frozenset({"new"})
+MOST_MEMBERS = 100
+TITLE_CHARACTERS = 200
+DESCRIPTION_CHARACTERS = 10_000
+GROUP = re.compile(r"\S{1,100}")
+
+
+def create(session: Session, viewer: Viewer, draft: SuiteDraft) -> str:
+    """Make a suite; its slug.
+
+    Raises Forbidden unless the viewer organises all of its tasks or operates the site, Invalid with up to 25
+    problems, Conflict for a slug that is taken.
+    """
+    if not (viewer.organises or viewer.operates):
+        policy.require_creator(viewer)
+    tasks = _checked(session, viewer, draft)
+    lock_key(session, f"suite {draft.slug}")
+    if session.scalar(select(Suite.id).where(Suite.slug == draft.slug)) is not None:
+        raise Conflict(f"There is a suite {draft.slug!r} already; choose another slug.")
+    suite = Suite(slug=draft.slug, created_at=now(session), withdrawn_at=None, **_settings(draft))
+    session.add(suite)
+    session.flush()
+    _place(session, suite, draft, tasks)
+    audit.record(session, viewer, "suite.create", f"suite:{suite.id}", slug=suite.slug)
+    return suite.slug
+
+
+def change(session: Session, viewer: Viewer, slug: str, draft: SuiteDraft) -> None:
+    """Make a suite what the draft says, but for its slug, which stays.
+
+    A member that is taken out keeps its runs for when it comes back. Raises as `records.own_suite` does, and
+    as `create`.
+    """
+    known = records.own_suite(session, viewer, slug)
+    lock_key(session, f"suite {slug}")
+    tasks = _checked(session, viewer, draft)
+    before = drafts.as_facts(draft_of(known))
+    for key, value in _settings(draft).items():
+        setattr(known.suite, key, value)
+    _place(session, known.suite, draft, tasks)
+    after = drafts.as_facts(draft)
+    changed = {key: [before[key], after[key]] for key in after if key != "slug" and before[key] != after[key]}
+    audit.record(session, viewer, "suite.change", f"suite:{known.suite.id}", changed=changed)
+
+
+def withdraw(session: Session, viewer: Viewer, slug: str) -> None:
+    """Take a suite off the site; the runs of its members stay where they are. Twice changes nothing."""
+    _show(session, viewer, slug, is_shown=False)
+
+
+def restore(session: Session, viewer: Viewer, slug: str) -> None:
+    """Put a suite back that was taken off the site, as it was."""
+    _show(session, viewer, slug, is_shown=True)
+
+
+def draft_of(known: KnownSuite) -> SuiteDraft:
+    """A suite as a draft that would change nothing."""
+    suite = known.suite
+    return SuiteDraft(
+        slug=suite.slug,
+        title=suite.title,
+        description=suite.description,
+        reference=suite.reference,
+        baseline=suite.baseline,
+        macro=suite.macro,
+        shared_topics=suite.shared_topics,
+        missing_is_empty=suite.missing_is_empty,
+        metadata_is_required=suite.metadata_is_required,
+        members=tuple(
+            MemberDraft(
+                name=one.member.name,
+                task=one.task.slug,
+                measure=one.member.measure,
+                domain=one.member.domain,
+                language=one.member.language,
+                lag=one.member.lag,
+            )
+            for one in known.members
+        ),
+    )
+
+
+def _show(session: Session, viewer: Viewer, slug: str, *, is_shown: bool) -> None:
+    known = records.own_suite(session, viewer, slug)
+    if (known.suite.withdrawn_at is None) == is_shown:
+        return
+    known.suite.withdrawn_at = None if is_shown else now(session)
+    what = "suite.restore" if is_shown else "suite.withdraw"
+    audit.record(session, viewer, what, f"suite:{known.suite.id}", slug=slug)
+
+
+def _settings(draft: SuiteDraft) -> dict[str, Any]:
+    return {
+        "title": draft.title.strip(),
+        "description": draft.description.replace("\r\n", "\n").strip(),
+        "reference": draft.reference,
+        "baseline": draft.baseline.strip(),
+        "macro": draft.macro,
+        "shared_topics": draft.shared_topics,
+        "missing_is_empty": draft.missing_is_empty,
+        "metadata_is_required": draft.metadata_is_required,
+    }
+
+
+def _place(session: Session, suite: Suite, draft: SuiteDraft, tasks: Sequence[Task]) -> None:
+    """Put the members of a draft in order; those that it does not name are taken out."""
+    rows = session.scalars(select(SuiteMember).where(SuiteMember.suite_id == suite.id)).all()
+    by_task = {row.task_id: row for row in rows}
+    for row in rows:
+        row.position = None
+    for position, (wished, task) in enumerate(zip(draft.members, tasks, strict=True)):
+        row = by_task.get(task.id) or SuiteMember(suite_id=suite.id, task_id=task.id)
+        row.position, row.name = position, wished.name
+        row.measure = parse(wished.measure).key if wished.measure else ""
+        row.domain, row.language, row.lag = wished.domain, wished.language, wished.lag
+        session.add(row)
+    session.flush()
+
+
+def _checked(session: Session, viewer: Viewer, draft: SuiteDraft) -> list[Task]:
+    """The tasks of the members in order; raises Invalid with all problems, Forbidden for tasks of others."""
+    tasks = [_task(session, viewer, one) for one in draft.members[:MOST_MEMBERS]]
+    problems = [*_of_suite(draft), *_of_members(draft, tasks)]
+    if problems:
+        raise Invalid("The suite cannot be like this; nothing was changed.", problems[:MAX_PROBLEMS])
+    found = [task for task in tasks if isinstance(task, Task)]
+    if not records.looks_after(viewer, found):
+        policy.require_second_factor(viewer)
+        others = [task.slug for task in found if not policy.organises(viewer, task.id)]
+        raise Forbidden(
+            f"A suite is made by who organises all of its tasks; you do not organise {', '.join(others)}."
+        )
+    return found
+
+
+def _task(session: Session, viewer: Viewer, wished: MemberDraft) -> Task | Problem:
+    try:
+        task, _ = policy.visible_task(session, viewer, wished.task)
+    except NotFound:
+        return Problem(
+            "There is no such task.", "Write the slug of a task.", wished.line, "task", shown(wished.task)
+        )
+    return task
+
+
+def _of_suite(draft: SuiteDraft) -> Iterator[Problem]:
+    names = tuple(one.name for one in draft.members)
+    if not SLUG.fullmatch(draft.slug) or draft.slug in RESERVED:
+        rule = "must be 1 to 63 lower-case letters, digits or hyphens, and not `new`."
+        yield Problem(rule, "For instance `longeval-2026`.", None, "slug", shown(draft.slug))
+    if not 1 <= len(draft.title.strip()) <= TITLE_CHARACTERS or not draft.title.isprintable():
+        rule = f"must be one line of 1 to {TITLE_CHARACTERS} characters."
+        yield Problem(rule, "Write a title.", None, "title", shown(draft.title))
+    if len(draft.description) > DESCRIPTION_CHARACTERS:
+        yield Problem(
+            f"has at most {DESCRIPTION_CHARACTERS:,} characters.", "Shorten it.", None, "description"
+        )
+    if len(draft.members) < 2 or len(draft.members) > MOST_MEMBERS:
+        rule = f"A suite has 2 to {MOST_MEMBERS} members; this one has {len(draft.members)}."
+        yield Problem(rule, "Write a line for each.", None, "members")
+    if draft.reference and draft.reference not in names:
+        remedy = meant(draft.reference, names) if names else "Add members first."
+        yield Problem("The reference is a member.", remedy, None, "reference", shown(draft.reference))
+    if draft.macro and draft.macro not in GROUPS:
+        yield Problem(
+            "There is no such kind of group.", meant(draft.macro, GROUPS), None, "macro", draft.macro
+        )
+
+
+def _of_members(draft: SuiteDraft, tasks: Sequence[Task | Problem]) -> Iterator[Problem]:
+    names = [one.name for one in draft.members]
+    slugs = [one.task for one in draft.members]
+    for at, (wished, task) in enumerate(zip(draft.members, tasks, strict=False)):
+        if not NAME.fullmatch(wished.name):
+            rule = "A short name has letters, digits, dots, underscores and hyphens, 100 at most."
+            yield Problem(rule, "It is also the name of a folder.", wished.line, "member", shown(wished.name))
+        elif wished.name in names[:at]:
+            yield Problem(
+                "Two members have this name.", "Give each its own.", wished.line, "member", wished.name
+            )
+        if wished.task in slugs[:at]:
+            yield Problem(
+                "Two members are this task.", "Name it once.", wished.line, "task", shown(wished.task)
+            )
+        for key in GROUPS:
+            value = getattr(wished, key)
+            if value and not GROUP.fullmatch(value):
+                yield Problem("is one word of at most 100 characters.", "", wished.line, key, shown(value))
+        if draft.macro in GROUPS and not getattr(wished, draft.macro):
+            remedy = f"Write {draft.macro}= behind it: macro means need it."
+            yield Problem(
+                f"The member has no {draft.macro}.", remedy, wished.line, "member", shown(wished.name)
+            )
+        if isinstance(task, Problem):
+            yield task
+        else:
+            yield from _of_measure(draft, wished, task)
+
+
+def _of_measure(draft: SuiteDraft, wished: MemberDraft, task: Task) -> Iterator[Problem]:
+    """What is wrong with the measure by which a task takes part."""
+    try:
+        key = parse(wished.measure).key if wished.measure else task.primary_measure
+    except Invalid as error:
+        yield Problem(error.message, "", wished.line, "measure", shown(wished.measure))
+        return
+    if key not in task.measures:
+        remedy = f"Its board has {', '.join(task.measures)}."
+        yield Problem(f"{task.slug} has no such measure.", remedy, wished.line, "measure", shown(key))
+        return
+    measure: Measure = parse(key).measure
+    if reason := refusal(measure):
+        yield Problem(reason, "Name another measure.", wished.line, "measure", key)
+    elif draft.missing_is_empty and measure.direction == "lower":
+        rule = "A missing member cannot count as an empty run where a lower value is better."
+        yield Problem(rule, "Let it count as none.", wished.line, "measure", key)

@@ -1,0 +1,266 @@
+"""A suite run sent as one archive: each member's run becomes an ordinary run of its task, or nothing does."""
+
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import add_unless_taken, lock_key, lock_row, now
+from leaderboard.db.tables import SuiteRun, SuiteRunPart, Team
+from leaderboard.errors import MAX_PROBLEMS, Conflict, Invalid, LeaderboardError, Problem
+from leaderboard.services import audit
+from leaderboard.services.policy import Viewer
+from leaderboard.services.runs import admission, prepare, uploads
+from leaderboard.services.runs.admission import RunRequest, UploadRules
+from leaderboard.services.runs.prepare import PreparedUpload
+from leaderboard.services.runs.uploads import Delivery
+from leaderboard.services.suites import records
+from leaderboard.services.suites.records import KnownSuite
+from leaderboard.trec.facts.fields import FactValue
+from leaderboard.trec.read.lines import Limits
+from leaderboard.trec.suites.submissions import ANSWERS, RUNS, Submission
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SubmissionRules:
+    """What an archive is checked against; refused: members whose tasks take no run now, and why."""
+
+    names: tuple[str, ...]
+    by_member: Mapping[str, UploadRules]
+    refused: Mapping[str, str]
+    needs_metadata: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PreparedSubmission:
+    """An archive that was read: the checked files by member, the members it lacks, all that is wrong or odd.
+
+    Nothing of it may be stored where there are problems.
+    """
+
+    name: str
+    sha256: str
+    metadata: Mapping[str, Any]
+    files: Mapping[str, PreparedUpload]
+    missing: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    warnings: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteRequest:
+    """What a suite run is to be: for which team, and of what kind; an empty name: the archive's."""
+
+    team_id: int
+    name: str = ""
+    kind: str = "official"
+    description: str = ""
+    facts: Mapping[str, FactValue] = field(default_factory=dict, hash=False)
+
+
+def rules_of(session: Session, viewer: Viewer, slug: str, team_id: int) -> SubmissionRules:
+    """What an archive of the team is checked against, read before the check.
+
+    Raises as `records.visible_suite` does, and NotFound unless the viewer is in the team.
+    """
+    known = records.visible_suite(session, viewer, slug)
+    by_member: dict[str, UploadRules] = {}
+    refused: dict[str, str] = {}
+    for one in known.members:
+        try:
+            by_member[one.member.name] = admission.rules_for(session, viewer, one.task.slug, team_id)
+        except LeaderboardError as error:
+            refused[one.member.name] = error.message
+    return SubmissionRules(known.names, by_member, refused, known.suite.metadata_is_required)
+
+
+def prepared(
+    path: Path, file_name: str, rules: SubmissionRules, folder: Path, limits: Limits
+) -> PreparedSubmission:
+    """An archive checked member by member; the files stay in the folder until they are stored.
+
+    Needs no session. Raises Invalid for what is no archive or a damaged one, TooLarge beyond the limits; all
+    else that is wrong is among its problems, 25 at most.
+    """
+    submission = Submission(path, rules.names, limits, names=(*RUNS, *ANSWERS), called=file_name)
+    files: dict[str, PreparedUpload] = {}
+    problems: list[Problem] = []
+    warnings: list[Problem] = []
+    try:
+        for member, run in submission.runs():
+            if why := rules.refused.get(member):
+                problems.append(_of_member(member, Problem(why)))
+                continue
+            kept = Path(
+                shutil.copyfile(run, folder / f"suite-{len(files)}{_ending(submission.seen[member])}")
+            )
+            checked = prepare.prepare(kept, submission.seen[member], rules.by_member[member], limits)
+            files[member] = checked
+            problems += (_of_member(member, problem) for problem in checked.report.problems)
+            warnings += (_of_member(member, problem) for problem in checked.report.warnings)
+        submission.require(rules.needs_metadata)
+    except Invalid as error:
+        if not error.problems:
+            raise
+        problems = [*error.problems, *problems]
+    return PreparedSubmission(
+        name=prepare.suggested_name(submission.name),
+        sha256=prepare.digest(path),
+        metadata=submission.metadata,
+        files={member: _with_metadata(file, submission.metadata) for member, file in files.items()},
+        missing=tuple(submission.missing),
+        problems=tuple(problems[:MAX_PROBLEMS]),
+        warnings=tuple(warnings[:MAX_PROBLEMS]),
+    )
+
+
+def send(
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    submission: PreparedSubmission,
+    wished: SuiteRequest,
+    key: str | None = None,
+) -> int:
+    """Store a checked archive: a run in each member's task and the suite run of them; the suite run's id.
+
+    All of it in the session's transaction. A key seen before gives the suite run that it made. Raises
+    Invalid with every problem, also those that the tasks have with it now: names, limits, deadlines; Conflict
+    for a key that was used with another archive.
+    """
+    lock_row(session, Team, wished.team_id)
+    if (earlier := _earlier(session, submission, key)) is not None:
+        return earlier
+    known = records.visible_suite(session, viewer, slug)
+    name = wished.name or submission.name
+    if submission.problems:
+        raise _refused(submission.problems)
+    require_free_name(session, known, wished.team_id, name)
+    runs = _runs(session, viewer, known, submission, wished, key)
+    made = SuiteRun(
+        suite_id=known.suite.id,
+        team_id=wished.team_id,
+        account_id=viewer.account_id,
+        name=name,
+        sha256=submission.sha256,
+        idempotency_key=key,
+        details=dict(submission.metadata),
+        created_at=now(session),
+        withdrawn_at=None,
+    )
+    if not add_unless_taken(session, made):
+        raise Conflict("This form is being sent in this moment; wait for its answer.")
+    members = {one.member.name: one.member.id for one in known.members}
+    session.add_all(
+        SuiteRunPart(suite_run_id=made.id, member_id=members[member], run_id=run_id)
+        for member, run_id in runs.items()
+    )
+    session.flush()
+    audit.record(session, viewer, "suite.send", f"suite_run:{made.id}", name=name, members=len(runs))
+    return made.id
+
+
+def require_free_name(session: Session, known: KnownSuite, team_id: int, name: str) -> None:
+    """Raise Invalid where the team has another run of this name in the suite, or no run may have it."""
+    if not prepare.NAME.fullmatch(name):
+        rule = (
+            "must be 1 to 64 letters, digits, dots, hyphens or underscores, starting with a letter or digit."
+        )
+        remedy = f"For instance {prepare.suggested_name(name)}."
+        raise _refused([Problem(rule, remedy, field="run name", value=name[:80])])
+    lock_key(session, f"suite runs {known.suite.id}")
+    taken = select(SuiteRun.id).where(
+        SuiteRun.suite_id == known.suite.id,
+        SuiteRun.team_id == team_id,
+        SuiteRun.name == name,
+        SuiteRun.withdrawn_at.is_(None),
+    )
+    if session.scalar(taken) is not None:
+        rule, remedy = "is the name of another run of yours in this suite.", "Send it under another name."
+        raise _refused([Problem(rule, remedy, field="run name", value=name)])
+
+
+def _earlier(session: Session, submission: PreparedSubmission, key: str | None) -> int | None:
+    """What became of the same form when it was sent before."""
+    made = key and session.scalar(select(SuiteRun).where(SuiteRun.idempotency_key == key))
+    if not made:
+        return None
+    if made.sha256 != submission.sha256:
+        raise Conflict("This form was sent before with another file; open the form anew.")
+    return made.id
+
+
+def _runs(
+    session: Session,
+    viewer: Viewer,
+    known: KnownSuite,
+    submission: PreparedSubmission,
+    wished: SuiteRequest,
+    key: str | None,
+) -> dict[str, int]:
+    """Member -> id of the run that its task has from now on; raises Invalid unless all tasks take theirs."""
+    runs: dict[str, int] = {}
+    problems: list[Problem] = []
+    # In one order for all suites: what is locked for a task is never waited for crosswise.
+    for one in sorted(known.members, key=lambda one: one.task.id):
+        member = one.member.name
+        if member not in submission.files:
+            continue
+        delivery = Delivery(
+            sender=viewer,
+            slug=one.task.slug,
+            team_id=wished.team_id,
+            file=submission.files[member],
+            wishes=RunRequest(wished.name or submission.name, wished.kind, wished.description, wished.facts),
+            key=f"{key}:{member}" if key else None,
+        )
+        try:
+            sent = uploads.submit(session, delivery)
+        except LeaderboardError as error:
+            problems.append(_of_member(member, Problem(error.message)))
+            continue
+        if sent.run_id is None:
+            found = sent.report.problems if sent.report is not None else ()
+            problems += (_of_member(member, problem) for problem in found)
+        else:
+            runs[member] = sent.run_id
+    if problems or not runs:
+        raise _refused(problems)
+    return runs
+
+
+def _refused(problems: "list[Problem] | tuple[Problem, ...]") -> Invalid:
+    return Invalid("The suite run is refused: nothing of it was stored.", problems[:MAX_PROBLEMS])
+
+
+def _of_member(member: str, problem: Problem) -> Problem:
+    """A problem with the run of a member, told with its name.
+
+    >>> str(_of_member("law", Problem("is twice in the topic.", line=3, field="docno", value="D1")))
+    "line 3: law, docno 'D1': is twice in the topic."
+    """
+    if problem.field and problem.value:
+        return replace(problem, field=f"{member}, {problem.field}")
+    if problem.value:
+        return replace(problem, field=member)
+    return replace(problem, field="member", value=member)
+
+
+def _ending(name: str) -> str:
+    return name[name.index("run.") + 3 :] if "run." in name else ""
+
+
+def _with_metadata(file: PreparedUpload, metadata: Mapping[str, Any]) -> PreparedUpload:
+    """The run with what the archive says of all; what its own file says comes first."""
+    if file.run is None or not metadata:
+        return file
+    return replace(file, run=replace(file.run, details={**metadata, **file.run.details}))
+
+
+def members_of(known: KnownSuite) -> Iterator[tuple[str, int]]:
+    """Short name and id of every member."""
+    return ((one.member.name, one.member.id) for one in known.members)

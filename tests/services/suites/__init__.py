@@ -1,0 +1,1 @@
+"""Tests of suites of the site."""
