@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_key, now
 from leaderboard.db.tables import Reproduction, Run, Task
-from leaderboard.errors import Conflict, Invalid, Problem
+from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.services import audit, policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics import prepared
@@ -56,7 +56,8 @@ def link(session: Session, viewer: Viewer, run_id: int, of: OriginalRuns) -> Non
     """Say what a run reproduces, in place of what was said before.
 
     Raises NotFound for a run that the viewer may not know of, Forbidden unless the viewer is of the run's
-    team or organises its task, Invalid where the runs cannot be a reproduction.
+    team or organises its task, Invalid where the runs cannot be a reproduction or the viewer may not know of
+    them.
     """
     run, task = _changeable(session, viewer, run_id)
     lock_key(session, "reproductions")
@@ -81,6 +82,13 @@ def unlink(session: Session, viewer: Viewer, run_id: int) -> None:
     audit.record(session, viewer, "run.reproduces_nothing", f"run:{run_id}", was=before.original_id)
 
 
+def said(session: Session, viewer: Viewer, run_id: int) -> OriginalRuns | None:
+    """What a run is said to reproduce, for whom may change it; raises as `link` does."""
+    _changeable(session, viewer, run_id)
+    row = session.get(Reproduction, run_id)
+    return None if row is None else stored(row)
+
+
 def put(session: Session, run_id: int, of: OriginalRuns) -> None:
     """Store what a run reproduces."""
     made = session.get(Reproduction, run_id) or Reproduction(run_id=run_id, created_at=now(session))
@@ -95,23 +103,23 @@ def require_possible(
 ) -> None:
     """Raise unless a run of the task may be said to reproduce these; run is None for one about to be sent.
 
-    phase_id: the phase that this one is sent to. Raises NotFound for a run that the viewer may not know of,
-    Invalid otherwise.
+    phase_id: the phase that this one is sent to. Raises Invalid with every problem.
     """
     problems = list(_problems(session, viewer, task, run, of, run.phase_id if run else phase_id))
     if problems:
         raise Invalid("That is no reproduction.", problems)
 
 
-def links_of(session: Session, task_id: int) -> list[ReproductionLink]:
-    """What the runs of a task reproduce, by run; one statement."""
-    return _links(session, Run.task_id == task_id)
+def links_of(session: Session, task_id: int, phase_id: int | None = None) -> list[ReproductionLink]:
+    """What the runs of a task, or of one phase of it, reproduce, by run; one statement."""
+    in_phase = () if phase_id is None else (Run.phase_id == phase_id,)
+    return _links(session, Run.task_id == task_id, *in_phase)
 
 
 def links_to(session: Session, run_ids: Sequence[int]) -> list[ReproductionLink]:
     """What reproduces one of the runs, or what one of them reproduces; one statement."""
-    ids = Reproduction.run_id.in_(run_ids), Reproduction.original_id.in_(run_ids)
-    return _links(session, or_(*ids))
+    either = Reproduction.run_id.in_(run_ids), Reproduction.original_id.in_(run_ids)
+    return _links(session, or_(*either))
 
 
 def stored(row: Reproduction) -> OriginalRuns:
@@ -185,7 +193,7 @@ def _baseline_problems(
         return
     advanced = (run.id if run else 0, task.id, phase_id), (original.id, original.task_id, original.phase_id)
     for name, own in zip(("baseline", "original_baseline"), advanced, strict=True):
-        one, _ = _known(session, viewer, getattr(of, name))
+        one, _ = _known(session, viewer, getattr(of, name), name)
         if one.withdrawn_at is not None:
             yield _problem("is withdrawn.", "Name a run that is on its board.", one.id, name)
         elif one.id == own[0]:
@@ -200,9 +208,13 @@ def _problem(rule: str, remedy: str, run_id: int, name: str = "original") -> Pro
     return Problem(rule, remedy, field=name, value=str(run_id))
 
 
-def _known(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task]:
-    """A run that the viewer may know of, with its task; raises NotFound where there is none."""
-    run, task, _ = policy.visible_run(session, viewer, run_id)
+def _known(session: Session, viewer: Viewer, run_id: int, name: str = "original") -> tuple[Run, Task]:
+    """A run that the viewer may know of, with its task; raises Invalid where there is none."""
+    try:
+        run, task, _ = policy.visible_run(session, viewer, run_id)
+    except NotFound:
+        rule, remedy = "is no run of this site that you may see.", "Take the number from the page of a run."
+        raise Invalid("That is no reproduction.", [_problem(rule, remedy, run_id, name)]) from None
     return run, task
 
 
