@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Topic, Upload
 from leaderboard.errors import Problem
 from leaderboard.pages.boards import circular
+from leaderboard.pages.reproductions.mentions import Mentions, mentions
 from leaderboard.pages.runs.actions import RunActions, actions_of
 from leaderboard.pages.runs.head import RunHead, SeenRun, caption, head_facts, seen_run
 from leaderboard.pages.runs.scores import MeasureValue, RivalRun, RunStanding, explained, stand
@@ -64,6 +65,7 @@ class RunPage(RunHead):
     """Of a run of answers the first topic, where the reader may read them."""
     shares_models: str = ""
     """The families of models that it states and that made the judgments of its answers, in words."""
+    reproductions: Mentions = Mentions()
 
     @property
     def headline(self) -> MeasureValue | None:
@@ -108,6 +110,7 @@ def run_page(session: Session, viewer: Viewer, run_id: int, measure: str | None 
         leader=standing.leader,
         first_answer=_first_answer(session, seen),
         shares_models=_shares_models(session, seen),
+        reproductions=mentions(session, viewer, run, seen.task, seen.sight, seen.names),
     )
 
 
@@ -150,12 +153,20 @@ def facts(page: RunPage) -> dict[str, Any]:
         "scores": {row.column.key: row.value for row in page.measures},
         **place_facts(page.place),
         **({"shares_models": page.shares_models} if page.shares_models else {}),
+        **_reproduction_facts(page.reproductions),
         "interval": page.interval,
         "ranks": {row.column.key: row.rank for row in page.measures},
         "field": {row.column.key: asdict(row.spread) for row in page.measures if row.spread},
         "facts": {fact.key: fact.value for fact in page.facts},
         "metadata": page.header,
     }
+
+
+def _reproduction_facts(said: Mentions) -> dict[str, Any]:
+    """Numbers of runs; nothing where nothing is said."""
+    by = [one.run_id for one in said.reproduced_by]
+    reproduces = {"reproduces": said.reproduces.run_id} if said.reproduces else {}
+    return {**reproduces, **({"reproduced_by": by} if by else {})}
 
 
 def table(page: RunPage) -> Table[MeasureValue]:

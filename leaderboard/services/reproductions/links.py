@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from sqlalchemy import ColumnElement, or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from leaderboard.db.engine import lock_key, now
 from leaderboard.db.tables import Reproduction, Run, Task
@@ -130,10 +130,11 @@ def stored(row: Reproduction) -> OriginalRuns:
 
 
 def _links(session: Session, *conditions: ColumnElement[bool]) -> list[ReproductionLink]:
-    task_of_original = select(Run.task_id).where(Run.id == Reproduction.original_id).scalar_subquery()
+    original = aliased(Run)
     rows = session.execute(
-        select(Reproduction, Run.task_id, task_of_original.label("original_task_id"))
+        select(Reproduction, Run.task_id, original.task_id.label("original_task_id"))
         .join(Run, Run.id == Reproduction.run_id)
+        .join(original, original.id == Reproduction.original_id)
         .where(*conditions)
         .order_by(Reproduction.run_id)
     )

@@ -1,0 +1,107 @@
+"""What the page of a run says of reproductions: what it reproduces, and what reproduces it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Run, Task
+from leaderboard.errors import Forbidden, NotFound
+from leaderboard.services import policy, shown_names
+from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.reproductions import links
+from leaderboard.services.reproductions.links import KIND, ReproductionLink
+from leaderboard.services.shown_names import ShownNames
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """The other run of a reproduction; slug is of the reproducing run's task, empty where no page has it.
+
+    reproduction_id: the number of the run that reproduces, by which the page goes.
+    """
+
+    run_id: int
+    name: str
+    task: str
+    is_replication: bool
+    is_withdrawn: bool
+    slug: str
+    reproduction_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """What a run reproduces, None where nothing is said, and what reproduces it, by number."""
+
+    reproduces: Mention | None = None
+    reproduced_by: tuple[Mention, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A run as the viewer sees it: of its task, with its names."""
+
+    run: Run
+    task: Task
+    sight: Sight
+    names: ShownNames
+
+    @property
+    def is_masked(self) -> bool:
+        return self.names.is_masked(self.run.team_id)
+
+
+def mentions(
+    session: Session, viewer: Viewer, run: Run, task: Task, sight: Sight, names: ShownNames
+) -> Mentions:
+    """What is said of a run that the viewer sees; one statement where nothing is.
+
+    Of what is not for the viewer's eyes nothing is said: both tasks must show scores by topic, and neither
+    run of a replication may go by a pseudonym. The team that said it, and the organisers, read it always.
+    """
+    if task.kind != KIND:
+        return Mentions()
+    here = _Side(run, task, sight, names)
+    own = links.links_to(session, [run.id])
+    said = [mention for link in own if (mention := _mention(session, viewer, here, link)) is not None]
+    return Mentions(
+        reproduces=next((one for one in said if one.reproduction_id == run.id), None),
+        reproduced_by=tuple(one for one in said if one.reproduction_id != run.id),
+    )
+
+
+def _mention(session: Session, viewer: Viewer, here: _Side, link: ReproductionLink) -> Mention | None:
+    does = link.run_id == here.run.id
+    there = _side(session, viewer, link.of.original if does else link.run_id)
+    if there is None:
+        return None
+    reproducing = here if does else there
+    is_open = _is_open(link, [here, there])
+    is_own = policy.owns(viewer, reproducing.run.team_id) or reproducing.sight.organises
+    if not (is_own or is_open) or reproducing.run.withdrawn_at is not None:
+        return None
+    return Mention(
+        run_id=there.run.id,
+        name=there.names.run(there.run.id, there.run.name),
+        task=there.task.name,
+        is_replication=link.is_replication,
+        is_withdrawn=there.run.withdrawn_at is not None,
+        slug=reproducing.task.slug if is_open else "",
+        reproduction_id=link.run_id,
+    )
+
+
+def _is_open(link: ReproductionLink, sides: Sequence[_Side]) -> bool:
+    """Whether the page of the reproduction is there for the viewer."""
+    if not all(side.sight.details for side in sides):
+        return False
+    return not link.is_replication or not any(side.is_masked for side in sides)
+
+
+def _side(session: Session, viewer: Viewer, run_id: int) -> _Side | None:
+    try:
+        run, task, sight = policy.visible_run(session, viewer, run_id)
+    except (Forbidden, NotFound):
+        return None
+    return _Side(run, task, sight, shown_names.shown_names(session, viewer, task))
