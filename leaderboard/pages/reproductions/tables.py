@@ -5,6 +5,7 @@ from dataclasses import asdict
 from operator import attrgetter
 from typing import Any
 
+from leaderboard.pages.comparisons.words import short_p
 from leaderboard.pages.reproductions.board import ReproductionHead, ReproductionsPage
 from leaderboard.pages.reproductions.pairs import PairRow
 from leaderboard.pages.reproductions.readable import NamedRun
@@ -29,11 +30,11 @@ def reproductions(page: ReproductionsPage) -> Table[PairRow]:
         columns=[
             Column(key="run", head="Run", value=lambda row: row.run.name, group="run"),
             Column(key="run_id", value=lambda row: row.run.run_id, shown=Place.DATA),
-            Column(key="team", head="Team", value=lambda row: row.run.team),
+            Column(key="team", head="Team", value=lambda row: row.run.team, shown=~Place.PAGE),
             Column(key="original", head="Reproduces", value=lambda row: row.original.name, group="original"),
             Column(key="original_id", value=lambda row: row.original.run_id, shown=Place.DATA),
             Column(key="original_task", value=lambda row: row.original.slug, shown=Place.DATA),
-            Column(key="kind", head="Kind", value=kind),
+            Column(key="kind", head="Kind", value=kind, shown=~Place.PAGE),
             *_level("documents", "Documents", "ktu", documents_word, ktu),
             *_level("topics", "Topics", "nrmse", topics_word, nrmse),
             *_level("effects", "Effects", "er", effects_word, er),
@@ -49,15 +50,18 @@ def reproductions(page: ReproductionsPage) -> Table[PairRow]:
 def levels(page: ReproductionPage) -> Table[LevelRow]:
     """One row a number, by level, as `leaderboard reproduce` has them."""
     run = page.row.run.name
+    has_baseline = page.row.levels is not None and page.row.levels.baseline is not None
+    of_two = Place.EVERYWHERE if has_baseline else Place.DATA
+    advanced = "Advanced" if has_baseline else "Value"
     return Table(
         name=f"{run}-levels",
         caption=f"{page.measure.key} of {page.row.original.name}, reproduced by {run}, {_under(page)}.",
         columns=[
             Column(key="level", head="Level", value=attrgetter("level")),
             Column(key="number", head="Number", value=attrgetter("number")),
-            Column(key="baseline", head="Baseline", value=attrgetter("baseline"), digits=4),
-            Column(key="advanced", head="Advanced", value=attrgetter("advanced"), digits=4),
-            Column(key="both", head="Both", value=attrgetter("both"), digits=4),
+            Column(key="baseline", head="Baseline", value=attrgetter("baseline"), digits=4, shown=of_two),
+            Column(key="advanced", head=advanced, value=attrgetter("advanced"), digits=4),
+            Column(key="both", head="Both", value=attrgetter("both"), digits=4, shown=of_two),
             Column(key="word", head="Word", value=attrgetter("word")),
         ],
         rows=page.levels,
@@ -232,8 +236,11 @@ def _level(
 
 
 def _in_words(word: str, number: str, value: float | None) -> str:
+    if value is None:
+        return word
     head, digits = _NUMBERS[number]
-    return word if value is None else f"{word} ({head} {value:.{digits}f})"
+    written = short_p(value) if number == "p" else f"{value:.{digits}f}".replace("-", "−")
+    return f"{word} ({head} {written})"
 
 
 def _of_topics(page: ReproductionPage, rows: tuple[TopicScores, ...], name: str) -> Table[TopicScores]:

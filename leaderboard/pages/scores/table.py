@@ -27,8 +27,8 @@ class ComparedRun(RunName):
 
     team_id: int
     ranking_sha256: str
-    entries: int = 0
-    """Of all its rankings."""
+    topics: int = 0
+    """How many it has rankings for."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -148,7 +148,7 @@ def named_runs(
 ) -> tuple[ComparedRun, ...]:
     """The runs of the phase that is seen that are not withdrawn and meet the conditions, by id."""
     rows = session.execute(
-        select(Run.id, Run.name, Run.team_id, Run.kind, Run.ranking_sha256, Run.entries)
+        select(Run.id, Run.name, Run.team_id, Run.kind, Run.ranking_sha256, Run.topics)
         .where(Run.task_id == task.id, Run.withdrawn_at.is_(None), *of_phase(sight), *conditions)
         .order_by(Run.id)
     ).all()
@@ -164,7 +164,7 @@ def named_runs(
             team_id=row.team_id,
             kind=choices.shown_kind(row.id, row.kind, left_out),
             ranking_sha256=row.ranking_sha256,
-            entries=row.entries,
+            topics=row.topics,
         )
         for row in rows
     )

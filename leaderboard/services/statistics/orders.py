@@ -29,7 +29,7 @@ class AskedOrder:
 
 
 def asked_order(source: Source, original: Any, other: Any) -> AskedOrder:
-    """What is asked of an original and its reproduction: runs, or rows with their number, digest and entries.
+    """What is asked of an original and its reproduction: runs, or rows with their number, digest and topics.
 
     It depends on no judgment, so it stays what it is under every revision and measure.
     """
@@ -42,7 +42,7 @@ def asked_order(source: Source, original: Any, other: Any) -> AskedOrder:
         run_ids=(original.run_id, other.run_id),
         rankings=(original.ranking_sha256, other.ranking_sha256),
     )
-    return AskedOrder(request, document_orders.seconds(original.entries + other.entries))
+    return AskedOrder(request, document_orders.seconds(max(original.topics, other.topics)))
 
 
 def known(session: Session, asked: Sequence[AskedOrder]) -> Mapping[str, DocumentOrder | WaitingResult]:
@@ -80,7 +80,7 @@ def needed(session: Session, task_id: int, source: Source) -> list[Request]:
     if not named:
         return []
     ids = {run_id for row in named for run_id in row if run_id is not None}
-    chosen = select(Run.id.label("run_id"), Run.ranking_sha256, Run.entries)
+    chosen = select(Run.id.label("run_id"), Run.ranking_sha256, Run.topics)
     there = chosen.where(Run.id.in_(ids), Run.task_id == task_id, Run.withdrawn_at.is_(None))
     runs = {row.run_id: row for row in session.execute(there)}
     pairs = [pair for row in named for pair in (row[:2], row[2:]) if runs.keys() >= set(pair)]

@@ -7,7 +7,7 @@ from leaderboard.web.charts.marks import Shape, outline
 from leaderboard.web.charts.notes import Note, beside
 from leaderboard.web.charts.scales import Scale, Tick, rounded
 
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 520.0, 380.0, 58.0, 40.0, 12.0, 14.0
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 520.0, 380.0, 58.0, 40.0, 12.0, 24.0
 PERFECT = (0.0, 1.0)
 SHAPE_OF: dict[str, Shape] = {"this": "diamond", "reproduced": "circle", "replicated": "triangle"}
 
@@ -52,6 +52,11 @@ class PlaneChart:
     x: float
     y: float
     ring: str
+
+    @property
+    def has_this(self) -> bool:
+        """Whether one of the marks is the reproduction of the page."""
+        return any(point.kind == "this" for point in self.points)
 
 
 def plane_chart(reproductions: Sequence[Reproduced], *, named: int = 8) -> PlaneChart:

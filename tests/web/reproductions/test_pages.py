@@ -24,7 +24,7 @@ def test_a_row_says_every_level_with_its_number(client: FlaskClient, made: Repro
     table = page.find("table")
     assert table is not None
     heads = [head.get_text() for head in table.find_all("th", scope="col")]
-    assert heads == ["Run", "Team", "Reproduces", "Kind", "Documents", "Topics", "Effects", "Test"]
+    assert heads == ["Run", "Reproduces", "Documents", "Topics", "Effects", "Test"]
     (row,) = table.select("tbody tr")
     assert "KTU" in row.get_text()
     assert "KTU: same from 0.95, close from 0.5, else off" in text
