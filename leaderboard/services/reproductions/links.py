@@ -28,6 +28,11 @@ class OriginalRuns:
     original_baseline: int | None = None
     baseline: int | None = None
 
+    @property
+    def named(self) -> dict[str, int]:
+        """The runs that are named, by field."""
+        return {name: run_id for name, run_id in asdict(self).items() if run_id is not None}
+
 
 @dataclass(frozen=True, slots=True)
 class ReproductionLink:
@@ -68,7 +73,16 @@ def link(session: Session, viewer: Viewer, run_id: int, of: OriginalRuns) -> Non
     put(session, run_id, of)
     prepared.prepare(session, task.id)
     was = {} if before is None else {"was": before.original_id}
-    audit.record(session, viewer, "run.reproduces", f"run:{run_id}", **asdict(of), **was)
+    audit.record(session, viewer, "run.reproduces", f"run:{run_id}", **of.named, **was)
+
+
+def link_sent(session: Session, viewer: Viewer, run_id: int, of: OriginalRuns) -> None:
+    """Say what a run reproduces that was sent so: it was checked then; nothing where a run is gone since."""
+    ids = set(of.named.values())
+    if len(session.scalars(select(Run.id).where(Run.id.in_(ids))).all()) < len(ids):
+        return
+    put(session, run_id, of)
+    audit.record(session, viewer, "run.reproduces", f"run:{run_id}", **of.named)
 
 
 def unlink(session: Session, viewer: Viewer, run_id: int) -> None:

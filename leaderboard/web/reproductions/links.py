@@ -1,6 +1,7 @@
 """What a run reproduces: said and taken back in the form of its team and the organisers."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -18,6 +19,8 @@ blueprint = Blueprint("reproduction_links", __name__)
 
 NAMES = {"original": "Reproduces run", "original_baseline": "Its baseline", "baseline": "Baseline here"}
 """Field of the form -> its label in errors."""
+OF_UPLOAD = "reproduces-"
+"""How the names of these fields begin in the form that sends a run."""
 
 
 @blueprint.get("/runs/<id:run_id>/reproduces")
@@ -25,7 +28,7 @@ NAMES = {"original": "Reproduces run", "original_baseline": "Its baseline", "bas
 def form(run_id: int) -> ResponseReturnValue:
     """The form that says which run this one reproduces."""
     said = links.said(reading(), viewer(), run_id)
-    return _page(run_id, {} if said is None else as_typed(said))
+    return _page(run_id, {} if said is None else said.named)
 
 
 @blueprint.post("/runs/<id:run_id>/reproduces")
@@ -58,14 +61,7 @@ def given(fields: Mapping[str, str], prefix: str = "") -> OriginalRuns | None:
     if not typed["original"]:
         problem = Problem("is missing.", "Name the run, or leave all three empty.", field=NAMES["original"])
         raise Invalid("A baseline alone is no reproduction.", [problem])
-    numbers = {name: _number(name, text) for name, text in typed.items() if text}
-    return OriginalRuns(**numbers)
-
-
-def as_typed(of: OriginalRuns) -> dict[str, str]:
-    """The fields of the form that say this."""
-    numbers = {name: getattr(of, name) for name in NAMES}
-    return {name: str(number) for name, number in numbers.items() if number is not None}
+    return OriginalRuns(**{name: _number(name, text) for name, text in typed.items() if text})
 
 
 def _number(name: str, text: str) -> int:
@@ -77,6 +73,6 @@ def _number(name: str, text: str) -> int:
     return number
 
 
-def _page(run_id: int, values: Mapping[str, str], error: Invalid | None = None) -> str:
+def _page(run_id: int, values: Mapping[str, Any], error: Invalid | None = None) -> str:
     page = describe.description_page(reading(), viewer(), run_id)
     return render_template("reproductions/form.html", page=page, values=values, error=error)
