@@ -84,7 +84,7 @@ def _is_shown(link: ReproductionLink, runs: ReadableRuns) -> bool:
 def _asked(pair: tuple[int, int], runs: ReadableRuns) -> AskedOrder | None:
     scored, table = [runs.scored(run_id) for run_id in pair], runs.table(pair[0])
     original, other = scored
-    if table is None or original is None or other is None:
+    if table is None or original is None or other is None or runs.table(pair[1]) is not table:
         return None
     return orders.asked_order(table.source, original[0], other[0])
 
@@ -127,6 +127,8 @@ def _levels(
         return None
     if link.is_replication:
         return replicated(one[1], two[1])
+    if runs.table(pair[0]) is not runs.table(pair[1]):
+        return None
     order = made.get(pair)
     return same_topics(one[1], two[1], order if isinstance(order, DocumentOrder) else None)
 

@@ -1,11 +1,12 @@
 """Runs of a bundle, checked and packed as any upload is, and the editions that they are scored for again."""
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 from sqlalchemy import select
 
-from leaderboard.db.tables import Edition, Run, Upload
+from leaderboard.db.tables import Edition, Reproduction, Run, Upload
 from leaderboard.errors import Invalid
 from leaderboard.measures.naming import parse
 from leaderboard.services.bundles import checking
@@ -83,6 +84,19 @@ def _answer_rules(making: TaskImport, report: dict[str, Any] | None) -> Any:
     return of_answers.rules(making.topics, Report.from_json(report).facts if report else {})
 
 
+def add_reproductions(making: TaskImport, table: RecordTable) -> None:
+    """Store which run reproduces which; raises Invalid where one reproduces itself, by others or not."""
+    original_of: dict[int, int] = {}
+    for line, record in checking.read(making.files, table):
+        values = values_of(making, table, line, record)
+        run_id, original_id = values["run_id"], values["original_id"]
+        if run_id in original_of:
+            raise broken(table.path, line, "has its line already.", "run_id")
+        original_of[run_id] = original_id
+        _require_line(making, table, line, values, original_of)
+        making.session.add(Reproduction(**values))
+
+
 def add_editions(making: TaskImport, table: RecordTable) -> None:
     """Store the editions and queue the scoring of the runs that had scores in them."""
     for line, record in checking.read(making.files, table):
@@ -95,6 +109,27 @@ def add_editions(making: TaskImport, table: RecordTable) -> None:
         if not isinstance(scored, list) or not set(scored) <= making.ids["run"].keys():
             raise broken(table.path, line, "must be runs of the bundle.", "scored")
         making.jobs += _queue(making, edition, [making.ids["run"][each] for each in scored])
+
+
+def _require_line(
+    making: TaskImport,
+    table: RecordTable,
+    line: int,
+    values: Mapping[str, Any],
+    original_of: Mapping[int, int],
+) -> None:
+    """Raise Invalid where the originals lead back to the run, or a run is of another phase."""
+    at = values["original_id"]
+    while at is not None and at != values["run_id"]:
+        at = original_of.get(at)
+    if at is not None:
+        raise broken(table.path, line, "leads back to the run itself.", "original_id")
+    named = [
+        values.get(column) for column in ("run_id", "original_id", "baseline_id", "original_baseline_id")
+    ]
+    runs = [making.session.get_one(Run, run_id) for run_id in named if run_id is not None]
+    if len({run.phase_id for run in runs}) > 1:
+        raise broken(table.path, line, "is of another phase than the run.", "original_id")
 
 
 def _require_versions(making: TaskImport, table: RecordTable, line: int, edition: Edition) -> None:
