@@ -31,7 +31,7 @@ PASSED = {
     *("click_log", "former_slug", "run_group", "task_change", "upload_batch", "upload", "partial_upload"),
     *("webhook", "webhook_delivery", "webhook_attempt", "idempotency_key", "mail", "qrels_revision"),
     *("edition", "pool", "assessment", "run", "snapshot", "statistic", "evaluation", "announcement"),
-    *("side_by_side", "side_by_side_pair", "task_picture", "stored_object"),
+    *("side_by_side", "side_by_side_pair", "task_picture", "stored_object", "reproduction"),
     *("labelling_round", "labelling_share", "answer_label", "written_nugget"),
 }
 """Tables whose moments lie in the past, or tell when something ends that no page of a visitor shows."""
