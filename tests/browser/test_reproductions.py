@@ -1,4 +1,4 @@
-"""Pages of reproductions in a browser: axe finds nothing, nothing scrolls sideways, in both colour schemes."""
+"""Pages of reproductions in a browser: axe finds nothing, nothing scrolls sideways, light and dark."""
 
 from pathlib import Path
 

@@ -1,16 +1,14 @@
 """What the page of a run says of reproductions: what it reproduces, and what reproduces it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Run, Task
-from leaderboard.errors import Forbidden, NotFound
-from leaderboard.services import policy, shown_names
 from leaderboard.services.policy import Sight, Viewer
-from leaderboard.services.reproductions import links
+from leaderboard.services.reproductions import links, sides
 from leaderboard.services.reproductions.links import KIND, ReproductionLink
+from leaderboard.services.reproductions.sides import RunSide
 from leaderboard.services.shown_names import ShownNames
 
 
@@ -38,20 +36,6 @@ class Mentions:
     reproduced_by: tuple[Mention, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """A run as the viewer sees it: of its task, with its names."""
-
-    run: Run
-    task: Task
-    sight: Sight
-    names: ShownNames
-
-    @property
-    def is_masked(self) -> bool:
-        return self.names.is_masked(self.run.team_id)
-
-
 def mentions(
     session: Session, viewer: Viewer, run: Run, task: Task, sight: Sight, names: ShownNames
 ) -> Mentions:
@@ -62,7 +46,7 @@ def mentions(
     """
     if task.kind != KIND:
         return Mentions()
-    here = _Side(run, task, sight, names)
+    here = RunSide(run, task, sight, names)
     own = links.links_to(session, [run.id])
     said = [mention for link in own if (mention := _mention(session, viewer, here, link)) is not None]
     return Mentions(
@@ -71,15 +55,13 @@ def mentions(
     )
 
 
-def _mention(session: Session, viewer: Viewer, here: _Side, link: ReproductionLink) -> Mention | None:
+def _mention(session: Session, viewer: Viewer, here: RunSide, link: ReproductionLink) -> Mention | None:
     does = link.run_id == here.run.id
-    there = _side(session, viewer, link.of.original if does else link.run_id)
+    there = sides.side(session, viewer, link.of.original if does else link.run_id)
     if there is None:
         return None
     reproducing = here if does else there
-    is_open = _is_open(link, [here, there])
-    is_own = policy.owns(viewer, reproducing.run.team_id) or reproducing.sight.organises
-    if not (is_own or is_open) or reproducing.run.withdrawn_at is not None:
+    if not sides.is_told(viewer, reproducing, [here, there]) or reproducing.run.withdrawn_at is not None:
         return None
     return Mention(
         run_id=there.run.id,
@@ -87,21 +69,6 @@ def _mention(session: Session, viewer: Viewer, here: _Side, link: ReproductionLi
         task=there.task.name,
         is_replication=link.is_replication,
         is_withdrawn=there.run.withdrawn_at is not None,
-        slug=reproducing.task.slug if is_open else "",
+        slug=reproducing.task.slug if sides.is_open([here, there]) else "",
         reproduction_id=link.run_id,
     )
-
-
-def _is_open(link: ReproductionLink, sides: Sequence[_Side]) -> bool:
-    """Whether the page of the reproduction is there for the viewer."""
-    if not all(side.sight.details for side in sides):
-        return False
-    return not link.is_replication or not any(side.is_masked for side in sides)
-
-
-def _side(session: Session, viewer: Viewer, run_id: int) -> _Side | None:
-    try:
-        run, task, sight = policy.visible_run(session, viewer, run_id)
-    except (Forbidden, NotFound):
-        return None
-    return _Side(run, task, sight, shown_names.shown_names(session, viewer, task))

@@ -85,15 +85,14 @@ def _answer_rules(making: TaskImport, report: dict[str, Any] | None) -> Any:
 
 
 def add_reproductions(making: TaskImport, table: RecordTable) -> None:
-    """Store which run reproduces which; raises Invalid where one reproduces itself, by others or not."""
-    original_of: dict[int, int] = {}
+    """Store which run reproduces which; raises Invalid for a run that has two, and for what cannot be one."""
+    known: set[int] = set()
     for line, record in checking.read(making.files, table):
         values = values_of(making, table, line, record)
-        run_id, original_id = values["run_id"], values["original_id"]
-        if run_id in original_of:
+        if values["run_id"] in known:
             raise broken(table.path, line, "has its line already.", "run_id")
-        original_of[run_id] = original_id
-        _require_line(making, table, line, values, original_of)
+        known.add(values["run_id"])
+        _require_reproduction(making, table, line, values)
         making.session.add(Reproduction(**values))
 
 
@@ -111,24 +110,15 @@ def add_editions(making: TaskImport, table: RecordTable) -> None:
         making.jobs += _queue(making, edition, [making.ids["run"][each] for each in scored])
 
 
-def _require_line(
-    making: TaskImport,
-    table: RecordTable,
-    line: int,
-    values: Mapping[str, Any],
-    original_of: Mapping[int, int],
+def _require_reproduction(
+    making: TaskImport, table: RecordTable, line: int, values: Mapping[str, Any]
 ) -> None:
-    """Raise Invalid where the originals lead back to the run, or a run is of another phase."""
-    at = values["original_id"]
-    while at is not None and at != values["run_id"]:
-        at = original_of.get(at)
-    if at is not None:
-        raise broken(table.path, line, "leads back to the run itself.", "original_id")
-    named = [
-        values.get(column) for column in ("run_id", "original_id", "baseline_id", "original_baseline_id")
-    ]
-    runs = [making.session.get_one(Run, run_id) for run_id in named if run_id is not None]
-    if len({run.phase_id for run in runs}) > 1:
+    """Raise Invalid where a run reproduces itself, or one of another phase."""
+    if values["original_id"] == values["run_id"]:
+        raise broken(table.path, line, "is the run itself.", "original_id")
+    columns = "run_id", "original_id", "baseline_id", "original_baseline_id"
+    named = [run_id for column in columns if (run_id := values.get(column)) is not None]
+    if len(set(making.session.scalars(select(Run.phase_id).where(Run.id.in_(named))))) > 1:
         raise broken(table.path, line, "is of another phase than the run.", "original_id")
 
 

@@ -11,6 +11,7 @@ from leaderboard.db.tables import Reproduction, Run, Task
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.services import audit, policy
 from leaderboard.services.policy import Viewer
+from leaderboard.services.reproductions import sides
 from leaderboard.services.statistics import prepared
 
 KIND = "rankings"
@@ -170,15 +171,14 @@ def _problems(
     session: Session, viewer: Viewer, task: Task, run: Run | None, of: OriginalRuns, phase_id: int
 ) -> Iterator[Problem]:
     original, original_task = _known(session, viewer, of.original)
-    if KIND not in (task.kind, original_task.kind) or task.kind != original_task.kind:
-        yield _problem(
-            "is not in a task of rankings, or the run is not.", "Name a run of rankings.", original.id
-        )
+    if not task.kind == original_task.kind == KIND:
+        rule = "is not a run of rankings, or this one is not."
+        yield _problem(rule, "Only rankings are reproduced, by rankings.", original.id)
         return
     if run is not None and original.id == run.id:
         yield _problem("is the run itself.", "Name the run that was there before it.", original.id)
         return
-    if run is not None and run.id in _reproduced_by(session, original.id):
+    if run is not None and run.id in _reproduced_by(session, viewer, original.id):
         yield _problem("reproduces this run already.", "Name the run that was there first.", original.id)
     if original.withdrawn_at is not None:
         yield _problem("is withdrawn.", "Name a run that is on its board.", original.id)
@@ -233,11 +233,16 @@ def _known(session: Session, viewer: Viewer, run_id: int, name: str = "original"
     return run, task
 
 
-def _reproduced_by(session: Session, run_id: int) -> set[int]:
-    """What a run reproduces, what that one reproduces, and so on."""
+def _reproduced_by(session: Session, viewer: Viewer, run_id: int) -> set[int]:
+    """What a run reproduces, what that one reproduces, and so on, as far as the viewer may know of it.
+
+    A circle of which they may not know is let be: to refuse it would tell of it.
+    """
     before: set[int] = set()
-    at: int | None = run_id
-    while at is not None and at not in before:
-        before.add(at)
-        at = session.scalar(select(Reproduction.original_id).where(Reproduction.run_id == at))
+    here = sides.side(session, viewer, run_id)
+    while here is not None and here.run.id not in before:
+        before.add(here.run.id)
+        original = session.scalar(select(Reproduction.original_id).where(Reproduction.run_id == here.run.id))
+        there = None if original is None else sides.side(session, viewer, original)
+        here = there if there and sides.is_told(viewer, here, [here, there]) else None
     return before - {run_id}
