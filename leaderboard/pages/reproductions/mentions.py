@@ -13,7 +13,7 @@ from leaderboard.services.shown_names import ShownNames
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class MentionedRun:
     """The other run of a reproduction; slug is of the reproducing run's task, empty where no page has it.
 
     reproduction_id: the number of the run that reproduces, by which the page goes.
@@ -29,33 +29,33 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
-class Mentions:
+class RunMentions:
     """What a run reproduces, None where nothing is said, and what reproduces it, by number."""
 
-    reproduces: Mention | None = None
-    reproduced_by: tuple[Mention, ...] = ()
+    reproduces: MentionedRun | None = None
+    reproduced_by: tuple[MentionedRun, ...] = ()
 
 
 def mentions(
     session: Session, viewer: Viewer, run: Run, task: Task, sight: Sight, names: ShownNames
-) -> Mentions:
+) -> RunMentions:
     """What is said of a run that the viewer sees; one statement where nothing is.
 
     Of what is not for the viewer's eyes nothing is said: both tasks must show scores by topic, and neither
     run of a replication may go by a pseudonym. The team that said it, and the organisers, read it always.
     """
     if task.kind != KIND:
-        return Mentions()
+        return RunMentions()
     here = RunSide(run, task, sight, names)
     own = links.links_to(session, [run.id])
     said = [mention for link in own if (mention := _mention(session, viewer, here, link)) is not None]
-    return Mentions(
+    return RunMentions(
         reproduces=next((one for one in said if one.reproduction_id == run.id), None),
         reproduced_by=tuple(one for one in said if one.reproduction_id != run.id),
     )
 
 
-def _mention(session: Session, viewer: Viewer, here: RunSide, link: ReproductionLink) -> Mention | None:
+def _mention(session: Session, viewer: Viewer, here: RunSide, link: ReproductionLink) -> MentionedRun | None:
     does = link.run_id == here.run.id
     there = sides.side(session, viewer, link.of.original if does else link.run_id)
     if there is None:
@@ -63,7 +63,7 @@ def _mention(session: Session, viewer: Viewer, here: RunSide, link: Reproduction
     reproducing = here if does else there
     if not sides.is_told(viewer, reproducing, [here, there]) or reproducing.run.withdrawn_at is not None:
         return None
-    return Mention(
+    return MentionedRun(
         run_id=there.run.id,
         name=there.names.run(there.run.id, there.run.name),
         task=there.task.name,

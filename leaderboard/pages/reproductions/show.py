@@ -42,7 +42,7 @@ class TopicScores:
 
 
 @dataclass(frozen=True, slots=True)
-class SaidDifferently:
+class DifferingFact:
     """What the metadata of the original and of its reproduction say differently of one key; "" is nothing."""
 
     key: str
@@ -60,7 +60,7 @@ class ReproductionPage(ReproductionHead):
     """In the order of the revision; empty for a replication, whose topics are others."""
     largest: tuple[TopicScores, ...]
     """The topics that differ most, the most first."""
-    metadata: tuple[SaidDifferently, ...]
+    metadata: tuple[DifferingFact, ...]
     plane: tuple[PairRow, ...]
     """Every reproduction of the task that has DRI and ER."""
     elsewhere: tuple[PairRow, ...]
@@ -143,7 +143,7 @@ def _largest(topics: tuple[TopicScores, ...]) -> tuple[TopicScores, ...]:
     return tuple(topics[at] for at in largest_differences(original, other, MOST_TOPICS).tolist())
 
 
-def _metadata(session: Session, original: NamedRun, run: NamedRun) -> tuple[SaidDifferently, ...]:
+def _metadata(session: Session, original: NamedRun, run: NamedRun) -> tuple[DifferingFact, ...]:
     """What both say differently: their headers, or the known facts where one goes by a pseudonym."""
     ids = [original.run_id, run.run_id]
     rows = session.execute(select(Run.id, Run.details).where(Run.id.in_(ids)))
@@ -151,7 +151,7 @@ def _metadata(session: Session, original: NamedRun, run: NamedRun) -> tuple[Said
     is_masked = original.is_masked or run.is_masked
     one, two = (_said(details[run_id], is_masked=is_masked) for run_id in ids)
     both = ((key, one.get(key, ""), two.get(key, "")) for key in dict.fromkeys([*one, *two]))
-    return tuple(SaidDifferently(*said) for said in both if said[1] != said[2])
+    return tuple(DifferingFact(*said) for said in both if said[1] != said[2])
 
 
 def _said(details: Mapping[str, Any], *, is_masked: bool) -> dict[str, str]:

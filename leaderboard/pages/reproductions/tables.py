@@ -9,7 +9,7 @@ from leaderboard.pages.comparisons.words import short_p
 from leaderboard.pages.reproductions.board import ReproductionHead, ReproductionsPage
 from leaderboard.pages.reproductions.pairs import PairRow
 from leaderboard.pages.reproductions.readable import NamedRun
-from leaderboard.pages.reproductions.show import ReproductionPage, SaidDifferently, TopicScores
+from leaderboard.pages.reproductions.show import DifferingFact, ReproductionPage, TopicScores
 from leaderboard.services.evaluations.shown import rests_on
 from leaderboard.stats.reproductions.effects import Effect, mean_of_both
 from leaderboard.stats.reproductions.levels import Levels, RunLevels
@@ -78,7 +78,7 @@ def largest(page: ReproductionPage) -> Table[TopicScores]:
     return _of_topics(page, page.largest, "largest")
 
 
-def metadata(page: ReproductionPage) -> Table[SaidDifferently]:
+def metadata(page: ReproductionPage) -> Table[DifferingFact]:
     """What the metadata of both runs say differently."""
     one, two = page.row.original.name, page.row.run.name
     return Table(

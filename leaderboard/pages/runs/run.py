@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Topic, Upload
 from leaderboard.errors import Problem
 from leaderboard.pages.boards import circular
-from leaderboard.pages.reproductions.mentions import Mentions, mentions
+from leaderboard.pages.reproductions.mentions import RunMentions, mentions
 from leaderboard.pages.runs.actions import RunActions, actions_of
 from leaderboard.pages.runs.head import RunHead, SeenRun, caption, head_facts, seen_run
 from leaderboard.pages.runs.scores import MeasureValue, RivalRun, RunStanding, explained, stand
@@ -65,7 +65,7 @@ class RunPage(RunHead):
     """Of a run of answers the first topic, where the reader may read them."""
     shares_models: str = ""
     """The families of models that it states and that made the judgments of its answers, in words."""
-    reproductions: Mentions = Mentions()
+    reproductions: RunMentions = RunMentions()
 
     @property
     def headline(self) -> MeasureValue | None:
@@ -162,7 +162,7 @@ def facts(page: RunPage) -> dict[str, Any]:
     }
 
 
-def _reproduction_facts(said: Mentions) -> dict[str, Any]:
+def _reproduction_facts(said: RunMentions) -> dict[str, Any]:
     """Numbers of runs; nothing where nothing is said."""
     by = [one.run_id for one in said.reproduced_by]
     reproduces = {"reproduces": said.reproduces.run_id} if said.reproduces else {}
