@@ -18,6 +18,8 @@ from leaderboard.pages.runs.outward import HubTask, RunAddresses
 from leaderboard.services import policy
 from leaderboard.services.accounts import teams
 from leaderboard.services.policy import OPERATOR
+from leaderboard.services.reproductions import links
+from leaderboard.services.reproductions.links import OriginalRuns
 from leaderboard.services.runs import admission, marks, prepare, uploads, withdrawals
 from leaderboard.services.runs import describe as run_descriptions
 from leaderboard.services.runs.admission import KINDS
@@ -186,6 +188,30 @@ def describe(run_id: int, data: Path | None, **facts: str | None) -> None:
     click.echo(
         f"Run {run_id}: {', '.join(changed)} changed." if changed else f"Run {run_id}: nothing changed."
     )
+
+
+@run.command()
+@click.argument("run_id", type=int)
+@click.argument("original", type=int, required=False)
+@click.option(
+    "--baselines",
+    type=(int, int),
+    metavar="ORIGINAL OWN",
+    help="What the original and this run are to be better than, by their numbers.",
+)
+@click.option("--undo", is_flag=True, help="Take it back.")
+@data_option
+def reproduces(
+    run_id: int, original: int | None, baselines: tuple[int, int] | None, undo: bool, data: Path | None
+) -> None:
+    """Say which run a run reproduces, by its number: one of the same task, or of another one."""
+    if undo == (original is not None) or (undo and baselines is not None):
+        raise click.UsageError("Name the original, or give --undo alone.")
+    with opened(data) as (database, _), database.write() as session:
+        if original is None:
+            links.unlink(session, OPERATOR, run_id)
+        else:
+            links.link(session, OPERATOR, run_id, OriginalRuns(original, *(baselines or ())))
 
 
 @run.command()

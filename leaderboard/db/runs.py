@@ -189,3 +189,19 @@ class JudgeBoard(Base):
     run_id: Mapped[int] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"), primary_key=True)
     body: Mapped[bytes]
     """Values by measure, run and topic, compressed, as trec.boards.packing packs them."""
+
+
+class Reproduction(Base):
+    """A run that was made to reproduce another one: of its task, or on the collection of another task."""
+
+    __tablename__ = "reproduction"
+
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"), primary_key=True)
+    original_id: Mapped[int] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"), index=True)
+    baseline_id: Mapped[int | None] = mapped_column(ForeignKey("run.id", ondelete="SET NULL"), index=True)
+    """A run of its own task that it is to be better than; None where none is named."""
+    original_baseline_id: Mapped[int | None] = mapped_column(
+        ForeignKey("run.id", ondelete="SET NULL"), index=True
+    )
+    """The run that this baseline reproduces; None where baseline_id is."""
+    created_at: Mapped[datetime]

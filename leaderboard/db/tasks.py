@@ -109,6 +109,8 @@ class Task(Base):
     """Which runs count of a team that marked none: its best (by the public score), or its newest."""
     may_withdraw: Mapped[bool] = mapped_column(default=True, server_default=true())
     """Whether teams may withdraw runs of theirs."""
+    reproduction_thresholds: Mapped[dict[str, Any] | None]
+    """Where the words of reproductions begin, number -> [same, close], alpha and margin; None: the usual."""
     ladder_step: Mapped[float | None]
     """Blind: the public score of a team moves only when it improves by more than this; None: always."""
     naming: Mapped[str] = mapped_column(default="names", server_default="names")

@@ -60,6 +60,8 @@ from leaderboard.web.labelling import rounds as labelling_rounds
 from leaderboard.web.metrics import metrics, request_counts
 from leaderboard.web.nuggets import topics as nuggets
 from leaderboard.web.pools import audits, combined, pools
+from leaderboard.web.reproductions import links as reproduction_links
+from leaderboard.web.reproductions import reproductions
 from leaderboard.web.runs import batches, checks, facts, files, outward, pieces, runs, sections, uploads
 from leaderboard.web.scores import heat_maps, measure_orders
 from leaderboard.web.side_by_side import judging as side_by_side_judging
@@ -106,6 +108,8 @@ PAGES = (
     oembed,
     many,
     curves,
+    reproductions,
+    reproduction_links,
     efficiency,
     topics,
     heat_maps,

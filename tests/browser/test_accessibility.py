@@ -33,6 +33,7 @@ TASK_PAGES = (
     ),
     *("/compare", "/compare?a={1}&b={2}&topic=PY003", "/compare?run={1}&run={2}&run={3}"),
     *("/measures", "/intervals", "/efficiency", "/curves", "/curves?kind=roc"),
+    "/reproductions",
     *("/topics", "/topics?sort=median", "/topics/PY003", "/heatmap"),
     *("/revisions", "/revisions/2", "/pools/audit", "/check", "/documents?docno={docno}&topic=PY003"),
 )

@@ -15,11 +15,12 @@ from leaderboard.services.boards import groups
 from leaderboard.services.pools import pools, previews
 from leaderboard.services.pools.plans import Plan
 from leaderboard.services.pseudonyms import reviews
+from leaderboard.services.reproductions.links import OriginalRuns
 from leaderboard.services.runs import withdrawals
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.settings import Settings
 from tests.make import build as builders
-from tests.make import people, twins
+from tests.make import people, reproduced, twins
 from tests.make.apps import application
 from tests.make.twins import World
 
@@ -92,6 +93,8 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     for number, name in enumerate((*names, names[0])):
         _send(database, folder, secret, name, number)
     builders.drain(database)
+    reproduced.say(database, 2, OriginalRuns(1))
+    reproduced.say(database, 3, OriginalRuns(2, 1, 4))
     _freeze(database, NAMED)
     builders.revise(database, folder, {**JUDGMENTS, "2": {"a": 1, "d": 0}}, SLUG)
     builders.drain(database)

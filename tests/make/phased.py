@@ -8,12 +8,13 @@ from pathlib import Path
 
 from leaderboard.db.engine import Database
 from leaderboard.services.policy import OPERATOR
+from leaderboard.services.reproductions.links import OriginalRuns
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.tasks import phases
 from leaderboard.services.tasks.phases import PhasePlan
 from leaderboard.settings import Settings
 from tests.make import build as builders
-from tests.make import people, twins
+from tests.make import people, reproduced, twins
 from tests.make.apps import application
 from tests.make.twins import World
 
@@ -90,6 +91,9 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     _send(database, folder, "test", "Bears", dict.fromkeys(TEST, (relevant, other)))
     _send(database, folder, "late", "Bears", dict.fromkeys(TEST, (other, relevant)))
     builders.drain(database)
+    reproduced.say(database, 2, OriginalRuns(1))
+    if secret == "a":
+        reproduced.say(database, 4, OriginalRuns(3))
 
 
 def _send(

@@ -36,6 +36,8 @@ from leaderboard.services.assessors import links
 from leaderboard.services.bundles import writing
 from leaderboard.services.pools import pools, previews
 from leaderboard.services.pools.plans import Plan
+from leaderboard.services.reproductions import links as reproductions
+from leaderboard.services.reproductions.links import OriginalRuns
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.side_by_side import answers, pairs, questions
 from leaderboard.services.tasks import announcements
@@ -62,6 +64,9 @@ SNAPSHOTS = {
 MASKED = {"a": "Aardvarks", "b": "Zebras"}
 """World -> the true name of the team that readers know by a pseudonym; names that sort otherwise."""
 PSEUDONYM = "Team 2"
+
+
+_RUNS = select(Task.slug, Run.name, Run.id).join(Run, Run.task_id == Task.id)
 
 
 @dataclass(frozen=True)
@@ -144,6 +149,7 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
         with database.write() as session:
             session.execute(update(Task).where(Task.slug == "draft").values(published_at=None))
     builders.drain(database)
+    _reproduce(database, secret)
     _mask(database, secret)
     _hide_more(database, secret)
     _suite(database, secret)
@@ -168,6 +174,19 @@ def _send_a_batch(database: Database, account_id: int) -> None:
         wishes = {"hold": False, "refused": refused}
         batch = UploadBatch(task_id=task.id, account_id=account_id, wishes=wishes, created_at=task.created_at)
         session.add(batch)
+
+
+def _reproduce(database: Database, secret: str) -> None:
+    """What everybody may read of; and, in one world, of runs whose scores are held back."""
+    with database.write() as session:
+        runs = {(slug, name): run_id for slug, name, run_id in session.execute(_RUNS)}
+        said = {("open", "shown"): ("open", "masked")}
+        if secret == "a":
+            said[("blind", "other")] = ("blind", "own")
+            said[("sealed", "other-a")] = ("sealed", "own")
+            said[("open", "masked")] = ("blind", "own")
+        for run, original in said.items():
+            reproductions.link(session, policy.OPERATOR, runs[run], OriginalRuns(runs[original]))
 
 
 def _mask(database: Database, secret: str) -> None:

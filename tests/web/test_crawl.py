@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations_with_replacement
+from pathlib import Path
 from urllib.parse import parse_qsl, urldefrag, urljoin
 
 import pytest
@@ -12,8 +13,9 @@ from sqlalchemy import update
 
 from leaderboard.db.tables import Job
 from leaderboard.services.accounts import sessions
+from leaderboard.services.reproductions.links import OriginalRuns
 from leaderboard.web.boards.carried import PACKED, READ_BY_ALL
-from tests.make import build, walks
+from tests.make import build, reproduced, walks
 from tests.web.conftest import Site
 
 pytestmark = pytest.mark.slow
@@ -140,12 +142,14 @@ def _table_faults(table: HtmlElement) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", walks.viewers(None, "Nina", "Berta", "Olga"))
 def test_every_link_leads_somewhere_and_every_page_is_well_formed(
-    site: Site, name: str | None, monkeypatch: pytest.MonkeyPatch
+    site: Site, name: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Visitor, account, member and organiser reach many pages, none broken, none with a fault."""
     monkeypatch.setattr(sessions, "resume", walks.remembered(sessions.resume))
     with site.database.write() as session:
         session.execute(update(Job).values(state="queued"))
+    again = build.run(site.database, tmp_path, {"1": ["d2", "d1"]}, "again", slug="robots", team_name="Bears")
+    reproduced.say(site.database, again, OriginalRuns(site.world.run))
     build.drain(site.database)
     broken, count = [], 0
     for address, page in crawl(site.browser(name)):

@@ -113,6 +113,10 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     ],
     "uploads.withdraw": [("", WHY)],
     "run_facts.describe": [("", {"type": "manual"})],
+    "reproduction_links.save": [
+        ("", {}),
+        *(("", {"original": str(run_id)}) for run_id in (*range(1, 13), 99)),
+    ],
     "organise.create": [
         *(("", _task(slug)) for slug in ("draft", "sealed", "nothing")),
         *(("", _task("mine", collection=name)) for name in ("draft", "blind", "nothing")),

@@ -110,7 +110,8 @@ def _thresholds(
 
 def _in_words(found: "Reproduced", asked: "Asked") -> Iterator[str]:
     from leaderboard.cli.files.aligned import table_lines
-    from leaderboard.cli.files.reproductions import level_table, threshold_lines
+    from leaderboard.cli.files.reproductions import level_table
+    from leaderboard.stats.reproductions.numbers import threshold_lines
 
     topics = f"{found.topics:,} topics"
     if asked.replicated is not None:

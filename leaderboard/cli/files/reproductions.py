@@ -13,8 +13,8 @@ from leaderboard.cli.files.comparisons import rankings_of
 from leaderboard.errors import Invalid
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.services.statistics.requests import refusal
-from leaderboard.stats.reproductions.effects import relative_change
 from leaderboard.stats.reproductions.levels import Levels, RunLevels, Thresholds, replicated, reproduced
+from leaderboard.stats.reproductions.numbers import LevelRow, level_rows
 from leaderboard.stats.reproductions.topics import largest_differences
 from leaderboard.tables.record import Column, Table
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
@@ -76,18 +76,6 @@ class Reproduced:
     advanced: RunPair
 
 
-@dataclass(frozen=True, slots=True)
-class LevelRow:
-    """One number; both is for what is one number of both runs together, word only beside what decides it."""
-
-    level: str
-    number: str
-    baseline: float | None
-    advanced: float | None
-    both: float | None
-    word: str
-
-
 def compare_files(qrels: Path, original: Sequence[Path], other: Sequence[Path], asked: Asked) -> Reproduced:
     """Baseline and advanced run, in this order, held against their reproductions.
 
@@ -114,7 +102,7 @@ def level_table(of: Reproduced) -> Table[LevelRow]:
     return Table(
         name="reproduction",
         caption=f"{of.measure.key}: {of.baseline.original}, {of.advanced.original}, and what came out again.",
-        rows=[*_documents(of.levels), *_topics(of.levels), *_scores(of.levels)],
+        rows=level_rows(of.levels),
         columns=[
             Column(key="level", value=attrgetter("level")),
             Column(key="number", value=attrgetter("number")),
@@ -124,27 +112,6 @@ def level_table(of: Reproduced) -> Table[LevelRow]:
             Column(key="word", value=attrgetter("word")),
         ],
     )
-
-
-def threshold_lines(thresholds: Thresholds, *, same_topics: bool) -> list[str]:
-    """Where the words begin, a line a number; same_topics: whether documents and topics have words too."""
-    ktu, alpha, margin = thresholds.ktu, thresholds.alpha, thresholds.margin
-    far = {
-        **({"nRMSE": thresholds.nrmse} if same_topics else {}),
-        "DRI, above or below 0": thresholds.dri,
-        "ER, above or below 1": thresholds.er,
-    }
-    test = f"off below p {alpha:g}, close where p cannot say, same where all scores are equal"
-    within = "" if margin is None else f" or the difference is within {margin:g} either way (TOST, {alpha:g})"
-    order = f"KTU: same from {1 - ktu.same:g}, close from {1 - ktu.close:g}, else off"
-    return [
-        *([order] if same_topics else []),
-        *(
-            f"{name}: same up to {one.same:g}, close up to {one.close:g}, else off"
-            for name, one in far.items()
-        ),
-        f"test: {test}{within}",
-    ]
 
 
 def as_facts(of: Reproduced, asked: Asked) -> dict[str, Any]:
@@ -206,65 +173,3 @@ def _column(report: RunScores) -> FloatArray:
 
 def _metadata(path: Path) -> dict[str, Any]:
     return scan_run(path, RankingDigest, strict=False, limits=DEFAULT_LIMITS).metadata
-
-
-def _documents(levels: Levels) -> list[LevelRow]:
-    names = {
-        "KTU": "ktu",
-        "KTU(repro_eval)": "ktu_by_spelling",
-        "RBO(p=0.95), as far as seen": "rbo",
-        "RBO(p=0.95), least": "rbo_min",
-        "RBO(p=0.95), likely": "rbo_ext",
-        "RBO(p=0.95), most": "rbo_max",
-        "RBO(repro_eval)": "rbo_repro_eval",
-    }
-    runs = [run.documents for run in (levels.baseline, levels.advanced)]
-    if None in runs:
-        return []
-    word = levels.documents_word or "not defined"
-    return [
-        _of_runs("documents", number, [getattr(run, name) for run in runs], word if name == "ktu" else "")
-        for number, name in names.items()
-    ]
-
-
-def _topics(levels: Levels) -> list[LevelRow]:
-    runs = (levels.baseline, levels.advanced)
-    if runs[0].rmse is None:
-        return []
-    return [
-        _of_runs("topics", "RMSE", [run.rmse for run in runs]),
-        _of_runs("topics", "nRMSE", [run.nrmse for run in runs], levels.topics_word or "not defined"),
-    ]
-
-
-def _scores(levels: Levels) -> list[LevelRow]:
-    """The rows of effects and the test."""
-    runs, effect = (levels.baseline, levels.advanced), levels.effect
-    ends = [run.change.interval() or (None, None) for run in runs]
-    margin = levels.thresholds.margin
-    rows = [
-        _of_both("RI, original", effect.ri_original),
-        _of_both("RI, again", effect.ri_other),
-        _of_both("DRI", effect.dri),
-        _of_both("ER", effect.er, levels.effects_word or "not defined"),
-        _of_runs("effects", "RC", [relative_change(run.mean_original, run.mean_other) for run in runs]),
-        _of_runs("test", "mean, original", [run.mean_original for run in runs]),
-        _of_runs("test", "mean, again", [run.mean_other for run in runs]),
-        _of_runs("test", "difference", [run.change.mean for run in runs]),
-        _of_runs("test", "95% interval, low", [low for low, _ in ends]),
-        _of_runs("test", "95% interval, high", [high for _, high in ends]),
-        _of_runs("test", "p", [run.change.p for run in runs], levels.test_word or "not defined"),
-    ]
-    if margin is not None:
-        within = [run.change.p_within(margin) for run in runs]
-        rows.append(_of_runs("test", f"p within {margin:g} (TOST)", within))
-    return rows
-
-
-def _of_runs(level: str, number: str, values: Sequence[float | None], word: str = "") -> LevelRow:
-    return LevelRow(level, number, values[0], values[1], None, word)
-
-
-def _of_both(number: str, value: float | None, word: str = "") -> LevelRow:
-    return LevelRow("effects", number, None, None, value, word)

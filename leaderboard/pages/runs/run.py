@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Topic, Upload
 from leaderboard.errors import Problem
 from leaderboard.pages.boards import circular
+from leaderboard.pages.reproductions.mentions import RunMentions, mentions
 from leaderboard.pages.runs.actions import RunActions, actions_of
 from leaderboard.pages.runs.head import RunHead, SeenRun, caption, head_facts, seen_run
 from leaderboard.pages.runs.scores import MeasureValue, RivalRun, RunStanding, explained, stand
@@ -77,6 +78,7 @@ class RunPage(RunHead):
     """The families of models that it states and that made the judgments of its answers, in words."""
     suites: tuple[SuitePart, ...] = ()
     """The suite runs that it is part of."""
+    reproductions: RunMentions = RunMentions()
 
     @property
     def headline(self) -> MeasureValue | None:
@@ -122,6 +124,7 @@ def run_page(session: Session, viewer: Viewer, run_id: int, measure: str | None 
         first_answer=_first_answer(session, seen),
         shares_models=_shares_models(session, seen),
         suites=_suites(session, seen),
+        reproductions=mentions(session, viewer, run, seen.task, seen.sight, seen.names),
     )
 
 
@@ -174,12 +177,20 @@ def facts(page: RunPage) -> dict[str, Any]:
         "scores": {row.column.key: row.value for row in page.measures},
         **place_facts(page.place),
         **({"shares_models": page.shares_models} if page.shares_models else {}),
+        **_reproduction_facts(page.reproductions),
         "interval": page.interval,
         "ranks": {row.column.key: row.rank for row in page.measures},
         "field": {row.column.key: asdict(row.spread) for row in page.measures if row.spread},
         "facts": {fact.key: fact.value for fact in page.facts},
         "metadata": page.header,
     }
+
+
+def _reproduction_facts(said: RunMentions) -> dict[str, Any]:
+    """Numbers of runs; nothing where nothing is said."""
+    by = [one.run_id for one in said.reproduced_by]
+    reproduces = {"reproduces": said.reproduces.run_id} if said.reproduces else {}
+    return {**reproduces, **({"reproduced_by": by} if by else {})}
 
 
 def table(page: RunPage) -> Table[MeasureValue]:

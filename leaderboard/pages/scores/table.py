@@ -27,6 +27,8 @@ class ComparedRun(RunName):
 
     team_id: int
     ranking_sha256: str
+    topics: int = 0
+    """How many it has rankings for."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -146,7 +148,7 @@ def named_runs(
 ) -> tuple[ComparedRun, ...]:
     """The runs of the phase that is seen that are not withdrawn and meet the conditions, by id."""
     rows = session.execute(
-        select(Run.id, Run.name, Run.team_id, Run.kind, Run.ranking_sha256)
+        select(Run.id, Run.name, Run.team_id, Run.kind, Run.ranking_sha256, Run.topics)
         .where(Run.task_id == task.id, Run.withdrawn_at.is_(None), *of_phase(sight), *conditions)
         .order_by(Run.id)
     ).all()
@@ -162,6 +164,7 @@ def named_runs(
             team_id=row.team_id,
             kind=choices.shown_kind(row.id, row.kind, left_out),
             ranking_sha256=row.ranking_sha256,
+            topics=row.topics,
         )
         for row in rows
     )

@@ -40,7 +40,9 @@ EXTRAS = {
     "snapshots": {"file"},
 }
 """What a record has besides its columns."""
-NOT_READ_AS_SETTINGS = frozenset({"slug", "collection", "measures", "primary_measure", "entry_code"})
+NOT_READ_AS_SETTINGS = frozenset(
+    {"slug", "collection", "measures", "primary_measure", "entry_code", "reproduction_thresholds"}
+)
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _SIXTY_FOUR_BITS = 2**63
 
@@ -244,11 +246,17 @@ def _are_answer_rules(rules: dict[str, Any]) -> str:
     return ""
 
 
+def _are_thresholds(thresholds: dict[str, Any]) -> str:
+    same = SETTINGS["reproduction_thresholds"].read(written(thresholds)) == thresholds
+    return "" if same else "has other values than the setting would."
+
+
 _RULES: dict[tuple[str, str], Callable[[Any], str | None]] = {
     ("task", "measures"): _measures,
     ("task", "primary_measure"): lambda key: _measures([key]),
     ("task", "pseudonym_list"): lambda kind: "" if not kind or kind in TITLES else "is not a list of names.",
     ("task", "answer_rules"): _are_answer_rules,
+    ("task", "reproduction_thresholds"): _are_thresholds,
     ("topics", "subtopics"): _are_subtopics,
     ("topics", "answer_limit"): lambda limit: "" if limit >= 0 else "must not be below 0.",
     ("phases", "kinds"): _are_kinds,

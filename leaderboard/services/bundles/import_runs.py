@@ -1,11 +1,12 @@
 """Runs of a bundle, checked and packed as any upload is, and the editions that they are scored for again."""
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 from sqlalchemy import select
 
-from leaderboard.db.tables import Edition, Run, Upload
+from leaderboard.db.tables import Edition, Reproduction, Run, Upload
 from leaderboard.errors import Invalid
 from leaderboard.measures.naming import parse
 from leaderboard.services.bundles import checking
@@ -83,6 +84,18 @@ def _answer_rules(making: TaskImport, report: dict[str, Any] | None) -> Any:
     return of_answers.rules(making.topics, Report.from_json(report).facts if report else {})
 
 
+def add_reproductions(making: TaskImport, table: RecordTable) -> None:
+    """Store which run reproduces which; raises Invalid for a run that has two, and for what cannot be one."""
+    known: set[int] = set()
+    for line, record in checking.read(making.files, table):
+        values = values_of(making, table, line, record)
+        if values["run_id"] in known:
+            raise broken(table.path, line, "has its line already.", "run_id")
+        known.add(values["run_id"])
+        _require_reproduction(making, table, line, values)
+        making.session.add(Reproduction(**values))
+
+
 def add_editions(making: TaskImport, table: RecordTable) -> None:
     """Store the editions and queue the scoring of the runs that had scores in them."""
     for line, record in checking.read(making.files, table):
@@ -95,6 +108,18 @@ def add_editions(making: TaskImport, table: RecordTable) -> None:
         if not isinstance(scored, list) or not set(scored) <= making.ids["run"].keys():
             raise broken(table.path, line, "must be runs of the bundle.", "scored")
         making.jobs += _queue(making, edition, [making.ids["run"][each] for each in scored])
+
+
+def _require_reproduction(
+    making: TaskImport, table: RecordTable, line: int, values: Mapping[str, Any]
+) -> None:
+    """Raise Invalid where a run reproduces itself, or one of another phase."""
+    if values["original_id"] == values["run_id"]:
+        raise broken(table.path, line, "is the run itself.", "original_id")
+    columns = "run_id", "original_id", "baseline_id", "original_baseline_id"
+    named = [run_id for column in columns if (run_id := values.get(column)) is not None]
+    if len(set(making.session.scalars(select(Run.phase_id).where(Run.id.in_(named))))) > 1:
+        raise broken(table.path, line, "is of another phase than the run.", "original_id")
 
 
 def _require_versions(making: TaskImport, table: RecordTable, line: int, edition: Edition) -> None:

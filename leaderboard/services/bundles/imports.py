@@ -185,6 +185,7 @@ _ROADS: dict[str, Callable[[TaskImport, RecordTable], None]] = {
     "revisions": _add_revisions,
     "uploads": _note_uploads,
     "runs": import_runs.add_runs,
+    "reproductions": import_runs.add_reproductions,
     "editions": import_runs.add_editions,
     "pools": _add_pools,
     "pictures": showing.add_pictures,

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Edition, Entry, Phase, Run, Task, Team, TopicSet, Upload
+from leaderboard.db.tables import Edition, Entry, Phase, Reproduction, Run, Task, Team, TopicSet, Upload
 from leaderboard.services.bundles.records import TABLES, Record, RecordTable
 from leaderboard.services.evaluations import choices
 from leaderboard.services.phase_rules import ALL_TOPICS
@@ -29,8 +29,8 @@ DIALECT = 10
 COLUMNS = {
     "task": (
         "slug name kind answer_rules description visibility published_at depth level dialect measures "
-        "primary_measure comparison grade_names organisers contact licence links final_runs unmarked "
-        "archived_at created_at"
+        "primary_measure comparison reproduction_thresholds grade_names organisers contact licence links "
+        "final_runs unmarked archived_at created_at"
     ),
     "topics": "topic_id position title description narrative subtopics excluded answer_limit",
     "topic_sets": "name topics",
@@ -44,6 +44,7 @@ COLUMNS = {
         "upload_id phase_id team_id name tag kind description details topics entries deepest ranking_sha256 "
         "order_differs final_at created_at"
     ),
+    "reproductions": "run_id original_id original_baseline_id baseline_id created_at",
     "pictures": "kind alt width height sha256 created_at",
     "editions": (
         "number revision_id companions dialect measures primary_measure topic_sets state created_at "
@@ -72,7 +73,7 @@ class PublicView:
 
     def shown(self, table: RecordTable, record: Record, row_id: int) -> Record:
         """A row as visitors know it; row_id: its own on the site."""
-        if table.name in ("task", "entries", "pictures"):
+        if table.name in ("task", "entries", "pictures", "reproductions"):
             return {**record, "created_at": self.at}
         if table.name == "teams":
             untold = _NAMELESS_TEAM if row_id in self.masked_teams else {}
@@ -185,6 +186,12 @@ _ROWS: dict[str, dict[str, Any]] = {
     },
     "uploads": {"of_task": lambda task: Upload.id.in_(select(Run.upload_id).where(_public_runs(task)))},
     "runs": {"of_task": _public_runs},
+    "reproductions": {
+        "of_task": lambda task: (
+            Reproduction.run_id.in_(select(Run.id).where(_public_runs(task)))
+            & Reproduction.original_id.in_(select(Run.id).where(_public_runs(task)))
+        )
+    },
     "editions": {"of_task": lambda task: (Edition.task_id == task) & Edition.state.in_(("current", "past"))},
 }
 """Table -> its rows that everybody reads, where these are not all of the task."""

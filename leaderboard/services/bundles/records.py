@@ -26,6 +26,7 @@ from leaderboard.db.tables import (
     Pool,
     Qrels,
     QrelsRevision,
+    Reproduction,
     Run,
     RunGroup,
     SideBySide,
@@ -44,7 +45,7 @@ from leaderboard.services.qrels.lines import DRAFT
 ROWS_AT_ONCE = 500
 FOLDER = "records"
 OF_RANKINGS: dict[str, dict[str, Any]] = {
-    "task": {"kind": "rankings", "answer_rules": {}},
+    "task": {"kind": "rankings", "answer_rules": {}, "reproduction_thresholds": None},
     "topics": {"answer_limit": None},
     "revisions": {"left_out_facts": None},
 }
@@ -111,6 +112,10 @@ def _groups(task_id: int) -> Any:
     return select(RunGroup.id).where(RunGroup.task_id == task_id)
 
 
+def _runs(task_id: int) -> Any:
+    return select(Run.id).where(Run.task_id == task_id)
+
+
 def _pools(task_id: int) -> Any:
     return select(Pool.id).where(Pool.task_id == task_id)
 
@@ -175,6 +180,12 @@ TABLES = (
         model=Run,
         of_task=lambda task: Run.task_id == task,
         what="Runs: name, tag, kind, phase, team, facts, dates, whether withdrawn or marked, the file.",
+    ),
+    RecordTable(
+        name="reproductions",
+        model=Reproduction,
+        of_task=lambda task: Reproduction.run_id.in_(_runs(task)) & Reproduction.original_id.in_(_runs(task)),
+        what="Which run reproduces which run of the task, beside which baselines.",
     ),
     RecordTable(
         name="groups",
@@ -336,9 +347,15 @@ def _recipients(value: Mapping[str, Any], numbers: Numbers) -> dict[str, Any]:
     return {**value, "teams": [numbers["team"][each] for each in value["teams"] if each in numbers["team"]]}
 
 
+def _wishes(value: Mapping[str, Any], numbers: Numbers) -> dict[str, Any]:
+    """What a run was said to reproduce is in a table of its own, or a run of another task."""
+    return {key: wish for key, wish in value.items() if key != "reproduces"}
+
+
 _HOLDS_IDS: dict[str, Callable[[Any, Numbers], Any]] = {
     "pool.run_ids": _runs_of_pool,
     "edition.companions": _companions,
     "edition.topic_sets": _topic_sets,
     "announcement.recipients": _recipients,
+    "upload.wishes": _wishes,
 }

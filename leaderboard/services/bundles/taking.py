@@ -26,7 +26,7 @@ from leaderboard.services.tasks import create
 TAKEN = frozenset(
     {
         *("task", "topics", "topic_sets", "phases", "teams", "entries", "lines", "revisions", "uploads"),
-        *("runs", "groups", "grouped_teams", "grouped_runs", "pictures"),
+        *("runs", "reproductions", "groups", "grouped_teams", "grouped_runs", "pictures"),
     }
 )
 """Tables that are read; editions are built anew."""

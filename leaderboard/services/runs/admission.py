@@ -14,6 +14,8 @@ from leaderboard.errors import Closed, Invalid, NotFound, TooLarge
 from leaderboard.services import collections, policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files
+from leaderboard.services.reproductions import links
+from leaderboard.services.reproductions.links import OriginalRuns
 from leaderboard.services.runs import limits
 from leaderboard.services.runs.limits import Quota
 from leaderboard.services.tasks import entries, phases, scored_topics, topic_sets
@@ -42,6 +44,8 @@ class RunRequest:
     """The phase it is sent to; empty: the one that takes runs."""
     execution: Mapping[str, str] = field(default_factory=dict, hash=False)
     """What a runner says of how it made the file: by, image, commit; empty for all that others send."""
+    reproduces: Mapping[str, int] = field(default_factory=dict, hash=False)
+    """What the run reproduces, as the fields of OriginalRuns; empty: nothing is said."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,6 +106,9 @@ def admit(
         raise Invalid(
             f"The phase {phase.name} takes {' and '.join(phase.kinds)} runs, not {wishes.kind} ones."
         )
+    if wishes.reproduces:
+        of = OriginalRuns(**wishes.reproduces)
+        links.require_possible(session, viewer, task, None, of, phase.id)
     if not policy.organises(viewer, task.id):
         limits.require_room(session, phase, team, viewer.account_id)
     return task, team, phase

@@ -27,6 +27,8 @@ from leaderboard.services.accounts import names
 from leaderboard.services.evaluations import editions
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import Viewer
+from leaderboard.services.reproductions import links
+from leaderboard.services.reproductions.links import OriginalRuns
 from leaderboard.services.runs import admission, facts, limits, prepare
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.prepare import PackedRun, PreparedUpload
@@ -219,6 +221,8 @@ def _decide(session: Session, checked: _Checked) -> Submission:
     session.flush()
     _add_rankings(session, run, checked)
     audit.record(session, checked.viewer, "run.submit", f"run:{run.id}", name=run.name, sha256=upload.sha256)
+    if checked.wishes.reproduces:
+        links.link_sent(session, checked.viewer, run.id, OriginalRuns(**checked.wishes.reproduces))
     editions.queue_run(session, run)
     events.upload_decided(session, checked.task, upload, run.id)
     return Submission(upload.id, run.id, upload.state, report)

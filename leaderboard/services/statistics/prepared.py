@@ -10,7 +10,7 @@ from leaderboard.services import phase_rules
 from leaderboard.services.evaluations import choices, over_topics
 from leaderboard.services.evaluations.shown import means, scored_runs, source_of
 from leaderboard.services.jobs import queue
-from leaderboard.services.statistics import requests
+from leaderboard.services.statistics import orders, requests
 from leaderboard.services.statistics.requests import Request
 
 LEAST_COMPARED = 2
@@ -58,7 +58,7 @@ def _wanted(session: Session, task: Task, edition: Edition) -> list[Request]:
         for procedure, by in (("pairs", task.comparison), ("reliability", ""))
         if requests.seconds(by or procedure, len(runs), len(source.topics)) > requests.AT_ONCE_S
     ]
-    wanted = []
+    wanted: list[Request] = []
     first = edition.primary_measure
     for measure in sorted(edition.measures, key=lambda each: each["key"] != first) if procedures else ():
         if requests.refusal(parse(measure["key"]).measure):
@@ -82,7 +82,7 @@ def _wanted(session: Session, task: Task, edition: Edition) -> list[Request]:
             )
             for procedure, by in procedures
         ]
-    return wanted
+    return wanted + orders.needed(session, task.id, source)
 
 
 def _tried(session: Session, wanted: list[Request]) -> set[str]:

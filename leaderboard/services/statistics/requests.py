@@ -27,6 +27,7 @@ from leaderboard.services.evaluations.shown import FloatArray, Source, scores_of
 from leaderboard.services.jobs import queue
 from leaderboard.services.statistics.cache import KeptResults
 from leaderboard.services.statistics.procedures import (
+    document_orders,
     pool_reusability,
     pool_simulations,
     ranking_overlaps,
@@ -44,6 +45,7 @@ VERSIONS = {
     "rank_intervals": 2,
     "first_places": 1,
     ranking_overlaps.PROCEDURE: 1,
+    document_orders.PROCEDURE: 1,
     revision_scores.PROCEDURE: 1,
     pool_reusability.PROCEDURE: 1,
     pool_simulations.PROCEDURE: 1,
@@ -84,7 +86,10 @@ kept = KeptResults(64 * 2**20)
 
 @dataclass(frozen=True)
 class Request:
-    """A procedure on the scores of some runs, in order of their ids, by one measure of one edition."""
+    """A procedure on the scores of some runs by one measure of one edition.
+
+    Runs are in order of their ids, but for the order of documents: there the original comes first.
+    """
 
     procedure: str
     method: str
@@ -237,6 +242,8 @@ def compute(database: Database, statistic_id: int) -> bytes:
         request = _request(session.get_one(Statistic, statistic_id).request)
         if request.procedure == ranking_overlaps.PROCEDURE:
             return pack(ranking_overlaps.compute(session, request.run_ids, request.source, progress))
+        if request.procedure == document_orders.PROCEDURE:
+            return pack(document_orders.compute(session, request.run_ids, request.source.dialect, progress))
         if request.procedure == revision_scores.PROCEDURE:
             facts = request.source.revision_id, request.run_ids, request.measure, request.source.dialect
             return pack(revision_scores.compute(session, *facts, progress))

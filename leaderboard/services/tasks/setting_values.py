@@ -176,6 +176,55 @@ def origins(text: str) -> str:
     return "\n".join(made)
 
 
+DISTANCES = ("ktu", "nrmse", "dri", "er")
+"""Numbers of a reproduction whose words begin at distances that a task may set."""
+SHARES = {"alpha": (0.0, 1.0), "margin": (0.0, math.inf)}
+"""Further numbers that a task may set for its reproductions, and between what they are."""
+
+
+def thresholds(text: str) -> dict[str, Any] | None:
+    """Where the words of reproductions begin, from lines of a name and one number or two; empty: None.
+
+    >>> thresholds("ktu 0.1 0.6; margin 0.05")
+    {'ktu': [0.1, 0.6], 'margin': 0.05}
+    """
+    made: dict[str, Any] = {}
+    for one in _lines(text):
+        name, *numbers = one.lower().split()
+        if name not in (*DISTANCES, *SHARES) or name in made:
+            raise ValueError(
+                f"has {one[:40]!r}; a line begins with one of {', '.join((*DISTANCES, *SHARES))}."
+            )
+        made[name] = _distances(name, numbers) if name in DISTANCES else _share(name, numbers)
+    return made or None
+
+
+def _distances(name: str, numbers: Sequence[str]) -> list[float]:
+    values = [_number(number) for number in numbers]
+    if len(values) != 2 or not 0 <= values[0] <= values[1] < math.inf:
+        rule = (
+            "needs two numbers from 0 on, the distance up to which it is the same and that up to which close"
+        )
+        raise ValueError(f"{name} {rule}, such as `{name} 0.05 0.5`.")
+    return values
+
+
+def _share(name: str, numbers: Sequence[str]) -> float:
+    low, high = SHARES[name]
+    value = _number(numbers[0]) if len(numbers) == 1 else math.nan
+    if not low < value < high:
+        rule = "above 0" if high == math.inf else f"between {low:g} and {high:g}"
+        raise ValueError(f"{name} needs one number {rule}, such as `{name} 0.05`.")
+    return value
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
 def written(value: Any) -> str:
     """A value as a field shows it and `read` reads it back.
 
@@ -187,7 +236,7 @@ def written(value: Any) -> str:
     if isinstance(value, datetime):
         return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M")
     if isinstance(value, dict):
-        return "\n".join(f"{grade} {name}" for grade, name in value.items())
+        return "\n".join(f"{name} {written(said)}" for name, said in value.items())
     if isinstance(value, list):
         is_links = value and isinstance(value[0], dict)
         return (

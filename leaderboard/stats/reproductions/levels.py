@@ -78,15 +78,17 @@ class RunLevels:
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """A baseline and an advanced run held against what they reproduce, by thresholds."""
+    """An advanced run, and a baseline where one is named, held against what they reproduce, by thresholds."""
 
-    baseline: RunLevels
+    baseline: RunLevels | None
     advanced: RunLevels
     thresholds: Thresholds
 
     @property
-    def effect(self) -> Effect:
-        """What became of the gain over the baseline."""
+    def effect(self) -> Effect | None:
+        """What became of the gain over the baseline; None without one."""
+        if self.baseline is None:
+            return None
         means = (self.baseline.mean_original, self.advanced.mean_original)
         return Effect(*means, self.baseline.mean_other, self.advanced.mean_other)
 
@@ -103,6 +105,8 @@ class Levels:
     @property
     def effects_word(self) -> Word | None:
         """Of the gain, the worse by DRI and ER."""
+        if self.effect is None:
+            return None
         dri, er = self.effect.dri, self.effect.er
         words = [
             self.thresholds.dri.word(None if dri is None else abs(dri)),
@@ -116,8 +120,8 @@ class Levels:
         return worst([self.thresholds.test_word(run.change) for run in self._runs])
 
     @property
-    def _runs(self) -> tuple[RunLevels, RunLevels]:
-        return self.baseline, self.advanced
+    def _runs(self) -> tuple[RunLevels, ...]:
+        return (self.advanced,) if self.baseline is None else (self.baseline, self.advanced)
 
     def _ktu_word(self, documents: DocumentOrder | None) -> Word | None:
         if documents is None or documents.ktu is None:
@@ -143,8 +147,13 @@ def reproduced(
     Rankings are of all topics that either run has, judged or not. Raises ValueError where numbers of topics
     differ.
     """
+    return same_topics(original, other, document_order(originals, others))
+
+
+def same_topics(original: FloatArray, other: FloatArray, documents: DocumentOrder | None) -> RunLevels:
+    """As `reproduced`, with what is known of the order of documents; None where that is not known yet."""
     return RunLevels(
-        documents=document_order(originals, others),
+        documents=documents,
         rmse=rmse(original, other),
         nrmse=nrmse(original, other),
         mean_original=float(original.mean()),

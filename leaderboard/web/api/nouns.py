@@ -27,7 +27,7 @@ from leaderboard.web.api.organise import (
     topics,
 )
 from leaderboard.web.api.organise import tasks as own_tasks
-from leaderboard.web.api.reads import answers, comparisons, judgments, search
+from leaderboard.web.api.reads import answers, comparisons, judgments, reproductions, search
 from leaderboard.web.api.reads import runs as run_reads
 from leaderboard.web.api.reads import tasks as task_reads
 from leaderboard.web.api.reads import topics as topic_reads
@@ -38,6 +38,7 @@ NOUNS: dict[str, tuple[Operation, ...]] = {
     "Runs": (*runs.OPERATIONS, *run_reads.OPERATIONS, *uploads.OPERATIONS, *partial_uploads.OPERATIONS),
     "Suites": suites.OPERATIONS,
     "Comparisons": comparisons.OPERATIONS,
+    "Comparisons": (*comparisons.OPERATIONS, *reproductions.OPERATIONS),
     "Judgments and pools": judgments.OPERATIONS,
     "Teams": teams.OPERATIONS,
     "Account and tokens": account.OPERATIONS,

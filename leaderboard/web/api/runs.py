@@ -33,7 +33,8 @@ SUBMIT = (Scope.SUBMIT, Scope.ORGANISE)
 class SendQuery:
     """For which team, and what the run is to be; file_name: whose ending says how the file is compressed.
 
-    image and commit: what a runner executed, as `sha256:` with its digest and as a hash.
+    image and commit: what a runner executed, as `sha256:` with its digest and as a hash. reproduces: the
+    number of the run that it reproduces; original_baseline, baseline: those of the baselines.
     """
 
     team: int
@@ -43,6 +44,9 @@ class SendQuery:
     file_name: str = ""
     image: str = ""
     commit: str = ""
+    reproduces: int | None = None
+    original_baseline: int | None = None
+    baseline: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +95,7 @@ def send_run(slug: str, name: str, query: SendQuery, file: Path) -> Reply:
         slug,
         query.team,
         Received(file, base_name(query.file_name) or name),
-        RunRequest(name, query.kind, description, {}, query.phase, execution),
+        RunRequest(name, query.kind, description, {}, query.phase, execution, _reproduces(query)),
         f"api:{asking.token_id if asking else 0}:{key}" if key else None,
         sender,
     )
@@ -181,6 +185,20 @@ def choose_run(run_id: int, body: Choice) -> ChangedRun:
 
 
 OPERATIONS = (send_run, check_run, run, describe_run, withdraw_run, restore_run, choose_run)
+
+
+def _reproduces(query: SendQuery) -> Mapping[str, int]:
+    """What the run is said to reproduce; raises Invalid for baselines without an original."""
+    named = {
+        "original": query.reproduces,
+        "original_baseline": query.original_baseline,
+        "baseline": query.baseline,
+    }
+    given = {name: run_id for name, run_id in named.items() if run_id is not None}
+    if given and query.reproduces is None:
+        problem = Problem("is missing.", "Name the run that this one reproduces.", field="reproduces")
+        raise Invalid("A baseline alone is no reproduction.", [problem])
+    return given
 
 
 def _left(sender: Viewer, slug: str, query: SendQuery) -> dict[str, str]:

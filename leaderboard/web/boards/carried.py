@@ -34,7 +34,7 @@ PAGES = frozenset(
         ),
         *("comparisons.compare", "curves.show", "topics.index", "topics.show", "heat_maps.show"),
         *("runs.show", "rankings.show", "rankings.document", "answers.show", "nuggets.show"),
-        *("judges.board", "judges.show", "judges.topic"),
+        *("judges.board", "judges.show", "judges.topic", "reproductions.index", "reproductions.one"),
         *(f"run_sections.{name}" for name in ("explained", "topics", "curves", "ties", "measures", "origin")),
         *("tasks.about", "news.show", "revisions.index", "revisions.show", "combined.show", "phases.show"),
     )

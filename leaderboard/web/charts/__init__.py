@@ -16,6 +16,7 @@ from leaderboard.web.charts.intervals import Interval, IntervalChart, interval_c
 from leaderboard.web.charts.lines import MOST_CURVES, Curve, LineChart, line_chart
 from leaderboard.web.charts.matrix import Matrix, matrix
 from leaderboard.web.charts.pareto import Costed, ParetoChart, pareto_chart, pareto_front
+from leaderboard.web.charts.planes import PlaneChart, Reproduced, plane_chart
 from leaderboard.web.charts.ranges import Range, RangeChart, range_chart
 from leaderboard.web.charts.rank_strips import RankStrip, rank_strip
 from leaderboard.web.charts.rankings import Ranked, RankingsChart, rankings_chart
@@ -36,12 +37,14 @@ __all__ = [
     "Matrix",
     "Pair",
     "ParetoChart",
+    "PlaneChart",
     "Range",
     "RangeChart",
     "RankStrip",
     "Ranked",
     "RankingsChart",
     "Ranks",
+    "Reproduced",
     "ScatterChart",
     "ScoreStrip",
     "Scored",
@@ -59,6 +62,7 @@ __all__ = [
     "matrix",
     "pareto_chart",
     "pareto_front",
+    "plane_chart",
     "range_chart",
     "rank_strip",
     "rankings_chart",

@@ -50,6 +50,7 @@ ROOMS = frozenset(
         "answers",
         "nuggets",
         "judges",
+        "reproductions",
         "news",
         "phases",
         "revisions",

@@ -10,6 +10,7 @@ from leaderboard.services.runs.admission import RunRequest
 from leaderboard.trec.facts import fields
 from leaderboard.trec.facts.fields import FIELDS
 from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web.reproductions import links
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer, writing
 
@@ -50,12 +51,14 @@ def facts_given() -> dict[str, str]:
 
 def wishes(file_name: str) -> RunRequest:
     """What the upload form says of the run in a file; raises Invalid."""
+    of = links.given(request.form, links.OF_UPLOAD)
     return RunRequest(
         request.form.get("name", "").strip() or prepare.suggested_name(file_name),
         request.form.get("kind", "official"),
         run_descriptions.require_short(request.form.get("description", "")),
         fields.read(facts_given()),
         request.form.get("phase", ""),
+        reproduces=of.named if of else {},
     )
 
 

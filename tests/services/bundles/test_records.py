@@ -10,7 +10,8 @@ CARRIED = {
         "slug name description kind answer_rules visibility published_at depth level dialect measures "
         "primary_measure "
         "comparison grade_names tag_pattern organisers contact licence links agreement "
-        "agreement_version entry_rule final_runs unmarked may_withdraw ladder_step naming names_at "
+        "agreement_version entry_rule final_runs unmarked may_withdraw reproduction_thresholds "
+        "ladder_step naming names_at "
         "pseudonym_list archived_at created_at"
     ),
     "topics": "topic_id position title description narrative subtopics excluded answer_limit",
@@ -30,6 +31,7 @@ CARRIED = {
         "upload_id phase_id team_id name tag kind description details topics entries deepest "
         "ranking_sha256 order_differs withdrawn_at withdrawn_why final_at created_at"
     ),
+    "reproductions": "run_id original_id baseline_id original_baseline_id created_at",
     "groups": "name kind declared_at",
     "grouped_teams": "group_id team_id",
     "grouped_runs": "group_id run_id",

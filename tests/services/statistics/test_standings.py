@@ -21,6 +21,7 @@ from leaderboard.services.runs import marks, withdrawals
 from leaderboard.services.statistics import methods, requests
 from leaderboard.services.statistics.cache import KeptResults
 from leaderboard.services.statistics.procedures import (
+    document_orders,
     pool_reusability,
     pool_simulations,
     ranking_overlaps,
@@ -329,5 +330,5 @@ def test_versions_of_methods_reach_the_digest() -> None:
     """Whoever changes a test or correction also makes what is kept of all pairs unused."""
     changes = sum(each.version - 1 for each in (*TESTS.values(), *CORRECTIONS.values()))
     assert requests.VERSIONS["pairs"] > changes
-    on_rankings = (ranking_overlaps, pool_reusability, pool_simulations, revision_scores)
+    on_rankings = (document_orders, ranking_overlaps, pool_reusability, pool_simulations, revision_scores)
     assert set(requests.VERSIONS) == {*PROCEDURES, *(each.PROCEDURE for each in on_rankings)}

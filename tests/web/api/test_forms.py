@@ -18,6 +18,8 @@ DONE_BY = {
     "uploads.unmark": "choose_run",
     "checks.check": "check_run",
     "run_facts.describe": "describe_run",
+    "reproduction_links.save": "say_what_a_run_reproduces",
+    "reproductions.ask": "compute_reproductions",
     "organise.create": "make_task",
     "organise.publish": "publish_task",
     "organise.dates": "date_task",

@@ -84,6 +84,7 @@ ASKED: dict[str, Sequence[Asked]] = {
         {}, {"description": "New."}, {"facts": {"type": "manual"}}, {"facts": {"no": "x"}}
     ),
     "withdraw_run": _bodies(WHY, {}),
+    "say_what_a_run_reproduces": _bodies(*({"original": run_id} for run_id in (*range(1, 13), 99))),
     "make_task_webhook": _bodies(HOOK, {"address": "http://10.0.0.1/", "events": ["job.failed"]}),
     "make_team_webhook": _bodies(HOOK, {"address": "https://hooks.example/", "events": ["job.failed"]}),
     "change_webhook": _bodies({"paused": True}, {"paused": False}, {}),

@@ -33,6 +33,7 @@ PASSED = {
     *("edition", "pool", "assessment", "run", "snapshot", "statistic", "evaluation", "announcement"),
     *("side_by_side", "side_by_side_pair", "task_picture", "stored_object"),
     *("suite", "suite_run"),
+    *("side_by_side", "side_by_side_pair", "task_picture", "stored_object", "reproduction"),
     *("labelling_round", "labelling_share", "answer_label", "written_nugget"),
 }
 """Tables whose moments lie in the past, or tell when something ends that no page of a visitor shows."""

@@ -166,6 +166,24 @@ SECTIONS = (
         "changes at once. The edition before stays readable.",
     ),
     SettingSection(
+        "reproductions",
+        "Reproductions",
+        (
+            TaskSetting(
+                key="reproduction_thresholds",
+                label="Where their words begin",
+                read=values.thresholds,
+                form="text",
+                help="A line each, only where they are not the usual ones. How far ktu and er may be from 1, "
+                "nrmse and dri from 0, to be the same and to be close: “ktu 0.05 0.5”. The level of the "
+                "test: “alpha 0.05”. Within what means are tested to be the same (TOST): “margin 0.05”. "
+                "Empty: ktu 0.05 0.5; nrmse 0.02 0.1; dri 0.02 0.1; er 0.1 0.5; alpha 0.05; no margin.",
+                of="rankings",
+            ),
+        ),
+        "No number depends on them: only what the page of reproductions calls the same, close or off.",
+    ),
+    SettingSection(
         "grades",
         "Collection, grades and depth",
         (

@@ -1,0 +1,91 @@
+"""Operations on reproductions: read, computed, and said of a run."""
+
+from dataclasses import dataclass
+
+from leaderboard.pages.reproductions import board, show, tables
+from leaderboard.services.reproductions import links
+from leaderboard.services.reproductions.links import OriginalRuns
+from leaderboard.web.api.operations import operation
+from leaderboard.web.api.organise.answers import Done
+from leaderboard.web.api.reads.tasks import ANY, COMPUTED
+from leaderboard.web.api.runs import SUBMIT
+from leaderboard.web.session import have_computed, reading, viewer, wake, writing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReproductionQuery:
+    """By which measure; the board's first unless said otherwise."""
+
+    measure: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReproducesBody:
+    """What a run reproduces, by numbers of runs: of its task, or of another one.
+
+    original_baseline and baseline: what the original and this run are to be better than; both or neither.
+    """
+
+    original: int
+    original_baseline: int | None = None
+    baseline: int | None = None
+
+
+@operation("GET", "/tasks/<slug>/reproductions", dict, query=ReproductionQuery, rule=COMPUTED)
+def list_reproductions(slug: str, query: ReproductionQuery) -> dict[str, object]:
+    """The reproductions of a task
+
+    One for each run that reproduces another, level by level: a word, and the number that decides it.
+    """
+    return dict(tables.facts(board.reproductions_page(reading(), viewer(), slug, query.measure)))
+
+
+@operation("POST", "/tasks/<slug>/reproductions", Done, query=ReproductionQuery, scopes=ANY, status=202)
+def compute_reproductions(slug: str, query: ReproductionQuery) -> Done:
+    """Have the orders of documents of a task's reproductions compared
+
+    Those that are still missing, by an evaluator; then read them.
+    """
+    waiting = board.reproductions_page(reading(), viewer(), slug, query.measure).waiting
+    have_computed(waiting)
+    return Done(done=f"{len(waiting)} results asked for")
+
+
+@operation("GET", "/tasks/<slug>/reproductions/<id:run_id>", dict, query=ReproductionQuery, rule=COMPUTED)
+def reproduction(slug: str, run_id: int, query: ReproductionQuery) -> dict[str, object]:
+    """One reproduction, level by level
+
+    As `leaderboard reproduce` has it, with scores by topic, what the metadata say differently, and every
+    collection that the original was tried on.
+    """
+    return dict(tables.page_facts(show.reproduction_page(reading(), viewer(), slug, run_id, query.measure)))
+
+
+@operation("PUT", "/runs/<id:run_id>/reproduces", Done, body=ReproducesBody, scopes=SUBMIT)
+def say_what_a_run_reproduces(run_id: int, body: ReproducesBody) -> Done:
+    """Say which run a run reproduces
+
+    For its team and the organisers, in place of what was said before.
+    """
+    of = OriginalRuns(body.original, body.original_baseline, body.baseline)
+    with writing() as session:
+        links.link(session, viewer(), run_id, of)
+    wake()
+    return Done(done=f"run {run_id} reproduces run {body.original}")
+
+
+@operation("DELETE", "/runs/<id:run_id>/reproduces", Done, scopes=SUBMIT)
+def take_back_what_a_run_reproduces(run_id: int) -> Done:
+    """Take back which run a run reproduces"""
+    with writing() as session:
+        links.unlink(session, viewer(), run_id)
+    return Done(done=f"run {run_id} reproduces nothing")
+
+
+OPERATIONS = (
+    list_reproductions,
+    compute_reproductions,
+    reproduction,
+    say_what_a_run_reproduces,
+    take_back_what_a_run_reproduces,
+)

@@ -1,0 +1,112 @@
+"""The reproductions of a task, one of them level by level, and both as files."""
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.pages.reproductions import board, show, tables
+from leaderboard.pages.reproductions.board import ReproductionsPage
+from leaderboard.pages.reproductions.pairs import PairRow
+from leaderboard.pages.reproductions.show import ReproductionPage, TopicScores, place_of
+from leaderboard.web import responses
+from leaderboard.web.addresses import kept
+from leaderboard.web.charts import Pair, PlaneChart, Reproduced, ScatterChart, plane_chart, scatter_chart
+from leaderboard.web.comparisons.comparisons import MOST_LINKED
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
+from leaderboard.web.session import have_computed, reading, viewer
+
+blueprint = Blueprint("reproductions", __name__)
+
+STATE = ("measure",)
+ROWS_AT_FIRST = 200
+
+
+@blueprint.get("/tasks/<slug>/reproductions")
+@rule(PUBLIC, is_computed=True)
+def index(slug: str) -> ResponseReturnValue:
+    """Every reproduction of the task, its levels from left to right."""
+    page = _all(slug)
+    html = render_template(
+        "reproductions/index.html",
+        page=page,
+        table=tables.reproductions(page),
+        plane=_plane(page.rows, None),
+        args=kept(STATE),
+    )
+    return responses.page(html)
+
+
+@blueprint.get("/tasks/<slug>/reproductions.<form:form>")
+@rule(PUBLIC, is_computed=True)
+def export(slug: str, form: str) -> ResponseReturnValue:
+    """The reproductions as a file."""
+    return responses.export(form, tables.ALL_FILES, _all(slug))
+
+
+@blueprint.post("/tasks/<slug>/reproductions")
+@rule(SIGNED_IN)
+def ask(slug: str) -> ResponseReturnValue:
+    """Have computed what the page of the reproductions waits for."""
+    have_computed(_all(slug).waiting)
+    return redirect(url_for("reproductions.index", slug=slug, **kept(STATE)), 303)
+
+
+@blueprint.get("/tasks/<slug>/reproductions/<id:run_id>")
+@rule(PUBLIC, is_computed=True)
+def one(slug: str, run_id: int) -> ResponseReturnValue:
+    """One reproduction: its levels, topics, effect, metadata, and the other collections."""
+    page = _one(slug, run_id)
+    html = render_template(
+        "reproductions/show.html",
+        page=page,
+        tables=responses.tables(tables.FILES, page),
+        scatter_chart=_scatter(page),
+        plane=_plane(page.plane, page.row.run.run_id),
+        rows=page.topics if "all" in request.args else page.topics[:ROWS_AT_FIRST],
+        args=kept(STATE),
+    )
+    return responses.page(html)
+
+
+@blueprint.get("/tasks/<slug>/reproductions/<id:run_id>.<form:form>")
+@rule(PUBLIC, is_computed=True)
+def one_export(slug: str, run_id: int, form: str) -> ResponseReturnValue:
+    """One reproduction as a file: its levels, or with ?table= its topics, metadata or other collections."""
+    return responses.export(form, tables.FILES, _one(slug, run_id))
+
+
+def _all(slug: str) -> ReproductionsPage:
+    return board.reproductions_page(reading(), viewer(), slug, request.args.get("measure") or None)
+
+
+def _one(slug: str, run_id: int) -> ReproductionPage:
+    return show.reproduction_page(reading(), viewer(), slug, run_id, request.args.get("measure") or None)
+
+
+def _scatter(page: ReproductionPage) -> ScatterChart | None:
+    if not page.topics:
+        return None
+    are_few = len(page.topics) <= MOST_LINKED
+    pairs = [
+        Pair(topic.topic_id, topic.original, topic.other, _both(page, topic) if are_few else None)
+        for topic in page.topics
+    ]
+    return scatter_chart(pairs, digits=page.measure.digits)
+
+
+def _both(page: ReproductionPage, topic: TopicScores) -> str:
+    """Where both rankings of a topic stand side by side."""
+    a, b, key = page.row.original.run_id, page.row.run.run_id, page.measure.key
+    return url_for("comparisons.compare", slug=page.slug, a=a, b=b, topic=topic.topic_id, measure=key)
+
+
+def _plane(rows: tuple[PairRow, ...], this: int | None) -> PlaneChart | None:
+    placed = [(row, place) for row in rows if (place := place_of(row)) is not None]
+    if not placed:
+        return None
+    return plane_chart([_reproduced(row, place, this) for row, place in placed])
+
+
+def _reproduced(row: PairRow, place: tuple[float, float], this: int | None) -> Reproduced:
+    kind = "this" if row.run.run_id == this else tables.kind(row)
+    link = url_for("reproductions.one", slug=row.run.slug, run_id=row.run.run_id, **kept(STATE))
+    return Reproduced(row.run.name, *place, kind, link)
