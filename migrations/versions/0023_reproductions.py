@@ -1,7 +1,7 @@
 """Runs that reproduce other runs, and the thresholds of a task's reproductions.
 
 Revision ID: 0023
-Revises: 0021
+Revises: 0022
 """
 
 import sqlalchemy as sa

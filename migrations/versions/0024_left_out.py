@@ -1,7 +1,7 @@
 """Documents left out by topic beside a revision's judgments.
 
 Revision ID: 0024
-Revises: 0021
+Revises: 0023
 """
 
 import sqlalchemy as sa

@@ -44,7 +44,6 @@ from leaderboard.services.tasks import announcements
 from leaderboard.services.tasks.announcements import AnnouncementDraft
 from leaderboard.settings import Settings
 from leaderboard.trec.qrels.left_out import LeftOut
-from tests.make import answered, hooks, judged, judging, labelled, people, pictures, twin_nuggets
 from tests.make import answered, hooks, judged, judging, labelled, people, pictures, suited, twin_nuggets
 from tests.make import build as builders
 from tests.make.apps import application

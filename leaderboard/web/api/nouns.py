@@ -37,7 +37,6 @@ NOUNS: dict[str, tuple[Operation, ...]] = {
     "Topics and rankings": (*topic_reads.OPERATIONS, *answers.OPERATIONS),
     "Runs": (*runs.OPERATIONS, *run_reads.OPERATIONS, *uploads.OPERATIONS, *partial_uploads.OPERATIONS),
     "Suites": suites.OPERATIONS,
-    "Comparisons": comparisons.OPERATIONS,
     "Comparisons": (*comparisons.OPERATIONS, *reproductions.OPERATIONS),
     "Judgments and pools": judgments.OPERATIONS,
     "Teams": teams.OPERATIONS,
