@@ -311,7 +311,9 @@ def _unnumbered(text: str) -> str:
     """Without ids of what was made, and the moments of what was made just now: a second lies between."""
     text = re.sub(r'<time [^>]*>[^<]*</time>|"created_at":"[^"]*"', "<time>", text)
     return re.sub(
-        r'(/(?:runs|uploads|teams|batches|invitations)/|revoke-|"(?:run|upload|batch)":)\d+', r"\1N", text
+        r'(/(?:runs|uploads|teams|batches|invitations)/|revoke-|"(?:run|run_id|upload|batch)":)\d+',
+        r"\1N",
+        text,
     )
 
 
