@@ -33,7 +33,7 @@ def test_pages_of_reproductions_are_for_everybody(
     for step in (
         *("/tasks/t/reproductions", f"/tasks/t/reproductions/{made.new_again}"),
         *(f"/tasks/u/reproductions/{made.new_there}", f"/runs/{made.new_again}/reproduces"),
-        *(f"/runs/{made.new_again}", "/tasks/t/submit", "/tasks/t/settings/reproductions"),
+        *(f"/runs/{made.new_again}", "/tasks/t/submit", "/tasks/t/settings"),
     ):
         answer = window.goto(f"{address}{step}")
         assert answer is not None

@@ -167,3 +167,28 @@ def test_a_cursor_goes_on_where_it_stopped(site: Site) -> None:
     for cursor, path in ((first.next, "/b"), (first.next, "/a?x=1"), (first.next[:-2], "/a"), ("W10", "/a")):
         with pytest.raises(Invalid):
             answer(["a", "b", "c"], cursor, path)
+
+
+def test_a_program_says_what_a_run_reproduces(
+    site: Site, program: Programs, scored: Site, tmp_path: Path
+) -> None:
+    """With the file or later; what it reads is the page's own file; and it takes it back."""
+    again = build.run(site.database, tmp_path, {"1": ["d2", "d1"]}, "again", slug="robots", team_name="Owls")
+    build.drain(scored.database)
+    anna, anybody = program("Anna", "submit"), program()
+    body = {"original": site.world.run}
+    assert anna.ask("PUT", f"/runs/{again}/reproduces", json=body).status_code == 200
+    for address in ("/tasks/robots/reproductions", f"/tasks/robots/reproductions/{again}"):
+        read = anybody.ask("GET", address)
+        assert read.status_code == 200, read.text
+        assert read.json == site.browser().get(f"{address}.json").json
+    assert anybody.ask("PUT", f"/runs/{again}/reproduces", json=body).status_code == 401
+    assert anna.ask("PUT", f"/runs/{again}/reproduces", json={"original": 999}).status_code == 422
+    assert anna.ask("DELETE", f"/runs/{again}/reproduces").status_code == 200
+    assert anna.ask("DELETE", f"/runs/{again}/reproduces").status_code == 409
+    sent = f"/tasks/robots/runs/third?team={site.world.owls}&file_name=third.txt"
+    assert anna.ask("PUT", f"{sent}&baseline=1", data=RUN.encode()).status_code == 422
+    third = anna.ask("PUT", f"{sent}&reproduces={again}", data=RUN.encode())
+    assert third.status_code == 201, third.text
+    run_id = third.json["run_id"]
+    assert site.browser().get(f"/runs/{run_id}.json").json["reproduces"] == again
