@@ -1,8 +1,8 @@
 """Labels of the demo's answers as they were given: of distinct segments, and of segments with a document.
 
-`judgments/segments.tsv` says which nuggets of its topic a segment holds (`2` the second whole, `3p` the third in
-part, `-` none); `judgments/support.tsv` how far a document bears a segment out. A segment is known by the
-beginning of the SHA-256 of its text.
+`judgments/segments.tsv` says which nuggets of its topic a segment holds (`2` the second whole, `3p` the
+third in part, `-` none); `judgments/support.tsv` how far a document bears a segment out. A segment is known
+by the beginning of the SHA-256 of its text.
 """
 
 import hashlib

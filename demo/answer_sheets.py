@@ -1,7 +1,7 @@
-"""Print the blind sheets that the demo's answers were labelled from, for one topic or several.
+"""Print the sheets that the demo's answers were labelled from, for one topic or several.
 
-A sheet has the distinct segments of a topic in an order drawn by chance, and then each segment with a
-document that it cites but is not copied from, without a trace of runs.
+A sheet has the distinct segments of a topic in an order drawn by chance, each with a document that it cites,
+and then each segment with a document that it is not copied from, without a trace of runs.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from demo.answer_labels import Answers, cited, copied, key_of, nuggets, segments
 from demo.texts import documents, topics
 
 SEED = 20261125
-SHOWN_CHARACTERS = 900
+SHOWN_CHARACTERS = 1500
 
 
 def sheet(topic: str, answers: Answers) -> Iterator[str]:
@@ -23,7 +23,8 @@ def sheet(topic: str, answers: Answers) -> Iterator[str]:
     yield from (f"{number}. {one['text']}" for number, one in enumerate(nuggets()[topic], start=1))
     texts = [text for number, text in segments(answers) if number == topic]
     random.Random(f"{SEED} {topic}").shuffle(texts)
-    yield from ("", *(f"{key_of(text)}\t{text}" for text in texts), "")
+    source = {text: docno for number, text, docno in cited(answers) if number == topic}
+    yield from ("", *(f"{key_of(text)}\t{source.get(text, '-')}\t{text}" for text in texts), "")
     by_docno, known = {one.docno: one.text for one in documents()}, copied(answers)
     for number, text, docno in cited(answers):
         if number == topic and (topic, key_of(text), docno) not in known:

@@ -83,22 +83,23 @@ def description() -> str:
 Answer a programmer's question in a few sentences, and cite the entries of Python's documentation that say so.
 
 **Topics and documents.** {facts["topics"]} topics of the task
-[Python documentation search](/tasks/python-docs) that take an explanation, and its documents: entries of Python
-3.11's documentation, © Python Software Foundation, under the PSF licence.
+[Python documentation search](/tasks/python-docs) that take an explanation, and its documents: entries of
+Python 3.11's documentation, © Python Software Foundation, under the PSF licence.
 
-**Runs.** {facts["runs"]} runs, each named after a ranking of that task. Eleven copy sentences from its first
-documents, each by a program and without a language model. `minilm.written` was written by {JUDGE}: the machine
-that wrote the nuggets too, so its place says nothing about anybody else's answers.
+**Runs.** {facts["runs"]} runs, each named after a ranking of that task. {len(RUNS) - 1} copy sentences from
+its first documents, by a program and without a language model. `minilm.written` was written by {JUDGE}.
+The same machine wrote the nuggets, so the place of this run says nothing; it shows how such runs are marked.
 
-**Judgments.** {facts["nuggets"]} nuggets, {facts["vital"]} of them vital; {facts["assignments"]:,} assignments;
-support labels of {facts["pairs"]} distinct pairs of a segment and a document it cites, of which
-{facts["copied_pairs"]} are copied word for word and need no judge. All were given by {JUDGE}, which saw the
-distinct segments of a topic in random order, without runs. No person has judged.
+**Judgments.** {facts["nuggets"]} nuggets, {facts["vital"]} of them vital; {facts["assignments"]:,}
+assignments; support labels of {facts["pairs"]} distinct pairs of a segment and a document that it cites,
+of which {facts["copied_pairs"]} are copied word for word and need no judge. All are by {JUDGE}, from the distinct
+segments of a topic in random order, without the names of runs. No person has judged.
 
 **A second machine.** {COUNTER[0].upper()}{COUNTER[1:]} labelled a part independently: {labels["labels"]}
 assignments on {len(facts["second_topics"])} topics (Cohen's kappa {labels["kappa"]:.2f}, with linear weights
-{labels["kappa_linear"]:.2f}) and all support labels ({pairs["kappa"]:.2f} and {pairs["kappa_linear"]:.2f} on the
-{pairs["labels"]} pairs that are not copied). The first revision has its support labels.
+{labels["kappa_linear"]:.2f}) and all support labels ({pairs["kappa"]:.2f} and {pairs["kappa_linear"]:.2f} on
+the {pairs["labels"]} pairs that are not copied). The first revision has its support labels. Agreement between
+machines says nothing about agreement with people.
 
 This task shows what the site does. It is far too small to rank these methods in general.
 """

@@ -40,12 +40,12 @@ def runs() -> dict[str, JudgeRun]:
 def description() -> str:
     """The task's description in Markdown."""
     return """\
-Two programs that judge the answers of [Python documentation answers](/tasks/python-answers) from topic and answer
-alone, held against that task's board.
+Two programs that judge the answers of [Python documentation answers](/tasks/python-answers) from topic and
+answer alone, held against that task's board.
 
-**Reference.** The board of that task by the strict recall of vital nuggets, as it was when the demo was loaded. It
-rests on the judgments of a machine, a language-model assistant, and on twelve topics: what agrees with it agrees
-with that machine.
+**Reference.** The board of that task by the strict recall of vital nuggets, as it was when the demo was
+loaded. It rests on twelve topics and the judgments of a machine, a language-model assistant: who agrees with
+it agrees with that machine.
 
 **Judges.** `word-overlap` and `tfidf-similarity` know neither nuggets nor documents. No person has judged.
 
