@@ -105,7 +105,7 @@ def _filled(data: Path, name: str) -> Path:
     database = Database(f"sqlite:///{data / 'leaderboard.sqlite3'}")
     if name == DEMO:
         schema.upgrade(database)
-        loading.load(database, lambda: None, loading.FIRST)
+        loading.load(database, lambda: None, loading.RANKINGS)
         Evaluator(database, Settings()).drain()
     else:
         fill(database, data, SIZE)

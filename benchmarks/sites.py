@@ -31,7 +31,7 @@ SHARE = 0.1
 def demo_site(database: Database) -> None:
     """The demo's first task, scored under its newest revision."""
     schema.upgrade(database)
-    loading.load(database, lambda: None, loading.FIRST)
+    loading.load(database, lambda: None, loading.RANKINGS)
     Evaluator(database, Settings()).drain()
 
 

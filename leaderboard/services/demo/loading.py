@@ -6,9 +6,10 @@ from types import ModuleType
 from leaderboard.db.engine import Database
 from leaderboard.services.demo import answers, judges, rankings
 
-TASKS = (rankings, answers, judges)
-"""What loads a task each, in the order in which they need each other."""
-FIRST = TASKS[:1]
+TASKS = (answers, judges, rankings)
+"""What loads a task each. The last one stands first where tasks are listed, and is the one to begin with."""
+RANKINGS = (rankings,)
+"""The task of rankings alone."""
 STEPS = sum(task.STEPS for task in TASKS)
 """How often `load` reports progress where no task is there."""
 
