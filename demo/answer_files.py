@@ -29,8 +29,8 @@ class AnsweringSystem:
     method: str
     description: str
     parameters: Mapping[str, float | int] = field(default_factory=dict)
-    llm: str = "none"
     libraries: str = "the standard library"
+    prompt: str = "none"
 
     @property
     def name(self) -> str:
@@ -83,7 +83,7 @@ def _line(system: AnsweringSystem, topic: Topic, segments: Sequence[Segment]) ->
             "narrative_id": topic.number,
             "type": "automatic",
             "narrative": topic.description,
-            "prompt": "none" if system.llm == "none" else "The description, and the documents to be cited.",
+            "prompt": system.prompt,
         },
         "references": references,
         "answer": [
@@ -97,7 +97,7 @@ def _metadata(system: AnsweringSystem) -> Iterator[str]:
     yield from ("schema-version: 0.2", f"tag: {system.name}", "actor:", "  team: baselines")
     yield from ("implementation:", "  source:", "    lang: python", f"    libraries: {system.libraries}")
     yield from ("method:", "  automatic: true", f"  description: {system.description}")
-    yield from (f"  ranking: {system.ranking}", "  topic-fields: title, description", f"  llm: {system.llm}")
+    yield from ("  retrieval:", f"    - name: {system.ranking}", "  topic-fields: title, description")
     if system.parameters:
         yield "  parameters:"
         yield from (f"    {key}: {value}" for key, value in system.parameters.items())

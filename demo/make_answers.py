@@ -12,7 +12,6 @@ from demo import answering, runfile
 from demo.answer_files import ANSWERS, CHOSEN, AnsweringSystem, write
 from demo.answering import SENTENCES, Answer, Segment
 from demo.texts import FOLDER, Topic, documents, topics
-from leaderboard.demo import answers as shipped
 
 WRITTEN = Path(__file__).parent / "written_answers.json"
 DEPTH = 10
@@ -58,8 +57,8 @@ def written() -> tuple[AnsweringSystem, dict[str, list[Segment]]]:
         "minilm",
         "written",
         "Written by the machine that wrote the nuggets and judged the answers, a language-model assistant",
-        llm=shipped.JUDGE,
         libraries="none",
+        prompt="The description, and the documents to be cited.",
     )
     given = json.loads(WRITTEN.read_text("utf-8"))
     return system, {

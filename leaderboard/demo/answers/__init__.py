@@ -36,6 +36,8 @@ RUNS = (
     "minilm.written",
 )
 """Names of the runs, each that of a ranking of the first task, a dot and how it was made into answers."""
+STATED = {"minilm.written": {"llm": JUDGE}}
+"""What runs state beside their files: the one that a language model wrote."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ FOLDER = Path(__file__).parent
 
 SLUG = "python-judges"
 NAME = "Judges of the Python answers"
+TEAM = "Judging programs"
 PHASE = "main"
 CLOSED = "The demo's judges are all there, and what the reference says is shown after the close."
 """Why the task takes no more boards."""

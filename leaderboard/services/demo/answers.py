@@ -41,7 +41,7 @@ def load(database: Database, step: Callable[[], None]) -> bool:
     sending.make_task(database, organiser, draft)
     step()
     for name, path in answers.runs().items():
-        sending.send(database, answers.SLUG, path, RunRequest(name))
+        sending.send(database, answers.SLUG, path, RunRequest(name, facts=answers.STATED.get(name, {})))
         step()
     for revision in answers.revisions():
         _revise(database, revision)

@@ -41,7 +41,8 @@ def load(database: Database, step: Callable[[], None]) -> bool:
     _refer(database)
     step()
     for name, judge in judges.runs().items():
-        sending.send(database, judges.SLUG, judge.path, RunRequest(name, description=judge.description))
+        wishes = RunRequest(name, description=judge.description)
+        sending.send(database, judges.SLUG, judge.path, wishes, judges.TEAM)
         step()
     sending.score_board(database, judges.SLUG)
     with database.write() as session:

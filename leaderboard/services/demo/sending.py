@@ -53,10 +53,10 @@ def make_task(database: Database, viewer: Viewer, draft: TaskDraft) -> None:
         create.publish(session, OPERATOR, draft.slug)
 
 
-def send(database: Database, slug: str, path: Path, wishes: RunRequest) -> None:
-    """Send a file as a run of the demo's team."""
+def send(database: Database, slug: str, path: Path, wishes: RunRequest, team: str = demo.TEAM) -> None:
+    """Send a file as a run of a team."""
     with database.write() as session:
-        team_id = teams.ensure(session, OPERATOR, demo.TEAM)
+        team_id = teams.ensure(session, OPERATOR, team)
     with database.read() as session:
         rules = admission.rules_for(session, OPERATOR, slug, team_id)
     prepared = prepare.prepare(path, path.name, rules, Limits())
