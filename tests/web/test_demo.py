@@ -58,7 +58,8 @@ def test_every_page_is_there(client: FlaskClient) -> None:
 
 
 def _is_file(link: str) -> bool:
-    return link.endswith((".csv", ".tex", ".md", ".json"))
+    # The page of a document says which one in what was cut off.
+    return link.endswith((".csv", ".tex", ".md", ".json", "/documents"))
 
 
 @pytest.mark.parametrize("below", ["", "/about", "/revisions", "/topics/PY009/nuggets"])
@@ -99,6 +100,17 @@ def test_judges_are_held_against_the_board_of_answers(client: FlaskClient) -> No
     assert "The reference is by a machine" in said
     found = client.get(f"{OF_TASKS[1]}/judges.json").get_json()
     assert {row["judge"] for row in found["judges"]} == set(judges.runs())
+
+
+def test_where_a_ranking_would_be_is_the_topic_of_a_judge(client: FlaskClient) -> None:
+    """A judge ranks no documents: the address of a ranking leads to the runs by the judge, as a file too."""
+    link = page(client, f"{OF_TASKS[1]}/judges").xpath("//table//a[contains(@href, '/judges/')]/@href")[0]
+    number = link.rpartition("/")[2]
+    for form in ("", ".json"):
+        answer = client.get(f"/runs/{number}/topics/PY009{form}")
+        assert answer.status_code == 302
+        assert answer.location == f"{OF_TASKS[1]}/judges/{number}/topics/PY009{form}"
+        assert client.get(answer.location).status_code == 200
 
 
 def test_tasks_of_answers_do_not_lead_to_the_audit_of_pools(client: FlaskClient) -> None:
