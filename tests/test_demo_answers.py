@@ -205,3 +205,15 @@ def test_figures_are_read_from_the_file() -> None:
     assert facts["assignments"] == sum(len(line["nuggets"]) for line in lines)
     assert facts["runs"] == len({line["run_id"] for line in lines}) == len(answers.RUNS)
     assert facts["copied_pairs"] < facts["pairs"]
+
+
+def test_the_readme_has_the_agreement_that_is_computed() -> None:
+    """The table of how far two machines agree is what the program prints."""
+    text = (Path(answer_files.__file__).parent / "README.md").read_text("utf-8")
+    rows = {
+        "assignments": answers.about()["assignment_agreement"],
+        "support, what is not copied": answers.about()["support_agreement"],
+    }
+    for name, found in rows.items():
+        figures = " | ".join(f"{found[key]:.4f}" for key in ("same", "kappa", "kappa_linear"))
+        assert f"| {name} | {found['labels']} | {figures} |" in text
