@@ -117,3 +117,17 @@ def test_tasks_of_answers_do_not_lead_to_the_audit_of_pools(client: FlaskClient)
     """The audit is of rankings, so a task without any does not link to it."""
     for task in OF_TASKS:
         assert page(client, f"{task}/topics").xpath("//a[contains(@href, '/pools/audit')]") == []
+
+
+def test_rules_of_rankings_are_not_those_of_answers(client: FlaskClient) -> None:
+    """About does not speak of depth, grades and ties where runs rank nothing."""
+    for task in OF_TASKS:
+        said = text(client, f"{task}/about")
+        assert "The board ranks by" in said
+        for of_rankings in ("documents a topic", "unless a measure’s name says otherwise", "empty ranking"):
+            assert of_rankings not in said, task
+
+
+def test_the_front_page_calls_the_measure_by_its_short_name(client: FlaskClient) -> None:
+    """A card has little room."""
+    assert "1.0000 V_strict" in text(client, "/")
