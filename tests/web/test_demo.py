@@ -68,6 +68,14 @@ def test_pages_of_answers_say_who_judged(client: FlaskClient, below: str) -> Non
     assert answers.JUDGE in text(client, OF_TASKS[0] + below).replace("’", "'")
 
 
+def test_a_machine_that_made_all_is_named_once(client: FlaskClient) -> None:
+    """The board says once who made nuggets and labels, where it was the same machine."""
+    said = text(client, OF_TASKS[0]).replace("’", "'")
+    assert f"nuggets, assignments and support labels by {answers.JUDGE} · 12 topics" in said
+    before = text(client, f"{OF_TASKS[0]}?edition=1").replace("’", "'")
+    assert f"assignments by {answers.JUDGE} · support labels by {answers.COUNTER}" in before
+
+
 def test_the_first_revision_names_both_machines(client: FlaskClient) -> None:
     """Its support labels were made by another machine than its nuggets."""
     said = text(client, f"{OF_TASKS[0]}/revisions/1").replace("’", "'")

@@ -67,8 +67,8 @@ def send(database: Database, slug: str, path: Path, wishes: RunRequest, team: st
 
 def score_board(database: Database, slug: str) -> None:
     """Score a task's runs now, as an evaluator would later, so that its board can be a reference."""
-    building = select(Edition.id).join(Task).where(Task.slug == slug, Edition.state == "building")
-    which = (Job.kind == queue.EVALUATE, Job.edition_id.in_(building))
+    editions = select(Edition.id).join(Task).where(Task.slug == slug)
+    which = (Job.kind == queue.EVALUATE, Job.edition_id.in_(editions))
     while True:
         with database.write() as session:
             job = queue.claim(session, f"demo:{os.getpid()}", Settings(), *which)

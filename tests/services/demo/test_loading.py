@@ -10,12 +10,13 @@ import pytest
 from sqlalchemy import select
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Edition, Evaluation, Qrels, QrelsRevision, Run, Task, Upload
+from leaderboard.db.tables import Edition, Evaluation, Job, Qrels, QrelsRevision, Run, Task, Upload
 from leaderboard.demo import answers, judges
 from leaderboard.services.checks.check import checks
 from leaderboard.services.demo import answers as answers_task
 from leaderboard.services.demo import judges as judges_task
 from leaderboard.services.demo import loading, rankings
+from leaderboard.services.jobs.queue import EVALUATE
 from leaderboard.services.judges import references
 from leaderboard.services.nuggets import stored
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, visible_task
@@ -50,6 +51,16 @@ def test_what_is_there_is_not_loaded_again(demo: Database) -> None:
     assert loading.load(demo, lambda: None, demo_sites.WITH_ANSWERS) == 0
     with demo.read() as session:
         assert len(session.scalars(select(Task.slug)).all()) == 2
+
+
+def test_boards_are_there_before_an_evaluator_is(database: Database) -> None:
+    """Loading scores what the judges are held against, and the judges: no evaluation is left to be done."""
+    loading.load(database, lambda: None, demo_sites.WITH_ANSWERS)
+    with database.read() as session:
+        left = session.scalars(select(Job).where(Job.kind == EVALUATE, Job.state != "done")).all()
+        states = session.execute(select(Edition.task_id, Edition.number, Edition.state)).all()
+    assert left == []
+    assert sorted(state for _, _, state in states) == ["current", "current", "past"]
 
 
 def test_progress_is_told_as_often_as_is_said(database: Database) -> None:
