@@ -95,7 +95,8 @@ The same machine wrote the nuggets, so the place of this run says nothing; it sh
 **Judgments.** {facts["nuggets"]} nuggets, {facts["vital"]} of them vital; {facts["assignments"]:,}
 assignments; support labels of {facts["pairs"]} distinct pairs of a segment and a document that it cites,
 of which {facts["copied_pairs"]} are copied word for word and need no judge. All are by {JUDGE},
-from the distinct segments of a topic in random order, without the names of runs. No person has judged.
+from the distinct segments of a topic in random order, without the names of runs, though it knew those it had
+written itself. No person has judged.
 
 **A second machine.** {COUNTER[0].upper()}{COUNTER[1:]} labelled a part independently: {labels["labels"]}
 assignments on {len(facts["second_topics"])} topics (Cohen's kappa {labels["kappa"]:.2f}, with linear weights
