@@ -29,7 +29,7 @@ from benchmarks.pages import Site, fill
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.demo import SLUG
-from leaderboard.services import demo
+from leaderboard.services.demo import loading
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
 from tests.make.sites import all_answer, running_site
@@ -105,7 +105,7 @@ def _filled(data: Path, name: str) -> Path:
     database = Database(f"sqlite:///{data / 'leaderboard.sqlite3'}")
     if name == DEMO:
         schema.upgrade(database)
-        demo.load(database, lambda: None)
+        loading.load(database, lambda: None, loading.RANKINGS)
         Evaluator(database, Settings()).drain()
     else:
         fill(database, data, SIZE)

@@ -12,9 +12,9 @@ from benchmarks.pages import Site, fill
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Judgment, Member, Qrels, QrelsRevision, Run, Task, Topic
-from leaderboard.services import demo
 from leaderboard.services.accounts import accounts, sessions, teams
 from leaderboard.services.combined import samples
+from leaderboard.services.demo import loading
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.pools import pools
 from leaderboard.settings import Settings
@@ -29,9 +29,9 @@ SHARE = 0.1
 
 
 def demo_site(database: Database) -> None:
-    """The demo, scored under its newest revision."""
+    """The demo's first task, scored under its newest revision."""
     schema.upgrade(database)
-    demo.load(database, lambda: None)
+    loading.load(database, lambda: None, loading.RANKINGS)
     Evaluator(database, Settings()).drain()
 
 

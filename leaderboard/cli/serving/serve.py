@@ -24,7 +24,7 @@ SHORTEST_TOKEN = 20
 
 
 @click.command()
-@click.option("--demo", is_flag=True, help="Load the demo task, unless it is there already.")
+@click.option("--demo", is_flag=True, help="Load the demo's tasks, unless they are there already.")
 @click.option("--host", help="Address to bind to [127.0.0.1].")
 @click.option("--port", type=click.IntRange(1, 65535), help="Port to bind to [8000].")
 @click.option(

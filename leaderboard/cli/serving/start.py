@@ -28,7 +28,7 @@ class SignIn:
 
 
 def prepare_site(settings: Settings, with_demo: bool) -> SignIn:
-    """Make the tables of an empty database, load the demo task if asked to, let the organiser sign in.
+    """Make the tables of an empty database, load the demo's tasks if asked to, let the organiser sign in.
 
     Raises SchemaOutdated for a database of another version, Invalid for settings of mail or of the first
     account that make no sense.
@@ -79,8 +79,8 @@ def prepare(database: "Database") -> None:
 
 
 def _load_demo(database: "Database") -> None:
-    from leaderboard.services import demo
+    from leaderboard.services.demo import loading
 
-    with click.progressbar(length=demo.STEPS, label="Loading the demo task") as shown:
-        loaded = demo.load(database, lambda: shown.update(1))
-    click.echo(f"The demo task {'was loaded' if loaded else 'is there already'}.")
+    with click.progressbar(length=loading.STEPS, label="Loading the demo") as shown:
+        loaded = loading.load(database, lambda: shown.update(1))
+    click.echo(f"The demo's tasks: {loaded} loaded, {len(loading.TASKS) - loaded} there already.")

@@ -9,12 +9,13 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
 from leaderboard.errors import NotFound
-from leaderboard.measures.naming import parse
+from leaderboard.measures.naming import kind_of, parse
 from leaderboard.pages.tasks import leaders, overviews
 from leaderboard.pages.tasks.leaders import LeaderOfTask
 from leaderboard.pages.tasks.overviews import TaskRow
 from leaderboard.pages.tasks.phases import DateRow, strip
 from leaderboard.services import collections, phase_rules, policy
+from leaderboard.services.evaluations.columns import short_name
 from leaderboard.services.pictures import pictures
 from leaderboard.services.pictures.kinds import LOGO, PICTURE
 from leaderboard.services.pictures.pictures import PictureHead
@@ -28,6 +29,12 @@ from leaderboard.tables.record import Column, Files, Place, Table
 
 PAGE = 12
 """Tasks on a page: what a screen or two hold, and who leads each is read of all its runs."""
+MISSED = {
+    "rankings": "; a topic that a run misses scores as an empty ranking",
+    "answers": "; a topic without an answer scores 0",
+    "judges": "",
+}
+"""What a measure is of -> what becomes of a topic that a run misses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,8 +288,8 @@ def measures(page: AboutPage) -> Table[MeasureDefinition]:
         Column(key="version", head="Version", value=lambda row: row.version, digits=0),
     ]
     caption = (
-        f"How each measure is computed for one topic. The board ranks by {page.primary} unless asked for "
-        "another; a topic that a run misses scores as an empty ranking."
+        f"How each measure is computed for one topic. The board ranks by {short_name(page.primary)} unless "
+        f"asked for another{MISSED[kind_of(parse(page.primary).measure)]}."
     )
     return Table(name=f"{page.slug}-measures", caption=caption, columns=columns, rows=page.measures)
 

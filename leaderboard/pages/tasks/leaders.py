@@ -20,7 +20,7 @@ from leaderboard.measures.naming import parse
 from leaderboard.services import shown_names
 from leaderboard.services.evaluations import choices, over_topics
 from leaderboard.services.evaluations.choices import RANKED_KIND
-from leaderboard.services.evaluations.columns import column
+from leaderboard.services.evaluations.columns import column, short_name
 from leaderboard.services.evaluations.shown import Source, source_of
 from leaderboard.services.phase_rules import ALL_TOPICS, PhaseRule
 from leaderboard.services.policy import Viewer
@@ -40,6 +40,11 @@ class LeadingRun:
     value: float
     digits: int
     tied: int
+
+    @property
+    def short(self) -> str:
+        """The measure's name where there is little room."""
+        return short_name(self.measure)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,12 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from leaderboard.demo import answers
 from leaderboard.trec.answers.dialects import DIALECTS
 from tests.conftest import ROOT
 
@@ -31,6 +33,7 @@ ROWS = {
 def test_every_command_prints_what_the_document_says(tmp_path: Path) -> None:
     """In one folder, in order; where no output is shown, the command works."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    shutil.copytree(answers.FOLDER, tmp_path / "leaderboard" / "demo" / "answers")
     blocks = BLOCK.findall(DOCUMENT.read_text(encoding="utf-8"))
     assert len(blocks) >= 6
     for script, expected in blocks:

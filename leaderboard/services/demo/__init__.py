@@ -1,0 +1,1 @@
+"""The demo's tasks, loaded by the roads any user takes."""

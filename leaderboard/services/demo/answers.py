@@ -1,0 +1,61 @@
+"""The demo's second task: answers with citations, nuggets, and labels of two machines."""
+
+from collections.abc import Callable
+from typing import cast
+
+from leaderboard import demo
+from leaderboard.db.engine import Database
+from leaderboard.demo import answers
+from leaderboard.demo.answers import AnswerRevision
+from leaderboard.services.demo import sending
+from leaderboard.services.nuggets import uploads
+from leaderboard.services.nuggets.reading import PartFile
+from leaderboard.services.policy import OPERATOR
+from leaderboard.services.revisions import publish
+from leaderboard.services.revisions.publish import NewRevision
+from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.tasks.drafts import TaskDraft
+from leaderboard.trec.nuggets.packing import MadeBy, Part
+
+STEPS = 2 + len(answers.RUNS) + len(answers.revisions())
+"""How often `load` reports progress."""
+
+
+def load(database: Database, step: Callable[[], None]) -> bool:
+    """Load the task unless it is there; whether it was loaded. Calls step after each part.
+
+    It is scored under its newest revision at once: the board is the reference of the next task.
+    """
+    organiser = sending.organiser_of(database, answers.SLUG)
+    if organiser is None:
+        return False
+    sending.ensure_collection(database, organiser)
+    draft = TaskDraft(
+        slug=answers.SLUG,
+        name=answers.NAME,
+        description=answers.description(),
+        topics=answers.TOPICS,
+        collection=demo.COLLECTION,
+        kind="answers",
+    )
+    sending.make_task(database, organiser, draft)
+    step()
+    for name, path in answers.runs().items():
+        sending.send(database, answers.SLUG, path, RunRequest(name, facts=answers.STATED.get(name, {})))
+        step()
+    for revision in answers.revisions():
+        _revise(database, revision)
+        step()
+    sending.score_board(database, answers.SLUG)
+    step()
+    return True
+
+
+def _revise(database: Database, revision: AnswerRevision) -> None:
+    files = {cast(Part, part): PartFile(path, path.name) for part, path in revision.files.items()}
+    made_by = {cast(Part, part): MadeBy("machine", name) for part, name in revision.machines.items()}
+    with database.read() as session:
+        prepared = uploads.prepare(session, OPERATOR, answers.SLUG, files, made_by)
+    with database.write() as session:
+        new = NewRevision(prepared=prepared, note=revision.note)
+        publish.revise(session, OPERATOR, answers.SLUG, new)

@@ -1,0 +1,19 @@
+"""The demo's tasks loaded one after the other, each unless it is there."""
+
+from collections.abc import Callable, Sequence
+from types import ModuleType
+
+from leaderboard.db.engine import Database
+from leaderboard.services.demo import answers, judges, rankings
+
+TASKS = (answers, judges, rankings)
+"""What loads a task each. The last one stands first where tasks are listed, and is the one to begin with."""
+RANKINGS = (rankings,)
+"""The task of rankings alone."""
+STEPS = sum(task.STEPS for task in TASKS)
+"""How often `load` reports progress where no task is there."""
+
+
+def load(database: Database, step: Callable[[], None], tasks: Sequence[ModuleType] = TASKS) -> int:
+    """Load the tasks that are not there; how many were loaded. Calls step after each part."""
+    return sum(task.load(database, step) for task in tasks)
