@@ -1,7 +1,7 @@
 """The judges' board: judges by how well their boards agree with the reference of their task."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sqlalchemy.orm import Session
 
@@ -10,7 +10,8 @@ from leaderboard.services import policy
 from leaderboard.services.boards.rows import Row, read_rows
 from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.shown import ShownEdition, shown_edition
-from leaderboard.services.judges import field, references, store
+from leaderboard.services.judges import field as fields
+from leaderboard.services.judges import references, store
 from leaderboard.services.judges.agreements import JudgeAgreement
 from leaderboard.services.judges.board import RANKED_BY, JudgesBoard, RankBy
 from leaderboard.services.judges.circularity import CircularAgreement, circularity
@@ -73,11 +74,12 @@ class JudgesPage(ReferencePage):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SeenJudges:
-    """What was read for a page of judges; runs are those that have boards, by name."""
+    """What was read for a page of judges; runs are those that have boards, by name; boards by their ids."""
 
     head: ReferencePage
     rows: dict[str, Row]
     judged: JudgedField | None
+    boards: dict[int, KeptBoard] = field(default_factory=dict)
 
 
 def judges_page(session: Session, viewer: Viewer, slug: str, rank_by: str = "") -> JudgesPage:
@@ -127,11 +129,13 @@ def seen_judges(session: Session, viewer: Viewer, slug: str, rank_by: str = "") 
     if kept is None:
         return SeenJudges(head=head, rows={}, judged=None)
     rows = {row.run_id: row for row in read_rows(session, viewer, task, sight, shown.edition, ())}
-    boards = store.of_runs(session, [(run_id, row.run) for run_id, row in rows.items()])
+    assert shown.edition is not None, "a reference belongs to an edition"
+    boards = store.of_runs(session, [(run_id, row.run) for run_id, row in rows.items()], shown.edition)
     entries = [_entry(rows[run_id], board) for run_id, board in boards.items()]
-    plan = field.plan_of(task.comparison, primary, kept.reference)
-    judged = field.judged_field(kept, entries, plan, by)
-    return SeenJudges(head=head, rows={rows[run_id].run: rows[run_id] for run_id in boards}, judged=judged)
+    plan = fields.plan_of(task.comparison, primary, kept.reference)
+    judged = fields.judged_field(kept, entries, plan, by)
+    named = {rows[run_id].run: rows[run_id] for run_id in boards}
+    return SeenJudges(head=head, rows=named, judged=judged, boards=boards)
 
 
 def line_of(viewer: Viewer, seen: SeenJudges, name: str) -> JudgeLine:
@@ -165,7 +169,7 @@ def _names(judged: JudgedField) -> list[str]:
 
 def _rank_by(asked: str, primary: str) -> RankBy:
     if not asked:
-        return field.BY_MEASURE.get(primary, "tau_b")
+        return fields.BY_MEASURE.get(primary, "tau_b")
     found = next((by for by in RANKED_BY if by == asked), None)
     if found is None:
         raise Invalid(f"Judges cannot be ranked by {asked[:40]!r}; choose one of {', '.join(RANKED_BY)}.")
@@ -180,7 +184,7 @@ def _reference(session: Session, shown: ShownEdition) -> KeptReference | None:
     topics = shown.source.topics
     if set(topics) >= set(kept.reference.topics):
         return kept
-    return replace(kept, reference=field.over_topics(kept.reference, topics))
+    return replace(kept, reference=fields.over_topics(kept.reference, topics))
 
 
 def _entry(row: Row, board: KeptBoard) -> JudgeEntry:

@@ -8,7 +8,6 @@ from sqlalchemy.orm import Session
 
 from leaderboard.errors import NotFound
 from leaderboard.pages.judges.board import JudgeLine, ReferencePage, SeenJudges, line_of, seen_judges
-from leaderboard.services.judges import store
 from leaderboard.services.judges.agreements import AgreementPlan, JudgeAgreement
 from leaderboard.services.judges.circularity import GroupRating, by_family, by_team
 from leaderboard.services.policy import Viewer
@@ -109,7 +108,7 @@ def judge_topic_page(
     if topic_id not in reference.topics:
         raise NotFound(f"The reference has no topic {topic_id[:40]!r}.")
     at = reference.topics.index(topic_id)
-    board = store.of_runs(session, [(run_id, line.name)])[run_id]
+    board = seen.boards[run_id]
     aligned = align(board.board, board.primary, reference)
     places = np.flatnonzero(aligned.topics == at)
     if not len(places):
