@@ -2,9 +2,11 @@
 
 import json
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sqlalchemy.orm import Session
 
+from leaderboard.db.tables import Edition, Task
 from leaderboard.errors import Invalid, NotFound
 from leaderboard.services import policy
 from leaderboard.services.boards.rows import Row, read_rows
@@ -56,10 +58,14 @@ class ReferencePage(TaskHead):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgesPage(ReferencePage):
-    """The judges of a task, best first, those without a rank last; board None before there is a reference."""
+    """The judges of a task, best first, those without a rank last; board None before there is a reference.
+
+    unscored: judges of whose labels there is no board.
+    """
 
     lines: tuple[JudgeLine, ...]
     board: JudgesBoard | None
+    unscored: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -73,13 +79,29 @@ class JudgesPage(ReferencePage):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SeenReference:
+    """The reference of the shown edition; edition and kept are None before there is one."""
+
+    head: ReferencePage
+    task: Task
+    edition: Edition | None
+    kept: KeptReference | None
+    primary: str
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SeenJudges:
-    """What was read for a page of judges; runs are those that have boards, by name; boards by their ids."""
+    """What was read for a page of judges; runs are those that have boards, by name; boards by their ids.
+
+    unscored: judges that sent labels, which no run of the reference was scored by.
+    """
 
     head: ReferencePage
     rows: dict[str, Row]
     judged: JudgedField | None
+    reference: SeenReference
     boards: dict[int, KeptBoard] = field(default_factory=dict)
+    unscored: tuple[str, ...] = ()
 
 
 def judges_page(session: Session, viewer: Viewer, slug: str, rank_by: str = "") -> JudgesPage:
@@ -98,11 +120,12 @@ def judges_page(session: Session, viewer: Viewer, slug: str, rank_by: str = "") 
         rank_by=head.rank_by,
         lines=lines,
         board=judged.board if judged is not None else None,
+        unscored=seen.unscored,
     )
 
 
-def seen_judges(session: Session, viewer: Viewer, slug: str, rank_by: str = "") -> SeenJudges:
-    """All judges held against the reference of the shown edition; a few statements.
+def seen_reference(session: Session, viewer: Viewer, slug: str, rank_by: str = "") -> SeenReference:
+    """The reference that judges are held against; a few statements.
 
     Raises NotFound for a task that takes no boards and while the reference is held back, Invalid for
     something that judges cannot be ranked by.
@@ -126,16 +149,37 @@ def seen_judges(session: Session, viewer: Viewer, slug: str, rank_by: str = "") 
         is_machine=kept is not None and kept.is_machine,
         rank_by=by,
     )
-    if kept is None:
-        return SeenJudges(head=head, rows={}, judged=None)
-    rows = {row.run_id: row for row in read_rows(session, viewer, task, sight, shown.edition, ())}
-    assert shown.edition is not None, "a reference belongs to an edition"
-    boards = store.of_runs(session, [(run_id, row.run) for run_id, row in rows.items()], shown.edition)
+    return SeenReference(head=head, task=task, edition=shown.edition, kept=kept, primary=primary)
+
+
+def seen_judges(session: Session, viewer: Viewer, slug: str, rank_by: str = "") -> SeenJudges:
+    """All judges held against the reference of the shown edition; a few statements.
+
+    Without judges whose labels are not scored yet. Raises as `seen_reference` does.
+    """
+    seen = seen_reference(session, viewer, slug, rank_by)
+    head, kept = seen.head, seen.kept
+    if kept is None or seen.edition is None:
+        return SeenJudges(head=head, rows={}, judged=None, reference=seen)
+    rows = {row.run_id: row for row in read_rows(session, viewer, seen.task, head.sight, seen.edition, ())}
+    boards = store.of_runs(session, [(run_id, row.run) for run_id, row in rows.items()], seen.edition)
     entries = [_entry(rows[run_id], board) for run_id, board in boards.items()]
-    plan = fields.plan_of(task.comparison, primary, kept.reference)
-    judged = fields.judged_field(kept, entries, plan, by)
-    named = {rows[run_id].run: rows[run_id] for run_id in boards}
-    return SeenJudges(head=head, rows=named, judged=judged, boards=boards)
+    plan = fields.plan_of(seen.task.comparison, seen.primary, kept.reference)
+    judged = fields.judged_field(kept, entries, plan, head.rank_by)
+    return SeenJudges(
+        head=head,
+        rows={rows[run_id].run: rows[run_id] for run_id in boards},
+        judged=judged,
+        reference=seen,
+        boards=boards,
+        unscored=tuple(sorted(row.run for run_id, row in rows.items() if run_id not in boards)),
+    )
+
+
+def head_of(head: ReferencePage) -> dict[str, Any]:
+    """What every page of judges starts with, by name."""
+    names = ("task", "slug", "sight", "basis", "reference", "source", "is_machine", "rank_by")
+    return {name: getattr(head, name) for name in names}
 
 
 def line_of(viewer: Viewer, seen: SeenJudges, name: str) -> JudgeLine:

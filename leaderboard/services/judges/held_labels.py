@@ -1,9 +1,11 @@
 """A judge's labels held against the reference's, wherever both are from."""
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from cachetools import LRUCache, cached
 
 from leaderboard.errors import Invalid
 from leaderboard.stats.judges.labels import (
@@ -19,6 +21,7 @@ from leaderboard.trec.read.lines import text_of
 
 MOST_DOCUMENTS = 10
 """How many documents are named whose grades differ most."""
+MOST_KEPT = 64
 COEFFICIENTS = ("kappa", "linear", "quadratic", "alpha", "mae", "bias")
 
 
@@ -68,7 +71,7 @@ class JudgedLabels:
 def hold_labels(name: str, one: JudgeLabels, two: JudgeLabels, plan: LabelPlan) -> JudgedLabels:
     """The labels of the reference and of a judge compared; raises Invalid where no document is of both."""
     highest = _highest(one.judgments)
-    given = _on_scale(two.judgments, plan.scale)
+    given = on_scale(two.judgments, plan.scale)
     grades = {
         topic: _pair(plan, one.judgments, given, topic, max(highest, 0))
         for topic in _topics(plan, one, given)
@@ -96,6 +99,20 @@ def hold_labels(name: str, one: JudgeLabels, two: JudgeLabels, plan: LabelPlan) 
     )
 
 
+def _key(keys: tuple[str, ...], name: str, one: JudgeLabels, two: JudgeLabels, plan: LabelPlan) -> object:
+    scale = tuple(sorted((plan.scale or {}).items()))
+    return keys, name, plan.union, plan.levels, scale
+
+
+# Reading changes the order in which comparisons go, so threads take turns; they are computed outside.
+@cached(LRUCache(MOST_KEPT), key=_key, lock=threading.Lock())
+def kept_labels(
+    keys: tuple[str, ...], name: str, one: JudgeLabels, two: JudgeLabels, plan: LabelPlan
+) -> JudgedLabels:
+    """As `hold_labels`, computed once for labels with the same keys, which say all that both sides are."""
+    return hold_labels(name, one, two, plan)
+
+
 def _topics(plan: LabelPlan, one: JudgeLabels, given: Mapping[str, Mapping[bytes, int]]) -> Sequence[str]:
     return list(dict.fromkeys((*one.judgments, *given))) if plan.union else list(one.judgments)
 
@@ -115,9 +132,10 @@ def _highest(judgments: Mapping[str, Mapping[bytes, int]]) -> int:
     return max(grade for grades in judgments.values() for grade in grades.values())
 
 
-def _on_scale(
+def on_scale(
     judgments: Mapping[str, Mapping[bytes, int]], scale: Mapping[int, int] | None
 ) -> Mapping[str, Mapping[bytes, int]]:
+    """The labels as grades of the reference; raises Invalid for a scale that leaves one out."""
     if not scale:
         return judgments
     labels = {label for grades in judgments.values() for label in grades.values()}
