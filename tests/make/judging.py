@@ -11,7 +11,7 @@ from leaderboard.services.revisions import publish
 from leaderboard.services.revisions.publish import NewRevision, Revision
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.uploads import Submission
-from tests.make import build
+from tests.make import answers, build, nuggeted
 from tests.make.copies import built_once
 
 Scores = Mapping[str, Sequence[float]]
@@ -112,6 +112,51 @@ def refer_to(
         prepared = references.from_task(session, viewer, slug, source, measure)
     with database.write() as session:
         return publish.revise(session, viewer, slug, NewRevision(prepared=prepared, note="a note"))
+
+
+HELD: Mapping[str, tuple[str, str, str]] = {
+    "A": ("support", "support", "support"),
+    "B": ("support", "partial_support", "not_support"),
+    "C": ("partial_support", "not_support", "not_support"),
+}
+"""Run -> whether its answers hold the nuggets v1, v2 and o1, by people."""
+IMPORTANCE = {"v1": "vital", "v2": "vital", "o1": "okay"}
+
+
+def held_nuggets(held: Mapping[str, Sequence[str]] = HELD) -> list[answers.Line]:
+    """Lines of assignments of these runs, alike on both topics but for the last nugget's on topic 2."""
+    return [
+        answers.assigned(
+            topic,
+            {
+                nugget: (kind, "not_support" if (nugget, topic) == ("o1", "2") else word)
+                for (nugget, kind), word in zip(IMPORTANCE.items(), words, strict=True)
+            },
+            run=run,
+        )
+        for run, words in held.items()
+        for topic in ("1", "2")
+    ]
+
+
+@built_once
+def answered_task(database: Database, folder: Path, slug: str = "said") -> None:
+    """A task of answers with three runs whose nuggets, and whose citations, were labelled."""
+    nuggeted.task(database, folder, slug)
+    for run in HELD:
+        lines = [
+            answers.answer(topic, (f"{run} says.", ["d1", "d2"]), ("And.", ["d3"]), run=run)
+            for topic in ("1", "2")
+        ]
+        nuggeted.run(database, folder, run, lines, slug=slug)
+    support = [
+        answers.supported(topic, (2 - place, 0), (place,), run=run)
+        for place, run in enumerate(HELD)
+        for topic in ("1", "2")
+    ]
+    files = nuggeted.files(folder, assignments=held_nuggets(), support=support)
+    nuggeted.revise(database, files, slug=slug)
+    build.drain(database)
 
 
 def label(

@@ -15,7 +15,6 @@ from leaderboard.services.policy import Viewer
 from leaderboard.stats.orders.rank_correlation import largest_moves
 from leaderboard.stats.standing.standing import Verdicts
 from leaderboard.trec.boards.align import FloatArray, align
-from leaderboard.trec.boards.labels import KeptLabels
 
 Range = tuple[int, int]
 
@@ -57,7 +56,7 @@ class JudgePage(ReferencePage):
     topics: tuple[AgreedTopic, ...]
     teams: tuple[GroupRating, ...]
     families: tuple[GroupRating, ...]
-    labels: KeptLabels | None = None
+    labels: label_pages.SentLabels | None = None
     """What the judge sent in place of a board."""
     held: JudgedLabels | None = None
     """Its labels beside the judgments of the reference, for who may see these."""

@@ -46,8 +46,8 @@ class TopicRow:
 
 
 def which(page: LabelsHead) -> str:
-    """Which documents count, in words: the two ways are never mixed."""
-    return "documents of either, a missing grade 0" if page.plan.union else "documents judged by both"
+    """Which of what is labelled counts, in words: the two ways are never mixed."""
+    return f"{page.unit}s of either, a missing grade 0" if page.plan.union else f"{page.unit}s judged by both"
 
 
 def coefficients_table(page: LabelsPage) -> Table[Coefficient]:
@@ -103,7 +103,12 @@ def topics_table(page: LabelsPage) -> Table[TopicRow]:
         caption=f"Labels of {page.judge.name} by topic: {which(page)}.",
         columns=[
             Column(key="topic", head="Topic", value=lambda row: row.topic),
-            Column(key="documents", head="Documents", value=lambda row: row.agreement.documents, digits=0),
+            Column(
+                key="documents",
+                head=f"{page.unit}s".capitalize(),
+                value=lambda row: row.agreement.documents,
+                digits=0,
+            ),
             *(_coefficient(key) for key in COEFFICIENTS),
         ],
         rows=[TopicRow(topic, found) for topic, found in held.topics.items()] if held else (),
@@ -115,10 +120,10 @@ def differences_table(page: LabelsPage) -> Table[DocumentDifference]:
     held = page.held
     return Table(
         name=f"{page.name}-differences",
-        caption="Documents judged by both, the largest differences first.",
+        caption=f"{page.unit}s judged by both, the largest differences first.".capitalize(),
         columns=[
             Column(key="topic", head="Topic", value=lambda row: row.topic),
-            Column(key="docno", head="Document", value=lambda row: row.docno),
+            _labelled(page),
             Column(key="grade", head="Grade", value=lambda row: row.reference, digits=0),
             Column(key="label", head="Label", value=lambda row: row.judge, digits=0),
             _confidence(held.differences if held else ()),
@@ -133,7 +138,7 @@ def documents_table(page: LabelledTopicPage) -> Table[LabelledDocument]:
         name=f"{page.name}-{page.topic_id}",
         caption=f"Topic {page.topic_id}: {which(page)}, the largest differences first.",
         columns=[
-            Column(key="docno", head="Document", value=lambda row: row.docno),
+            _labelled(page),
             Column(key="grade", head="Grade", value=lambda row: row.reference, digits=0),
             Column(key="label", head="Label", value=lambda row: row.judge, digits=0),
             Column(
@@ -207,6 +212,7 @@ def _head(page: LabelsHead) -> dict[str, Any]:
         "run_id": page.judge.run_id,
         "run_in_file": page.file_run,
         "judgments_of": page.source_slug,
+        "labelled": page.unit,
         "over": "either" if plan.union else "both",
         "scale": {str(label): grade for label, grade in plan.scale.items()} if plan.scale else None,
     }
@@ -221,6 +227,16 @@ def _agreement(page: LabelsPage | LabelledTopicPage) -> LabelAgreement | None:
 def _coefficient(key: str) -> Column[TopicRow]:
     return Column(
         key=key, head=_SHORT[key], value=lambda row: getattr(row.agreement, key), digits=4, title=NAMES[key]
+    )
+
+
+def _labelled(page: LabelsHead) -> Column[Any]:
+    """The document, or the run and what of its answer was labelled."""
+    return Column(
+        key="docno" if page.unit == "document" else page.unit,
+        head=page.unit.capitalize(),
+        value=lambda row: row.docno.replace("\t", " · "),
+        group="labelled",
     )
 
 

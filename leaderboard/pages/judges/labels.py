@@ -1,8 +1,8 @@
 """A judge's labels beside the judgments that the reference rests on: over all topics, and one topic."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -16,10 +16,15 @@ from leaderboard.services.judges.reference_labels import ReferenceLabels, refere
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.stats.judges.labels import LabelAgreement
+from leaderboard.trec.boards.answer_labels import KeptAnswerLabels, as_grades
 from leaderboard.trec.boards.labels import KeptLabels
+from leaderboard.trec.nuggets.packing import Part
 from leaderboard.trec.qrels.judge_labels import JudgeLabels
 from leaderboard.trec.read.lines import text_of
 
+SentLabels = KeptLabels | KeptAnswerLabels
+UNITS: Mapping[Part | None, str] = {None: "document", "assignments": "nugget", "support": "citation"}
+"""Part of the judgments of answers, None of documents -> what is labelled."""
 _GRADE = re.compile("-?[0-9]{1,9}")
 
 
@@ -42,13 +47,16 @@ class LabelledDocument:
 class LabelsHead(ReferencePage):
     """What pages of a judge's labels start with.
 
-    source_slug: of the task whose documents these are. plan: which documents count, and how labels are read.
+    source_slug: of the task whose documents or answers these are. plan: which of them count, and how labels
+    are read. unit: what is labelled, in a word. run_ids: of answers, by their runs' names.
     """
 
     judge: RunName
     source_slug: str
     plan: LabelPlan
     file_run: str
+    unit: str = "document"
+    run_ids: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -89,6 +97,7 @@ class _Seen:
     judgments: ReferenceLabels
     labels: JudgeLabels
     sha256: str
+    part: Part | None
 
 
 def labels_page(session: Session, viewer: Viewer, slug: str, run_id: int, plan: LabelPlan) -> LabelsPage:
@@ -127,13 +136,13 @@ def labelled_topic_page(
 
 def summary(
     session: Session, viewer: Viewer, reference: SeenReference, row: Row
-) -> tuple[JudgedLabels | None, KeptLabels | None]:
+) -> tuple[JudgedLabels | None, SentLabels | None]:
     """What a judge's page says of its labels: the agreement where the viewer may see it, and the labels.
 
     None and None for a judge that sent a board.
     """
     sent = store.sent(session, row.run_id)
-    if not isinstance(sent, KeptLabels):
+    if not isinstance(sent, SentLabels):
         return None, None
     try:
         return _held(_seen(session, viewer, reference, row, sent), LabelPlan()), sent
@@ -147,22 +156,31 @@ def _of_run(session: Session, viewer: Viewer, slug: str, run_id: int) -> _Seen:
     rows = read_rows(session, viewer, reference.task, sight, reference.edition, ())
     row = next((row for row in rows if row.run_id == run_id), None)
     sent = store.sent(session, run_id) if row is not None else None
-    if row is None or not isinstance(sent, KeptLabels):
+    if row is None or not isinstance(sent, SentLabels):
         raise NotFound(f"{reference.task.name} has no labels of run {run_id} to show.", run=run_id)
     return _seen(session, viewer, reference, row, sent)
 
 
-def _seen(session: Session, viewer: Viewer, reference: SeenReference, row: Row, sent: KeptLabels) -> _Seen:
+def _seen(session: Session, viewer: Viewer, reference: SeenReference, row: Row, sent: SentLabels) -> _Seen:
     if reference.kept is None:
         raise NotFound(f"{reference.task.name} has no reference yet to hold labels against.")
-    judgments = reference_labels(session, viewer, reference.kept)
-    known = judgments.labels.judgments
+    part = sent.part if isinstance(sent, KeptAnswerLabels) else None
+    if part == "argue":
+        raise NotFound("Auto-ARGUE’s judgments have no grades that could be compared.")
+    judgments = reference_labels(session, viewer, reference.kept, part)
+    known, given = judgments.labels.judgments, _as_labels(sent, reference.kept.reference.runs)
     labels = replace(
-        sent.labels,
-        judgments={topic: given for topic, given in sent.labels.judgments.items() if topic in known},
-        confidence={topic: given for topic, given in sent.labels.confidence.items() if topic in known},
+        given,
+        judgments={topic: of_topic for topic, of_topic in given.judgments.items() if topic in known},
+        confidence={topic: of_topic for topic, of_topic in given.confidence.items() if topic in known},
     )
-    return _Seen(reference, row, judgments, labels, sent.sha256)
+    return _Seen(reference, row, judgments, labels, sent.sha256, part)
+
+
+def _as_labels(sent: SentLabels, runs: Sequence[str]) -> JudgeLabels:
+    if isinstance(sent, KeptLabels):
+        return sent.labels
+    return JudgeLabels(as_grades(sent.answers, sent.part, {run: run for run in runs}), {}, "", ())
 
 
 def _head(seen: _Seen, plan: LabelPlan) -> dict[str, Any]:
@@ -174,6 +192,8 @@ def _head(seen: _Seen, plan: LabelPlan) -> dict[str, Any]:
         "source_slug": seen.judgments.slug,
         "plan": plan,
         "file_run": row.tag,
+        "unit": UNITS[seen.part],
+        "run_ids": seen.judgments.run_ids,
     }
 
 

@@ -18,6 +18,7 @@ from leaderboard.trec.qrels.align import Aligner, CompiledJudgments
 from leaderboard.trec.qrels.packed_judgments import pack_judgments
 from leaderboard.trec.qrels.revision_inputs import RevisionInputs, compiled_inputs
 
+KIND = "rankings"
 USUAL_DIALECT = 10
 
 
@@ -28,8 +29,8 @@ def board_of(database: Database, kept: KeptReference, sent: KeptLabels) -> KeptB
     reference are gone, Invalid where a score is no finite number, Damaged.
     """
     origin = kept.origin
-    if origin is None:
-        raise Conflict("The reference is a board without runs, which labels could score: choose another one.")
+    if origin is None or origin.kind != KIND:
+        raise Conflict("The reference is no board of rankings of this site: choose another one.")
     dialect, size, digests = _basis(database, origin)
     compiled = judgments_of(kept, sent, size)
     compute = measure_of(kept)

@@ -10,8 +10,8 @@ import numpy as np
 from leaderboard.checksums import with_checksum
 from leaderboard.trec.runs.fingerprints import SKETCH_SIZE
 
-Cell = tuple[str, str, float]
-"""What a judge gave: run, topic and value of a board; topic, document and grade of labels."""
+Cell = tuple[str, str, float | str]
+"""What a judge gave: run, topic and value of a board; topic, document and grade of labels; labels as text."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,17 +7,17 @@ import numpy as np
 
 from leaderboard.checksums import belonging_to
 from leaderboard.db.engine import Database
-from leaderboard.errors import Conflict, NotFound
+from leaderboard.errors import Conflict, Invalid, NotFound
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.judged import FloatArray
 from leaderboard.measures.judges.record import AgreedTopics
 from leaderboard.measures.judges.registry import parse
 from leaderboard.services.evaluations.score import MeasureScores, Plan, RunScores
-from leaderboard.services.judges import labelled, references, store
+from leaderboard.services.judges import labelled, labelled_answers, references, store
 from leaderboard.stats.judges.by_topic import topic_agreement
 from leaderboard.trec.boards.align import Reference, align
 from leaderboard.trec.boards.labels import KeptLabels
-from leaderboard.trec.boards.packing import KeptBoard, pack_board
+from leaderboard.trec.boards.packing import KeptBoard, KeptReference, pack_board
 
 
 def compute(database: Database, run_id: int, plan: Plan) -> RunScores:
@@ -109,10 +109,16 @@ def _both(database: Database, run_id: int, plan: Plan) -> tuple[Reference, KeptB
         sent = store.sent(session, run_id)
     if sent is None:
         raise NotFound(f"What run {run_id} said is gone.")
-    if not isinstance(sent, KeptLabels):
-        return kept.reference, sent
     try:
-        return kept.reference, labelled.board_of(database, kept, sent)
-    except Conflict:
+        return kept.reference, _board(database, kept, sent)
+    except (Conflict, Invalid):
         # Another reference was chosen since: the judge has no rank under it, as one that lacks a run.
         return kept.reference, None
+
+
+def _board(database: Database, kept: KeptReference, sent: store.Sent) -> KeptBoard:
+    if isinstance(sent, KeptBoard):
+        return sent
+    if isinstance(sent, KeptLabels):
+        return labelled.board_of(database, kept, sent)
+    return labelled_answers.board_of(database, kept, sent)

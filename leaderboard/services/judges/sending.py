@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Task
 from leaderboard.errors import Closed, Invalid, Problem
-from leaderboard.services.judges import label_files, references
+from leaderboard.services.judges import label_files, labelled_answers, references
 from leaderboard.services.judges.packed import PackedJudge, sketch_of
 from leaderboard.trec.boards.align import FEWEST_RUNS, align
 from leaderboard.trec.boards.board_files import BoardFile, Known, read_board
@@ -27,15 +27,16 @@ def rules_of(session: Session, task: Task, topics: list[str]) -> BoardRules:
     kept = references.newest(session, task.id)
     if kept is None:
         raise Closed(f"{task.name} has no reference yet; it takes boards once its organisers chose one.")
-    return BoardRules(tuple(topics), kept)
+    return BoardRules(tuple(topics), kept, labelled_answers.places(session, kept))
 
 
 def checked(source: Source, rules: BoardRules, limits: Limits) -> tuple[Report, PackedJudge | None]:
     """The report on a board file or a file of labels, and what is stored of it if it can be accepted."""
     with on_disk(source) as path:
         try:
-            if form_of(path, rules.kept.reference.runs, limits) == "labels":
-                return label_files.checked(path, rules, limits)
+            form = form_of(path, rules.kept.reference.runs, limits)
+            if form != "board":
+                return label_files.checked(path, form, rules, limits)
             known = Known(frozenset(rules.kept.reference.runs), frozenset(rules.topics))
             board = read_board(path, known, limits=limits)
             primary = _primary(path, board, limits)

@@ -11,10 +11,11 @@ from sqlalchemy.orm import Session
 
 from leaderboard.checksums import belonging_to
 from leaderboard.db.tables import Alignment, Edition, JudgeBoard
+from leaderboard.trec.boards.answer_labels import KeptAnswerLabels, unpack_answer_labels
 from leaderboard.trec.boards.labels import KeptLabels, are_labels, unpack_labels
-from leaderboard.trec.boards.packing import KeptBoard, unpack_board
+from leaderboard.trec.boards.packing import KeptBoard, is_board, unpack_board
 
-Sent = KeptBoard | KeptLabels
+Sent = KeptBoard | KeptLabels | KeptAnswerLabels
 
 
 def add(session: Session, run_id: int, body: bytes) -> None:
@@ -27,16 +28,16 @@ def sent(session: Session, run_id: int, name: str = "") -> Sent | None:
     body = session.scalar(select(JudgeBoard.body).where(JudgeBoard.run_id == run_id))
     if body is None:
         return None
-    if not are_labels(body):
+    if is_board(body):
         return opened(run_id, body, name)
     with belonging_to(f"run {run_id}"):
-        return unpack_labels(body)
+        return unpack_labels(body) if are_labels(body) else unpack_answer_labels(body)
 
 
 def has_labels(session: Session, run_id: int) -> bool:
     """Whether a judge sent labels."""
     body = session.scalar(select(JudgeBoard.body).where(JudgeBoard.run_id == run_id))
-    return body is not None and are_labels(body)
+    return body is not None and not is_board(body)
 
 
 def of_runs(session: Session, runs: Iterable[tuple[int, str]], edition: Edition) -> dict[int, KeptBoard]:
@@ -57,7 +58,7 @@ def of_runs(session: Session, runs: Iterable[tuple[int, str]], edition: Edition)
         .order_by(JudgeBoard.run_id)
     )
     rows = session.execute(boards).all()
-    return {run_id: opened(run_id, body, names[run_id]) for run_id, body in rows if not are_labels(body)}
+    return {run_id: opened(run_id, body, names[run_id]) for run_id, body in rows if is_board(body)}
 
 
 def opened(run_id: int, body: bytes, name: str = "") -> KeptBoard:

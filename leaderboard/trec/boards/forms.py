@@ -1,9 +1,10 @@
-"""What a file of a judge is: a board, or labels of documents.
+"""What a file of a judge is: a board, labels of documents, or labels of answers.
 
 Both have files of four and of six columns. Qrels have `0` or `Q0` in the second of them throughout, and a
 board in the order `ranked`, which has that too, names runs of the reference in its third.
 """
 
+import json
 from collections.abc import Collection
 from itertools import islice
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Literal
 
 from leaderboard.trec.read.lines import Limits, raw_lines, text_of
 
-Form = Literal["board", "labels"]
+Form = Literal["board", "labels", "nuggets", "assignments", "support", "argue"]
 MOST_LINES = 1000
 """How many lines of a file are looked at."""
 _SECOND = (b"0", b"Q0", b"q0")
@@ -27,6 +28,8 @@ def form_of(path: Path, runs: Collection[str], limits: Limits) -> Form:
     """
     are_labels = False
     for _, line in islice(raw_lines(path, limits), MOST_LINES):
+        if line.lstrip().startswith(b"{"):
+            return _form_of_object(line)
         fields = line.split()
         if line.startswith(b"#") or len(fields) not in _RUN_IN:
             continue
@@ -34,3 +37,22 @@ def form_of(path: Path, runs: Collection[str], limits: Limits) -> Form:
             return "board"
         are_labels = True
     return "labels" if are_labels else "board"
+
+
+def _form_of_object(line: bytes) -> Form:
+    """What JSON lines are, by the keys of the first."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return "board"
+    if not isinstance(record, dict) or "measure" in record:
+        return "board"
+    if "sentences" in record or "support_label" in record or "status" in record:
+        return "support"
+    if "judgments" in record or "report" in record:
+        return "argue"
+    given = record.get("nuggets")
+    if isinstance(given, list):
+        is_assigned = any(isinstance(one, dict) and "assignment" in one for one in given)
+        return "assignments" if is_assigned or "run_id" in record else "nuggets"
+    return "nuggets" if "nugget_bank" in record else "board"

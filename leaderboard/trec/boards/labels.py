@@ -31,7 +31,7 @@ class KeptLabels:
 
 
 def are_labels(stored: bytes) -> bool:
-    """Whether what a judge sent is labels, not a board."""
+    """Whether what is stored is labels of documents."""
     return stored.startswith(_LABELS)
 
 

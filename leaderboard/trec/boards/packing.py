@@ -66,10 +66,14 @@ class KeptBoard:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoardRules:
-    """What a judge's board file is checked against: the task's topics and its reference's runs and topics."""
+    """What a judge's file is checked against: the task's topics and its reference's runs and topics.
+
+    places: (run, topic) -> how many documents each segment cites, where the runs are answers.
+    """
 
     topics: tuple[str, ...]
     kept: KeptReference
+    places: Mapping[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)
 
 
 def pack_reference(kept: KeptReference) -> bytes:
@@ -89,6 +93,11 @@ def unpack_reference(stored: bytes) -> KeptReference:
         return KeptReference(reference, record["source"], facts, record["is_machine"], origin)
     except (ValueError, KeyError, TypeError) as error:
         raise damaged("the reference", "it has another form") from error
+
+
+def is_board(stored: bytes) -> bool:
+    """Whether what a judge sent is a board, not labels."""
+    return stored.startswith(_BOARD)
 
 
 def pack_board(kept: KeptBoard) -> bytes:

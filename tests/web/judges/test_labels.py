@@ -1,5 +1,6 @@
 """A judge's labels beside the judgments: what the pages say, and to whom."""
 
+import json
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urljoin
@@ -134,3 +135,30 @@ def test_labels_are_shown_after_the_close_to_who_sees_the_judgments(
     with database.write() as session:
         session.query(Task).filter(Task.slug == "t").update({"visibility": "open", "published_at": None})
     assert visitor.get(address).status_code == 404
+
+
+def test_labels_of_answers_are_held_against_those_of_people(
+    client: FlaskClient, database: Database, sign_in: SignIn, tmp_path: Path
+) -> None:
+    """Nuggets by the answer that holds them, linked to it; a failed label counts for neither side."""
+    account = sign_in(client, "Olga", is_organiser=True)
+    judging.answered_task(database, tmp_path)
+    judging.task(database, tmp_path, topics=("1", "2"), viewer=people.viewer(database, account))
+    judging.refer_to(database, "said", measure="NuggetRecall(set=all)")
+    kinder = {**judging.HELD, "C": ("support", "failed", "not_support")}
+    text = "".join(f"{json.dumps(line)}\n" for line in judging.held_nuggets(kinder))
+    made = judging.label(database, tmp_path, text)
+    build.drain(database)
+    address = f"/tasks/judged/judges/{made.run_id}/labels"
+    found = client.get(f"{address}.json").json
+    assert found is not None
+    assert (found["labelled"], found["overall"]["documents"]) == ("nugget", 16)
+    assert found["differences"] == [
+        {"topic": topic, "nugget": "C · v1", "grade": 1, "label": 2, "confidence": None} for topic in "12"
+    ]
+    page = tree(client.get(address).get_data(as_text=True))
+    assert list(faults(page)) == []
+    links = [str(href) for href in page.xpath("//main//a/@href") if "/answers/" in str(href)]
+    assert links
+    for link in links:
+        assert client.get(link).status_code == 200, link
