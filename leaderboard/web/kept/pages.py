@@ -50,6 +50,7 @@ ROOMS = frozenset(
         "answers",
         "nuggets",
         "judges",
+        "judge_labels",
         "news",
         "phases",
         "revisions",
