@@ -1,6 +1,7 @@
 """The judges' board: judges by how well their boards agree with the reference of their task."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,9 +12,9 @@ from leaderboard.errors import Invalid, NotFound
 from leaderboard.services import policy
 from leaderboard.services.boards.rows import Row, read_rows
 from leaderboard.services.evaluations.choices import RANKED_KIND
-from leaderboard.services.evaluations.shown import ShownEdition, shown_edition
+from leaderboard.services.evaluations.shown import ShownEdition, Source, shown_edition
+from leaderboard.services.judges import bounds, references, store
 from leaderboard.services.judges import field as fields
-from leaderboard.services.judges import references, store
 from leaderboard.services.judges.agreements import JudgeAgreement
 from leaderboard.services.judges.board import RANKED_BY, JudgesBoard, RankBy
 from leaderboard.services.judges.circularity import CircularAgreement, circularity
@@ -21,6 +22,7 @@ from leaderboard.services.judges.field import JudgedField, JudgeEntry
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import facts
 from leaderboard.services.runs.names import RunName
+from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.tasks.head import TaskHead
 from leaderboard.trec.boards.align import Reference
 from leaderboard.trec.boards.declared import Declared
@@ -60,12 +62,14 @@ class ReferencePage(TaskHead):
 class JudgesPage(ReferencePage):
     """The judges of a task, best first, those without a rank last; board None before there is a reference.
 
-    unscored: judges of whose labels there is no board.
+    unscored: judges of whose labels there is no board. waiting: how far what holds at least is, while an
+    evaluator computes it.
     """
 
     lines: tuple[JudgeLine, ...]
     board: JudgesBoard | None
     unscored: tuple[str, ...] = ()
+    waiting: WaitingResult | None = None
 
     @property
     def name(self) -> str:
@@ -87,6 +91,7 @@ class SeenReference:
     edition: Edition | None
     kept: KeptReference | None
     primary: str
+    source: Source | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -102,6 +107,7 @@ class SeenJudges:
     reference: SeenReference
     boards: dict[int, KeptBoard] = field(default_factory=dict)
     unscored: tuple[str, ...] = ()
+    waiting: WaitingResult | None = None
 
 
 def judges_page(session: Session, viewer: Viewer, slug: str, rank_by: str = "") -> JudgesPage:
@@ -121,6 +127,7 @@ def judges_page(session: Session, viewer: Viewer, slug: str, rank_by: str = "") 
         lines=lines,
         board=judged.board if judged is not None else None,
         unscored=seen.unscored,
+        waiting=seen.waiting,
     )
 
 
@@ -149,7 +156,9 @@ def seen_reference(session: Session, viewer: Viewer, slug: str, rank_by: str = "
         is_machine=kept is not None and kept.is_machine,
         rank_by=by,
     )
-    return SeenReference(head=head, task=task, edition=shown.edition, kept=kept, primary=primary)
+    return SeenReference(
+        head=head, task=task, edition=shown.edition, kept=kept, primary=primary, source=shown.source
+    )
 
 
 def seen_judges(session: Session, viewer: Viewer, slug: str, rank_by: str = "") -> SeenJudges:
@@ -163,7 +172,8 @@ def seen_judges(session: Session, viewer: Viewer, slug: str, rank_by: str = "") 
         return SeenJudges(head=head, rows={}, judged=None, reference=seen)
     rows = {row.run_id: row for row in read_rows(session, viewer, seen.task, head.sight, seen.edition, ())}
     boards = store.of_runs(session, [(run_id, row.run) for run_id, row in rows.items()], seen.edition)
-    entries = [_entry(rows[run_id], board) for run_id, board in boards.items()]
+    waiting, least = _least(session, seen, rows, boards)
+    entries = [_entry(rows[run_id], board, least) for run_id, board in boards.items()]
     plan = fields.plan_of(seen.task.comparison, seen.primary, kept.reference)
     judged = fields.judged_field(kept, entries, plan, head.rank_by)
     return SeenJudges(
@@ -172,6 +182,7 @@ def seen_judges(session: Session, viewer: Viewer, slug: str, rank_by: str = "") 
         judged=judged,
         reference=seen,
         boards=boards,
+        waiting=waiting,
         unscored=tuple(sorted(row.run for run_id, row in rows.items() if run_id not in boards)),
     )
 
@@ -231,9 +242,30 @@ def _reference(session: Session, shown: ShownEdition) -> KeptReference | None:
     return replace(kept, reference=fields.over_topics(kept.reference, topics))
 
 
-def _entry(row: Row, board: KeptBoard) -> JudgeEntry:
+def _least(
+    session: Session, seen: SeenReference, rows: Mapping[int, Row], boards: Mapping[int, KeptBoard]
+) -> tuple[WaitingResult | None, Mapping[int, float | None]]:
+    """What holds at least of each judge, or how far that is; computed here where it does not take long."""
+    assert seen.kept is not None, "there is a reference"
+    assert seen.source is not None, "a reference belongs to an edition"
+    reference = seen.kept.reference
+    if boards and bounds.is_slow(len(rows), *reference.scores.shape):
+        digests = {run_id: row.ranking_sha256 for run_id, row in rows.items()}
+        found = bounds.find(session, seen.source, digests)
+        if not isinstance(found, WaitingResult):
+            return None, found
+        if found.state in ("queued", "running"):
+            return found, {}
+    plan = fields.plan_of(seen.task.comparison, seen.primary, reference)
+    return None, {
+        run_id: fields.agreement_of(seen.kept, board, plan).least for run_id, board in boards.items()
+    }
+
+
+def _entry(row: Row, board: KeptBoard, least: Mapping[int, float | None]) -> JudgeEntry:
     has_rank = row.kind == RANKED_KIND and row.is_ranked
-    return JudgeEntry(board, _declared(row), has_rank)
+    known = least.get(row.run_id)
+    return JudgeEntry(board, _declared(row), has_rank, known, is_least_known=row.run_id in least)
 
 
 def _declared(row: Row) -> Declared:

@@ -1,6 +1,6 @@
 """One judge: every run by the reference and by it, its agreement by topic, and one topic."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from leaderboard.errors import NotFound
 from leaderboard.pages.judges import labels as label_pages
 from leaderboard.pages.judges.board import JudgeLine, ReferencePage, SeenJudges, head_of, line_of, seen_judges
+from leaderboard.services.judges import field as fields
 from leaderboard.services.judges.agreements import AgreementPlan, JudgeAgreement
 from leaderboard.services.judges.circularity import GroupRating, by_family, by_team
 from leaderboard.services.judges.held_labels import JudgedLabels
@@ -89,7 +90,10 @@ def judge_page(session: Session, viewer: Viewer, slug: str, run_id: int) -> Judg
     seen = seen_judges(session, viewer, slug)
     line = _line(viewer, seen, run_id)
     assert seen.judged is not None, "a judge is held against a reference"
-    found, judged, head = line.agreement, seen.judged, seen.head
+    judged, head = seen.judged, seen.head
+    assert seen.reference.kept is not None, "a judge is held against a reference"
+    found = fields.agreement_of(seen.reference.kept, seen.boards[run_id], judged.board.plan)
+    line = replace(line, agreement=found)
     held, labels = label_pages.summary(session, viewer, seen.reference, seen.rows[line.name])
     return JudgePage(
         **head_of(head),
