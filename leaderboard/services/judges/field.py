@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from cachetools import LRUCache
@@ -91,6 +92,12 @@ def judged_field(
     return JudgedField(replace(board, rows=(*board.rows, *unranked)), facts)
 
 
+# References and boards are the same objects for every judge and page that they are read for.
+@lru_cache(maxsize=512)
+def _digest(kept: KeptReference | KeptBoard) -> str:
+    return kept.sha256
+
+
 def _with_least(kept: KeptReference, entry: JudgeEntry, plan: AgreementPlan) -> JudgeAgreement:
     found = agreement_of(kept, entry.kept, plan, only_ranked=True)
     return replace(found, least=entry.least) if entry.is_least_known else found
@@ -101,7 +108,7 @@ def agreement_of(
 ) -> JudgeAgreement:
     """The agreement of a judge with the reference, by the measure it named."""
     whole = "" if only_ranked else "whole"
-    key = (kept.sha256, judge.sha256, judge.board.name, plan.method.key, plan.by, whole)
+    key = (_digest(kept), _digest(judge), judge.board.name, plan.method.key, plan.by, whole)
     with _lock:
         known = _kept.get(key)
     if known is None:

@@ -5,6 +5,7 @@ revision, and stored with the scores that are computed from it.
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from sqlalchemy import and_, func, select
 from sqlalchemy.orm import Session
@@ -64,4 +65,10 @@ def of_runs(session: Session, runs: Iterable[tuple[int, str]], edition: Edition)
 def opened(run_id: int, body: bytes, name: str = "") -> KeptBoard:
     """A stored board; raises Damaged, naming the run."""
     with belonging_to(f"run {run_id}"):
-        return unpack_board(body, name)
+        return _unpacked(body, name)
+
+
+# A page of judges reads all boards of its task anew each time.
+@lru_cache(maxsize=256)
+def _unpacked(body: bytes, name: str) -> KeptBoard:
+    return unpack_board(body, name)
