@@ -11,7 +11,7 @@ from leaderboard.errors import NotFound
 from leaderboard.pages.rankings import document as document_pages
 from leaderboard.pages.rankings import ranking, tables
 from leaderboard.pages.rankings.document import DocumentPage
-from leaderboard.pages.rankings.ranking import IsAnswer, RankingPage
+from leaderboard.pages.rankings.ranking import IsAnswer, IsBoard, RankingPage
 from leaderboard.trec.documents.marking import Piece
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
@@ -40,6 +40,8 @@ def show(run_id: int, topic_id: str) -> ResponseReturnValue:
         page = ranking.ranking_page(reading(), viewer(), run_id, topic_id, _limit(), read="texts")
     except IsAnswer:
         return redirect(url_for("answers.show", run_id=run_id, topic_id=topic_id))
+    except IsBoard as board:
+        return redirect(url_for("judges.topic", slug=board.facts["task"], run_id=run_id, topic_id=topic_id))
     return responses.page(
         render_template(
             "rankings/ranking.html",

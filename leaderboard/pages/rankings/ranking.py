@@ -37,6 +37,10 @@ class IsAnswer(NotFound):
     """What was asked for as a ranking is an answer."""
 
 
+class IsBoard(NotFound):
+    """What was asked for as a ranking is a topic of a judge; its facts have the task."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunningScores:
     """What the ranking would score had it ended at this rank."""
@@ -145,7 +149,7 @@ def ranking_page(
 
     read: whether documents have titles, and snippets too, with the topic's words marked in both. Raises
     NotFound for an unknown run or topic, and, while judgments are held back, for the runs of others;
-    IsAnswer where the run has answers.
+    IsAnswer where the run has answers, IsBoard where it is a judge whose topics are shown.
     """
     run, task, sight, topic, shown = _visible(session, viewer, run_id, topic_id)
     dialect = shown.edition.dialect if shown.edition is not None else task.dialect
@@ -214,7 +218,9 @@ def _visible(
         topics.find(session, task, topic_id)
         raise IsAnswer(f"Run {run_id} has answers, not rankings: /runs/{run_id}/answers/{topic_id}.")
     if task.kind == "judges":
-        raise NotFound(f"Run {run_id} is the board of a judge, which ranks no documents.", run=run_id)
+        topics.find(session, task, topic_id)
+        kind = IsBoard if sight.details else NotFound
+        raise kind(f"Run {run_id} is a judge, which ranks no documents.", run=run_id, task=task.slug)
     return run, task, sight, topics.find(session, task, topic_id), shown_edition(session, task, sight)
 
 
