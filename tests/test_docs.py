@@ -68,6 +68,7 @@ def test_the_commands_of_the_documents_work_as_written(
     answers.jsonl(tmp_path / "answer-topics.jsonl", [{"id": "1", "title": "why is the sky blue"}])
     answers.jsonl(tmp_path / "assignments.jsonl", [answers.assigned("1", {"air": ("vital", "support")})])
     answers.jsonl(tmp_path / "support.jsonl", [answers.supported("1", [2])])
+    (tmp_path / "judge-topics.txt").write_text("".join(f"t{topic}\ttitle\n" for topic in range(6)))
     listed = commands(BY_EXAMPLE)
     offline = [line for line in commands(README) if line.startswith("leaderboard ") and line not in listed]
     monkeypatch.chdir(tmp_path)

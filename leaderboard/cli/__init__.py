@@ -21,6 +21,7 @@ COMMANDS = {
     "task": ("leaderboard.cli.tasks:task", "Shared tasks: make, change, list, archive."),
     "qrels": ("leaderboard.cli.qrels:qrels", "Judgments of a task."),
     "nuggets": ("leaderboard.cli.nuggets:nuggets", "Nuggets and labels of a task of answers."),
+    "reference": ("leaderboard.cli.editing.reference:reference", "What judges of a task are held against."),
     "clicks": ("leaderboard.cli.clicks:clicks", "Query logs of a task, and preferences from them."),
     "run": ("leaderboard.cli.runs:run", "Runs of a task."),
     "pool": ("leaderboard.cli.pools:pool", "Which documents to judge: pools of run files or of a task."),

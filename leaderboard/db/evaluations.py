@@ -60,7 +60,7 @@ class Alignment(Base):
     )
     dialect: Mapped[int] = mapped_column(primary_key=True)
     body: Mapped[bytes]
-    """As trec.packed_hits writes them."""
+    """As trec.packed_hits writes them; of a judge's labels the board that they make, as trec.boards does."""
 
 
 class Edition(Base):

@@ -51,6 +51,7 @@ from leaderboard.web.cards import pictures as card_pictures
 from leaderboard.web.comparisons import comparisons, curves, many
 from leaderboard.web.feeds import feeds
 from leaderboard.web.judges import judges
+from leaderboard.web.judges import labels as judge_labels
 from leaderboard.web.kept import pages as kept_pages
 from leaderboard.web.kept import static
 from leaderboard.web.kept.files import KeptFiles
@@ -122,6 +123,7 @@ PAGES = (
     answers,
     nuggets,
     judges,
+    judge_labels,
     uploads,
     pieces,
     batches,

@@ -40,9 +40,8 @@ def show(run_id: int, topic_id: str) -> ResponseReturnValue:
         page = ranking.ranking_page(reading(), viewer(), run_id, topic_id, _limit(), read="texts")
     except IsAnswer:
         return redirect(url_for("answers.show", run_id=run_id, topic_id=topic_id))
-    except IsBoard as found:
-        slug = found.facts["slug"]
-        return redirect(url_for("judges.topic", slug=slug, run_id=run_id, topic_id=topic_id))
+    except IsBoard as board:
+        return redirect(url_for("judges.topic", slug=board.facts["task"], run_id=run_id, topic_id=topic_id))
     return responses.page(
         render_template(
             "rankings/ranking.html",

@@ -6,12 +6,12 @@ from typing import Any
 
 from leaderboard.db.engine import Database
 from leaderboard.services.judges import references
-from leaderboard.services.policy import OPERATOR
+from leaderboard.services.policy import OPERATOR, Viewer
 from leaderboard.services.revisions import publish
 from leaderboard.services.revisions.publish import NewRevision, Revision
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.uploads import Submission
-from tests.make import build
+from tests.make import answers, build, nuggeted
 from tests.make.copies import built_once
 
 Scores = Mapping[str, Sequence[float]]
@@ -80,6 +80,94 @@ def refer(
         prepared = references.from_file(session, OPERATOR, slug, board, board.name, "", declared)
     with database.write() as session:
         return publish.revise(session, OPERATOR, slug, NewRevision(prepared=prepared, note="a note"))
+
+
+RANKINGS: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "A": {"1": ("a", "c", "b"), "2": ("d", "a"), "3": ("e", "f")},
+    "B": {"1": ("c", "a", "b"), "2": ("d", "x", "a"), "3": ("f", "x", "e")},
+    "C": {"1": ("b", "x", "a"), "2": ("a", "d"), "3": ("x", "e")},
+    "D": {"1": ("x", "b", "y", "c"), "2": ("a", "x"), "3": ("x", "y", "f")},
+}
+"""Runs of the task of rankings that build.task makes, the best first."""
+LABELS = "1 0 a 2\n1 0 b 1\n1 0 c 0\n2 0 a 1.0\n2 0 d True\n2 0 x 0\n3 0 e 3\n3 0 f 1\n"
+"""A judge's qrels of that task; people gave 2 0 1 on topic 1, 0 1 on topic 2, 3 1 on topic 3."""
+CONFIDENT = "1 Q0 a 2 0.9 oak\n1 Q0 b 1 0.4 oak\n2 Q0 d 1 1 oak\n3 Q0 e 0 0.7 oak\n"
+
+
+@built_once
+def ranked(database: Database, folder: Path, slug: str = "t", **options: Any) -> None:
+    """A task of rankings with four scored runs."""
+    build.task(database, folder, slug, **{"measures": ("AP", "nDCG@10"), **options})
+    for run, rankings in RANKINGS.items():
+        build.run(database, folder, rankings, run, slug=slug)
+    build.drain(database)
+
+
+@built_once
+def refer_to(
+    database: Database, source: str = "t", slug: str = "judged", measure: str = "", viewer: Viewer = OPERATOR
+) -> Revision:
+    """Choose the board of a task as the reference of a task of judges."""
+    with database.read() as session:
+        prepared = references.from_task(session, viewer, slug, source, measure)
+    with database.write() as session:
+        return publish.revise(session, viewer, slug, NewRevision(prepared=prepared, note="a note"))
+
+
+HELD: Mapping[str, tuple[str, str, str]] = {
+    "A": ("support", "support", "support"),
+    "B": ("support", "partial_support", "not_support"),
+    "C": ("partial_support", "not_support", "not_support"),
+}
+"""Run -> whether its answers hold the nuggets v1, v2 and o1, by people."""
+IMPORTANCE = {"v1": "vital", "v2": "vital", "o1": "okay"}
+
+
+def held_nuggets(held: Mapping[str, Sequence[str]] = HELD) -> list[answers.Line]:
+    """Lines of assignments of these runs, alike on both topics but for the last nugget's on topic 2."""
+    return [
+        answers.assigned(
+            topic,
+            {
+                nugget: (kind, "not_support" if (nugget, topic) == ("o1", "2") else word)
+                for (nugget, kind), word in zip(IMPORTANCE.items(), words, strict=True)
+            },
+            run=run,
+        )
+        for run, words in held.items()
+        for topic in ("1", "2")
+    ]
+
+
+@built_once
+def answered_task(database: Database, folder: Path, slug: str = "said") -> None:
+    """A task of answers with three runs whose nuggets, and whose citations, were labelled."""
+    nuggeted.task(database, folder, slug)
+    for run in HELD:
+        lines = [
+            answers.answer(topic, (f"{run} says.", ["d1", "d2"]), ("And.", ["d3"]), run=run)
+            for topic in ("1", "2")
+        ]
+        nuggeted.run(database, folder, run, lines, slug=slug)
+    support = [
+        answers.supported(topic, (2 - place, 0), (place,), run=run)
+        for place, run in enumerate(HELD)
+        for topic in ("1", "2")
+    ]
+    files = nuggeted.files(folder, assignments=held_nuggets(), support=support)
+    nuggeted.revise(database, files, slug=slug)
+    build.drain(database)
+
+
+def label(
+    database: Database, folder: Path, text: str = LABELS, name: str = "oak", **options: Any
+) -> Submission:
+    """What became of a judge's file of labels."""
+    path = folder / f"{name}.txt"
+    path.write_text(text)
+    slug, team_name = options.pop("slug", "judged"), options.pop("team_name", "Team")
+    wishes = options.pop("wishes", None) or RunRequest(name)
+    return build.submit(database, path, slug, team_name=team_name, wishes=wishes)
 
 
 def task(

@@ -3,7 +3,7 @@
 from itertools import product
 
 SUFFIXES = ("", ".json", ".csv", ".tex")
-JUDGED = ("", "/{run}", "/{run}/topics/1")
+JUDGED = ("", "/{run}", "/{run}/topics/1", "/{run}/labels", "/{run}/labels/1")
 LABELLING = (
     *("", ".json", ".csv", ".tex", "/1", "/1.json", "/1.csv", "/1.tex", "/1/made.jsonl"),
     *("/1/adjudication", "/1/nuggets/1"),

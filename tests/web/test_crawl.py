@@ -15,7 +15,7 @@ from leaderboard.db.tables import Job
 from leaderboard.services.accounts import sessions
 from leaderboard.services.reproductions.links import OriginalRuns
 from leaderboard.web.boards.carried import PACKED, READ_BY_ALL
-from tests.make import build, reproduced, walks
+from tests.make import build, of_judges, reproduced, walks
 from tests.web.conftest import Site
 
 pytestmark = pytest.mark.slow
@@ -31,8 +31,12 @@ def tree(html: str) -> HtmlElement:
     return document_fromstring(html)
 
 
-def crawl(client: FlaskClient) -> Iterator[tuple[str, HtmlElement]]:
+def crawl(
+    client: FlaskClient, start: str = START, within: tuple[str, ...] = ("/",)
+) -> Iterator[tuple[str, HtmlElement]]:
     """Every page that can be reached by links from the front page, in every two of its settings together.
+
+    Or from another page, going on from those alone whose addresses begin as given.
 
     An address whose settings were all met on its page before, each with each other, is not asked for:
     faults that take three settings at once are rare (Kuhn, Wallace, Gallo 2004), and a list sorted by each
@@ -40,7 +44,7 @@ def crawl(client: FlaskClient) -> Iterator[tuple[str, HtmlElement]]:
     link is met on each page; tests/web/test_carried.py follows it. Tables are asked for so as JSON, as
     CSV, LaTeX and Markdown in one state: all are written of the same record.
     """
-    seen, waiting = {START}, [START]
+    seen, waiting = {start}, [start]
     files, met = set(), set[tuple[object, ...]]()
     while waiting:
         address = waiting.pop()
@@ -59,7 +63,8 @@ def crawl(client: FlaskClient) -> Iterator[tuple[str, HtmlElement]]:
                 continue
             page = tree(response.get_data(as_text=True))
         yield address, page
-        fresh = {link for link in _links(page, address) if link not in seen}
+        links = _links(page, address) if address.startswith(within) else set[str]()
+        fresh = {link for link in links if link not in seen}
         seen |= fresh
         waiting += sorted(fresh)
         assert len(met) < MOST_SETTINGS, "the site goes on for ever"
@@ -157,6 +162,24 @@ def test_every_link_leads_somewhere_and_every_page_is_well_formed(
         broken += [f"{address}: {fault}" for fault in faults(page)]
     assert broken == []
     assert count > 15
+
+
+@pytest.mark.trial
+@pytest.mark.parametrize("name", [None, "Olga"])
+@pytest.mark.parametrize(("slug", "rest"), [("held", "judges"), ("heard", "judges"), ("said", "")])
+def test_pages_of_answers_and_of_judges_are_well_formed_too(
+    site: Site, name: str | None, slug: str, rest: str, tmp_path: Path
+) -> None:
+    """A task of answers, and two of judges that are over: boards, labels of documents, labels of answers."""
+    of_judges.build(site.database, tmp_path, organiser="Olga")
+    client, broken, met = site.browser(name), [], set[str]()
+    within = (f"/tasks/{slug}", "/runs/")
+    for address, page in crawl(client, f"/tasks/{slug}/{rest}".rstrip("/"), within):
+        met.add(address.partition("?")[0])
+        broken += [f"{address}: {fault}" for fault in faults(page)]
+    assert broken == []
+    assert len(met) > 20
+    assert not rest or any("/labels/" in address for address in met)
 
 
 SOUND = (

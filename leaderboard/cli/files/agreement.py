@@ -99,16 +99,18 @@ def labels(
     reference: Path, judge: Path, union: bool, levels: tuple[str, ...], scale: tuple[str, ...], layout: str
 ) -> None:
     """Hold a judge's labels against the reference's, of the documents both judged."""
-    from leaderboard.cli.files.judged_labels import LabelPlan, as_facts, hold_labels, in_words
+    from leaderboard.cli.files.judged_labels import as_facts, in_words
     from leaderboard.cli.files.judged_labels import table as table_of
+    from leaderboard.services.judges.held_labels import LabelPlan, hold_labels
     from leaderboard.tables.text import csv_lines
+    from leaderboard.trec.qrels.judge_labels import read_judge_labels
 
     plan = LabelPlan(
         union,
         tuple(_numbers(level if ":" in level else f"{level}:{level}", ":", "--level") for level in levels),
         dict(_numbers(pair, "=", "--scale") for pair in scale),
     )
-    held = hold_labels(reference, judge, plan)
+    held = hold_labels(judge.stem, read_judge_labels(reference), read_judge_labels(judge), plan)
     if layout == "json":
         text = _json(as_facts(held))
     else:

@@ -92,6 +92,8 @@ class AnswerPage(TaskHead):
     limit: int | None
     """The limit that held when the run came; None: there was none."""
     labels: AnswerLabels
+    known: frozenset[str]
+    """Of what is cited and referred to, the documents that have a page: with a text, or a link elsewhere."""
     opened: OpenedDocument | None
     previous: str | None
     following: str | None
@@ -152,12 +154,20 @@ def answer_page(
         unit=UNIT_WORDS[unit],
         limit=limit,
         labels=labels,
+        known=_known(session, task, cited, documents),
         opened=_opened(session, task, documents.get(docno)) if docno in cited else None,
         previous=before,
         following=after,
         run_before=earlier,
         run_after=later,
     )
+
+
+def _known(
+    session: Session, task: Task, cited: Collection[str], documents: Mapping[str, Document]
+) -> frozenset[str]:
+    template = session.get_one(StoredCollection, task.collection_id).link_template
+    return frozenset(cited if template else documents)
 
 
 def _visible(session: Session, viewer: Viewer, run_id: int, topic_id: str) -> tuple[Run, Task, Sight, Topic]:

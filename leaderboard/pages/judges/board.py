@@ -1,16 +1,20 @@
 """The judges' board: judges by how well their boards agree with the reference of their task."""
 
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sqlalchemy.orm import Session
 
+from leaderboard.db.tables import Edition, Task
 from leaderboard.errors import Invalid, NotFound
 from leaderboard.services import policy
 from leaderboard.services.boards.rows import Row, read_rows
 from leaderboard.services.evaluations.choices import RANKED_KIND
-from leaderboard.services.evaluations.shown import ShownEdition, shown_edition
-from leaderboard.services.judges import field, references, store
+from leaderboard.services.evaluations.shown import ShownEdition, Source, shown_edition
+from leaderboard.services.judges import bounds, references, store
+from leaderboard.services.judges import field as fields
 from leaderboard.services.judges.agreements import JudgeAgreement
 from leaderboard.services.judges.board import RANKED_BY, JudgesBoard, RankBy
 from leaderboard.services.judges.circularity import CircularAgreement, circularity
@@ -18,6 +22,7 @@ from leaderboard.services.judges.field import JudgedField, JudgeEntry
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import facts
 from leaderboard.services.runs.names import RunName
+from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.tasks.head import TaskHead
 from leaderboard.trec.boards.align import Reference
 from leaderboard.trec.boards.declared import Declared
@@ -55,10 +60,16 @@ class ReferencePage(TaskHead):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgesPage(ReferencePage):
-    """The judges of a task, best first, those without a rank last; board None before there is a reference."""
+    """The judges of a task, best first, those without a rank last; board None before there is a reference.
+
+    unscored: judges of whose labels there is no board. waiting: how far what holds at least is, while an
+    evaluator computes it.
+    """
 
     lines: tuple[JudgeLine, ...]
     board: JudgesBoard | None
+    unscored: tuple[str, ...] = ()
+    waiting: WaitingResult | None = None
 
     @property
     def name(self) -> str:
@@ -72,12 +83,31 @@ class JudgesPage(ReferencePage):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SeenReference:
+    """The reference of the shown edition; edition and kept are None before there is one."""
+
+    head: ReferencePage
+    task: Task
+    edition: Edition | None
+    kept: KeptReference | None
+    primary: str
+    source: Source | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SeenJudges:
-    """What was read for a page of judges; runs are those that have boards, by name."""
+    """What was read for a page of judges; runs are those that have boards, by name; boards by their ids.
+
+    unscored: judges that sent labels, which no run of the reference was scored by.
+    """
 
     head: ReferencePage
     rows: dict[str, Row]
     judged: JudgedField | None
+    reference: SeenReference
+    boards: dict[int, KeptBoard] = field(default_factory=dict)
+    unscored: tuple[str, ...] = ()
+    waiting: WaitingResult | None = None
 
 
 def judges_page(session: Session, viewer: Viewer, slug: str, rank_by: str = "") -> JudgesPage:
@@ -96,11 +126,13 @@ def judges_page(session: Session, viewer: Viewer, slug: str, rank_by: str = "") 
         rank_by=head.rank_by,
         lines=lines,
         board=judged.board if judged is not None else None,
+        unscored=seen.unscored,
+        waiting=seen.waiting,
     )
 
 
-def seen_judges(session: Session, viewer: Viewer, slug: str, rank_by: str = "") -> SeenJudges:
-    """All judges held against the reference of the shown edition; a few statements.
+def seen_reference(session: Session, viewer: Viewer, slug: str, rank_by: str = "") -> SeenReference:
+    """The reference that judges are held against; a few statements.
 
     Raises NotFound for a task that takes no boards and while the reference is held back, Invalid for
     something that judges cannot be ranked by.
@@ -124,14 +156,41 @@ def seen_judges(session: Session, viewer: Viewer, slug: str, rank_by: str = "") 
         is_machine=kept is not None and kept.is_machine,
         rank_by=by,
     )
-    if kept is None:
-        return SeenJudges(head=head, rows={}, judged=None)
-    rows = {row.run_id: row for row in read_rows(session, viewer, task, sight, shown.edition, ())}
-    boards = store.of_runs(session, [(run_id, row.run) for run_id, row in rows.items()])
-    entries = [_entry(rows[run_id], board) for run_id, board in boards.items()]
-    plan = field.plan_of(task.comparison, primary, kept.reference)
-    judged = field.judged_field(kept, entries, plan, by)
-    return SeenJudges(head=head, rows={rows[run_id].run: rows[run_id] for run_id in boards}, judged=judged)
+    return SeenReference(
+        head=head, task=task, edition=shown.edition, kept=kept, primary=primary, source=shown.source
+    )
+
+
+def seen_judges(session: Session, viewer: Viewer, slug: str, rank_by: str = "") -> SeenJudges:
+    """All judges held against the reference of the shown edition; a few statements.
+
+    Without judges whose labels are not scored yet. Raises as `seen_reference` does.
+    """
+    seen = seen_reference(session, viewer, slug, rank_by)
+    head, kept = seen.head, seen.kept
+    if kept is None or seen.edition is None:
+        return SeenJudges(head=head, rows={}, judged=None, reference=seen)
+    rows = {row.run_id: row for row in read_rows(session, viewer, seen.task, head.sight, seen.edition, ())}
+    boards = store.of_runs(session, [(run_id, row.run) for run_id, row in rows.items()], seen.edition)
+    waiting, least = _least(session, seen, rows, boards)
+    entries = [_entry(rows[run_id], board, least) for run_id, board in boards.items()]
+    plan = fields.plan_of(seen.task.comparison, seen.primary, kept.reference)
+    judged = fields.judged_field(kept, entries, plan, head.rank_by)
+    return SeenJudges(
+        head=head,
+        rows={rows[run_id].run: rows[run_id] for run_id in boards},
+        judged=judged,
+        reference=seen,
+        boards=boards,
+        waiting=waiting,
+        unscored=tuple(sorted(row.run for run_id, row in rows.items() if run_id not in boards)),
+    )
+
+
+def head_of(head: ReferencePage) -> dict[str, Any]:
+    """What every page of judges starts with, by name."""
+    names = ("task", "slug", "sight", "basis", "reference", "source", "is_machine", "rank_by")
+    return {name: getattr(head, name) for name in names}
 
 
 def line_of(viewer: Viewer, seen: SeenJudges, name: str) -> JudgeLine:
@@ -165,7 +224,7 @@ def _names(judged: JudgedField) -> list[str]:
 
 def _rank_by(asked: str, primary: str) -> RankBy:
     if not asked:
-        return field.BY_MEASURE.get(primary, "tau_b")
+        return fields.BY_MEASURE.get(primary, "tau_b")
     found = next((by for by in RANKED_BY if by == asked), None)
     if found is None:
         raise Invalid(f"Judges cannot be ranked by {asked[:40]!r}; choose one of {', '.join(RANKED_BY)}.")
@@ -180,12 +239,33 @@ def _reference(session: Session, shown: ShownEdition) -> KeptReference | None:
     topics = shown.source.topics
     if set(topics) >= set(kept.reference.topics):
         return kept
-    return replace(kept, reference=field.over_topics(kept.reference, topics))
+    return replace(kept, reference=fields.over_topics(kept.reference, topics))
 
 
-def _entry(row: Row, board: KeptBoard) -> JudgeEntry:
+def _least(
+    session: Session, seen: SeenReference, rows: Mapping[int, Row], boards: Mapping[int, KeptBoard]
+) -> tuple[WaitingResult | None, Mapping[int, float | None]]:
+    """What holds at least of each judge, or how far that is; computed here where it does not take long."""
+    assert seen.kept is not None, "there is a reference"
+    assert seen.source is not None, "a reference belongs to an edition"
+    reference = seen.kept.reference
+    if boards and bounds.is_slow(len(rows), *reference.scores.shape):
+        digests = {run_id: row.ranking_sha256 for run_id, row in rows.items()}
+        found = bounds.find(session, seen.source, digests)
+        if not isinstance(found, WaitingResult):
+            return None, found
+        if found.state in ("queued", "running"):
+            return found, {}
+    plan = fields.plan_of(seen.task.comparison, seen.primary, reference)
+    return None, {
+        run_id: fields.agreement_of(seen.kept, board, plan).least for run_id, board in boards.items()
+    }
+
+
+def _entry(row: Row, board: KeptBoard, least: Mapping[int, float | None]) -> JudgeEntry:
     has_rank = row.kind == RANKED_KIND and row.is_ranked
-    return JudgeEntry(board, _declared(row), has_rank)
+    known = least.get(row.run_id)
+    return JudgeEntry(board, _declared(row), has_rank, known, is_least_known=row.run_id in least)
 
 
 def _declared(row: Row) -> Declared:

@@ -1,16 +1,17 @@
 """One judge: every run by the reference and by it, its agreement by topic, and one topic."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sqlalchemy.orm import Session
 
 from leaderboard.errors import NotFound
-from leaderboard.pages.judges.board import JudgeLine, ReferencePage, SeenJudges, line_of, seen_judges
-from leaderboard.services.judges import store
+from leaderboard.pages.judges import labels as label_pages
+from leaderboard.pages.judges.board import JudgeLine, ReferencePage, SeenJudges, head_of, line_of, seen_judges
+from leaderboard.services.judges import field as fields
 from leaderboard.services.judges.agreements import AgreementPlan, JudgeAgreement
 from leaderboard.services.judges.circularity import GroupRating, by_family, by_team
+from leaderboard.services.judges.held_labels import JudgedLabels
 from leaderboard.services.policy import Viewer
 from leaderboard.stats.orders.rank_correlation import largest_moves
 from leaderboard.stats.standing.standing import Verdicts
@@ -56,6 +57,10 @@ class JudgePage(ReferencePage):
     topics: tuple[AgreedTopic, ...]
     teams: tuple[GroupRating, ...]
     families: tuple[GroupRating, ...]
+    labels: label_pages.SentLabels | None = None
+    """What the judge sent in place of a board."""
+    held: JudgedLabels | None = None
+    """Its labels beside the judgments of the reference, for who may see these."""
 
     @property
     def name(self) -> str:
@@ -85,9 +90,13 @@ def judge_page(session: Session, viewer: Viewer, slug: str, run_id: int) -> Judg
     seen = seen_judges(session, viewer, slug)
     line = _line(viewer, seen, run_id)
     assert seen.judged is not None, "a judge is held against a reference"
-    found, judged, head = line.agreement, seen.judged, seen.head
+    judged, head = seen.judged, seen.head
+    assert seen.reference.kept is not None, "a judge is held against a reference"
+    found = fields.agreement_of(seen.reference.kept, seen.boards[run_id], judged.board.plan)
+    line = replace(line, agreement=found)
+    held, labels = label_pages.summary(session, viewer, seen.reference, seen.rows[line.name])
     return JudgePage(
-        **_head(head),
+        **head_of(head),
         judge=line,
         plan=judged.board.plan,
         ceiling=judged.board.ceiling,
@@ -95,6 +104,8 @@ def judge_page(session: Session, viewer: Viewer, slug: str, run_id: int) -> Judg
         topics=_topics(seen, found),
         teams=by_team(found, judged.facts),
         families=by_family(found, judged.facts),
+        labels=labels,
+        held=held,
     )
 
 
@@ -109,7 +120,7 @@ def judge_topic_page(
     if topic_id not in reference.topics:
         raise NotFound(f"The reference has no topic {topic_id[:40]!r}.")
     at = reference.topics.index(topic_id)
-    board = store.of_runs(session, [(run_id, line.name)])[run_id]
+    board = seen.boards[run_id]
     aligned = align(board.board, board.primary, reference)
     places = np.flatnonzero(aligned.topics == at)
     if not len(places):
@@ -117,7 +128,7 @@ def judge_topic_page(
     one, two = reference.scores[aligned.runs, at], aligned.scores[:, places[0]]
     topics = reference.topics
     return JudgeTopicPage(
-        **_head(seen.head),
+        **head_of(seen.head),
         judge=line,
         topic_id=topic_id,
         agreement=_topics(seen, line.agreement)[at].agreement,
@@ -125,11 +136,6 @@ def judge_topic_page(
         previous=topics[at - 1] if at else None,
         following=topics[at + 1] if at + 1 < len(topics) else None,
     )
-
-
-def _head(head: ReferencePage) -> dict[str, Any]:
-    names = ("task", "slug", "sight", "basis", "reference", "source", "is_machine", "rank_by")
-    return {name: getattr(head, name) for name in names}
 
 
 def _line(viewer: Viewer, seen: SeenJudges, run_id: int) -> JudgeLine:

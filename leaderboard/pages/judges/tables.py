@@ -56,7 +56,8 @@ def judges_table(page: JudgesPage) -> Table[JudgeLine]:
             ),
             Column(
                 key="tau_b_without",
-                head="τ_b without circular runs",
+                head="Less circular",
+                title="τ_b of the boards without the runs that are not independent of the judge.",
                 value=_without,
                 digits=4,
                 shown=_circular(page),

@@ -38,7 +38,7 @@ class IsAnswer(NotFound):
 
 
 class IsBoard(NotFound):
-    """What was asked for as a ranking is the board of a judge; fact `slug` has its task."""
+    """What was asked for as a ranking is a topic of a judge; its facts have the task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def ranking_page(
 
     read: whether documents have titles, and snippets too, with the topic's words marked in both. Raises
     NotFound for an unknown run or topic, and, while judgments are held back, for the runs of others;
-    IsAnswer where the run has answers, IsBoard where it is a judge's board.
+    IsAnswer where the run has answers, IsBoard where it is a judge whose topics are shown.
     """
     run, task, sight, topic, shown = _visible(session, viewer, run_id, topic_id)
     dialect = shown.edition.dialect if shown.edition is not None else task.dialect
@@ -218,8 +218,9 @@ def _visible(
         topics.find(session, task, topic_id)
         raise IsAnswer(f"Run {run_id} has answers, not rankings: /runs/{run_id}/answers/{topic_id}.")
     if task.kind == "judges":
-        rule = f"Run {run_id} is the board of a judge, which ranks no documents."
-        raise IsBoard(rule, run=run_id, slug=task.slug)
+        topics.find(session, task, topic_id)
+        kind = IsBoard if sight.details else NotFound
+        raise kind(f"Run {run_id} is a judge, which ranks no documents.", run=run_id, task=task.slug)
     return run, task, sight, topics.find(session, task, topic_id), shown_edition(session, task, sight)
 
 

@@ -42,7 +42,12 @@ def _stored(database: Database, key: Key) -> Iterator[str]:
         for error in damaged_scores(session, _of(Evaluation, key)):
             yield f"{error.facts['what']}: {error.facts['why']}"
         body = session.scalar(select(Alignment.body).where(_of(Alignment, key)))
-    if body is not None:
+    if body is None:
+        return
+    if _inputs(database, key[0]).is_board:
+        # Where there are rankings only, no module of others is ever loaded.
+        import_module("leaderboard.services.judges.store").opened(key[1], body)
+    else:
         _hits(database, key, body)
 
 
@@ -56,6 +61,10 @@ def _computed_again(database: Database, key: Key) -> Iterator[str]:
         room = "judges" if inputs.is_board else "nuggets"
         scoring = import_module(f"leaderboard.services.{room}.scoring")
         plan = Plan(dialect, (), False, inputs, run.ranking_sha256)
+        with database.read() as session:
+            body = session.scalar(select(Alignment.body).where(_of(Alignment, key)))
+        if body is not None and inputs.is_board:
+            yield from scoring.differing(database, run_id, plan, body)
         yield from _all_differences(database, key, scoring.again(database, run_id, plan))
         return
     aligner = Aligner(_compiled(database, revision_id), dialect=dialect)

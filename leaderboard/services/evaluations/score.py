@@ -64,7 +64,8 @@ def plan(session: Session, run_id: int, edition_id: int) -> Plan:
     missing = tuple(measure for measure in edition.measures if measure["key"] not in scored)
     whole = _plan(session, edition, missing, lacks_hits=not _has_hits(session, run_id, edition))
     if not whole.inputs.are_of_documents:
-        whole = replace(whole, lacks_hits=False)
+        lacks = whole.lacks_hits and whole.inputs.is_board and _makes_a_board(session, run_id)
+        whole = replace(whole, lacks_hits=lacks)
     return replace(whole, ranking_sha256=run.ranking_sha256)
 
 
@@ -76,6 +77,13 @@ def ahead(session: Session, task_id: int) -> list["EarlyEvaluation"]:
         for edition in session.scalars(editions)
     ]
     return [EarlyEvaluation(number, plan) for number, plan in plans if plan.inputs.are_of_documents]
+
+
+def _makes_a_board(session: Session, run_id: int) -> bool:
+    """Whether a run of a task of judges is labels, whose board is stored where hits are."""
+    # Where there are rankings only, no module of judges is ever loaded.
+    is_made: bool = import_module("leaderboard.services.judges.store").has_labels(session, run_id)
+    return is_made
 
 
 def _has_hits(session: Session, run_id: int, edition: Edition) -> bool:

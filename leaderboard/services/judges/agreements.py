@@ -102,12 +102,13 @@ class JudgeAgreement:
 
 
 def judge_agreement(
-    board: BoardFile, measure: str, reference: Reference, plan: AgreementPlan
+    board: BoardFile, measure: str, reference: Reference, plan: AgreementPlan, *, only_ranked: bool = False
 ) -> JudgeAgreement:
     """The agreement of a judge's board file with a reference, by the measure named.
 
-    Without a name, and with several measures, it is by the best of them, not chosen beforehand. Raises
-    Invalid as alignment does.
+    Without a name, and with several measures, it is by the best of them, not chosen beforehand. only_ranked:
+    what the judges' board needs, in a fraction of the time: no bounds, pairs that are told apart, or moves.
+    Raises Invalid as alignment does.
     """
     by_measure = _by_measure(board, reference, plan)
     chosen = measure or (board.measures[0] if len(board.measures) == 1 else "")
@@ -115,7 +116,7 @@ def judge_agreement(
     aligned = _aligned(board, name, reference, plan)
     known = _Sides(reference, aligned)
     has_tests = aligned.is_enough and len(aligned.topics) > 0
-    has_bounds = has_tests and len(reference.topics) > 1
+    is_whole = has_tests and not only_ranked
     return JudgeAgreement(
         judge=board.name,
         measure=name,
@@ -130,19 +131,24 @@ def judge_agreement(
         reference_means=known.means,
         means=aligned.means,
         boards=_boards(known, plan) if aligned.is_enough else None,
-        least=at_least(known.scores, aligned.scores, aligned.topics, seed=known.seed) if has_bounds else None,
+        least=None if only_ranked else _least(known),
         decided=decided_pairs(known.scores, aligned.scores, plan.method, seed=known.seed)
-        if has_tests
+        if is_whole
         else None,
-        proved=guaranteed_range(known.scores, aligned.scores) if has_tests else None,
+        proved=guaranteed_range(known.scores, aligned.scores) if is_whole else None,
         by_topic=_by_topic(known, plan) if has_tests else None,
         over=over_rated(known.shared, aligned.scores) if has_tests else None,
-        verdicts=verdicts_of(aligned.scores, plan, known.seed) if has_tests else None,
-        reference_verdicts=verdicts_of(known.scores, plan, known.seed) if has_tests else None,
-        moves=largest_moves(known.means, aligned.means) if aligned.is_enough else None,
+        verdicts=verdicts_of(aligned.scores, plan, known.seed) if is_whole else None,
+        reference_verdicts=verdicts_of(known.scores, plan, known.seed) if is_whole else None,
+        moves=largest_moves(known.means, aligned.means) if aligned.is_enough and not only_ranked else None,
         best=by_measure[0] if by_measure else None,
         worst=by_measure[-1] if by_measure else None,
     )
+
+
+def least_of(board: BoardFile, measure: str, reference: Reference) -> float | None:
+    """The 5th percentile of τ_b over resamples of topics, as `judge_agreement` has it of that measure."""
+    return _least(_Sides(reference, align(board, measure, reference)))
 
 
 def verdicts_of(scores: FloatArray, plan: AgreementPlan, seed: int) -> Verdicts:
@@ -171,6 +177,13 @@ class _Sides:
     def shared(self) -> FloatArray:
         """The reference's scores on the judge's topics."""
         return self.scores[:, self.aligned.topics]
+
+
+def _least(known: _Sides) -> float | None:
+    aligned, reference = known.aligned, known.reference
+    if not aligned.is_enough or not len(aligned.topics) or len(reference.topics) < 2:
+        return None
+    return at_least(known.scores, aligned.scores, aligned.topics, seed=known.seed)
 
 
 def _by_measure(board: BoardFile, reference: Reference, plan: AgreementPlan) -> Sequence[MeasureAgreement]:

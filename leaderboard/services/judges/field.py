@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from cachetools import LRUCache
@@ -20,7 +21,7 @@ from leaderboard.trec.boards.packing import KeptBoard, KeptReference
 USUAL = "t+holm"
 BY_MEASURE: Mapping[str, RankBy] = {"BoardTau": "tau_b", "TopicTau": "topics", "TopicAccuracy": "topics"}
 """The measure that a task ranks judges by -> what its judges' board does."""
-MOST_KEPT = 256
+MOST_KEPT = 1024
 
 # An agreement takes tens of milliseconds and more, mostly resampling, and never changes.
 _kept: LRUCache[tuple[str, ...], JudgeAgreement] = LRUCache(MOST_KEPT)
@@ -35,6 +36,9 @@ class JudgeEntry:
     kept: KeptBoard
     declared: Declared
     is_ranked: bool
+    least: float | None = None
+    """What holds at least of its τ_b, where an evaluator computed it."""
+    is_least_known: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,8 +68,11 @@ def over_topics(reference: Reference, topics: Sequence[str]) -> Reference:
 def judged_field(
     kept: KeptReference, entries: Sequence[JudgeEntry], plan: AgreementPlan, rank_by: RankBy
 ) -> JudgedField:
-    """The judges' board: judges that have no rank on the task's board have none here."""
-    held = [agreement_of(kept, entry.kept, plan) for entry in entries]
+    """The judges' board: judges that have no rank on the task's board have none here.
+
+    What is said of each is what the board needs; `agreement_of` has the rest.
+    """
+    held = [_with_least(kept, entry, plan) for entry in entries]
     ranked = [agreement for agreement, entry in zip(held, entries, strict=True) if entry.is_ranked]
     board = judges_board(kept.reference, ranked, plan, rank_by)
     others = judges_board(
@@ -85,13 +92,27 @@ def judged_field(
     return JudgedField(replace(board, rows=(*board.rows, *unranked)), facts)
 
 
-def agreement_of(kept: KeptReference, judge: KeptBoard, plan: AgreementPlan) -> JudgeAgreement:
+# References and boards are the same objects for every judge and page that they are read for.
+@lru_cache(maxsize=512)
+def _digest(kept: KeptReference | KeptBoard) -> str:
+    return kept.sha256
+
+
+def _with_least(kept: KeptReference, entry: JudgeEntry, plan: AgreementPlan) -> JudgeAgreement:
+    found = agreement_of(kept, entry.kept, plan, only_ranked=True)
+    return replace(found, least=entry.least) if entry.is_least_known else found
+
+
+def agreement_of(
+    kept: KeptReference, judge: KeptBoard, plan: AgreementPlan, *, only_ranked: bool = False
+) -> JudgeAgreement:
     """The agreement of a judge with the reference, by the measure it named."""
-    key = (kept.sha256, judge.sha256, judge.board.name, plan.method.key, plan.by)
+    whole = "" if only_ranked else "whole"
+    key = (_digest(kept), _digest(judge), judge.board.name, plan.method.key, plan.by, whole)
     with _lock:
         known = _kept.get(key)
     if known is None:
-        known = judge_agreement(judge.board, judge.primary, kept.reference, plan)
+        known = judge_agreement(judge.board, judge.primary, kept.reference, plan, only_ranked=only_ranked)
         with _lock:
             _kept[key] = known
     return known

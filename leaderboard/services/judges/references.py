@@ -25,7 +25,7 @@ from leaderboard.services.runs import facts
 from leaderboard.trec.boards.align import FEWEST_RUNS, Reference, reference_from, reference_of
 from leaderboard.trec.boards.board_files import Known, read_board
 from leaderboard.trec.boards.declared import Declared, read_declared
-from leaderboard.trec.boards.packing import KeptReference, pack_reference, unpack_reference
+from leaderboard.trec.boards.packing import KeptReference, Origin, pack_reference, unpack_reference
 
 KIND = "judges"
 LINE = "board"
@@ -96,13 +96,14 @@ def from_task(
         raise Conflict(f"{other.name} has no board yet; choose it once runs are scored.")
     by = _column(shown.edition, measure)
     rows = [row for row in _rows(session, other, sight, shown, by) if row.rank is not None]
-    reference = _of_rows(session, shown, by, rows)
-    origin = shown.basis.origin if shown.basis is not None else "human"
+    reference, run_ids = _of_rows(session, shown, by, rows)
+    made_by = shown.basis.origin if shown.basis is not None else "human"
     kept = KeptReference(
         reference=reference,
         source=f"{other.name} ({other.slug}), edition {shown.edition.number}",
         facts={row.run: _declared(row) for row in rows},
-        is_machine=origin == "machine",
+        is_machine=made_by == "machine",
+        origin=Origin(other.id, other.kind, shown.edition.id, run_ids),
     )
     _require_topics(session, task, kept.reference)
     return of_reference(kept, f"{other.slug}-{shown.edition.number}")
@@ -186,18 +187,22 @@ def _rows(
     return rank(read_rows(session, ANONYMOUS, task, sight, shown.edition, (by,)), by)
 
 
-def _of_rows(session: Session, shown: ShownEdition, by: MeasureColumn, rows: list[Row]) -> Reference:
+def _of_rows(
+    session: Session, shown: ShownEdition, by: MeasureColumn, rows: list[Row]
+) -> tuple[Reference, tuple[int, ...]]:
+    """The reference that ranked runs are, and their ids in its order."""
     assert shown.source is not None, "an edition has scores"
     assert shown.edition is not None, "there is an edition"
     source = narrowed(shown.source, shown.edition, by.key)
     scores = scores_of(session, source, by.key, by.version, [row.run_id for row in rows])
-    names = [row.run for row in rows if row.run_id in scores]
+    rows = [row for row in rows if row.run_id in scores]
+    names = [row.run for row in rows]
     if len(names) < FEWEST_RUNS or len(set(names)) < len(names):
         raise Conflict(
             f"A reference has {FEWEST_RUNS} ranked runs of different names or more, not {len(set(names))}."
         )
-    table = np.array([scores[row.run_id] for row in rows if row.run_id in scores])
-    return reference_from(names, source.topics, by.key, table)
+    table = np.array([scores[row.run_id] for row in rows])
+    return reference_from(names, source.topics, by.key, table), tuple(row.run_id for row in rows)
 
 
 def _declared(row: Row) -> Declared:

@@ -1,27 +1,30 @@
 """Scores of a judge's stored board against the reference that a revision is."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from leaderboard.checksums import belonging_to
 from leaderboard.db.engine import Database
+from leaderboard.errors import Conflict, Invalid, NotFound
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.judged import FloatArray
 from leaderboard.measures.judges.record import AgreedTopics
 from leaderboard.measures.judges.registry import parse
 from leaderboard.services.evaluations.score import MeasureScores, Plan, RunScores
-from leaderboard.services.judges import references, store
+from leaderboard.services.judges import labelled, labelled_answers, references, store
 from leaderboard.stats.judges.by_topic import topic_agreement
 from leaderboard.trec.boards.align import Reference, align
-from leaderboard.trec.boards.packing import KeptBoard
+from leaderboard.trec.boards.labels import KeptLabels
+from leaderboard.trec.boards.packing import KeptBoard, KeptReference, pack_board
 
 
 def compute(database: Database, run_id: int, plan: Plan) -> RunScores:
     """All scores that the run lacks, by the measures of a plan; raises Damaged."""
     reference, board = _both(database, run_id, plan)
-    return RunScores(scores(reference, board, [measure["key"] for measure in plan.missing]), None)
+    made = pack_board(board) if plan.lacks_hits and board is not None else None
+    return RunScores(scores(reference, board, [measure["key"] for measure in plan.missing]), made)
 
 
 def again(
@@ -37,10 +40,20 @@ def again(
     return of
 
 
-def scores(reference: Reference, kept: KeptBoard, keys: Iterable[str]) -> dict[str, MeasureScores]:
-    """Key -> scores on the reference's topics in byte order; nan throughout where the board lacks a run."""
+def differing(database: Database, run_id: int, plan: Plan, stored: bytes) -> Iterator[str]:
+    """Where the stored board of a judge's labels is not the one that they make again; raises Damaged."""
+    _, board = _both(database, run_id, plan)
+    if board is None or board.sha256 != store.opened(run_id, stored).sha256:
+        yield "the board that its labels make comes out differently"
+
+
+def scores(reference: Reference, kept: KeptBoard | None, keys: Iterable[str]) -> dict[str, MeasureScores]:
+    """Key -> scores on the reference's topics in byte order.
+
+    They are nan throughout where the board lacks a run, and where there is none.
+    """
     order = sorted(range(len(reference.topics)), key=lambda place: reference.topics[place].encode())
-    agreed = agreed_topics(reference, kept)
+    agreed = agreed_topics(reference, kept) if kept is not None else None
     by_measure = {}
     for key in keys:
         bound = parse(key)
@@ -88,9 +101,24 @@ def _unknown(bound: BoundMeasure, reference: Reference) -> MeasureScores:
     return MeasureScores(nothing, np.zeros(shape) if bound.measure.parts is not None else None)
 
 
-def _both(database: Database, run_id: int, plan: Plan) -> tuple[Reference, KeptBoard]:
+def _both(database: Database, run_id: int, plan: Plan) -> tuple[Reference, KeptBoard | None]:
+    """The reference and a judge's board; None of labels where the reference has no runs to score by them."""
     with belonging_to(plan.inputs.name):
-        reference = references.opened(plan.inputs.judgments).reference
+        kept = references.opened(plan.inputs.judgments)
     with database.read() as session:
-        board = store.of_runs(session, [(run_id, "")])[run_id]
-    return reference, board
+        sent = store.sent(session, run_id)
+    if sent is None:
+        raise NotFound(f"What run {run_id} said is gone.")
+    try:
+        return kept.reference, _board(database, kept, sent)
+    except (Conflict, Invalid):
+        # Another reference was chosen since: the judge has no rank under it, as one that lacks a run.
+        return kept.reference, None
+
+
+def _board(database: Database, kept: KeptReference, sent: store.Sent) -> KeptBoard:
+    if isinstance(sent, KeptBoard):
+        return sent
+    if isinstance(sent, KeptLabels):
+        return labelled.board_of(database, kept, sent)
+    return labelled_answers.board_of(database, kept, sent)

@@ -1,41 +1,25 @@
-"""A board file of a judge on its way in: the rules of its task, its check, and the run it becomes."""
+"""A file of a judge on its way in: the rules of its task, its check, and the run it becomes."""
 
-import hashlib
-import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 from sqlalchemy.orm import Session
 
-from leaderboard.checksums import with_checksum
 from leaderboard.db.tables import Task
 from leaderboard.errors import Closed, Invalid, Problem
-from leaderboard.services.judges import references
+from leaderboard.services.judges import label_files, labelled_answers, references
+from leaderboard.services.judges.packed import PackedJudge, sketch_of
 from leaderboard.trec.boards.align import FEWEST_RUNS, align
 from leaderboard.trec.boards.board_files import BoardFile, Known, read_board
+from leaderboard.trec.boards.forms import form_of
 from leaderboard.trec.boards.packing import BoardRules, KeptBoard, pack_board
 from leaderboard.trec.read.lines import Limits, Source, numbered_lines, shown
 from leaderboard.trec.read.on_disk import on_disk
-from leaderboard.trec.runs.fingerprints import SKETCH_SIZE
 from leaderboard.trec.runs.reports import Report
 
 _PRIMARY = re.compile(r"#\s*primary\s*[:=]\s*(\S+)\s*", re.IGNORECASE)
 PRIMARY_REMEDY = "Write `# primary: NAME` as a line of the file."
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PackedJudge:
-    """The board of an accepted file, packed; digest: of what it says; sketch: of its values, for copies."""
-
-    body: bytes
-    topics: int
-    values: int
-    runs: int
-    digest: str
-    sketch: bytes
 
 
 def rules_of(session: Session, task: Task, topics: list[str]) -> BoardRules:
@@ -43,13 +27,16 @@ def rules_of(session: Session, task: Task, topics: list[str]) -> BoardRules:
     kept = references.newest(session, task.id)
     if kept is None:
         raise Closed(f"{task.name} has no reference yet; it takes boards once its organisers chose one.")
-    return BoardRules(tuple(topics), kept)
+    return BoardRules(tuple(topics), kept, labelled_answers.places(session, kept))
 
 
 def checked(source: Source, rules: BoardRules, limits: Limits) -> tuple[Report, PackedJudge | None]:
-    """The report on a board file, and the board if it can be accepted."""
+    """The report on a board file or a file of labels, and what is stored of it if it can be accepted."""
     with on_disk(source) as path:
         try:
+            form = form_of(path, rules.kept.reference.runs, limits)
+            if form != "board":
+                return label_files.checked(path, form, rules, limits)
             known = Known(frozenset(rules.kept.reference.runs), frozenset(rules.topics))
             board = read_board(path, known, limits=limits)
             primary = _primary(path, board, limits)
@@ -119,20 +106,15 @@ def _packed(kept: KeptBoard) -> PackedJudge:
     board = kept.board
     cells = {
         (run, topic, value)
-        for by_run in (*board.values.values(),)
+        for by_run in board.values.values()
         for run, row in by_run.items()
         for topic, value in row.items()
     }
-    hashes = sorted({_hash(cell) for cell in cells})[:SKETCH_SIZE]
     return PackedJudge(
         body=pack_board(kept),
         topics=len(board.topics),
         values=len(cells),
-        runs=len(board.runs),
+        most=len(board.runs),
         digest=kept.sha256,
-        sketch=with_checksum(np.array(hashes, "<u8").tobytes()),
+        sketch=sketch_of(cells),
     )
-
-
-def _hash(cell: tuple[str, str, float]) -> int:
-    return int.from_bytes(hashlib.blake2b(json.dumps(cell).encode(), digest_size=8).digest(), "little")

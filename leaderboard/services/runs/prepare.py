@@ -169,11 +169,11 @@ def _checked_board(source: Source, rules: UploadRules, limits: Limits) -> tuple[
     if packed is None or not report.accepted:
         return report, None
     run = PackedRun(
-        tag="",
+        tag=packed.tag,
         details={},
         topics=packed.topics,
         entries=packed.values,
-        deepest=packed.runs,
+        deepest=packed.most,
         digest=packed.digest,
         sketch=packed.sketch,
         order_differs=False,

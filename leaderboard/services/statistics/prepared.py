@@ -1,5 +1,7 @@
 """Comparisons that a board needs and a page should not compute, queued before anybody asks for them."""
 
+from importlib import import_module
+
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
@@ -10,6 +12,7 @@ from leaderboard.services import phase_rules
 from leaderboard.services.evaluations import choices, over_topics
 from leaderboard.services.evaluations.shown import means, scored_runs, source_of
 from leaderboard.services.jobs import queue
+from leaderboard.services.phase_rules import PhaseRule
 from leaderboard.services.statistics import orders, requests
 from leaderboard.services.statistics.requests import Request
 
@@ -58,7 +61,7 @@ def _wanted(session: Session, task: Task, edition: Edition) -> list[Request]:
         for procedure, by in (("pairs", task.comparison), ("reliability", ""))
         if requests.seconds(by or procedure, len(runs), len(source.topics)) > requests.AT_ONCE_S
     ]
-    wanted: list[Request] = []
+    wanted = _of_judges(session, task, edition, phase)
     first = edition.primary_measure
     for measure in sorted(edition.measures, key=lambda each: each["key"] != first) if procedures else ():
         if requests.refusal(parse(measure["key"]).measure):
@@ -83,6 +86,23 @@ def _wanted(session: Session, task: Task, edition: Edition) -> list[Request]:
             for procedure, by in procedures
         ]
     return wanted + orders.needed(session, task.id, source)
+
+
+def _of_judges(session: Session, task: Task, edition: Edition, phase: PhaseRule) -> list[Request]:
+    """What holds at least of judges, where their page would wait for it; nothing of other tasks."""
+    if task.kind != "judges":
+        return []
+    # Where there are rankings only, no module of judges is ever loaded.
+    bounds = import_module("leaderboard.services.judges.bounds")
+    references = import_module("leaderboard.services.judges.references")
+    query = select(Run.id, Run.ranking_sha256).where(Run.phase_id == phase.id, Run.withdrawn_at.is_(None))
+    runs = {run_id: sha256 for run_id, sha256 in session.execute(query)}
+    revision = session.get_one(QrelsRevision, edition.revision_id)
+    shape = references.of_revision(session, revision.id).reference.scores.shape
+    if not runs or not bounds.is_slow(len(runs), *shape):
+        return []
+    # Their page is read by organisers, and by others after the close: of all topics.
+    return [bounds.request_of(source_of(edition, revision, phase_rules.ALL_TOPICS), runs)]
 
 
 def _tried(session: Session, wanted: list[Request]) -> set[str]:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ VERSIONS = {
     revision_scores.PROCEDURE: 1,
     pool_reusability.PROCEDURE: 1,
     pool_simulations.PROCEDURE: 1,
+    "judges": 1,
 }
 """Procedure -> version; a new one makes whatever is kept of the old one unused."""
 AT_ONCE_S = 0.3
@@ -247,6 +249,10 @@ def compute(database: Database, statistic_id: int) -> bytes:
         if request.procedure == revision_scores.PROCEDURE:
             facts = request.source.revision_id, request.run_ids, request.measure, request.source.dialect
             return pack(revision_scores.compute(session, *facts, progress))
+        if request.procedure == "judges":
+            # Where there are rankings only, no module of judges is ever loaded.
+            bounds = import_module("leaderboard.services.judges.bounds")
+            return pack(bounds.compute(session, request.source, request.run_ids, progress))
         if request.procedure in _OF_HITS:
             return pack(computed_from_hits(session, request, progress))
         scores = _scores(session, request)

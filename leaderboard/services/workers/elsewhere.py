@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard import __version__
-from leaderboard.db.tables import Answer, ApiToken, Edition, Job, QrelsRevision, RankingBlock, TaskRole
+from leaderboard.db.tables import Answer, ApiToken, Edition, Job, QrelsRevision, RankingBlock, Task, TaskRole
 from leaderboard.errors import Conflict, Forbidden
 from leaderboard.services import audit
 from leaderboard.services.accounts.tokens import WORKER
@@ -48,7 +48,7 @@ def admitted(session: Session, viewer: Viewer) -> RemoteWorker:
 def claim(
     session: Session, worker: RemoteWorker, slot: int, version: str, settings: Settings
 ) -> Claim | None:
-    """Take the most urgent evaluation of the worker's task; None where none is due.
+    """Take the most urgent evaluation of the worker's task; None where none is due, or it is of judges.
 
     slot: tells processes with the same token apart. Raises Conflict for another version of this program:
     it might score otherwise.
@@ -57,7 +57,12 @@ def claim(
         raise Conflict(f"This site evaluates with version {__version__}, not {version[:40]!r}; install that.")
     owner = f"token {worker.token_id}:{slot}"
     workers.seen(session, owner)
-    of_task = select(Edition.id).where(Edition.task_id == worker.task_id)
+    # Judges are scored on the site alone: labels need all runs of another task, which this token is not for.
+    of_task = (
+        select(Edition.id)
+        .join(Task, Task.id == Edition.task_id)
+        .where(Edition.task_id == worker.task_id, Task.kind != "judges")
+    )
     return queue.claim(session, owner, settings, Job.kind == queue.EVALUATE, Job.edition_id.in_(of_task))
 
 

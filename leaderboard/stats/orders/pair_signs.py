@@ -7,6 +7,8 @@ FloatArray = NDArray[np.float64]
 SignArray = NDArray[np.int8]
 SAME = 1e-10
 """What is nearer than this share of the largest is equal but for rounding."""
+FEW = 32
+"""Orders of which all pairs are taken at once."""
 
 
 def pair_signs(scores: FloatArray) -> SignArray:
@@ -17,8 +19,18 @@ def pair_signs(scores: FloatArray) -> SignArray:
     >>> pair_signs(np.array([[0.3, 0.2, 0.2]]))
     array([[1, 1, 0]], dtype=int8)
     """
-    first, second = np.triu_indices(scores.shape[1], 1)
-    return signs(scores[:, first] - scores[:, second], float(np.abs(scores).max(initial=0.0)))
+    orders, runs = scores.shape
+    peak = float(np.abs(scores).max(initial=0.0))
+    if orders < FEW:
+        first, second = np.triu_indices(runs, 1)
+        return signs(scores[:, first] - scores[:, second], peak)
+    found, at = np.empty((orders, runs * (runs - 1) // 2), np.int8), 0
+    # A run against all behind it at once: the differences of all pairs together would not stay in the cache.
+    for run in range(runs - 1):
+        behind = runs - 1 - run
+        found[:, at : at + behind] = signs(scores[:, run : run + 1] - scores[:, run + 1 :], peak)
+        at += behind
+    return found
 
 
 def signs(differences: FloatArray, peak: float) -> SignArray:

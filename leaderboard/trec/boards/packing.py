@@ -17,18 +17,33 @@ _REFERENCE, _BOARD = b"BRF1", b"BRD1"
 _LEVEL = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The board of a site's task that a reference was: there are its runs, and what they are scored by.
+
+    kind: what the task takes; edition_id: that the board was of; run_ids: in the order of the reference.
+    """
+
+    task_id: int
+    kind: str
+    edition_id: int
+    run_ids: tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class KeptReference:
     """A reference as it was when it was chosen.
 
     source: where it is from, in words. facts: run -> what it declares. is_machine: whether it rests on
-    judgments of a machine.
+    judgments of a machine. origin: None of a board file, and of references that were chosen before origins
+    were kept.
     """
 
     reference: Reference
     source: str
     facts: Mapping[str, Declared] = field(default_factory=dict)
     is_machine: bool = False
+    origin: Origin | None = None
 
     @property
     def sha256(self) -> str:
@@ -51,10 +66,14 @@ class KeptBoard:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoardRules:
-    """What a judge's board file is checked against: the task's topics and its reference's runs and topics."""
+    """What a judge's file is checked against: the task's topics and its reference's runs and topics.
+
+    places: (run, topic) -> how many documents each segment cites, where the runs are answers.
+    """
 
     topics: tuple[str, ...]
     kept: KeptReference
+    places: Mapping[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)
 
 
 def pack_reference(kept: KeptReference) -> bytes:
@@ -70,9 +89,15 @@ def unpack_reference(stored: bytes) -> KeptReference:
         shape = len(record["runs"]), len(record["topics"])
         reference = reference_from(record["runs"], record["topics"], record["measure"], scores.reshape(shape))
         facts = {run: Declared(**declared) for run, declared in record["facts"].items()}
-        return KeptReference(reference, record["source"], facts, record["is_machine"])
+        origin = _origin(record.get("origin"))
+        return KeptReference(reference, record["source"], facts, record["is_machine"], origin)
     except (ValueError, KeyError, TypeError) as error:
         raise damaged("the reference", "it has another form") from error
+
+
+def is_board(stored: bytes) -> bool:
+    """Whether what a judge sent is a board, not labels."""
+    return stored.startswith(_BOARD)
 
 
 def pack_board(kept: KeptBoard) -> bytes:
@@ -104,8 +129,15 @@ def _text(kept: KeptReference | KeptBoard) -> bytes:
     return json.dumps(record, sort_keys=True, separators=(",", ":")).encode()
 
 
+def _origin(given: dict[str, Any] | None) -> Origin | None:
+    return None if given is None else Origin(**{**given, "run_ids": tuple(given["run_ids"])})
+
+
 def _of_reference(kept: KeptReference) -> dict[str, Any]:
+    # Without an origin as it was before there were any: digests never change.
+    origin = {} if kept.origin is None else {"origin": asdict(kept.origin)}
     return {
+        **origin,
         "runs": kept.reference.runs,
         "topics": kept.reference.topics,
         "measure": kept.reference.measure,

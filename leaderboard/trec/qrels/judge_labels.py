@@ -1,7 +1,7 @@
 """A judge's qrels: TREC's four columns, or six with the judge's confidence and the name of its run."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,14 +28,17 @@ class JudgeLabels:
     notes: tuple[Problem, ...]
 
 
-def read_judge_labels(path: Path, limits: Limits = DEFAULT_LIMITS) -> JudgeLabels:
+def read_judge_labels(
+    path: Path, limits: Limits = DEFAULT_LIMITS, topics: Collection[str] = ()
+) -> JudgeLabels:
     """The labels of a file of `topic 0 docno label`, or `topic Q0 docno label confidence run`.
 
     A label is a number, of which the part before the point counts, or True or False, which are 1 and 0.
     Blank lines and `#` comments are passed over. Raises Invalid, with up to 25 problems, for a line of
-    another length, a label or confidence that is not a number, and a document with two labels.
+    another length, a label or confidence that is not a number, a document with two labels, and a topic that
+    is not among those given, if any are.
     """
-    reader = _Reader()
+    reader = _Reader(topics)
     for number, line in raw_lines(path, limits):
         if line.strip() and not line.startswith(b"#"):
             reader.add(number, line.split())
@@ -44,6 +47,7 @@ def read_judge_labels(path: Path, limits: Limits = DEFAULT_LIMITS) -> JudgeLabel
 
 @dataclass(slots=True)
 class _Reader:
+    topics: Collection[str] = ()
     problems: Problems = field(default_factory=lambda: Problems("qrels file"))
     judgments: dict[str, dict[bytes, int]] = field(default_factory=dict)
     confidence: dict[str, dict[bytes, float]] = field(default_factory=dict)
@@ -57,6 +61,10 @@ class _Reader:
             self.problems.add(Problem(rule, "Write topic 0 docno label.", number))
             return
         topic, docno = text_of(fields[0]), fields[2]
+        if self.topics and topic not in self.topics:
+            rule, remedy = "The task has no such topic.", "Leave out labels of other topics."
+            self.problems.add(Problem(rule, remedy, number, "topic", shown(topic)))
+            return
         label = self._label(number, fields[3])
         if label is None:
             return

@@ -42,7 +42,7 @@ def export(slug: str, form: str) -> ResponseReturnValue:
 @blueprint.get("/tasks/<slug>/judges/<id:run_id>")
 @rule(PUBLIC)
 def show(slug: str, run_id: int) -> ResponseReturnValue:
-    """One judge: runs, topics, what is circular."""
+    """One judge: runs, topics, labels, what is circular."""
     page = _judge(slug, run_id)
     html = render_template(
         "judges/judge.html",

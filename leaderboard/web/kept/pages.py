@@ -51,6 +51,7 @@ ROOMS = frozenset(
         "nuggets",
         "judges",
         "reproductions",
+        "judge_labels",
         "news",
         "phases",
         "revisions",

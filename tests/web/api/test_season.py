@@ -1,5 +1,7 @@
 """A track from its topics to its archive by programs alone: organiser, team, assessors."""
 
+import io
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -10,7 +12,7 @@ import pytest
 from flask import Flask, Response, request, request_finished
 
 from leaderboard.web.api import organise, reference
-from tests.make import build
+from tests.make import build, judging
 from tests.make.worlds import QRELS, RUN, TOPICS
 from tests.web.api.conftest import Program, Programs
 from tests.web.conftest import Site
@@ -251,9 +253,27 @@ class _Season:
         olga("POST", "/tasks/next/publish")
         assert olga("POST", "/tasks/next/unpublish")["state"] == "draft"
         olga("DELETE", "/tasks/next")
+        self.refer(olga)
         export = olga.file(f"{TASK}/export")
         assert olga("PUT", "/tasks/again/import", file=export)["is_export"]
         olga("POST", f"/tasks/robots/jobs/{self.site.world.job}/again")
+
+    def refer(self, olga: _Asking) -> None:
+        """A task of judges has the board of a file as its reference, then that of a task of rankings."""
+        judging.ranked(self.site.database, self.folder, "ranks")
+        olga("PUT", "/tasks/held?name=Held&kind=judges", file=TOPICS)
+        board = judging.board_text(judging.REFERENCE)
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as archive:
+            archive.writestr("board.txt", board)
+            archive.writestr("declared.csv", judging.FACTS)
+        drafts = (
+            olga("POST", "/tasks/held/reference/file?note=First", file=packed.getvalue()),
+            olga("POST", "/tasks/held/reference", {"source": "ranks", "note": "Of this site."}),
+        )
+        for base, draft in enumerate(drafts):
+            path = f"/tasks/held/revisions/drafts/{draft['draft']}/publish"
+            assert olga("POST", path, {"base": base})["number"] == base + 1
 
 
 def test_a_season(site: Site, program: Programs, done: set[str], tmp_path: Path) -> None:

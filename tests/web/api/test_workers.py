@@ -21,7 +21,7 @@ from leaderboard.services.evaluations.wire import PackedScores
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.tasks import roles
 from leaderboard.services.workers.elsewhere import EVALUATOR
-from tests.make import answers, build, nuggeted
+from tests.make import answers, build, judging, nuggeted
 from tests.make.servers import HOST, served
 from tests.web.api.conftest import Program, Programs
 from tests.web.conftest import Site
@@ -256,6 +256,18 @@ def test_runs_of_answers_are_scored_elsewhere_too(site: Site, program: Programs,
         assert set(session.scalars(select(Evaluation.evaluator).where(of_run))) == {EVALUATOR}
     assert {measure: scores.tobytes() for measure, scores in found.items()} == before
     assert any(np.isnan(scores).any() for scores in found.values())
+
+
+def test_judges_are_scored_on_the_site_alone(site: Site, program: Programs, tmp_path: Path) -> None:
+    """Labels need the rankings of another task, which the token is not for."""
+    judging.task(site.database, tmp_path)
+    judging.refer(site.database, tmp_path)
+    judging.judge(site.database, tmp_path)
+    with site.database.write() as session:
+        roles.give(session, OPERATOR, "judged", "Olga", "organiser")
+    worker = program("Olga", "read", slug="judged", kind="worker")
+    assert _claim(worker)["job"] is None
+    assert build.drain(site.database) > 0
 
 
 def test_answers_that_are_not_those_of_the_run_are_not_scored(

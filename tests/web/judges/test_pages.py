@@ -1,7 +1,9 @@
 """The judges' board, one judge and one topic: what they say, to whom, and that their links lead somewhere."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import urljoin
 
 import pytest
@@ -11,8 +13,13 @@ from flask.testing import FlaskClient
 
 from leaderboard.cli import main
 from leaderboard.db.engine import Database, now
-from leaderboard.db.tables import Phase, Task
+from leaderboard.db.tables import Job, Phase, Task
+from leaderboard.services.jobs import queue
+from leaderboard.services.judges import field
 from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.statistics import requests
+from leaderboard.settings import Settings
+from leaderboard.worker import Evaluator
 from tests.make import build, judging, people
 from tests.web.conftest import SignIn, browser
 from tests.web.test_crawl import faults, tree
@@ -147,3 +154,46 @@ def test_a_task_of_judges_is_made_by_a_command(tmp_path: Path) -> None:
     with database.read() as session:
         assert [(task.kind, task.visibility) for task in session.query(Task)] == [("judges", "blind")]
     database.dispose()
+
+
+def test_what_takes_long_is_computed_by_an_evaluator(
+    client: FlaskClient, database: Database, sign_in: SignIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Queued once all judges are scored; the page says how far it is, and then has the same numbers."""
+    account = sign_in(client, "Olga", is_organiser=True)
+    judging.task(database, tmp_path, viewer=people.viewer(database, account), visibility="blind")
+    judging.refer(database, tmp_path)
+    judging.judge(database, tmp_path)
+    judging.judge(database, tmp_path, judging.ELM, "elm", team_name="Other")
+    build.drain(database)
+    at_once = {judge["judge"]: judge["at_least"] for judge in _judges(client)}
+    monkeypatch.setattr(requests, "AT_ONCE_S", 0.0)
+    judging.judge(database, tmp_path, judging.REFERENCE, "ash", team_name="Third")
+    evaluator = Evaluator(database, Settings())
+    while evaluator.work(Job.kind == queue.EVALUATE):
+        pass
+    assert {judge["at_least"] for judge in _judges(client)} == {None}
+    page = client.get("/tasks/judged/judges").get_data(as_text=True)
+    assert "“At least” is computed by the evaluator: waiting for its turn." in page
+    build.drain(database)
+    monkeypatch.setattr(field, "judge_agreement", _light_alone(field.judge_agreement))
+    found = {judge["judge"]: judge["at_least"] for judge in _judges(client)}
+    assert {name: found[name] for name in at_once} == at_once
+    assert found["ash"] == 1.0
+    assert "is computed by the evaluator" not in client.get("/tasks/judged/judges").get_data(as_text=True)
+
+
+def _judges(client: FlaskClient) -> list[dict[str, Any]]:
+    answer = client.get("/tasks/judged/judges.json").json
+    assert answer is not None
+    return list(answer["judges"])
+
+
+def _light_alone(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """Let nothing be computed while a page waits but what the board needs of a judge."""
+
+    def computed(*arguments: Any, only_ranked: bool = False) -> Any:
+        assert only_ranked, "a page computes what an evaluator should"
+        return compute(*arguments, only_ranked=True)
+
+    return computed

@@ -1,0 +1,249 @@
+"""A judge's labels beside the judgments that the reference rests on: over all topics, and one topic."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from leaderboard.errors import Forbidden, Invalid, NotFound
+from leaderboard.pages.judges.board import ReferencePage, SeenReference, head_of, seen_reference
+from leaderboard.services.boards.rows import Row, read_rows
+from leaderboard.services.judges import held_labels, store
+from leaderboard.services.judges.held_labels import JudgedLabels, LabelPlan
+from leaderboard.services.judges.reference_labels import ReferenceLabels, reference_labels
+from leaderboard.services.policy import Viewer
+from leaderboard.services.runs.names import RunName
+from leaderboard.stats.judges.labels import LabelAgreement
+from leaderboard.trec.boards.answer_labels import KeptAnswerLabels, as_grades
+from leaderboard.trec.boards.labels import KeptLabels
+from leaderboard.trec.nuggets.packing import Part
+from leaderboard.trec.qrels.judge_labels import JudgeLabels
+from leaderboard.trec.read.lines import text_of
+
+SentLabels = KeptLabels | KeptAnswerLabels
+UNITS: Mapping[Part | None, str] = {None: "document", "assignments": "nugget", "support": "citation"}
+"""Part of the judgments of answers, None of documents -> what is labelled."""
+_GRADE = re.compile("-?[0-9]{1,9}")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledDocument:
+    """A document with the grade of the judgments and the judge's label; None where it was not judged."""
+
+    docno: str
+    reference: int | None
+    judge: int | None
+    confidence: float | None
+
+    @property
+    def apart(self) -> int | None:
+        """The judge's label less the grade; None where one of them is missing."""
+        return None if self.reference is None or self.judge is None else self.judge - self.reference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelsHead(ReferencePage):
+    """What pages of a judge's labels start with.
+
+    source_slug: of the task whose documents or answers these are. plan: which of them count, and how labels
+    are read. unit: what is labelled, in a word. run_ids: of answers, by their runs' names.
+    """
+
+    judge: RunName
+    source_slug: str
+    plan: LabelPlan
+    file_run: str
+    unit: str = "document"
+    run_ids: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What the page's tables are called."""
+        return f"{self.slug}-judge-{self.judge.run_id}-labels"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelsPage(LabelsHead):
+    """The agreement over all topics, by topic, and the documents that differ most.
+
+    held: None where no document counts, as none was judged by both. labels, confident: how many labels the
+    judge gave on these topics, and how many with a confidence.
+    """
+
+    held: JudgedLabels | None
+    labels: int
+    confident: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelledTopicPage(LabelsHead):
+    """One topic: the agreement on it, None where no document counts; documents that differ most first."""
+
+    topic_id: str
+    agreement: LabelAgreement | None
+    documents: tuple[LabelledDocument, ...]
+    previous: str | None
+    following: str | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Seen:
+    """Both sides of a page: the judge's labels are those of topics whose judgments are shown."""
+
+    reference: SeenReference
+    row: Row
+    judgments: ReferenceLabels
+    labels: JudgeLabels
+    sha256: str
+    part: Part | None
+
+
+def labels_page(session: Session, viewer: Viewer, slug: str, run_id: int, plan: LabelPlan) -> LabelsPage:
+    """A judge's labels; a few statements.
+
+    Raises NotFound for a run that is no judge's labels, while the reference is held back, and where the
+    judgments it rests on are not shown to the viewer; Invalid for a scale that leaves out a label.
+    """
+    seen = _of_run(session, viewer, slug, run_id)
+    return LabelsPage(
+        **_head(seen, plan),
+        held=_held(seen, plan),
+        labels=sum(map(len, seen.labels.judgments.values())),
+        confident=sum(map(len, seen.labels.confidence.values())),
+    )
+
+
+def labelled_topic_page(
+    session: Session, viewer: Viewer, slug: str, run_id: int, topic_id: str, plan: LabelPlan
+) -> LabelledTopicPage:
+    """One topic of a judge's labels; raises as `labels_page` does, and NotFound for a topic without them."""
+    seen = _of_run(session, viewer, slug, run_id)
+    topics = list(seen.judgments.labels.judgments)
+    if topic_id not in topics:
+        raise NotFound(f"No judgments of topic {topic_id[:40]!r} are shown here.")
+    at, held = topics.index(topic_id), _held(seen, plan)
+    return LabelledTopicPage(
+        **_head(seen, plan),
+        topic_id=topic_id,
+        agreement=held.topics.get(topic_id) if held is not None else None,
+        documents=_documents(seen, topic_id, plan),
+        previous=topics[at - 1] if at else None,
+        following=topics[at + 1] if at + 1 < len(topics) else None,
+    )
+
+
+def summary(
+    session: Session, viewer: Viewer, reference: SeenReference, row: Row
+) -> tuple[JudgedLabels | None, SentLabels | None]:
+    """What a judge's page says of its labels: the agreement where the viewer may see it, and the labels.
+
+    None and None for a judge that sent a board.
+    """
+    sent = store.sent(session, row.run_id)
+    if not isinstance(sent, SentLabels):
+        return None, None
+    try:
+        return _held(_seen(session, viewer, reference, row, sent), LabelPlan()), sent
+    except (NotFound, Forbidden):
+        return None, sent
+
+
+def _of_run(session: Session, viewer: Viewer, slug: str, run_id: int) -> _Seen:
+    reference = seen_reference(session, viewer, slug)
+    sight = reference.head.sight
+    rows = read_rows(session, viewer, reference.task, sight, reference.edition, ())
+    row = next((row for row in rows if row.run_id == run_id), None)
+    sent = store.sent(session, run_id) if row is not None else None
+    if row is None or not isinstance(sent, SentLabels):
+        raise NotFound(f"{reference.task.name} has no labels of run {run_id} to show.", run=run_id)
+    return _seen(session, viewer, reference, row, sent)
+
+
+def _seen(session: Session, viewer: Viewer, reference: SeenReference, row: Row, sent: SentLabels) -> _Seen:
+    if reference.kept is None:
+        raise NotFound(f"{reference.task.name} has no reference yet to hold labels against.")
+    part = sent.part if isinstance(sent, KeptAnswerLabels) else None
+    if part == "argue":
+        raise NotFound("Auto-ARGUE’s judgments have no grades that could be compared.")
+    judgments = reference_labels(session, viewer, reference.kept, part)
+    known, given = judgments.labels.judgments, _as_labels(sent, reference.kept.reference.runs)
+    labels = replace(
+        given,
+        judgments={topic: of_topic for topic, of_topic in given.judgments.items() if topic in known},
+        confidence={topic: of_topic for topic, of_topic in given.confidence.items() if topic in known},
+    )
+    return _Seen(reference, row, judgments, labels, sent.sha256, part)
+
+
+def _as_labels(sent: SentLabels, runs: Sequence[str]) -> JudgeLabels:
+    if isinstance(sent, KeptLabels):
+        return sent.labels
+    return JudgeLabels(as_grades(sent.answers, sent.part, {run: run for run in runs}), {}, "", ())
+
+
+def _head(seen: _Seen, plan: LabelPlan) -> dict[str, Any]:
+    row = seen.row
+    judge = RunName(run_id=row.run_id, name=row.run, team=row.team, kind=row.kind, is_own=False)
+    return {
+        **head_of(seen.reference.head),
+        "judge": judge,
+        "source_slug": seen.judgments.slug,
+        "plan": plan,
+        "file_run": row.tag,
+        "unit": UNITS[seen.part],
+        "run_ids": seen.judgments.run_ids,
+    }
+
+
+def _held(seen: _Seen, plan: LabelPlan) -> JudgedLabels | None:
+    if not _is_comparable(seen.judgments.labels.judgments, seen.labels.judgments, plan):
+        return None
+    keys = seen.judgments.key, seen.sha256
+    return held_labels.kept_labels(keys, seen.row.run, seen.judgments.labels, seen.labels, plan)
+
+
+def _is_comparable(
+    one: Mapping[str, Mapping[bytes, int]], two: Mapping[str, Mapping[bytes, int]], plan: LabelPlan
+) -> bool:
+    """Whether any document counts: both sides have one, and, unless those of either count, the same."""
+    if not any(one.values()) or not any(two.values()):
+        return False
+    return plan.union or any(one[topic].keys() & labels.keys() for topic, labels in two.items())
+
+
+def _documents(seen: _Seen, topic_id: str, plan: LabelPlan) -> tuple[LabelledDocument, ...]:
+    grades = seen.judgments.labels.judgments[topic_id]
+    labels = held_labels.on_scale(seen.labels.judgments, plan.scale).get(topic_id, {})
+    confidence = seen.labels.confidence.get(topic_id, {})
+    docnos = grades.keys() | labels.keys() if plan.union else grades.keys() & labels.keys()
+    found = [
+        LabelledDocument(text_of(docno), grades.get(docno), labels.get(docno), confidence.get(docno))
+        for docno in docnos
+    ]
+    return tuple(sorted(found, key=lambda one: (-abs((one.judge or 0) - (one.reference or 0)), one.docno)))
+
+
+def plan_from(union: str, levels: str, scale: str) -> LabelPlan:
+    """How labels are read, by what an address says: `either`, `2:1`, `0=0,1=2`; raises Invalid.
+
+    >>> plan_from("either", "2:1", "0=0,1=2")
+    LabelPlan(union=True, levels=((2, 1),), scale={0: 0, 1: 2})
+    """
+    if union not in ("", "both", "either"):
+        raise Invalid(f"?documents= is both or either, not {union[:40]!r}.")
+    pairs = tuple(_pair(part if ":" in part else f"{part}:{part}", ":", "level") for part in _parts(levels))
+    mapped = dict(_pair(part, "=", "scale") for part in _parts(scale))
+    return LabelPlan(union == "either", pairs, mapped or None)
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _pair(text: str, between: str, what: str) -> tuple[int, int]:
+    one, _, two = text.partition(between)
+    if not (_GRADE.fullmatch(one) and _GRADE.fullmatch(two)):
+        raise Invalid(f"?{what}= takes pairs of whole numbers such as 2{between}1, not {text[:40]!r}.")
+    return int(one), int(two)

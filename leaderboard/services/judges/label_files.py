@@ -1,0 +1,150 @@
+"""A judge's file of labels on its way in: what its reference must have, its check, what is stored of it."""
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from leaderboard.errors import MissingInput, Problem
+from leaderboard.measures.answers import registry as answer_measures
+from leaderboard.services.judges import labelled, labelled_answers
+from leaderboard.services.judges.packed import Cell, PackedJudge, sketch_of
+from leaderboard.trec.boards.answer_labels import KeptAnswerLabels, pack_answer_labels, read_answer_labels
+from leaderboard.trec.boards.forms import Form
+from leaderboard.trec.boards.labels import KeptLabels, pack_labels
+from leaderboard.trec.boards.packing import BoardRules, KeptReference
+from leaderboard.trec.qrels.judge_labels import read_judge_labels
+from leaderboard.trec.read.lines import Limits, shown, text_of
+from leaderboard.trec.runs.reports import Report
+
+REMEDY = "Send a board file: run topic measure value."
+WORDS = {
+    "labels": "labels of documents",
+    "nuggets": "nuggets",
+    "assignments": "assignments",
+    "support": "support labels",
+    "argue": "Auto-ARGUE’s judgments",
+}
+"""Forms of a file -> what it holds."""
+
+
+def checked(path: Path, form: Form, rules: BoardRules, limits: Limits) -> tuple[Report, PackedJudge | None]:
+    """The report on a file of labels, and the labels if they can be accepted; raises Invalid."""
+    if refused := _refused(rules.kept, form):
+        return Report((refused,)), None
+    return _of_documents(path, rules, limits) if form == "labels" else _of_answers(path, form, rules)
+
+
+def _of_documents(path: Path, rules: BoardRules, limits: Limits) -> tuple[Report, PackedJudge | None]:
+    labels = read_judge_labels(path, limits, frozenset(rules.topics))
+    sent, kept = KeptLabels(labels), rules.kept
+    facts = {
+        "form": "labels",
+        "documents": sent.documents,
+        "topics": len(labels.judgments),
+        "confidence": sum(map(len, labels.confidence.values())),
+        "primary": kept.reference.measure,
+    }
+    warnings = (*labels.notes, *_missing(kept, labels.judgments))
+    report = Report(tuple(_unfit(kept, sent)), warnings, facts)
+    cells: set[Cell] = {
+        (topic, text_of(docno), float(grade))
+        for topic, grades in labels.judgments.items()
+        for docno, grade in grades.items()
+    }
+    packed = PackedJudge(
+        body=pack_labels(sent),
+        topics=len(labels.judgments),
+        values=len(cells),
+        most=max(map(len, labels.judgments.values())),
+        digest=sent.sha256,
+        sketch=sketch_of(cells),
+        tag=labels.run,
+    )
+    return report, packed if report.accepted else None
+
+
+def _of_answers(path: Path, form: Form, rules: BoardRules) -> tuple[Report, PackedJudge | None]:
+    assert form != "board", "a file of labels of answers"
+    assert form != "labels", "a file of labels of answers"
+    kept = rules.kept
+    sent = read_answer_labels(path, form, rules.places, kept.reference.runs, frozenset(rules.topics))
+    measure = answer_measures.parse(kept.reference.measure)
+    basis = answer_measures.NAMES[measure.measure.name].basis
+    topics = sent.answers.topics_of(measure)
+    problems: tuple[Problem, ...] = ()
+    if not sent.answers.judgments.has(basis) or not topics:
+        rule = f"The reference is by {kept.reference.measure}, which {WORDS[form]} alone do not give."
+        problems = (Problem(rule, REMEDY, field="labels"),)
+    runs = {run for run, _ in sent.cells}
+    facts = {
+        "form": form,
+        "runs": len(runs),
+        "labels": sent.documents,
+        "topics": len(topics),
+        "primary": kept.reference.measure,
+    }
+    lacking = [run for run in kept.reference.runs if run not in runs]
+    report = Report(problems, (*_without_runs(lacking), *_missing(kept, topics)), facts)
+    packed = PackedJudge(
+        body=pack_answer_labels(sent),
+        topics=len(topics),
+        values=sent.documents,
+        most=len(runs),
+        digest=sent.sha256,
+        sketch=sketch_of(_cells(sent)),
+    )
+    return report, packed if report.accepted else None
+
+
+def _refused(kept: KeptReference, form: Form) -> Problem | None:
+    """Why such a file cannot be scored against the reference."""
+    if form == "nuggets":
+        rule = "Nuggets alone score no run: a judge says which answer holds which of them."
+        return Problem(
+            rule, "Send assignments, whose lines name the nuggets, or a board file.", field="labels"
+        )
+    if kept.origin is None:
+        rule = "Labels are scored on the runs of the reference, which here is a board file without runs."
+        return Problem(rule, REMEDY, field="labels")
+    wanted = labelled.KIND if form == "labels" else labelled_answers.KIND
+    if kept.origin.kind != wanted:
+        rule = f"The runs of the reference are {kept.origin.kind}, which {WORDS[form]} do not score."
+        return Problem(rule, REMEDY, field="labels")
+    return None
+
+
+def _unfit(kept: KeptReference, sent: KeptLabels) -> Iterator[Problem]:
+    """Labels that speak of no topic of the reference, or that its measure cannot be computed from."""
+    compiled = labelled.judgments_of(kept, sent)
+    if not compiled.judgments.topics:
+        yield Problem("The file has no label on a topic of the reference.", "Send labels of its topics.")
+        return
+    try:
+        labelled.measure_of(kept)(labelled.on_no_run(compiled))
+    except MissingInput as error:
+        by = kept.reference.measure
+        rule = f"The reference is by {by}, which labels alone do not give: {error.message}"
+        yield Problem(rule, REMEDY, field="labels")
+
+
+def _missing(kept: KeptReference, topics: Collection[str]) -> Iterator[Problem]:
+    lacking = [topic for topic in kept.reference.topics if topic not in topics]
+    if lacking:
+        rule = "The file has no label on the topic, which is left out for this judge."
+        yield Problem(rule, "", None, "topic", shown(lacking[0]), len(lacking))
+
+
+def _without_runs(lacking: list[str]) -> Iterator[Problem]:
+    if lacking:
+        rule = "The reference has a run without a label, so the judge has no rank."
+        yield Problem(rule, "", None, "run", shown(lacking[0]), len(lacking))
+
+
+def _cells(sent: KeptAnswerLabels) -> set[Cell]:
+    """What was labelled and how, as one text each, to find copies."""
+    judgments = sent.answers.judgments
+    assigned = judgments.assignments.cells if judgments.assignments is not None else {}
+    return {
+        *((*cell, str(labels.labels)) for cell, labels in assigned.items()),
+        *((*cell, str(labels.labels)) for cell, labels in judgments.support.answers.items()),
+        *((*cell, str(argued.sentences)) for cell, argued in judgments.argued.cells.items()),
+    }

@@ -1,0 +1,41 @@
+"""What is stored of an accepted file of a judge."""
+
+import hashlib
+import json
+from collections.abc import Set
+from dataclasses import dataclass
+
+import numpy as np
+
+from leaderboard.checksums import with_checksum
+from leaderboard.trec.runs.fingerprints import SKETCH_SIZE
+
+Cell = tuple[str, str, float | str]
+"""What a judge gave: run, topic and value of a board; topic, document and grade of labels; labels as text."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedJudge:
+    """A board or labels, packed; digest: of what the file says; sketch: of its cells, for copies.
+
+    values: how many cells; most: runs of a board, documents of the topic with the most labels. tag: the name
+    in the file.
+    """
+
+    body: bytes
+    topics: int
+    values: int
+    most: int
+    digest: str
+    sketch: bytes
+    tag: str = ""
+
+
+def sketch_of(cells: Set[Cell]) -> bytes:
+    """The smallest hashes of what a judge gave, with a checksum."""
+    hashes = sorted({_hash(cell) for cell in cells})[:SKETCH_SIZE]
+    return with_checksum(np.array(hashes, "<u8").tobytes())
+
+
+def _hash(cell: Cell) -> int:
+    return int.from_bytes(hashlib.blake2b(json.dumps(cell).encode(), digest_size=8).digest(), "little")

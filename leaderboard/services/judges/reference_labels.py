@@ -1,0 +1,104 @@
+"""The judgments that the reference of a task of judges rests on, for who may see them where they are from.
+
+They belong to another task. Its rules say who reads them, whatever the task of judges shows.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.checksums import belonging_to
+from leaderboard.db.tables import Edition, Run, Task
+from leaderboard.errors import NotFound
+from leaderboard.measures.judged import UNJUDGED
+from leaderboard.services import policy
+from leaderboard.services.evaluations.shown import shown_edition
+from leaderboard.services.nuggets.stored import opened
+from leaderboard.services.policy import Viewer
+from leaderboard.services.qrels import judged_inputs
+from leaderboard.trec.boards.answer_labels import as_grades
+from leaderboard.trec.boards.packing import KeptReference, Origin
+from leaderboard.trec.nuggets.packing import Part
+from leaderboard.trec.qrels.judge_labels import JudgeLabels
+from leaderboard.trec.qrels.packed_judgments import unpack_judgments
+
+NO_ORIGIN = "The reference is a board file: there are no judgments to hold labels against."
+GONE = "The judgments that the reference rests on are not shown to you, or are gone."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReferenceLabels:
+    """The judgments of a reference's topics; slug: of the task that they are from, as the viewer knows it.
+
+    key: what tells these judgments apart from others. run_ids: the reference's runs by their names, where
+    what is judged is their answers.
+    """
+
+    slug: str
+    labels: JudgeLabels
+    key: str
+    run_ids: Mapping[str, int] = field(default_factory=dict)
+
+
+def reference_labels(
+    session: Session, viewer: Viewer, kept: KeptReference, part: Part | None = None
+) -> ReferenceLabels:
+    """The judgments behind a reference, of the topics that the viewer sees judged; a few statements.
+
+    part: which judgments of answers, None for those of documents. A document that was pooled and not judged
+    is none of them. Raises NotFound where the reference has no judgments of this site, and where the viewer
+    may not see them; Forbidden as the policy does.
+    """
+    if kept.origin is None:
+        raise NotFound(NO_ORIGIN)
+    slug, topics = _seen_topics(session, viewer, kept.origin)
+    edition = session.get(Edition, kept.origin.edition_id)
+    if edition is None or edition.shown_from is None:
+        raise NotFound(GONE)
+    inputs = judged_inputs.inputs(session, edition.revision_id)
+    if inputs.is_of_answers != (part is not None):
+        raise NotFound("The reference does not rest on judgments of what this judge labelled.")
+    with belonging_to(inputs.name):
+        judgments = (
+            _of_answers(session, kept, inputs.judgments, part) if part else unpack_judgments(inputs.judgments)
+        )
+    wanted = [topic for topic in kept.reference.topics if topic in topics and topic in judgments]
+    labels = {
+        topic: {docno: grade for docno, grade in judgments[topic].items() if grade != UNJUDGED}
+        for topic in wanted
+    }
+    key = f"{session.get_bind().engine.url} {edition.revision_id} {part} {' '.join(wanted)}"
+    run_ids = dict(zip(kept.reference.runs, kept.origin.run_ids, strict=True)) if part else {}
+    return ReferenceLabels(slug, JudgeLabels(labels, {}, "", ()), key, run_ids)
+
+
+def _of_answers(
+    session: Session, kept: KeptReference, packed: bytes, part: Part
+) -> dict[str, dict[bytes, int]]:
+    """Grades of what was labelled of the answers of the reference's runs, which judgments know by digest."""
+    assert kept.origin is not None, "judgments are of a board of this site"
+    rows = session.execute(select(Run.id, Run.ranking_sha256).where(Run.id.in_(kept.origin.run_ids)))
+    digests = {run_id: sha256 for run_id, sha256 in rows}
+    pairs = zip(kept.reference.runs, kept.origin.run_ids, strict=True)
+    # Runs with the same answers share labels; one name of them is enough.
+    names = {digests[run_id]: name for name, run_id in pairs if run_id in digests}
+    return as_grades(opened(packed), part, names)
+
+
+def _seen_topics(session: Session, viewer: Viewer, origin: Origin) -> tuple[str, frozenset[str]]:
+    """The name in addresses of the task a reference is from, and its topics whose judgments are shown."""
+    task = session.get(Task, origin.task_id)
+    if task is None:
+        raise NotFound(GONE)
+    # What was asked for of the task of judges, an edition or a phase, is not of this one.
+    known, sight = policy.visible_task(session, replace(viewer, edition=None, phase=""), task.slug)
+    if known.id != origin.task_id:
+        raise NotFound(GONE)
+    if not sight.details:
+        raise NotFound(f"{GONE} {sight.why}".strip())
+    shown = shown_edition(session, known, sight)
+    if shown.source is None:
+        raise NotFound(GONE)
+    return known.slug, frozenset(shown.source.topics)

@@ -1,0 +1,20 @@
+"""Signs of pairs of runs: few orders and many are taken in different ways, with the same result."""
+
+import numpy as np
+
+from leaderboard.stats.orders.pair_signs import FEW, pair_signs
+
+
+def test_many_orders_have_the_signs_of_each() -> None:
+    """Ties and rounding among them; the largest score is in every order, as what is rounding hangs on it."""
+    drawn = np.random.default_rng(1).integers(0, 4, (3 * FEW, 9)) / 3
+    drawn[:, 0], drawn[:, 1] = 1.0, 1.0 - 1e-14
+    whole = pair_signs(drawn)
+    assert whole.shape == (3 * FEW, 36)
+    assert (whole[:, 0] == 0).all()
+    assert np.array_equal(whole, np.vstack([pair_signs(order[None]) for order in drawn]))
+
+
+def test_one_run_has_no_pair() -> None:
+    """Nor do many orders of one."""
+    assert pair_signs(np.ones((2 * FEW, 1))).shape == (2 * FEW, 0)
