@@ -76,8 +76,10 @@ def export(run_id: int, topic_id: str, form: str) -> ResponseReturnValue:
     except IsAnswer:
         return redirect(url_for("answers.export", run_id=run_id, topic_id=topic_id, form=form))
     except IsBoard as board:
-        asked = {"slug": board.facts["task"], "run_id": run_id, "topic_id": topic_id, "form": form}
-        return redirect(url_for("judges.topic_export", **asked))
+        slug = board.facts["task"]
+        return redirect(
+            url_for("judges.topic_export", slug=slug, run_id=run_id, topic_id=topic_id, form=form)
+        )
     return responses.export(form, tables.FILES, page)
 
 
