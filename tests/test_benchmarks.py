@@ -354,13 +354,15 @@ def test_pages_are_timed_on_a_site_that_is_filled_as_any(
 ) -> None:
     """Every line has its page, times, size and statements; a page that fails stops the benchmark."""
     small = pages.Site(3, 2, 20, 40, 30, texts=True)
-    monkeypatch.setattr(pages, "SITES", {"texts": small})
+    suite = pages.Site(2, 2, 10, 20, 10, members=2)
+    monkeypatch.setattr(pages, "SITES", {"texts": small, "suite": suite})
     monkeypatch.setattr(pages, "POOLED", "texts")
     pages.main(["--repeats", "1"])
     rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
-    assert [row[0].removeprefix("| ") for row in rows[1:4]] == [each[1] for each in pages.PAGES[-3:]]
+    named = [title for site, title, *_ in pages.PAGES if site in ("texts", "suite")]
+    assert [row[0].removeprefix("| ") for row in (*rows[1:4], *rows[7:])] == named
     assert all(len(row) == 9 and float(row[1]) > 0 for row in rows[1:])
-    assert len(rows) == 1 + 3 + 3
+    assert len(rows) == 1 + 3 + 3 + 3
     monkeypatch.setattr(pages, "PAGES", (("texts", "nothing", "/nothing", 1.0),))
     with pytest.raises(SystemExit, match="/nothing answered 404"):
         pages.main(["--repeats", "1"])

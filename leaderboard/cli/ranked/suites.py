@@ -8,7 +8,6 @@ import click
 
 from leaderboard.cli.files.aligned import table_lines
 from leaderboard.cli.site import FILE, data_option, opened
-from leaderboard.cli.usual import UsualCommand
 from leaderboard.db.engine import Database
 from leaderboard.pages.suites import board as pages
 from leaderboard.pages.suites.board import SuiteChoice, SuitePage
@@ -25,9 +24,9 @@ BY = ("mean", "macro", "micro", "borda", "mean-rank")
 GROUP = "domain=NAME, language=NAME or lag=NAME"
 
 
-@click.group(cls=UsualCommand)
+@click.group()
 def suites() -> None:
-    """Suites: several tasks with one board. Without a subcommand: list them."""
+    """Suites: several tasks with one board."""
 
 
 @suites.command("list")

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
+from benchmarks.pages import counted
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task
 from leaderboard.errors import NotFound
@@ -142,3 +143,20 @@ def test_a_suite_off_the_site_is_not_found(database: Database, tmp_path: Path) -
     with database.write() as session:
         changes.change(session, OPERATOR, suited.SLUG, draft)
     assert next(row for row in _page(database).board.rows if row.run == "good").present == 3
+
+
+def test_more_runs_take_no_more_statements(database: Database, tmp_path: Path) -> None:
+    """Read anew with another suite run as many as before, and a few where nothing changed since."""
+    suited.filled(database, tmp_path)
+
+    def statements() -> int:
+        with counted(database) as sent:
+            _page(database)
+        return len(sent)
+
+    before = statements()
+    assert statements() <= 4
+    suited.send(database, tmp_path, dict.fromkeys(suites.MEMBERS, 3), "another", team="Dogs")
+    build.drain(database)
+    assert statements() == before
+    assert len(_page(database).board.rows) == 4
