@@ -11,7 +11,7 @@ from leaderboard.db.tables import Task, TaskRole
 from leaderboard.services.accounts import sessions
 from leaderboard.services.runs.admission import RunRequest
 from tests.browser.test_accessibility import WIDE, page_faults
-from tests.make import build, judging
+from tests.make import build, judging, of_judges
 from tests.make.people import account
 
 pytestmark = [pytest.mark.browser, pytest.mark.trial]
@@ -19,6 +19,31 @@ PAGES = (
     *("/tasks/judged/judges", "/tasks/judged/judges/1", "/tasks/judged/judges/1/topics/1"),
     *("/tasks/judged", "/tasks/judged/revisions", "/tasks/judged/submit", "/measures/BoardTau"),
 )
+
+
+LABELS = (
+    *("/tasks/held/judges/8", "/tasks/held/judges/8/labels", "/tasks/held/judges/8/labels?documents=either"),
+    *("/tasks/held/judges/8/labels/1", "/tasks/heard/judges/10/labels", "/tasks/heard/judges/10/labels/1"),
+    *("/tasks/heard/judges", "/tasks/said"),
+)
+
+
+@pytest.mark.parametrize("width", [390, WIDE])
+def test_pages_of_labels_are_for_everybody(
+    width: int, browser: Browser, address: str, site_database: Database, tmp_path: Path
+) -> None:
+    """A judge's labels of documents and of answers, by topic too, as a visitor sees them after the close."""
+    account(site_database, "Olga", is_organiser=True)
+    of_judges.build(site_database, tmp_path, organiser="Olga")
+    context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
+    window, faults = context.new_page(), []
+    for step in LABELS:
+        answer = window.goto(f"{address}{step}")
+        assert answer is not None
+        assert answer.ok, step
+        faults += [f"{step}: {fault}" for fault in page_faults(window, width)]
+    context.close()
+    assert faults == []
 
 
 @pytest.mark.parametrize("width", [390, WIDE])
