@@ -10,8 +10,10 @@ from leaderboard.db.tables import Edition, Task
 from leaderboard.errors import NotFound
 from leaderboard.pages.reproductions.pairs import PairRow, pair_rows
 from leaderboard.pages.scores import fields
-from leaderboard.pages.scores.table import ScoreTable, comparable, score_table
-from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.pages.scores.table import ScoreTable, comparable, require_details, score_table
+from leaderboard.services import policy
+from leaderboard.services.evaluations.columns import MeasureColumn, column_of
+from leaderboard.services.evaluations.shown import shown_edition
 from leaderboard.services.policy import Viewer
 from leaderboard.services.reproductions import links, thresholds
 from leaderboard.services.reproductions.links import KIND, ReproductionLink
@@ -92,9 +94,33 @@ def reproductions_page(
     session: Session, viewer: Viewer, slug: str, measure: str | None = None
 ) -> ReproductionsPage:
     """A task's reproductions by a measure, the primary one unless said otherwise; raises as compared_task."""
-    of = compared_task(session, viewer, slug, measure)
+    try:
+        of = compared_task(session, viewer, slug, measure)
+    except NotFound:
+        if (empty := _without_board(session, viewer, slug)) is None:
+            raise
+        return empty
     own = {link.run_id for link in of.links}
     rows = pair_rows(session, viewer, of.links, of.table, of.thresholds, with_orders=own)
     return ReproductionsPage(
         **of.head(), rows=tuple(rows), waiting=tuple(one for row in rows for one in row.waiting)
+    )
+
+
+def _without_board(session: Session, viewer: Viewer, slug: str) -> ReproductionsPage | None:
+    """The page of a task of rankings that has no board yet; None where that is not the reason."""
+    task, sight = policy.visible_task(session, viewer, slug)
+    require_details(sight)
+    if task.kind != KIND or shown_edition(session, task, sight).edition is not None:
+        return None
+    return ReproductionsPage(
+        task=task.name,
+        slug=task.slug,
+        sight=sight,
+        basis=None,
+        measure=column_of(task.primary_measure),
+        measures=(),
+        thresholds=thresholds.of_setting(task.reproduction_thresholds),
+        rows=(),
+        waiting=(),
     )

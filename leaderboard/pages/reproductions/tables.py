@@ -282,18 +282,18 @@ def _p_of_advanced(row: PairRow) -> float | None:
 
 
 def _under(page: ReproductionHead) -> str:
-    assert page.basis is not None, "a page of scores has a basis"
+    if page.basis is None:
+        return "without judgments yet"
     return f"under {rests_on(page.basis.revision, page.basis.topics, page.basis.dialect)}"
 
 
 def _head_facts(page: ReproductionHead) -> dict[str, Any]:
-    assert page.basis is not None, "a page of scores has a basis"
     return {
         "task": page.slug,
         "measure": page.measure.key,
         "measure_version": page.measure.version,
-        "revision": page.basis.revision,
-        "dialect": page.basis.dialect,
+        "revision": page.basis and page.basis.revision,
+        "dialect": page.basis and page.basis.dialect,
         "thresholds": asdict(page.thresholds),
     }
 
