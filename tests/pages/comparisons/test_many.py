@@ -1,6 +1,7 @@
 """Several runs compared under one correction: numbers, letters, baseline, overlaps, jobs, refusals."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from leaderboard.db.tables import Job
 from leaderboard.errors import Conflict, Invalid, LeaderboardError, NotFound, UnknownMeasure
 from leaderboard.pages.comparisons import many, many_tables
 from leaderboard.pages.comparisons.many import Choice, ManyComparison, many_comparison
+from leaderboard.services.evaluations.shown import Source
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.runs import withdrawals
 from leaderboard.services.statistics import requests
@@ -22,6 +24,7 @@ from leaderboard.services.statistics.procedures import ranking_overlaps
 from leaderboard.stats.orders.rbo import rbo
 from leaderboard.stats.pairs.corrections import holm
 from leaderboard.tables.latex import latex_text
+from leaderboard.trec.qrels.left_out import LeftOut
 from tests.make import build
 from tests.make.copies import built_once
 
@@ -175,12 +178,20 @@ def test_rankings_are_read_whatever_stays_in_memory(
     build.task(database, tmp_path, judgments=JUDGMENTS, topics=TOPICS)
     first = build.run(database, tmp_path, {"1": ["a", "b", "c"], "2": ["d"]}, "one")
     second = build.run(database, tmp_path, {"3": ["x"], "1": ["b", "a"]}, "two")
+    source = Source(1, 1, "", 10, "all", ("3", "1", "2", "4"), (0, 1, 2, 3))
     with database.read() as session:
-        stored = ranking_overlaps.StoredRankings(session, [first, second], ["3", "1", "2", "4"], 10, 2)
+        stored = ranking_overlaps.StoredRankings(session, [first, second], source, 2)
         assert len(stored) == 4
         rows = {tuple(map(tuple, each.tolist())) for each in stored}
     none = (-1, -1)
     assert rows == {((0, 1), (1, 0)), ((0, -1), none), (none, (0, -1)), (none, none)}
+    gone = LeftOut({"1": frozenset({b"b"}), "2": frozenset({b"d"})})
+    made = build.revise(database, tmp_path, {"1": {"a": 1}}, left_out=gone)
+    with database.read() as session:
+        leaving = replace(source, revision_id=made.id, leaves_out=True)
+        stored = ranking_overlaps.StoredRankings(session, [first, second], leaving, 2)
+        rows = {tuple(map(tuple, each.tolist())) for each in stored}
+    assert rows == {((0, 1), (0, -1)), (none, (0, -1)), (none, none)}
 
 
 def test_lower_can_be_better(database: Database, tmp_path: Path) -> None:
