@@ -19,7 +19,7 @@ def load(database: Database, step: Callable[[], None], tasks: Sequence[ModuleTyp
 
     Calls step after each part.
     """
-    loaded = sum(task.load(database, step) for task in tasks)
+    loaded = sum(bool(task.load(database, step)) for task in tasks)
     if tasks == TASKS:
         suites.load(database, step)
     return loaded
