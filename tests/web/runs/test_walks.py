@@ -36,4 +36,5 @@ def test_the_first_page_computes_what_it_shows_and_nothing_else(
     assert len(many.modules) <= MOST_MODULES
     pages = {name for name in many.modules if name.startswith("leaderboard.pages.")}
     own = {f"leaderboard.pages.runs.{name}" for name in ("actions", "head", "run", "scores")}
-    assert pages == {"leaderboard.pages.cards.card", *own}
+    beside = {"leaderboard.pages.cards.card", "leaderboard.pages.reproductions.mentions"}
+    assert pages == beside | own
