@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Member, Phase, Run, Task, TaskRole
 from leaderboard.errors import Forbidden, NotFound, SecondFactorNeeded, SignInNeeded
-from leaderboard.services import logos, phase_rules
+from leaderboard.services import linked, logos, phase_rules
 from leaderboard.services.newest_news import NewestAnnouncement, with_newest
 from leaderboard.services.phase_rules import ALL_TOPICS, PhaseRule, public_part
 
@@ -27,9 +27,8 @@ _TEAMS_OF = select(Member.team_id).where(Member.account_id == bindparam("account
 _ROLES_OF = select(TaskRole.task_id, TaskRole.role).where(TaskRole.account_id == bindparam("account"))
 _OF_SLUG = select(Task).where(Task.slug == bindparam("slug")).order_by(Task.published_at.is_(None), Task.id)
 _OF_SLUG_WITH_PHASES = phase_rules.with_phases(logos.with_logo(with_newest(_OF_SLUG)))
-_RUN_WITH_PHASES = phase_rules.with_phases(
-    logos.with_logo(select(Run, Task).join(Task, Task.id == Run.task_id).where(Run.id == bindparam("run")))
-)
+_RUN = select(Run, Task).join(Task, Task.id == Run.task_id).where(Run.id == bindparam("run"))
+_RUN_WITH_PHASES = phase_rules.with_phases(linked.with_links(logos.with_logo(_RUN)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +281,7 @@ def visible_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Tas
         if published and (seen.means or owns(viewer, run.team_id)):
             require_bound(viewer, task)
             logos.note(session, task.slug, rows[0])
+            linked.note(session, run.id, rows[0])
             session.info[f"kind of {task.slug}"] = task.kind
             return run, task, seen
     raise NotFound(f"There is no run {run_id}.", run=run_id)

@@ -1,0 +1,37 @@
+"""Whether a run is in suite runs or reproductions, read with it: its page asks for them where it is."""
+
+from typing import Any, NamedTuple
+
+from sqlalchemy import exists, or_
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Reproduction, Run, SuiteRunPart
+
+
+class Linked(NamedTuple):
+    """Whether there may be something to read: not whether the reader may know of it."""
+
+    in_suites: bool = True
+    in_reproductions: bool = True
+
+
+def with_links(selected: Any) -> Any:
+    """A statement over runs with what `note` keeps, as in_suites and in_reproductions."""
+    in_suites = exists().where(SuiteRunPart.run_id == Run.id)
+    reproduces, reproduced = (
+        exists().where(column == Run.id) for column in (Reproduction.run_id, Reproduction.original_id)
+    )
+    return selected.add_columns(
+        in_suites.label("in_suites"), or_(reproduces, reproduced).label("in_reproductions")
+    )
+
+
+def note(session: Session, run_id: int, row: Any) -> None:
+    """Keep what a row of `with_links` says for the page that this session reads."""
+    session.info[f"links of run {run_id}"] = Linked(row.in_suites, row.in_reproductions)
+
+
+def noted(session: Session, run_id: int) -> Linked:
+    """What this session read with the run; where it read none, that there may be links."""
+    kept: Linked = session.info.get(f"links of run {run_id}", Linked())
+    return kept
