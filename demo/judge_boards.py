@@ -12,6 +12,7 @@ from demo.answer_files import read_all
 from demo.answering import Weights, weights
 from demo.make_answers import asked
 from demo.texts import FOLDER, Topic, documents, words
+from leaderboard.demo.answers import UNRANKED
 
 BOARDS = FOLDER / "judges"
 HEAD = "run_id query_id measure value"
@@ -37,9 +38,11 @@ JUDGES: dict[str, tuple[str, Judge]] = {
 
 
 def board(measure: str, judge: Judge) -> str:
-    """A board file over every run and topic."""
+    """A board file over every ranked run and topic."""
     weighted, topics, lines = weights(documents()), asked(), [HEAD]
     for run, answers in read_all().items():
+        if run in UNRANKED:
+            continue
         values = {
             topic: round(judge(weighted, topics[topic], " ".join(text for text, _ in segments)), 4)
             for topic, segments in answers.items()

@@ -38,6 +38,8 @@ RUNS = (
 """Names of the runs, each that of a ranking of the first task, a dot and how it was made into answers."""
 STATED = {"minilm.written": {"llm": JUDGE}}
 """What runs state beside their files: the one that a language model wrote."""
+UNRANKED = frozenset(STATED)
+"""Runs beside the others, without a rank: who wrote this one wrote what it is judged by."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,8 @@ Python 3.11's documentation, © Python Software Foundation, under the PSF licenc
 
 **Runs.** {facts["runs"]} runs, each named after a ranking of that task. {len(RUNS) - 1} copy sentences from
 its first documents, by a program and without a language model. `minilm.written` was written by {JUDGE}.
-The same machine wrote the nuggets, so the place of this run says nothing; it shows how such runs are marked.
+The same machine wrote the nuggets, so its scores say nothing and it has no rank; it shows how such runs
+are marked.
 
 **Judgments.** {facts["nuggets"]} nuggets, {facts["vital"]} of them vital; {facts["assignments"]:,}
 assignments; support labels of {facts["pairs"]} distinct pairs of a segment and a document that it cites,

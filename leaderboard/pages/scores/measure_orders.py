@@ -21,7 +21,7 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.statistics import standings
 from leaderboard.services.statistics.requests import WaitingResult, refusal
-from leaderboard.services.statistics.standings import RankedRun
+from leaderboard.services.statistics.standings import PartlyScored, RankedRun
 from leaderboard.services.tasks.head import TaskHead
 from leaderboard.stats.orders.rank_correlation import largest_moves, tau_b
 from leaderboard.stats.pairs.methods import method
@@ -237,9 +237,11 @@ def _told_apart(session: Session, shown: Board, by: MeasureColumn, rows: Sequenc
         return PairsToldApart(pairs, None)
     ranked = [RankedRun(row.run_id, row.ranking_sha256, row.run, _value(row, by)) for row in rows]
     source = source_by(session, shown.source, by.key)
-    standing = standings.of_runs(
-        session, source, (by.key, by.version), by.sign, ranked, method(shown.comparison)
-    )
+    which = (by.key, by.version)
+    try:
+        standing = standings.of_runs(session, source, which, by.sign, ranked, method(shown.comparison))
+    except PartlyScored as error:
+        return PairsToldApart(pairs, None, error.message)
     if isinstance(standing, WaitingResult):
         return PairsToldApart(
             pairs, None, f"The pairs are not compared by {by.key} yet: its board can ask for it."
@@ -255,6 +257,8 @@ def _standardised(
     assert shown.source is not None, "the scores by topic are known where details are shown"
     source = source_by(session, shown.source, by.key)
     by_run = scores_of(session, source, by.key, by.version, [row.run_id for row in rows])
+    if len(by_run) < len(rows):
+        return StandardisedOrder(form, by, (), None, f"Not every run has a score by {by.key} on all topics.")
     scores = by.sign * np.array([by_run[row.run_id] for row in rows])
     raw = by.sign * np.array([_value(row, by) for row in rows])
     # Equal scores stay equal only without the rounding of another order of summing.

@@ -54,6 +54,10 @@ def board_table(
     rows: where they were made before.
     """
     head = str.capitalize if on_site else str
+    aggregates = {name: _aggregate(name, of, head(HEADS[name])) for name in _shown(of)}
+    # What ranks comes first on a page, where a phone shows three columns.
+    first = [aggregates.pop(of.asked.by)] if on_site else []
+    members = [_member(number, member.name, of) for number, member in enumerate(of.members)]
     return Table(
         name="suite",
         caption=caption(of),
@@ -70,18 +74,20 @@ def board_table(
                 mark=lambda row: DOT if row.may_be_best else "",
             ),
             *(_OF_A_SITE if on_site else ()),
+            *first,
             *([_ranks(on_site, head("ranks"))] if of.board.verdicts else []),
             Column(key="rank_low", value=attrgetter("low"), shown=Place.DATA),
             Column(key="rank_high", value=attrgetter("high"), shown=Place.DATA),
             Column(key="may_be_best", value=attrgetter("may_be_best"), shown=Place.DATA),
+            *(members if on_site else ()),
             Column(
                 key="members",
                 head=head("members"),
                 value=attrgetter("present"),
                 words=lambda row: f"{row.present} of {row.members}",
             ),
-            *(_aggregate(name, of, head(HEADS[name])) for name in _shown(of)),
-            *(_member(number, member.name, of) for number, member in enumerate(of.members)),
+            *aggregates.values(),
+            *(() if on_site else members),
         ],
     )
 

@@ -41,7 +41,9 @@ def load(database: Database, step: Callable[[], None]) -> bool:
     sending.make_task(database, organiser, draft)
     step()
     for name, path in answers.runs().items():
-        sending.send(database, answers.SLUG, path, RunRequest(name, facts=answers.STATED.get(name, {})))
+        kind = "unofficial" if name in answers.UNRANKED else "official"
+        wishes = RunRequest(name, kind=kind, facts=answers.STATED.get(name, {}))
+        sending.send(database, answers.SLUG, path, wishes)
         step()
     for revision in answers.revisions():
         _revise(database, revision)

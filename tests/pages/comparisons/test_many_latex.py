@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from leaderboard.pages.comparisons.many_latex import MeasureOfRuns, means_table
@@ -14,6 +14,9 @@ from leaderboard.tables.latex import escaped, latex_text
 
 NAMES = {
     r"$\tau$": "τ",
+    r"$^{\dagger}$": "†",
+    r"$^{\ddagger}$": "‡",
+    r"$^{\bullet}$": "●",
     r"\textbackslash{}": "\\",
     r"\textasciitilde{}": "~",
     r"\textasciicircum{}": "^",
@@ -81,6 +84,7 @@ def caption(text: str) -> str:
     return next(line for line in text.splitlines() if line.startswith(r"  \caption{"))
 
 
+@example("†‡●τ")
 @given(st.text())
 def test_every_name_is_printed_as_it_is(text: str) -> None:
     """Reading the escaped text as LaTeX does gives the text back, unseen letters as question marks."""

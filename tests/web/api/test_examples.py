@@ -6,7 +6,7 @@ from pathlib import Path
 from sqlalchemy import select
 
 from leaderboard.db.tables import Account
-from tests.make import answered, people
+from tests.make import answered, judging, people
 from tests.make.documents import commands
 from tests.make.worlds import QRELS, RUN
 from tests.web.api.conftest import Program, Programs
@@ -16,7 +16,12 @@ DOCS = Path(__file__).resolve().parents[3] / "docs" / "api.md"
 
 
 NUGGETS = '{"qid":"1","query":"q","nuggets":[{"text":"Air scatters blue light","importance":"vital"}]}\n'
-FILES = {"my.run": RUN, "qrels.txt": QRELS + "3 0 d1 2\n", "nuggets.jsonl": NUGGETS}
+FILES = {
+    "my.run": RUN,
+    "qrels.txt": QRELS + "3 0 d1 2\n",
+    "nuggets.jsonl": NUGGETS,
+    "reference.board": judging.board_text(judging.REFERENCE),
+}
 FORM = "application/x-www-form-urlencoded"
 """What curl calls the data of -d and --data-binary unless a header says otherwise; -T says nothing."""
 
@@ -49,10 +54,11 @@ def test_every_command_of_the_page_works(site: Site, program: Programs, tmp_path
     with site.database.read() as session:
         olga = session.scalars(select(Account.id).where(Account.name == "Olga")).one()
     answered.task(site.database, tmp_path, "talk", viewer=people.viewer(site.database, olga))
+    judging.task(site.database, tmp_path, "judges", viewer=people.viewer(site.database, olga))
     assert (site.world.owls, site.world.run) == (1, 1)
     berta = program("Berta")
     shown = commands(DOCS)
-    assert len(shown) == 26
+    assert len(shown) == 31
     secrets = {"TOKEN": berta.secret, "ORGANISER": program("Olga", "organise").secret, "SITE": ""}
     found = {command: _answer(berta, command, secrets) for command in shown}
     assert {command: status for command, status in found.items() if status not in (200, 201)} == {}
