@@ -6,7 +6,7 @@ from pathlib import Path
 from sqlalchemy import select
 
 from leaderboard.db.tables import Account
-from tests.make import answered, judging, people
+from tests.make import answered, build, judging, people
 from tests.make.documents import commands
 from tests.make.worlds import QRELS, RUN
 from tests.web.api.conftest import Program, Programs
@@ -55,6 +55,9 @@ def test_every_command_of_the_page_works(site: Site, program: Programs, tmp_path
         olga = session.scalars(select(Account.id).where(Account.name == "Olga")).one()
     answered.task(site.database, tmp_path, "talk", viewer=people.viewer(site.database, olga))
     judging.task(site.database, tmp_path, "judges", viewer=people.viewer(site.database, olga))
+    for name in ("second", "third", "fourth"):
+        build.run(site.database, tmp_path, {"1": ["d1", "d2"]}, name, slug="robots", team_name=name)
+    build.drain(site.database)
     assert (site.world.owls, site.world.run) == (1, 1)
     berta = program("Berta")
     shown = commands(DOCS)
