@@ -27,7 +27,8 @@ def _run(*command: str) -> str:
     [
         ("ruff", "check", "."),
         ("ruff", "format", "--check", "."),
-        ("mypy",),
+        # From nothing it takes as long as a thousand tests.
+        pytest.param(("mypy",), marks=pytest.mark.trial),
         ("lint-imports",),
         ("djlint", "--lint", "--quiet", "templates"),
     ],

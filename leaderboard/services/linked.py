@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Reproduction, Run, SuiteRunPart
 
 
-class Linked(NamedTuple):
+class RunLinks(NamedTuple):
     """Whether there may be something to read: not whether the reader may know of it."""
 
     in_suites: bool = True
@@ -28,10 +28,10 @@ def with_links(selected: Any) -> Any:
 
 def note(session: Session, run_id: int, row: Any) -> None:
     """Keep what a row of `with_links` says for the page that this session reads."""
-    session.info[f"links of run {run_id}"] = Linked(row.in_suites, row.in_reproductions)
+    session.info[f"links of run {run_id}"] = RunLinks(row.in_suites, row.in_reproductions)
 
 
-def noted(session: Session, run_id: int) -> Linked:
+def noted(session: Session, run_id: int) -> RunLinks:
     """What this session read with the run; where it read none, that there may be links."""
-    kept: Linked = session.info.get(f"links of run {run_id}", Linked())
+    kept: RunLinks = session.info.get(f"links of run {run_id}", RunLinks())
     return kept

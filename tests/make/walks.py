@@ -58,7 +58,10 @@ VALUES: dict[str, Sequence[object]] = {
 }
 """What every placeholder of an address is filled with: all there is in either world, and what is not."""
 
-ONLY_TASK = {"answers": "answers", "nuggets": "answers", "labelling": "answers", "judges": "judged"}
+ONLY_TASK = {
+    **dict.fromkeys(("answers", "nuggets", "labelling", "labelling_decisions", "labelling_desk"), "answers"),
+    **dict.fromkeys(("judges", "judge_labels"), "judged"),
+}
 """The one task of each world that has the pages of a blueprint, which are about a kind of task."""
 Answer = tuple[int, list[tuple[str, str]], bytes]
 """Status, headers and body."""

@@ -56,6 +56,7 @@ def test_no_address_names_a_masked_team(worlds: tuple[World, World]) -> None:
     assert list(gets._differences(worlds, "Ann", objects=masked.OBJECTS)) == []
 
 
+@pytest.mark.trial
 def test_a_visitor_reads_no_more(worlds: tuple[World, World]) -> None:
     """Visitors have the same addresses; each is asked for in its first state."""
     assert list(gets._differences(worlds, None, of_each=1, objects=masked.OBJECTS)) == []

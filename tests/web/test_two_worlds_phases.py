@@ -55,7 +55,8 @@ def _walk(app: gets.Flask, objects: object = None) -> list[tuple[str, tuple[str,
     ]
 
 
-@pytest.mark.parametrize("name", walks.viewers(None, "Ann"))
+@pytest.mark.trial
+@pytest.mark.parametrize("name", [None, "Ann"])
 def test_no_address_tells_of_a_sealed_phase(worlds: tuple[World, World], name: str | None) -> None:
     """Visitor and member get the same bytes and headers, whichever phase they ask for."""
     assert list(gets._differences(worlds, name)) == []

@@ -21,7 +21,7 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.statistics import standings
 from leaderboard.services.statistics.requests import WaitingResult, refusal
-from leaderboard.services.statistics.standings import PartlyScored, RankedRun
+from leaderboard.services.statistics.standings import RankedRun, RunPartlyScored
 from leaderboard.services.tasks.head import TaskHead
 from leaderboard.stats.orders.rank_correlation import largest_moves, tau_b
 from leaderboard.stats.pairs.methods import method
@@ -240,7 +240,7 @@ def _told_apart(session: Session, shown: Board, by: MeasureColumn, rows: Sequenc
     which = (by.key, by.version)
     try:
         standing = standings.of_runs(session, source, which, by.sign, ranked, method(shown.comparison))
-    except PartlyScored as error:
+    except RunPartlyScored as error:
         return PairsToldApart(pairs, None, error.message)
     if isinstance(standing, WaitingResult):
         return PairsToldApart(

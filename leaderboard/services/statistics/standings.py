@@ -28,7 +28,7 @@ KEPT_STANDINGS = 4
 """Standings in memory: of 500 runs one has five megabytes."""
 
 
-class PartlyScored(LeaderboardError):
+class RunPartlyScored(LeaderboardError):
     """Runs cannot be compared by a measure by which some have no score on some topic."""
 
 
@@ -265,15 +265,15 @@ def _result(session: Session, request: Request, sign: int) -> Arrays | WaitingRe
 def better_scores(session: Session, request: Request, sign: int) -> FloatArray:
     """The scores a request is about, (runs, topics), higher being better; at most one statement.
 
-    They are kept in memory too: what else a page asks of the same runs needs them again. Raises PartlyScored
-    where a run has none on some topic.
+    They are kept in memory too: what else a page asks of the same runs needs them again.
+    Raises RunPartlyScored where a run has none on some topic.
     """
     key = f"scores {request.scores_digest}"
     if (known := requests.kept.get(key)) is not None:
         return known["scores"].astype(np.float64, copy=False)
     by_run = scores_of(session, request.source, request.measure, request.measure_version, request.run_ids)
     if len(by_run) < len(request.run_ids):
-        raise PartlyScored(f"Not every run has a score by {request.measure} on all topics.")
+        raise RunPartlyScored(f"Not every run has a score by {request.measure} on all topics.")
     scores: FloatArray = sign * np.array([by_run[run_id] for run_id in request.run_ids])
     requests.kept.put(key, {"scores": scores})
     return scores

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
@@ -12,6 +13,7 @@ from tests.web.conftest import SignIn, browser
 OBJECTS = {**walks.VALUES, "slug": ("answers",), "run_id": (1, 2), "topic_id": ("1",), "upload_id": (1,)}
 
 
+@pytest.mark.trial
 def test_no_page_fails_on_a_task_of_answers(
     app: Flask, database: Database, client: FlaskClient, sign_in: SignIn, tmp_path: Path
 ) -> None:

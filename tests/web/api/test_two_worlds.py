@@ -202,7 +202,8 @@ def _comparable(operation: Operation, answer: Answer) -> Answer:
     return status, kept, MADE.sub(rb'"\1":N', body)
 
 
-@pytest.mark.parametrize("name", walks.viewers(*PROGRAMS))
+@pytest.mark.trial
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_no_operation_tells_what_is_held_back(worlds: tuple[Undoing, Undoing], name: str | None) -> None:
     """Without a token and with those of three accounts: the same bytes, headers and effect."""
     assert list(_differences(worlds, name)) == []

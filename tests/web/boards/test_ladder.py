@@ -58,7 +58,8 @@ def _move(database: Database, run_id: int, by: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", walks.viewers(None, "Ann"))
+@pytest.mark.trial
+@pytest.mark.parametrize("name", [None, "Ann"])
 def test_no_address_tells_of_it(
     app: Flask, database: Database, ids: dict[str, int], monkeypatch: pytest.MonkeyPatch, name: str | None
 ) -> None:
