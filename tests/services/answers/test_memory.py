@@ -37,6 +37,7 @@ print(sent.run_id, status["VmHWM"].split()[0])
 """
 
 
+@pytest.mark.sqlite
 @pytest.mark.trial
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
 def test_a_hundred_megabytes_become_a_run_in_less_than_two_hundred(
