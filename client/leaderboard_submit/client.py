@@ -204,7 +204,7 @@ class Client:
         file_name = archive.name if isinstance(archive, Path) else ""
         query = {"team": team_id, "kind": kind, "description": description, "file_name": file_name}
         headers = {"Idempotency-Key": key}
-        path = f"/suites/{suite}/runs/{name}"
+        path = f"/suites/{suite}/archives/{name}"
         try:
             return _object(self._transport.ask("PUT", path, query=query, file=archive, headers=headers))
         except Refused as error:

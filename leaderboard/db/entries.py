@@ -21,7 +21,7 @@ class Entry(Base):
     task_id: Mapped[int] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"))
     team_id: Mapped[int] = mapped_column(ForeignKey("team.id", ondelete="CASCADE"), index=True)
     pseudonym: Mapped[str | None]
-    reveal_at: Mapped[datetime | None]
+    reveal_at: Mapped[datetime | None] = mapped_column(index=True)
     state: Mapped[str] = mapped_column(default="entered", server_default="entered")
     why: Mapped[str] = mapped_column(default="", server_default=text("''"))
     """Why it was refused, in the organisers' words."""

@@ -18,7 +18,8 @@ HEAD = 'slug = "web"\ntitle = "Web"\nreference = "snapshot-1"\nbaseline = "bm25"
 
 
 def _run(settings: Settings, *words: str) -> Result:
-    return CliRunner().invoke(main, ["suites", *words, "--data", str(settings.data)])
+    environment = {"LEADERBOARD_DATABASE_URL": settings.url}
+    return CliRunner().invoke(main, ["suites", *words, "--data", str(settings.data)], env=environment)
 
 
 def test_the_board_is_that_of_the_command_without_a_site(

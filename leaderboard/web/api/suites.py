@@ -172,7 +172,7 @@ def restore_suite(suite: str) -> Done:
 
 @operation(
     "PUT",
-    "/suites/<suite>/runs/<name>",
+    "/suites/<suite>/archives/<name>",
     dict,
     query=SuiteSendQuery,
     rule=BODY_OF_FILE,

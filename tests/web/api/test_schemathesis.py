@@ -14,7 +14,7 @@ from tests.web.conftest import Site
 
 pytestmark = pytest.mark.trial
 SEED = 20260101
-EXAMPLES = 10
+EXAMPLES = 5
 """Of each operation and phase."""
 
 
