@@ -50,7 +50,9 @@ def test_a_suite_from_its_making_to_its_board(site: Site, program: Programs) -> 
     )
     assert sent.status_code == 201, sent.text
     assert [row["run"] for row in sent.json["members"]] == ["whole", "whole"]
-    refused = berta.ask("PUT", f"/suites/hers/archives/bad?team={owls}", data=_archive({"nowhere/run.txt": b"1"}))
+    refused = berta.ask(
+        "PUT", f"/suites/hers/archives/bad?team={owls}", data=_archive({"nowhere/run.txt": b"1"})
+    )
     assert refused.status_code == 422
     assert refused.json["problems"][0]["remedy"]
     part = {"team": owls, "name": "part", "runs": [{"member": "first", "run": site.world.run}]}
