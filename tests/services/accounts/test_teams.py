@@ -125,6 +125,18 @@ def test_a_leaving_captain_is_followed(database: Database, anna: int, bert: int,
     assert roles[bert] == "captain"
 
 
+def test_a_leaving_member_changes_nobodys_role(database: Database, anna: int, bert: int, owls: int) -> None:
+    """The captain stays the only one, though another member has been there longer."""
+    join(database, owls, anna, bert)
+    carla = account(database, "Carla")
+    join(database, owls, bert, carla)
+    leading, leaving = viewer(database, anna), viewer(database, carla)
+    with database.write() as session:
+        teams.hand_over(session, leading, owls, bert)
+        teams.leave(session, leaving, owls)
+    assert _roles(database, owls) == {anna: "member", bert: "captain"}
+
+
 def test_the_last_member_stays(database: Database, anna: int, owls: int) -> None:
     """A team keeps at least one member."""
     asker = viewer(database, anna)
