@@ -1,7 +1,6 @@
 """Who may open which address: what each kind of viewer is answered at every route."""
 
 from tests.web.matrix_of_kinds import OTHER_KINDS
-from tests.web.matrix_of_suites import SUITES
 
 VIEWERS = (None, "Nina", "Carl", "Berta", "Otto", "Olga")
 """A visitor, an account, another team's member, a member, another task's organiser, the organiser."""
@@ -83,7 +82,6 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     **{("GET", f"/{of}/card.png"): OPEN for of in ("runs/{run}", "tasks/robots", "snapshots/{snapshot}")},
     **{("GET", f"/runs/{{run}}/{file}"): (404,) * 6 for file in ("results.json", NAMED)},
     **OTHER_KINDS,
-    **SUITES,
     ("GET", "/runs/{run}/eval-results.yaml"): (422,) * 6,
     ("GET", "/runs/{run}/ir-metadata.yaml"): OPEN,
     ("GET", "/tasks/robots/embed"): OPEN,

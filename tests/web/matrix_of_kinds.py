@@ -1,6 +1,8 @@
-"""Who may open which address of answers, nuggets, labels and judges; a task of rankings has none of them."""
+"""Who may open which address of answers, nuggets, labels, judges, suites; rankings have few of them."""
 
 from itertools import product
+
+from tests.web.matrix_of_suites import SUITES
 
 SUFFIXES = ("", ".json", ".csv", ".tex")
 JUDGED = ("", "/{run}", "/{run}/topics/1", "/{run}/labels", "/{run}/labels/1")
@@ -13,6 +15,7 @@ MADE = ("", "/assessors")
 CHANGED = ("/1/state", "/1/publish", "/1/adjudication", "/1/nuggets/1")
 
 OTHER_KINDS: dict[tuple[str, str], tuple[int, ...]] = {
+    **SUITES,
     **{("GET", f"/runs/{{run}}/answers/1{suffix}"): (404,) * 6 for suffix in SUFFIXES},
     **{("GET", f"/tasks/robots/topics/1/nuggets{suffix}"): (404,) * 6 for suffix in SUFFIXES},
     **{("GET", f"/tasks/robots/judges{of}{suffix}"): (404,) * 6 for of, suffix in product(JUDGED, SUFFIXES)},

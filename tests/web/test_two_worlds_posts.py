@@ -8,7 +8,6 @@ name none that only one of the worlds has.
 import io
 import re
 import sqlite3
-import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -35,143 +34,19 @@ from leaderboard.web.suites import sending as suite_sending
 from tests.make import twins, walks
 from tests.make.people import PASSWORD
 from tests.make.twins import World
+from tests.web.sent_forms import FORMS, WHY, Form, run_form, task_form
 
 pytestmark = pytest.mark.slow
 VIEWERS = (None, "Ann", "Stranger", "Olga")
 """A visitor, a team's member with runs of her own, an account without a team, another task's organiser."""
 
-Form = Mapping[str, Any]
 Answer = tuple[int, list[tuple[str, str]], bytes]
 """Status, headers and body."""
 JSON = "application/json"
 REFUSED = (401, 403, 404)
 """Refusals that are one sentence, in JSON as on a page."""
-RUN = b"".join(
-    b"%d Q0 d%02d 1 %d tag\n" % (topic, 13 - rank, 99 - rank) for topic in range(1, 11) for rank in range(12)
-)
-TOPICS = b"1\tfirst topic\n2\tsecond topic\n"
 OBJECTS = {**walks.VALUES, "slug": (*walks.VALUES["slug"], "olgas")}
 """What addresses are filled with: also the task that one of the viewers organises."""
-RUN_NAMES = ("other-a", "other-b", "extra", "other", "own", "masked", "new", "Team 2-1")
-"""Names of hidden runs, of runs that are shown, and one that is free."""
-WHY = {"why": "A mistake."}
-COMPARED = (
-    "?run=1&run=2",
-    "?run=3&run=4",
-    "?run=4&run=7",
-    "?run=5&run=6&method=randomisation%2Bholm&measure=RR",
-)
-
-
-def _run(name: str, team: int = 1) -> Form:
-    return {"team": team, "name": name, "kind": "official", "file": (RUN, "run.txt")}
-
-
-def _listed(run: str) -> Form:
-    """A run filed for a team by a list, as only organisers may."""
-    rows = f"run,team,kind\n{run},Owls,baseline\n"
-    return {"team": "list", "list": rows, "file": (RUN, f"{run}.txt")}
-
-
-def _task(slug: str, **more: str) -> Form:
-    return {"slug": slug, "name": "A task", "topics": (TOPICS, "topics.tsv"), **more}
-
-
-MEMBERS = "blind blind\nsealed sealed\ndraft draft\nopen open\n"
-
-
-def _suite_run(team: int, name: str) -> Form:
-    return {"team": team, "name": name, "file": (_archive(), "both.zip")}
-
-
-def _archive() -> bytes:
-    """An archive with a run of two members of the suite."""
-    body = io.BytesIO()
-    with zipfile.ZipFile(body, "w") as packed:
-        for slug in ("blind", "sealed"):
-            packed.writestr(zipfile.ZipInfo(f"{slug}/run.txt"), RUN)
-    return body.getvalue()
-
-
-FORMS: dict[str, Sequence[tuple[str, Form]]] = {
-    "uploads.send": [
-        ("", {}),
-        *(("", _run(name)) for name in RUN_NAMES),
-        *(("", _run("new", team)) for team in (2, 3, 4)),
-        *(("", _listed(run)) for run in ("other-a", "other-b", "new")),
-    ],
-    "pieces.begin": [
-        ("", {"team": team, "name": name, "file_name": "run.txt", "bytes": 9})
-        for name in ("other-a", "new")
-        for team in range(1, 5)
-    ],
-    "uploads.fix": [("", {"fix": name}) for name in ("topics", "nothing")],
-    "checks.check": [
-        ("", {}),
-        ("", {"file": (RUN, "run.txt")}),
-        ("", {"file": (b"99 Q0 a 1 1 t\n", "run.txt")}),
-    ],
-    "uploads.withdraw": [("", WHY)],
-    "run_facts.describe": [("", {"type": "manual"})],
-    "reproduction_links.save": [
-        ("", {}),
-        *(("", {"original": str(run_id)}) for run_id in (*range(1, 13), 99)),
-    ],
-    "organise.create": [
-        *(("", _task(slug)) for slug in ("draft", "sealed", "nothing")),
-        *(("", _task("mine", collection=name)) for name in ("draft", "blind", "nothing")),
-    ],
-    "settings.save": [
-        *(("", {"slug": slug}) for slug in ("draft", "sealed", "nothing")),
-        ("", {"name": "Another", "reason": "Why not"}),
-        ("", {"preview": "description", "description": "*new*"}),
-    ],
-    "pictures.save": [("", {}), ("", {"alt": "A robot"}), ("", {"remove": "yes"})],
-    "settings.clone": [("", {"slug": slug, "name": "A clone"}) for slug in ("draft", "sealed", "mine")],
-    "people.invite": [("", {"role": "reader", "note": "Have a look."})],
-    "people.give": [("", {"account": name, "role": "reader"}) for name in ("Zed", "Nobody")],
-    "people.change": [("", {"role": role}) for role in ("none", "reader")],
-    "many_comparisons.ask": [(query, {}) for query in COMPARED],
-    "boards.standing": [("", {}), ("?measure=AP", {}), ("?edition=2", {})],
-    "intervals.ask": [("", {}), ("?measure=AP", {})],
-    "news.announce": [
-        ("", {"title": "News", "recipients": kind, "team": str(team), "step": step, "counted": "1"})
-        for kind, team in (("everybody", 1), ("without_run", 1), ("teams", 2), ("teams", 4))
-        for step in ("preview", "send")
-    ],
-    "accounts.sign_in_now": [("", {"name": name, "password": "wrong"}) for name in ("Ann", "Zed", "Nobody")],
-    "accounts.sign_up_now": [("", {"name": name, "password": PASSWORD}) for name in ("Ann", "Somebody")],
-    # Refused for their days, after task and team were looked up: secrets are random.
-    "tokens.make": [
-        ("", {"label": "ci", "scope": "read", "task": slug, "team": team, "days": "0"})
-        for slug in ("draft", "sealed", "nothing")
-        for team in ("", "2", "4")
-    ],
-    "teams.create": [("", {"name": name}) for name in ("owls", "Some team", "Team 2")],
-    "teams.rename": [("", {"name": name}) for name in ("Owls", "Free name")],
-    "teams.describe": [("", {"affiliation": "Nest", "home_page": "https://example.org"})],
-    "teams.merge": [("", {"team": str(team)}) for team in (1, 2)],
-    "webhooks.make_for_team": [("", {"address": "https://hooks.example/", "event": "run.scored"})],
-    "webhooks.make_for_task": [("", {"address": "https://hooks.example/", "event": "job.failed"})],
-    "entries.enter": [("", {"team": str(team), "code": "guess", "agreed": "1"}) for team in (1, 2, 3)],
-    "entries.decide": [("", {"decision": "accept"}), ("", {"decision": "refuse", "why": "No."})],
-    "suite_settings.create": [("", {"slug": "new", "title": "New", "members": MEMBERS})],
-    "suite_settings.change": [("", {"title": "New", "members": MEMBERS})],
-    "suite_sending.send": [
-        ("", {}),
-        *(("", _suite_run(team, name)) for team in (1, 2) for name in ("new", "own")),
-        ("", {**_suite_run(1, "new"), "check": "1"}),
-    ],
-    "suite_sending.put_together": [
-        ("", {"team": 1, "name": "new", "part-blind": run, "part-sealed": run}) for run in range(1, 8)
-    ],
-    "suite_sending.fill_in": [("", {"part-blind": run, "part-open": run}) for run in range(1, 8)],
-    "side_by_side.ask": [("", {"run": "1", "other": str(other), "assessor": "1"}) for other in (2, 4, 7)],
-    "naming.give": [("", {"until": "close", "sure": ""})],
-    "groups.declare": [("", {"name": "students", "team": "1"})],
-    "pools.create": [("", {"method": "depth", "depth": "5", "run": str(run)}) for run in (1, 4, 7)],
-}
-"""Endpoint -> the queries and forms it is sent, others an empty one; a file is its content and name."""
 
 
 @dataclass
@@ -334,12 +209,12 @@ def test_the_forms_reach_what_they_change(worlds: tuple[Undoing, Undoing]) -> No
     }
     assert set(FORMS) <= endpoints
     good: list[tuple[str | None, str, Form]] = [
-        ("Ann", "/tasks/sealed/submit", _run("other-a")),
+        ("Ann", "/tasks/sealed/submit", run_form("other-a")),
         ("Ann", "/runs/1/withdraw", WHY),
         ("Ann", "/runs/1/facts", {"type": "manual"}),
         ("Ann", "/runs/1/mark", {}),
-        ("Olga", "/tasks/new", _task("draft")),
-        ("Olga", "/tasks/new", _task("mine", collection="blind")),
+        ("Olga", "/tasks/new", task_form("draft")),
+        ("Olga", "/tasks/new", task_form("mine", collection="blind")),
         ("Olga", "/tasks/olgas/settings/address", {"slug": "draft"}),
         ("Olga", "/tasks/olgas/clone", {"slug": "draft", "name": "A clone"}),
         ("Olga", "/tasks/olgas/people", {"account": "Zed", "role": "reader"}),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from leaderboard.web.charts.marks import Shape, outline
 from leaderboard.web.charts.notes import Note, beside
 from leaderboard.web.charts.scales import Scale, Tick, rounded
+from leaderboard.web.charts.scatter import Point
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 520.0, 380.0, 58.0, 40.0, 12.0, 24.0
 PERFECT = (0.0, 1.0)
@@ -24,18 +25,6 @@ class Reproduced:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanePoint:
-    """A mark in the plane."""
-
-    x: float
-    y: float
-    path: str
-    kind: str
-    label: str
-    href: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class PlaneChart:
     """Points in units of the view box; x and y: the place of the perfect reproduction, ring its mark."""
 
@@ -47,7 +36,7 @@ class PlaneChart:
     bottom: float
     across: tuple[Tick, ...]
     down: tuple[Tick, ...]
-    points: tuple[PlanePoint, ...]
+    points: tuple[Point, ...]
     notes: tuple[Note, ...]
     x: float
     y: float
@@ -90,7 +79,7 @@ def plane_chart(reproductions: Sequence[Reproduced], *, named: int = 8) -> Plane
     )
 
 
-def _point(one: Reproduced, across: Scale, down: Scale) -> PlanePoint:
+def _point(one: Reproduced, across: Scale, down: Scale) -> Point:
     x, y = across(one.dri), down(one.er)
     label = f"{one.name}: DRI {one.dri:.4f}, ER {one.er:.4f}"
-    return PlanePoint(x, y, outline(SHAPE_OF[one.kind], x, y, 4.0), one.kind, label, one.href)
+    return Point(x, y, outline(SHAPE_OF[one.kind], x, y, 4.0), one.kind, label, one.href)

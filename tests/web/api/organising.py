@@ -5,7 +5,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.web.test_two_worlds_posts import RUN, TOPICS
+from tests.web.sent_forms import RUN, TOPICS
 
 QRELS = b"1 0 d01 1\n2 0 d02 1\n"
 LATER = "2100-01-01T00:00:00Z"

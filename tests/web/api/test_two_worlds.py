@@ -30,7 +30,8 @@ from tests.make.twins import World
 from tests.web import test_two_worlds as gets
 from tests.web import test_two_worlds_posts as posts
 from tests.web.api import organising
-from tests.web.test_two_worlds_posts import RUN, RUN_NAMES, WHY, Answer, Undoing
+from tests.web.sent_forms import RUN, RUN_NAMES, WHY
+from tests.web.test_two_worlds_posts import Answer, Undoing
 
 pytestmark = pytest.mark.slow
 PROGRAMS = (None, "Ann", "Stranger", "Olga")
