@@ -14,6 +14,7 @@ from leaderboard.db.tables import Account, Member, Run, Task, TaskRole, WebhookA
 from leaderboard.services.accounts import device_logins, sessions
 from tests.browser.conftest import Demo
 from tests.make import blind, build, fields_of_answers, pictures, sampled, suited
+from tests.make.browsers import follow
 from tests.make.people import account
 
 pytestmark = [pytest.mark.browser, pytest.mark.trial]
@@ -135,15 +136,15 @@ def test_tokens_and_devices_are_for_everybody(
     window = context.new_page()
     window.goto(f"{address}/account/tokens")
     window.get_by_label("Label").fill("laptop")
-    window.get_by_role("button", name="Make a token").click()
+    follow(window.get_by_role("button", name="Make a token"))
     faults = page_faults(window, width)
     assert window.get_by_label("Copy it now").input_value().startswith("lb_p")
     for step in ("/account/tokens", f"/device?code={codes.user_code}"):
         window.goto(f"{address}{step}")
         faults += [f"{step}: {fault}" for fault in page_faults(window, width)]
-    window.get_by_role("button", name="Go on").click()
+    follow(window.get_by_role("button", name="Go on"))
     faults += page_faults(window, width)
-    window.get_by_role("button", name="Let it in").click()
+    follow(window.get_by_role("button", name="Let it in"))
     assert "has its token" in window.get_by_role("status").inner_text()
     context.close()
     assert faults == []
@@ -164,11 +165,11 @@ def test_webhooks_are_for_everybody(
     window.goto(f"{address}/teams/1/webhooks")
     faults = page_faults(window, width)
     window.get_by_label("Address").fill(f"https://hooks.invalid/{'long-' * 30}")
-    window.get_by_role("button", name="Make a webhook").click()
+    follow(window.get_by_role("button", name="Make a webhook"))
     faults += page_faults(window, width)
     assert window.get_by_label("Copy it now").input_value().startswith("whsec_")
-    window.get_by_role("link", name="I have copied it").click()
-    window.get_by_role("button", name="Send a test event").click()
+    follow(window.get_by_role("link", name="I have copied it"))
+    follow(window.get_by_role("button", name="Send a test event"))
     with site_database.write() as session:
         session.scalars(webhook).one().state = "failed"
         attempt = {"status": 500, "milliseconds": 12_345, "said": "x" * 200}
@@ -284,7 +285,7 @@ def test_logos_and_pictures_are_for_everybody(
         drawn = "images => images.every(image => image.complete && image.naturalWidth > 0)"
         assert window.locator("main img:not([loading=lazy])").evaluate_all(drawn), step
         faults += [f"{step}: {fault}" for fault in page_faults(window, width)]
-    window.get_by_role("button", name="Remove the picture").click()
+    follow(window.get_by_role("button", name="Remove the picture"))
     assert "Saved." in window.get_by_role("status").inner_text()
     context.close()
     assert faults == []
@@ -301,18 +302,18 @@ def test_an_import_is_for_everybody(
     context.add_cookies([{"name": "session", "value": token, "url": address}])
     window, faults = context.new_page(), []
     window.goto(f"{address}/tasks/new")
-    window.get_by_role("link", name="import it").click()
+    follow(window.get_by_role("link", name="import it"))
     faults += page_faults(window, width)
-    window.get_by_role("button", name="Look at the files").click()
+    follow(window.get_by_role("button", name="Look at the files"))
     assert "Choose a file or a folder." in window.get_by_role("alert").inner_text()
     faults += page_faults(window, width)
     build.run_file(tmp_path, {"1": ["a", "c"], "2": ["d"]}, "one")
     files = [build.topics_file(tmp_path), build.qrels_file(tmp_path), tmp_path / "one.txt"]
     window.get_by_label("A file (choose it, or drop it here)").set_input_files(files)
     window.get_by_label("Name", exact=True).fill("Night owls")
-    window.get_by_role("button", name="Look at the files").click()
+    follow(window.get_by_role("button", name="Look at the files"))
     faults += page_faults(window, width)
-    window.get_by_role("button", name="Make this task").click()
+    follow(window.get_by_role("button", name="Make this task"))
     assert window.url == f"{address}/tasks/night-owls/organise"
     context.close()
     assert faults == []
@@ -339,7 +340,7 @@ def test_the_judging_room_is_for_everybody(
         fold.evaluate("details => details.open = true")
     assert window.get_by_role("table").count() == 2
     faults = page_faults(window, width)
-    window.get_by_role("button", name="Make a link for a screen").click()
+    follow(window.get_by_role("button", name="Make a link for a screen"))
     faults += page_faults(window, width)
     window.goto(window.locator("pre.copy").inner_text())
     faults += page_faults(window, width)
