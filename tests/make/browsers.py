@@ -21,7 +21,7 @@ def find_chromium() -> str | None:
 
 
 def follow(element: Locator) -> None:
-    """Click on what leads to a page, and wait for that page: a click alone returns while the old one shows."""
+    """Click on what leads to a page, and wait for it: a click alone returns while the old page shows."""
     with element.page.expect_navigation():
         element.click()
 
