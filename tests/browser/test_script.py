@@ -34,6 +34,8 @@ def _open(browser: Browser, zone: str) -> Iterator[Page]:
     page.goto("https://site.example/")
     for script in SCRIPTS:
         page.add_script_tag(content=script.read_text(encoding="utf-8"))
+    # What scripts leave until the page is painted has been done by then.
+    page.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
     yield page
     context.close()
 

@@ -1,12 +1,19 @@
-// What pages gain where scripts run; none of them needs any of it.
+// What pages gain where scripts run; none needs it.
 "use strict";
 
 (() => {
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
-  // Swedish writes dates as this site does.
-  const format = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "short" });
-  const apart = new Date().getTimezoneOffset() !== 0 || new Date(0).getTimezoneOffset() !== 0;
+  const apart = [Date.now(), 0].some((at) => new Date(at).getTimezoneOffset());
   const page = document.documentElement.classList;
+  let zone, format;
+
+  // It takes slow phones 0.1 s: no page waits for it.
+  function loadZone() {
+    zone = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
+    // Swedish dates are this site's.
+    format = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "short" });
+    showTimes(document);
+    offerZone(document.getElementById("zone"));
+  }
 
   function showTimes(root) {
     for (const time of root.querySelectorAll("time[datetime]:not([title])")) {
@@ -46,7 +53,7 @@
           await navigator.clipboard.writeText(text.value ?? text.textContent);
           button.textContent = "Copied";
         } catch {
-          // Browsers keep the clipboard from sites without https.
+          // Without https browsers keep the clipboard.
           if (text.select) text.select();
           else getSelection().selectAllChildren(text);
           button.textContent = "Marked: now copy it";
@@ -58,11 +65,11 @@
   }
 
   function start(root) {
-    if (apart) showTimes(root);
+    if (format) showTimes(root);
     offerCopies(root);
   }
 
   start(document);
-  if (apart) offerZone(document.getElementById("zone"));
+  if (apart) requestAnimationFrame(() => setTimeout(loadZone));
   document.addEventListener("htmx:afterSettle", () => start(document));
 })();
