@@ -1,6 +1,8 @@
 """Tasks of judges: a reference, and boards that judges send."""
 
-from collections.abc import Mapping, Sequence
+import json
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +170,31 @@ def label(
     slug, team_name = options.pop("slug", "judged"), options.pop("team_name", "Team")
     wishes = options.pop("wishes", None) or RunRequest(name)
     return build.submit(database, path, slug, team_name=team_name, wishes=wishes)
+
+
+OWN = {"sky": "vital", "o1": "okay"}
+"""Nuggets of a judge's own, alike on both topics: o1 is people's too, but for its answers on topic 2."""
+
+
+def own_parts() -> dict[str, list[answers.Line]]:
+    """A judge's own nuggets, its assignments of them, and support labels, of the runs in HELD."""
+    cells = [(run, topic) for run in HELD for topic in ("1", "2")]
+    labels = {"o1": "not_support", "sky": "support"}
+    named = {nugget: (OWN[nugget], word) for nugget, word in labels.items()}
+    return {
+        "nuggets": [answers.nuggets(topic, **OWN) for topic in ("1", "2")],
+        "assignments": [answers.assigned(topic, named, run=run) for run, topic in cells],
+        "support": [answers.supported(topic, (2, 1), (0,), run=run) for run, topic in cells],
+    }
+
+
+def archive(folder: Path, name: str = "oak", **parts: Iterable[object]) -> Path:
+    """A zip of a file for each part, named by it."""
+    path = folder / f"{name}.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for part, lines in parts.items():
+            zipped.writestr(f"{part}.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
+    return path
 
 
 def task(

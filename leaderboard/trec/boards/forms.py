@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
+from leaderboard.trec.nuggets.argue import is_counted
 from leaderboard.trec.read.lines import Limits, raw_lines, text_of
 
 Form = Literal["board", "labels", "nuggets", "assignments", "support", "argue"]
@@ -47,10 +48,10 @@ def _form_of_object(line: bytes) -> Form:
         return "board"
     if not isinstance(record, dict) or "measure" in record:
         return "board"
+    if "judgments" in record or "report" in record or is_counted(record):
+        return "argue"
     if "sentences" in record or "support_label" in record or "status" in record:
         return "support"
-    if "judgments" in record or "report" in record:
-        return "argue"
     given = record.get("nuggets")
     if isinstance(given, list):
         is_assigned = any(isinstance(one, dict) and "assignment" in one for one in given)
