@@ -6,8 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import select, update
+
 from leaderboard.db.engine import Database
+from leaderboard.db.tables import Edition, Phase, Task, TopicSet
 from leaderboard.services.judges import references
+from leaderboard.services.phase_rules import ALL_TOPICS
 from leaderboard.services.policy import OPERATOR, Viewer
 from leaderboard.services.revisions import publish
 from leaderboard.services.revisions.publish import NewRevision, Revision
@@ -170,6 +174,19 @@ def label(
     slug, team_name = options.pop("slug", "judged"), options.pop("team_name", "Team")
     wishes = options.pop("wishes", None) or RunRequest(name)
     return build.submit(database, path, slug, team_name=team_name, wishes=wishes)
+
+
+def score_only(database: Database, slug: str, topic_id: str) -> None:
+    """Have the phase of a task score one topic from now on: what is said of others is no longer shown."""
+    with database.write() as session:
+        task = session.scalars(select(Task).where(Task.slug == slug)).one()
+        chosen = TopicSet(task_id=task.id, name="chosen", topics=[topic_id])
+        session.add(chosen)
+        session.flush()
+        session.execute(update(Phase).where(Phase.task_id == task.id).values(topic_set_id=chosen.id))
+        for edition in session.scalars(select(Edition).where(Edition.task_id == task.id)):
+            whole = edition.topic_sets[ALL_TOPICS]
+            edition.topic_sets = {**edition.topic_sets, "chosen": {**whole, "topics": [topic_id]}}
 
 
 OWN = {"sky": "vital", "o1": "okay"}
