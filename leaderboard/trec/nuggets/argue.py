@@ -123,8 +123,8 @@ def _counts(sentence: dict[str, Any]) -> JudgedSentence:
     cited, supporting, relevant = (place_value(required(sentence, name), name) for name in names)
     for name, count in (("supporting", supporting), ("relevant", relevant)):
         if count > cited:
-            rule = f"A sentence with {cited} citations has more that are {name}."
-            raise Fault(rule, "Count the citations that are.", name, str(count))
+            rule = f"A sentence has more that are {name} than its {cited:,} citations."
+            raise Fault(rule, "Count those of its citations that are.", name, str(count))
     return JudgedSentence(cited, supporting, relevant, _truth(sentence, "needs_citation", ""))
 
 

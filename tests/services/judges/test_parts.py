@@ -1,6 +1,7 @@
 """A judge's own nuggets with its labels of them in one archive: what is taken, scored, and refused."""
 
 import io
+import json
 import tarfile
 import zipfile
 from collections.abc import Iterable
@@ -10,9 +11,11 @@ from typing import Any
 import pytest
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Edition, JudgeBoard, Run
+from leaderboard.db.tables import Edition, JudgeBoard, Run, Task
 from leaderboard.errors import Problem
+from leaderboard.pages.revisions.files import of_revision
 from leaderboard.services.judges import store
+from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import files
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.batch_plans import archive_kind
@@ -20,7 +23,7 @@ from leaderboard.services.runs.prepare import is_large, suggested_name
 from leaderboard.services.runs.uploads import Submission
 from leaderboard.trec.boards.answer_labels import KeptAnswerLabels
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
-from tests.make import answers, build, judging
+from tests.make import answers, build, judging, nuggeted
 from tests.trec.nuggets.argued import answers as answering
 from tests.trec.nuggets.argued import argued, attested, sentence
 
@@ -127,6 +130,36 @@ def test_auto_argue_answers_a_judges_own_questions(said: Database, tmp_path: Pat
         "B": {"1": 0.0, "2": 0.0},
         "C": {"1": 0.0, "2": 0.0},
     }
+
+
+def test_auto_argues_judgments_can_be_sent_again(database: Database, tmp_path: Path) -> None:
+    """What a revision keeps of them gives a judge the same board; topics stand under either key."""
+    referred(database, tmp_path, "SupportP")
+    lines = [
+        argued(topic, sentence("A.", "d1 d2", attested("d1"), attested("d2", run == "A")), run=run)
+        for run in RUNS
+        for topic in ("1", "2")
+    ]
+    for line in lines:
+        facts = line["report"]["metadata"]
+        facts["request_id"] = facts.pop("topic_id")
+    with database.write() as session:
+        session.query(Task).filter(Task.slug == "said").update({"measures": ["SupportP", "SentenceSupport"]})
+    nuggeted.revise(database, nuggeted.files(tmp_path, argue=lines), slug="said")
+    build.drain(database)
+    judging.refer_to(database, "said", measure="SentenceSupport")
+    build.drain(database)
+    with database.read() as session:
+        kept = of_revision(session, OPERATOR, "said", 2, "argue")
+    boards = []
+    for name, text in (("oak", "".join(f"{json.dumps(line)}\n" for line in lines)), ("elm", kept)):
+        made = judging.label(database, tmp_path, text, name, team_name=f"Team {name}")
+        assert made.report is not None
+        assert (made.report.facts.get("form"), made.report.problems) == ("argue", ())
+        boards.append(values(database, made))
+    assert boards[0] == boards[1]
+    assert boards[0]["A"] == {"1": 1.0, "2": 1.0}
+    assert boards[0]["B"] == {"1": 0.0, "2": 0.0}
 
 
 def test_a_question_that_the_set_does_not_have_is_refused(said: Database, tmp_path: Path) -> None:
