@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from leaderboard.errors import MissingInput, Problem
 from leaderboard.measures.answers import registry as answer_measures
@@ -14,7 +15,7 @@ from leaderboard.trec.boards.answer_labels import (
     pack_answer_labels,
     read_answer_labels,
 )
-from leaderboard.trec.boards.forms import Form
+from leaderboard.trec.boards.forms import Form, split_parts
 from leaderboard.trec.boards.labels import KeptLabels, pack_labels
 from leaderboard.trec.boards.packing import BoardRules, KeptReference
 from leaderboard.trec.nuggets.judgments import notes_on
@@ -45,7 +46,9 @@ def checked(path: Path, form: Form, rules: BoardRules, limits: Limits) -> tuple[
             return Report((refused,)), None
         return _of_documents(path, rules, limits)
     assert form != "board", "a file of labels"
-    return _of_answers({form: PartOfLabels(path)}, rules)
+    with TemporaryDirectory(prefix="labels-") as folder:
+        parts = split_parts(path, form, Path(folder), limits)
+        return _of_answers({part: PartOfLabels(file) for part, file in parts.items()}, rules)
 
 
 def checked_parts(files: Mapping[Part, PartFile], rules: BoardRules) -> tuple[Report, PackedJudge | None]:

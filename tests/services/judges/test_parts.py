@@ -109,6 +109,29 @@ def test_a_tar_says_the_same(said: Database, tmp_path: Path, mode: str) -> None:
     assert values(said, send(said, path)) == {run: {"1": 0.5, "2": 0.5} for run in RUNS}
 
 
+def test_a_file_may_hold_all_parts_one_after_the_other(said: Database, tmp_path: Path) -> None:
+    """As the whole file of a revision does: the same labels as in an archive, with one numbering of lines."""
+    parts = judging.own_parts()
+    path = answers.jsonl(tmp_path / "oak.jsonl", [*parts["nuggets"], "", *parts["assignments"]])
+    made = send(said, path)
+    assert values(said, made) == {run: {"1": 0.5, "2": 0.5} for run in RUNS}
+    assert made.report is not None
+    assert made.report.facts["form"] == "nuggets, assignments"
+
+
+def test_lines_of_such_a_file_keep_their_numbers(said: Database, tmp_path: Path) -> None:
+    """Whatever a line is; one that is nothing is of the part before it."""
+    parts = judging.own_parts()
+    parts["assignments"][2]["run_id"] = "Z"
+    lines = [*parts["nuggets"], "", *parts["assignments"], "nothing", *parts["support"], '{"a": 1}']
+    found = problems(said, answers.jsonl(tmp_path / "oak.jsonl", lines))
+    assert [(one.line, one.rule) for one in found] == [
+        (6, "The reference has no such run."),
+        (10, "The line is not valid JSON: Expecting value."),
+        (17, "The key run_id is missing."),
+    ]
+
+
 def test_support_labels_count_where_the_reference_is_by_them(database: Database, tmp_path: Path) -> None:
     """The judge's nuggets come along and score nothing; first citations are 2 and 0, so P is 1/2."""
     referred(database, tmp_path, "SupportP")
