@@ -1,10 +1,11 @@
 """A judge's own nuggets: sent by form, API and client, and shown beside those of the judgments."""
 
+import tarfile
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from leaderboard_submit import Client
+from leaderboard_submit import Client, precheck
 from sqlalchemy import select, update
 
 from leaderboard.db.engine import now
@@ -12,7 +13,7 @@ from leaderboard.db.tables import Phase, Run, Task
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.tasks import roles
-from tests.make import build, judging, pages
+from tests.make import answers, build, judging, pages
 from tests.make.servers import HOST, served
 from tests.trec.nuggets.argued import answers as answering
 from tests.trec.nuggets.argued import argued, sentence
@@ -79,12 +80,18 @@ def test_an_archive_goes_by_the_api_checked_first(heard: Site, program: Programs
     assert berta.ask("PUT", address, data=good).status_code == 201
 
 
-def test_an_archive_goes_by_the_client(heard: Site, program: Programs, tmp_path: Path) -> None:
-    """A tar as well; the run is called as the file without its endings."""
-    path = judging.archive(tmp_path, "oak.tar", **judging.own_parts())
+@pytest.mark.parametrize("mode", ["w", "w:gz"])
+def test_an_archive_goes_by_the_client(heard: Site, program: Programs, tmp_path: Path, mode: str) -> None:
+    """A tar as well, which is no run to look through; the run is called as the file without its endings."""
+    path = tmp_path / "oak.tar.gz"
+    with tarfile.open(path, mode) as archive:  # type: ignore[call-overload]
+        for part, lines in judging.own_parts().items():
+            name = f"{part}.jsonl"
+            archive.add(answers.jsonl(tmp_path / name, lines), name)
+    assert precheck.problems(path) == []
     with served(heard.app, heard.settings) as running:
         client = Client(f"http://{HOST}:{running.port}", program("Berta").secret)
-        made = client.submit("judged", path.rename(tmp_path / "oak.tar.zip"), wait=False)
+        made = client.submit("judged", path, wait=False)
     with heard.database.read() as session:
         assert session.get_one(Run, made.run_id).name == "oak"
 
