@@ -290,6 +290,18 @@ def test_only_labelled_topics_count(database: Database, tmp_path: Path) -> None:
     assert found.rule.startswith("has values on 1 of 2 topics; a blind task scores at least 80%")
 
 
+def test_labels_of_another_kind_do_not_stand_in(said: Database, tmp_path: Path) -> None:
+    """A run with support labels alone has none by which nuggets are scored: the judge has no rank."""
+    parts = judging.own_parts()
+    parts["assignments"] = [line for line in parts["assignments"] if line["run_id"] != "C"]
+    made = send(said, judging.archive(tmp_path, **parts))
+    assert made.report is not None
+    (warning,) = made.report.warnings
+    assert warning.rule == "The reference has a run without a label, so the judge has no rank."
+    assert (warning.value, made.report.facts["runs"]) == ("C", 2)
+    assert set(values(said, made)) == {"A", "B"}
+
+
 def test_what_was_assumed_is_told(said: Database, tmp_path: Path) -> None:
     """Importance that is missing, and topics without a vital nugget."""
     parts = judging.own_parts()

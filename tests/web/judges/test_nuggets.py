@@ -141,6 +141,15 @@ def test_each_kind_of_labels_has_its_page(heard: Site, tmp_path: Path) -> None:
     assert "?part= is one of assignments, support" in refused.text
 
 
+def test_labels_by_which_runs_are_scored_come_first(heard: Site, tmp_path: Path) -> None:
+    """Under a reference by support the page is of citations, unless nuggets are asked for."""
+    judging.refer_to(heard.database, "said", measure="SupportP")
+    address = judge(heard, judging.archive(tmp_path, **judging.own_parts()))
+    olga = heard.browser("Olga")
+    labelled = [olga.get(f"{address}.json{of}").get_json()["labelled"] for of in ("", "?part=assignments")]
+    assert labelled == ["citation", "nugget"]
+
+
 def test_what_auto_argue_finds_is_compared_where_it_has_nuggets(heard: Site, tmp_path: Path) -> None:
     """Its answers to questions that people have too are labels of these; without nuggets there are none."""
     words = dict(judging.IMPORTANCE)
